@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memprof: a sampling profiler of memory allocations.
+ *
+ * Introduction
+ * ------------
+ * memprof watches the allocations of the process it is loaded into and keeps a random sample of them, with the
+ * call stack of each.  From the sample it estimates how many bytes and blocks every call stack holds now
+ * ("live", "in use"), and how many it has allocated since the start.
+ *
+ * Model.  A block of s bytes is sampled with probability p = 1 - exp(-s / R), where R is the rate in bytes.
+ * A sampled block stands for 1 / p blocks and s / p bytes (its "weight"); sums of weights are unbiased
+ * estimates.  R and s are kept with each sample, so the rate may change at any time.  With R = 0 (or 1) every
+ * allocation is recorded and the numbers are exact.
+ *
+ * Getting allocations.  The library sees them when it is preloaded (LD_PRELOAD=libmemprof.so) or linked
+ * (-lmemprof, or libmemprof.a linked whole).
+ *
+ * Simple use
+ * ----------
+ *     memprof_init(NULL);                          // defaults: 512 KiB rate
+ *     memprof_start();
+ *     ...                                          // the program runs
+ *     memprof_write_profile("heap.pb", 0);         // pprof format; open it with `memprof report heap.pb`
+ *     memprof_stop();
+ *
+ * Life cycle
+ * ----------
+ *     UNINITIALIZED --init--> INITIALIZED --start--> ACTIVE --stop--> STOPPED --start--> ACTIVE ...
+ *     INITIALIZED or STOPPED --shutdown--> TERMINATED (one way; the data stay readable)
+ *
+ *   After stop, new allocations are not recorded, but frees of recorded blocks still are: a block that is
+ *   freed after the stop does not look like a leak.  Data accumulate over start and stop.
+ *
+ * Rules that hold for every function
+ * ----------------------------------
+ *   Results:  0 (MEMPROF_OK) or a negative MEMPROF_ERR_* code; memprof_strerror() turns it into text.
+ *   Threads:  every function may be called from any thread at any time, unless it says otherwise.
+ *   Signals:  none may be called from a signal handler, except memprof_strerror and memprof_version.
+ *   fork:     in a fork child memprof is off: nothing is recorded there, and the calls that need an owner
+ *             return MEMPROF_ERR_FORKED.
+ *   Structs:  a struct whose first member is struct_size is versioned: the caller sets struct_size to
+ *             sizeof(the struct) before the call; members that the library does not know, or the caller does
+ *             not have, are left alone.  All members have fixed widths; there are no bit fields.
+ *   errno:    not changed by any function, except where a function returns MEMPROF_ERR_SYSTEM: then errno
+ *             says why.
+ */
+#ifndef MEMPROF_H_
+#define MEMPROF_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define MEMPROF_API __attribute__((visibility("default")))
+#else
+#define MEMPROF_API
+#endif
+
+/* ---- Errors ------------------------------------------------------------------------------------------- */
+
+enum {
+  MEMPROF_OK = 0,
+  MEMPROF_ERR_INVALID = -1,  /* an argument is wrong: NULL, out of range, a struct_size that is too small  */
+  MEMPROF_ERR_STATE = -2,    /* not allowed in this state of the life cycle                                */
+  MEMPROF_ERR_NO_MEMORY = -3, /* the system gave no memory (or no address space) for the profiler's tables */
+  MEMPROF_ERR_SYSTEM = -4,   /* a system call failed; errno says why                                       */
+  MEMPROF_ERR_EXISTS = -5,   /* the file is there already and overwriting was not asked for                */
+  MEMPROF_ERR_FORKED = -6,   /* called in a fork child of the process that is profiled                     */
+  MEMPROF_ERR_NO_HOOKS = -7  /* the library does not see the allocations of this process                   */
+};
+
+/* The text of an error code, in English, without a newline.  Never NULL; static, never freed. */
+MEMPROF_API const char* memprof_strerror(int error);
+
+/* The version of the library, "MAJOR.MINOR.PATCH".  Static, never freed. */
+MEMPROF_API const char* memprof_version(void);
+
+/* ---- Life cycle --------------------------------------------------------------------------------------- */
+
+#define MEMPROF_DEFAULT_RATE_BYTES 524288u /* 512 KiB */
+
+typedef struct memprof_options {
+  uint32_t struct_size;       /* sizeof(memprof_options)                                                  */
+  uint32_t max_depth;         /* frames kept of a stack, leaf end first: 1 to 1024; 0 = default (128)      */
+  uint64_t rate_bytes;        /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
+  uint64_t max_live_samples;  /* blocks recorded at one time; 0 = default (1,048,576)                      */
+  uint64_t max_stacks;        /* different stacks; 0 = default (65,536)                                    */
+} memprof_options;
+
+/* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled.
+ * MEMPROF_ERR_INVALID: options is NULL or struct_size is smaller than the first version of the struct. */
+MEMPROF_API int memprof_options_init(memprof_options* options, uint32_t struct_size);
+
+/* Reserves the profiler's tables; nothing is recorded yet.  NULL means the defaults (and, where the library
+ * was configured by MEMPROF_* variables, those).  *options is copied.  A second call does nothing and
+ * returns MEMPROF_OK.  Limits are rounded up to what the tables can do.
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_STATE (after shutdown). */
+MEMPROF_API int memprof_init(const memprof_options* options);
+
+/* Begins (or goes on) to record.  The calling thread takes up the rate at once; another thread that was
+ * running before does so after its next sampling point, which keeps the estimates unbiased.
+ * MEMPROF_ERR_STATE: not initialized, already active, or terminated.  MEMPROF_ERR_NO_HOOKS: the library was
+ * loaded in a way in which it does not see allocations (see "Getting allocations"). */
+MEMPROF_API int memprof_start(void);
+
+/* Ends the recording of new allocations; frees are still followed.  MEMPROF_ERR_STATE: not active. */
+MEMPROF_API int memprof_stop(void);
+
+/* Ends everything, for good: no allocation and no free is followed any more.  Snapshots, statistics and
+ * profiles can still be taken; they show the state at the shutdown.  An active profiler is stopped first.
+ * Nothing is unmapped, because another thread may be in a hook.  A second call returns MEMPROF_OK.
+ * MEMPROF_ERR_STATE: not initialized. */
+MEMPROF_API int memprof_shutdown(void);
+
+/* Changes the rate, in any state.  See memprof_start for when threads take it up.
+ * MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
+MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
+
+/* ---- Statistics --------------------------------------------------------------------------------------- */
+
+enum {
+  MEMPROF_STATE_UNINITIALIZED = 0,
+  MEMPROF_STATE_INITIALIZED = 1,
+  MEMPROF_STATE_ACTIVE = 2,
+  MEMPROF_STATE_STOPPED = 3,
+  MEMPROF_STATE_TERMINATED = 4
+};
+
+/* Why the walk of a stack ended. */
+enum {
+  MEMPROF_WALK_ROOT = 0,        /* the outermost frame was reached: the stack is complete                  */
+  MEMPROF_WALK_DEPTH_LIMIT = 1, /* cut at max_depth; the leaf end was kept                                 */
+  MEMPROF_WALK_BAD_FRAME = 2,   /* the next frame was implausible (code without frame pointers, mostly)    */
+  MEMPROF_WALK_LEFT_STACK = 3,  /* the next frame would have been outside the thread's stack               */
+  MEMPROF_WALK_NO_RULE = 4,     /* the code at the next frame is unknown                                   */
+  MEMPROF_WALK_REASONS = 5
+};
+
+/* Counters since memprof_init.  They are read one by one while the program runs on, so two of them can be of
+ * slightly different moments. */
+typedef struct memprof_stats {
+  uint32_t struct_size;          /* sizeof(memprof_stats), set by the caller                               */
+  uint32_t state;                /* MEMPROF_STATE_*                                                        */
+  uint64_t rate_bytes;           /* the rate in force for new draws                                        */
+  uint64_t samples;              /* allocations that were sampled while active                             */
+  uint64_t live_samples;         /* of these, recorded and not freed                                       */
+  uint64_t freed_samples;        /* of these, recorded and freed                                           */
+  uint64_t dropped_samples;      /* sampled but in no total, or not followed as live; sum of dropped_*     */
+  uint64_t dropped_weight_bytes; /* what those stand for                                                   */
+  uint64_t dropped_live_table;   /* the table of live blocks had no room: counted as allocated, not live   */
+  uint64_t dropped_stack_table;  /* the table of stacks had no room: counted nowhere else                  */
+  uint64_t replaced_samples;     /* live records whose free was not seen: their address was given out anew */
+  uint64_t stacks;               /* different stacks                                                       */
+  uint64_t modules;              /* executables and libraries in those stacks                              */
+  uint64_t frames;               /* frames of all walks                                                    */
+  uint64_t walks[MEMPROF_WALK_REASONS]; /* samples by MEMPROF_WALK_*                                       */
+  uint64_t min_depth;            /* least frames of a walk; 0 if there was none                            */
+  uint64_t cold_paths;           /* times a thread's count ran out, recording or not                       */
+  uint64_t filter_saturated;     /* slots of the free filter that can no longer forget                     */
+  uint64_t arena_bytes;          /* address space of the tables                                            */
+  uint64_t arena_used_bytes;     /* of it, handed out to tables so far                                     */
+} memprof_stats;
+
+/* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
+MEMPROF_API int memprof_get_stats(memprof_stats* stats);
+
+/* ---- Snapshots ---------------------------------------------------------------------------------------- */
+
+/* An immutable copy of all that is recorded.  It stays valid after stop and shutdown, until
+ * memprof_free_snapshot; snapshots may be freed in any order and from any thread.  Arrays that the accessors
+ * return belong to the snapshot.  The accessors of one snapshot may be called by many threads at once. */
+typedef struct memprof_snapshot memprof_snapshot;
+
+/* One live sampled block. */
+typedef struct memprof_record {
+  uint64_t address;      /* what the allocation function returned                                          */
+  uint64_t size_bytes;   /* what was asked for                                                             */
+  double weight_bytes;   /* bytes that it stands for: s / (1 - exp(-s / R))                                */
+  double weight_count;   /* blocks that it stands for: 1 / (1 - exp(-s / R))                               */
+  uint64_t rate_bytes;   /* R of this sample; 0 or 1: it stands for itself                                 */
+  uint64_t time_ns;      /* when it was allocated: nanoseconds, monotonic clock                            */
+  uint32_t stack_id;     /* index into the array of stacks                                                 */
+  uint32_t thread_id;    /* the system's id of the allocating thread                                       */
+} memprof_record;
+
+/* Running totals over the samples of one stack. */
+typedef struct memprof_totals {
+  uint64_t samples;       /* number of samples                                                             */
+  uint64_t size_bytes;    /* sum of their sizes                                                            */
+  double weight_bytes;    /* estimate of the bytes: sum of the weights                                     */
+  double weight_count;    /* estimate of the blocks                                                        */
+  double variance_bytes;  /* variance of weight_bytes: sum of (1-p) w^2                                    */
+  double variance_count;  /* variance of weight_count                                                      */
+  double max_missed_bytes; /* largest (1-p) w of a sample, for the upper end of an interval                */
+  double max_missed_count;
+} memprof_totals;
+
+/* One call stack, with what was allocated and freed through it since memprof_init. */
+typedef struct memprof_stack {
+  uint64_t first_frame;  /* index of the leaf frame in the array of frames                                 */
+  uint32_t frame_count;  /* leaf first                                                                     */
+  uint32_t walk;         /* MEMPROF_WALK_*: why the stack ends where it ends                               */
+  memprof_totals allocated;
+  memprof_totals freed;  /* variance_* and max_* are not kept here and 0                                   */
+  double lifetime_ns;    /* sum over freed samples of lifetime times weight_count: divide by
+                            freed.weight_count for the mean lifetime of a block                            */
+  uint64_t min_lifetime_ns; /* of a freed sample; 0 if none was freed                                      */
+  uint64_t max_lifetime_ns;
+} memprof_stack;
+
+/* One executable or library with a frame in a stack. */
+typedef struct memprof_module {
+  uint64_t start;         /* addresses start <= a < limit belong to it                                     */
+  uint64_t limit;
+  uint64_t bias;          /* what the loader added to the addresses in the file                            */
+  uint64_t path_offset;   /* of the NUL-terminated path in the array of strings                            */
+  uint32_t build_id_size; /* bytes of the build id; 0: it has none                                         */
+  uint32_t flags;         /* 0                                                                             */
+  uint8_t build_id[32];
+} memprof_module;
+
+/* Facts about the snapshot as a whole. */
+typedef struct memprof_snapshot_info {
+  uint32_t struct_size;   /* sizeof(memprof_snapshot_info), set by the caller                              */
+  uint32_t pid;
+  uint64_t rate_bytes;    /* the rate when the snapshot was taken                                          */
+  uint64_t time_unix_ns;  /* when it was taken: nanoseconds since 1970                                     */
+  uint64_t time_ns;       /* the same moment on the clock of memprof_record.time_ns                        */
+  uint64_t start_ns;      /* memprof_init on that clock                                                    */
+  double live_weight_bytes; /* sums over all records                                                       */
+  double live_weight_count;
+} memprof_snapshot_info;
+
+/* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the
+ * system, not from malloc.  On success *snapshot is to be given to memprof_free_snapshot.
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_STATE, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_FORKED. */
+MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
+
+/* Frees a snapshot.  NULL is allowed. */
+MEMPROF_API void memprof_free_snapshot(memprof_snapshot* snapshot);
+
+/* Fills *info.  MEMPROF_ERR_INVALID: an argument is NULL or struct_size < 8. */
+MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info);
+
+/* The arrays of a snapshot.  *count (which may be NULL) becomes the number of elements.  The pointer is never
+ * NULL for a valid snapshot, even when *count is 0.
+ *   records  ordered by stack_id, then size_bytes, then rate_bytes
+ *   stacks   index = stack_id
+ *   frames   return addresses, of all stacks, leaf first
+ *   modules  ordered by when they were first seen
+ *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
+MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
+
+/* ---- Names -------------------------------------------------------------------------------------------- */
+
+/* The name of one frame, as far as the dynamic symbols tell it. */
+typedef struct memprof_symbol {
+  uint64_t name_offset;   /* of the (mangled) name in the array of strings; 0: the empty string, unknown   */
+  uint64_t symbol_offset; /* return address minus start of the function; 0 if unknown                      */
+} memprof_symbol;
+
+/* Looks up the names of all frames of a snapshot with dladdr (exported functions only; `memprof report` on a
+ * written profile finds more).  It is slow, takes the loader's lock and is not for a time-critical thread;
+ * its own allocations are not sampled.  Not for use by two threads at once on one snapshot, nor while others
+ * read its strings.  Returns the number of frames that got a name, or a negative error. */
+MEMPROF_API int64_t memprof_resolve_symbols(memprof_snapshot* snapshot);
+
+/* The names that memprof_resolve_symbols found, one for each element of the array of frames; NULL (and
+ * *count 0) before that call. */
+MEMPROF_API const memprof_symbol* memprof_snapshot_symbols(const memprof_snapshot* snapshot, uint64_t* count);
+
+/* ---- Profiles ----------------------------------------------------------------------------------------- */
+
+enum { MEMPROF_WRITE_OVERWRITE = 1 };
+
+/* Takes a snapshot and writes it as a pprof profile (profile.proto, not compressed).  In `path`, %p is the
+ * process id, %n the name of the program, %t the time in seconds since 1970, %% a percent sign.  The profile
+ * goes to a temporary file beside it that is renamed when it is whole; an existing file is replaced only with
+ * MEMPROF_WRITE_OVERWRITE in `flags`.
+ * MEMPROF_ERR_EXISTS, MEMPROF_ERR_SYSTEM (errno), and those of memprof_get_snapshot. */
+MEMPROF_API int memprof_write_profile(const char* path, uint32_t flags);
+
+/* The same to an open file descriptor, which stays open.  After an error a part may have been written. */
+MEMPROF_API int memprof_write_profile_fd(int fd);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MEMPROF_H_ */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a pprof profile from inside the profiled process: straight from flat arrays to a sink.
+//
+// Model: see docs/profile-format.md, which says what each sample, label and comment means.
+//
+// Allocates: never.  The caller gives scratch memory (pages of its own).  Depends on nothing, not even libc
+// beyond memcpy and memset.
+// Threads: no state; calls with different arguments are independent.
+// Failure: false when the sink fails or the scratch is too small; the output is then incomplete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::profile {
+
+struct RawModule {
+  uint64_t start = 0;  // start <= address < limit
+  uint64_t limit = 0;
+  uint64_t file_offset = 0;  // such that (address - start + file_offset) is the offset in the file
+  const char* path = "";
+  const uint8_t* build_id = nullptr;
+  uint32_t build_id_size = 0;
+};
+
+// Sums over samples; the same members as memprof_totals.
+struct RawTotals {
+  uint64_t samples = 0;
+  uint64_t size_bytes = 0;
+  double weight_bytes = 0, weight_count = 0;
+  double variance_bytes = 0, variance_count = 0;
+  double max_missed_bytes = 0, max_missed_count = 0;
+};
+
+struct RawStack {
+  const uint64_t* frames = nullptr;  // return addresses, leaf first
+  uint32_t depth = 0;
+  uint32_t walk = 0;  // MEMPROF_WALK_*
+  RawTotals allocated;
+  RawTotals freed;  // variance_* and max_* unused
+  double lifetime_ns = 0;
+};
+
+// Live samples of one stack that have the same size and rate.
+struct RawLive {
+  uint32_t stack = 0;
+  uint64_t size_bytes = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t samples = 0;
+  double weight_bytes = 0;  // of all of them together
+  double weight_count = 0;
+};
+
+struct RawProfile {
+  const RawModule* modules = nullptr;  // main program first
+  size_t module_count = 0;
+  const RawStack* stacks = nullptr;
+  size_t stack_count = 0;
+  const RawLive* live = nullptr;  // ordered by stack
+  size_t live_count = 0;
+
+  const char* program = "";  // file name without folder
+  uint64_t pid = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t time_unix_ns = 0;  // when the snapshot was taken
+  uint64_t duration_ns = 0;   // from memprof_init to then
+  uint64_t samples = 0;       // counters of memprof_stats
+  uint64_t live_samples = 0;
+  uint64_t dropped_samples = 0;
+  uint64_t dropped_weight_bytes = 0;
+  uint64_t replaced_samples = 0;
+  uint64_t walks[5] = {};  // samples by MEMPROF_WALK_*
+};
+
+struct Sink {
+  bool (*write)(void* context, const void* data, size_t size);
+  void* context;
+};
+
+// Bytes of scratch that write_raw_pprof needs for this profile.
+size_t raw_pprof_scratch_bytes(const RawProfile& profile);
+
+bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink);
+
+}  // namespace memprof::profile

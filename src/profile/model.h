@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a profile is outside the engine: stacks, what they hold and allocated, and the places they name.
+// Readers fill it, writers and reports read it.  docs/profile-format.md says how it travels in a pprof file.
+//
+// Threads: plain values; share them as const.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memprof::profile {
+
+enum class Metric : uint8_t { kAllocObjects = 0, kAllocSpace = 1, kInuseObjects = 2, kInuseSpace = 3 };
+inline constexpr size_t kMetricCount = 4;
+
+struct Mapping {
+  uint64_t start = 0;
+  uint64_t limit = 0;
+  uint64_t file_offset = 0;
+  std::string path;
+  std::string build_id;  // lower-case hex; empty: none
+  bool has_functions = false;
+  bool has_filenames = false;
+  bool has_line_numbers = false;
+  bool has_inline_frames = false;
+};
+
+struct Function {
+  std::string name;         // demangled
+  std::string system_name;  // as in the symbol table
+  std::string filename;
+  int64_t start_line = 0;
+};
+
+struct Line {
+  uint32_t function = 0;  // index into Profile::functions
+  int64_t line = 0;
+};
+
+inline constexpr uint32_t kNoMapping = UINT32_MAX;
+
+struct Location {
+  uint64_t address = 0;            // return address - 1
+  uint32_t mapping = kNoMapping;   // index into Profile::mappings
+  bool is_folded = false;          // pprof's field of that name, passed through
+  std::vector<Line> lines;         // innermost first; empty: no name
+};
+
+// Live sampled blocks of one stack with one size and rate.
+struct LiveGroup {
+  uint64_t size_bytes = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t samples = 0;
+};
+
+// Sums over samples that are no longer at hand one by one (docs/profile-format.md, "Comments").
+struct Totals {
+  uint64_t samples = 0;
+  uint64_t size_bytes = 0;
+  double weight_bytes = 0, weight_count = 0;
+  double variance_bytes = 0, variance_count = 0;
+  double max_missed_bytes = 0, max_missed_count = 0;
+};
+
+enum class Walk : uint8_t { kRoot = 0, kDepthLimit = 1, kBadFrame = 2, kLeftStack = 3, kNoRule = 4 };
+
+struct Stack {
+  std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
+  // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
+  std::array<double, kMetricCount> values{};
+  // Exact statistics: only in profiles that memprof wrote.
+  bool has_statistics = false;
+  Walk walk = Walk::kRoot;
+  std::vector<LiveGroup> live;
+  Totals allocated;
+  Totals freed;  // variance_* and max_* unused
+  double lifetime_ns = 0;
+};
+
+struct Profile {
+  std::string program;
+  uint64_t pid = 0;
+  uint64_t rate_bytes = 0;     // period
+  uint64_t time_unix_ns = 0;
+  uint64_t duration_ns = 0;
+  bool from_memprof = false;   // has a #memprof.profile comment
+  uint64_t samples = 0;
+  uint64_t live_samples = 0;
+  uint64_t dropped_samples = 0;
+  uint64_t dropped_weight_bytes = 0;
+  uint64_t replaced_samples = 0;
+  std::array<uint64_t, 5> walks{};  // samples by Walk
+  std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
+
+  std::vector<Mapping> mappings;    // main program first
+  std::vector<Function> functions;
+  std::vector<Location> locations;
+  std::vector<Stack> stacks;
+  std::vector<std::string> comments;  // those for people, without '#memprof.'
+};
+
+}  // namespace memprof::profile
