@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the targets of memprof are compiled.
+#
+#   memprof_target_library(<name> <source>...)  objects that enter the profiled process
+#   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
+#   memprof_host_executable(<name> <source>...)
+#   memprof_tests(<name> FOLDER <folder of tests/> LIBRARIES <library>...)
+#
+# Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
+# Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# The command finds libmemprof.so in ../lib, in the build as in an installed tree.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+if(MEMPROF_SANITIZE)
+  # vptr checks need RTTI, which the engine does without.
+  add_compile_options(-fsanitize=${MEMPROF_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -O1 -g)
+  add_link_options(-fsanitize=${MEMPROF_SANITIZE})
+endif()
+if(MEMPROF_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+function(memprof_add_subdirectory_if_exists folder)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    add_subdirectory(${folder})
+  endif()
+endfunction()
+
+function(memprof_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+    -Wold-style-cast -Wcast-qual -Wvla -Wformat=2 -Wundef
+    $<$<CXX_COMPILER_ID:Clang>:-Wextra-semi -Wno-gnu-zero-variadic-macro-arguments>
+    $<$<BOOL:${MEMPROF_WERROR}>:-Werror>)
+endfunction()
+
+# Objects of the profiled process. No C++ runtime may be needed there, hence no exceptions, RTTI or guarded
+# statics; hidden by default; initial-exec TLS because the dynamic kind may call malloc; frame pointers and
+# unwind tables so that a walk can pass through our own frames. Optimised in every build: the fast path is
+# only a fast path (and a tail call) at -O2.
+function(memprof_target_library name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(${name} OBJECT ${ARGN})
+  memprof_warnings(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
+                                           VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${name} PRIVATE
+    -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-omit-frame-pointer
+    -fasynchronous-unwind-tables $<$<NOT:$<BOOL:${MEMPROF_SANITIZE}>>:-O2>)
+endfunction()
+
+function(memprof_host_library name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(${name} STATIC ${ARGN})
+  memprof_warnings(${name})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
+endfunction()
+
+function(memprof_host_executable name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_executable(${name} ${ARGN})
+  memprof_warnings(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
+endfunction()
+
+# One executable of all *_test.cc of a folder of tests/ (not of its sub-folders), as a unity build.
+# A library that does not exist makes no tests. Every test of it is a test of ctest.
+function(memprof_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LIBRARIES")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  foreach(library IN LISTS arg_LIBRARIES)
+    if(NOT TARGET ${library})
+      message(STATUS "${name}: not built, because there is no ${library} yet")
+      return()
+    endif()
+  endforeach()
+  memprof_host_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main ${CMAKE_DL_LIBS})
+  target_compile_definitions(${name} PRIVATE MEMPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             MEMPROF_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  # Test bodies compare, cast and shadow in ways that are harmless in them.
+  target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
+  gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
+                       PROPERTIES TIMEOUT 300)
+endfunction()
