@@ -59,7 +59,10 @@ function(memprof_target_library name)
                                            VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${name} PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-omit-frame-pointer
-    -fasynchronous-unwind-tables $<$<NOT:$<BOOL:${MEMPROF_SANITIZE}>>:-O2>)
+    -fasynchronous-unwind-tables)
+  if(NOT MEMPROF_SANITIZE)
+    target_compile_options(${name} PRIVATE -O2)
+  endif()
 endfunction()
 
 function(memprof_host_library name)
