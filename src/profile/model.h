@@ -42,10 +42,24 @@ struct Line {
 inline constexpr uint32_t kNoMapping = UINT32_MAX;
 
 struct Location {
-  uint64_t address = 0;            // return address - 1
-  uint32_t mapping = kNoMapping;   // index into Profile::mappings
-  bool is_folded = false;          // pprof's field of that name, passed through
-  std::vector<Line> lines;         // innermost first; empty: no name
+  uint64_t address = 0;           // return address - 1
+  uint32_t mapping = kNoMapping;  // index into Profile::mappings
+  bool is_folded = false;         // pprof's field of that name, passed through
+  std::vector<Line> lines;        // innermost first; empty: no name
+};
+
+// A label of a sample in a profile that memprof did not write; passed through.
+struct Label {
+  std::string key;
+  std::string text;  // empty: the label is the number
+  int64_t number = 0;
+  std::string unit;
+};
+
+// The values of one stack under one set of labels.
+struct LabeledValues {
+  std::vector<Label> labels;
+  std::array<double, kMetricCount> values{};
 };
 
 // Live sampled blocks of one stack with one size and rate.
@@ -70,6 +84,8 @@ struct Stack {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
   // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
   std::array<double, kMetricCount> values{};
+  // How `values` divides by labels, where a file without statistics has labels: their sum is `values`.
+  std::vector<LabeledValues> parts;
   // Exact statistics: only in profiles that memprof wrote.
   bool has_statistics = false;
   Walk walk = Walk::kRoot;
@@ -82,19 +98,22 @@ struct Stack {
 struct Profile {
   std::string program;
   uint64_t pid = 0;
-  uint64_t rate_bytes = 0;     // period
+  uint64_t rate_bytes = 0;  // period
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
-  bool from_memprof = false;   // has a #memprof.profile comment
+  bool from_memprof = false;  // has a #memprof.profile comment
   uint64_t samples = 0;
   uint64_t live_samples = 0;
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  std::array<uint64_t, 5> walks{};  // samples by Walk
+  std::array<uint64_t, 5> walks{};              // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 
-  std::vector<Mapping> mappings;    // main program first
+  std::string drop_frames;  // pprof's regular expressions; empty in a profile of memprof: the usual ones
+  std::string keep_frames;
+
+  std::vector<Mapping> mappings;  // main program first
   std::vector<Function> functions;
   std::vector<Location> locations;
   std::vector<Stack> stacks;

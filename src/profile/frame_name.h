@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a frame is called wherever a person reads it: the function's name, else `module+0xoffset`, else an
+// address.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/model.h"
+
+namespace memprof::profile {
+
+struct Frame {
+  std::string name;       // never empty
+  std::string file;       // source file; empty: unknown
+  int64_t line = 0;       // 0: unknown
+  std::string module;     // file name of the executable or library, without folder; empty: unknown
+  bool is_named = false;  // `name` is a function's name
+};
+
+// `libc.so.6+0x1234`: file name of the module and offset in the file (address - start + file_offset); `0x...`
+// where no mapping is known.
+std::string location_place(const Profile& profile, const Location& location);
+
+// File name of the location's mapping, without folder; empty: unknown.
+std::string location_module(const Profile& profile, const Location& location);
+
+// The frames of one location, innermost inlined function first; at least one.
+std::vector<Frame> location_frames(const Profile& profile, const Location& location);
+
+}  // namespace memprof::profile

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four metrics by the names that pprof knows them by.
+//
+// Threads: no state.  Owns: the texts are static.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "profile/model.h"
+
+namespace memprof::profile {
+
+inline constexpr Metric kMetrics[kMetricCount] = {Metric::kAllocObjects, Metric::kAllocSpace,
+                                                  Metric::kInuseObjects, Metric::kInuseSpace};
+
+constexpr size_t metric_index(Metric metric) {
+  return static_cast<size_t>(metric);
+}
+
+// "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"
+const char* metric_name(Metric metric);
+
+// "count" or "bytes"
+const char* metric_unit(Metric metric);
+
+constexpr bool metric_is_bytes(Metric metric) {
+  return metric == Metric::kAllocSpace || metric == Metric::kInuseSpace;
+}
+
+constexpr bool metric_is_live(Metric metric) {
+  return metric == Metric::kInuseObjects || metric == Metric::kInuseSpace;
+}
+
+std::optional<Metric> metric_from_name(std::string_view name);
+
+}  // namespace memprof::profile
