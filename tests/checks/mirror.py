@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every source has its test: src/x/y.cc has tests/x/y_test.cc; tools/x.cc and capi/x.cc have tests/tools/x_test.cc
+and tests/capi/x_test.cc.
+
+usage: mirror.py ROOT         names each source without a test, exits 1 if there is one
+       mirror.py --self-test  plants a source without a test, a stale exception, and a good tree
+"""
+import pathlib
+import sys
+import tempfile
+
+# Source -> why it has no test file of its own. An entry that is not needed any more is an error.
+EXCEPTIONS = {
+}
+
+
+def test_of(source):
+    path = source.removeprefix("src/")
+    return "tests/" + path.removesuffix(".cc") + "_test.cc"
+
+
+def check(root, exceptions):
+    """Returns (number of sources, what is wrong)."""
+    sources = sorted(p.relative_to(root).as_posix() for room in ("src", "capi", "tools")
+                     for p in (root / room).rglob("*.cc"))
+    wrong = []
+    for source in sources:
+        has_test = (root / test_of(source)).exists()
+        if not has_test and source not in exceptions:
+            wrong.append(f"{source} has no test {test_of(source)}")
+        if has_test and source in exceptions:
+            wrong.append(f"{source} has a test: take it off the list of exceptions")
+    wrong += [f"{source} is on the list of exceptions and does not exist" for source in exceptions
+              if source not in sources]
+    return len(sources), wrong
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for path in ("src/core/a.cc", "src/platform/linux/b.cc", "capi/c.cc", "tools/memprof/d.cc",
+                     "tests/core/a_test.cc", "tests/platform/linux/b_test.cc", "tests/capi/c_test.cc",
+                     "tests/tools/memprof/d_test.cc"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).touch()
+        cases = [(4, 0, {}), (4, 1, {"src/core/a.cc": "stale"}), (4, 1, {"src/gone.cc": "stale"})]
+        (root / "src/core/main.cc").touch()
+        cases_planted = [(5, 1, {}), (5, 0, {"src/core/main.cc": "a reason"})]
+        for count, errors, exceptions in cases_planted:
+            assert (check(root, exceptions)[0], len(check(root, exceptions)[1])) == (count, errors), exceptions
+        (root / "src/core/main.cc").unlink()
+        for count, errors, exceptions in cases:
+            assert (check(root, exceptions)[0], len(check(root, exceptions)[1])) == (count, errors), exceptions
+    print("the planted violations were found")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    count, wrong = check(pathlib.Path(sys.argv[1]), EXCEPTIONS)
+    if count == 0:
+        sys.exit("no sources found: the check looks at nothing")
+    print("\n".join(wrong) or f"{count} sources have their tests")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
