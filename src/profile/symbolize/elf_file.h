@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One ELF file, opened for reading: its build id, its segments, and a way to its symbol tables.  Files are
+// not trusted: what lies outside the file, or is not what it says, is as if it were not there.
+//
+// Threads: one object, one thread.
+// Owns: the open file, until the object is destroyed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct Elf;
+
+namespace memprof::profile {
+
+class ElfFile {
+ public:
+  // nullptr: it cannot be used, and *why says so ("no such file", "permission denied", "not an ELF file"
+  // ...). Never blocks, whatever the path is (pipe, device).
+  static std::unique_ptr<ElfFile> open(const std::string& path, std::string* why);
+
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Lower-case hex; empty: the file has none.
+  const std::string& build_id() const { return build_id_; }
+  // Of the file's contents or its place (renamed, linked, mode changed), whichever is later.
+  uint64_t changed_unix_ns() const { return changed_unix_ns_; }
+
+  // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.
+  std::optional<uint64_t> vaddr_of_offset(uint64_t file_offset) const;
+
+  struct DebugLink {
+    std::string name;
+    uint32_t crc = 0;
+  };
+  std::optional<DebugLink> debug_link() const;
+
+  // Checksum over the whole file, as a debug link has it.  False: it cannot be read.
+  bool checksum(uint32_t* crc) const;
+
+  Elf* handle() const { return elf_; }
+
+ private:
+  struct Segment {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t vaddr;
+  };
+
+  ElfFile(std::string path, int fd, Elf* elf);
+  void read_segments();
+  void read_build_id();
+
+  std::string path_;
+  int fd_;
+  Elf* elf_;
+  std::string build_id_;
+  uint64_t changed_unix_ns_ = 0;
+  std::vector<Segment> segments_;  // executable ones first
+};
+
+}  // namespace memprof::profile

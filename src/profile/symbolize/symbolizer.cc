@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/symbolizer.h"
+
+#include <string_view>
+
+#include "profile/symbolize/demangle.h"
+#include "profile/symbolize/elf_file.h"
+#include "profile/symbolize/symbol_table.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr std::string_view kDeleted = " (deleted)";
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Code of the kernel's, of a JIT, of nobody: there is no file, and that is no fault.
+bool has_no_file(const std::string& path) {
+  return path.empty() || path[0] == '[' || path.compare(0, 2, "//") == 0 ||
+         path.compare(0, 11, "linux-vdso.") == 0 || path.compare(0, 11, "linux-gate.") == 0;
+}
+
+// The file of a mapping if it is the one that was profiled, else nullptr and the warning.
+std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mapping& mapping,
+                                            std::string* warning) {
+  const std::string& path = mapping.path;
+  if (ends_with(path, kDeleted)) {
+    *warning = path.substr(0, path.size() - kDeleted.size()) +
+               ": was deleted or replaced while it was profiled; no names";
+    return nullptr;
+  }
+  if (path[0] != '/') {
+    *warning = path + ": not an absolute path; no names";
+    return nullptr;
+  }
+  std::string why;
+  auto file = ElfFile::open(path, &why);
+  if (file == nullptr) {
+    *warning = path + ": " + why + "; no names";
+    return nullptr;
+  }
+  if (mapping.build_id.empty() && (file->build_id().empty() || !profile.from_memprof)) {
+    // Nothing to compare but the time.
+    if (profile.time_unix_ns != 0 && file->changed_unix_ns() > profile.time_unix_ns) {
+      *warning = path + ": changed after it was profiled, and the profile has no build id of it; no names";
+      return nullptr;
+    }
+    return file;
+  }
+  if (file->build_id() != mapping.build_id) {
+    const auto or_none = [](const std::string& id) { return id.empty() ? std::string("none") : id; };
+    *warning = path + ": binary changed since it was profiled (build id " + or_none(mapping.build_id) +
+               ", now " + or_none(file->build_id()) + "); no names";
+    return nullptr;
+  }
+  return file;
+}
+
+}  // namespace
+
+SymbolizeSummary Symbolizer::symbolize(Profile& profile, const SymbolizeOptions& options) {
+  SymbolizeSummary summary;
+  functions_.clear();
+  // One function a symbol, also with those that a former round made.
+  for (size_t i = 0; i < profile.functions.size(); ++i) {
+    const Function& function = profile.functions[i];
+    if (!function.system_name.empty() && function.filename.empty() && function.start_line == 0) {
+      functions_.emplace(function.system_name, static_cast<uint32_t>(i));
+    }
+  }
+  std::vector<std::vector<uint32_t>> unnamed(profile.mappings.size());
+  for (size_t i = 0; i < profile.locations.size(); ++i) {
+    const Location& location = profile.locations[i];
+    if (!location.lines.empty()) continue;
+    ++summary.unnamed;
+    if (location.mapping < unnamed.size()) unnamed[location.mapping].push_back(static_cast<uint32_t>(i));
+  }
+  for (size_t i = 0; i < unnamed.size(); ++i) {
+    if (unnamed[i].empty() || has_no_file(profile.mappings[i].path)) continue;
+    symbolize_mapping(profile, static_cast<uint32_t>(i), unnamed[i], options, summary);
+  }
+  return summary;
+}
+
+void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
+                                   const std::vector<uint32_t>& locations, const SymbolizeOptions& options,
+                                   SymbolizeSummary& summary) {
+  Mapping& mapping = profile.mappings[mapping_index];
+  std::string warning;
+  const auto file = open_profiled_file(profile, mapping, &warning);
+  if (file == nullptr) {
+    // A library can have several mappings; once is enough.
+    for (const std::string& said : summary.warnings) {
+      if (said == warning) return;
+    }
+    summary.warnings.push_back(warning);
+    return;
+  }
+  const auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
+  SymbolTable symbols;
+  symbols.add(*file);
+  if (debug != nullptr) symbols.add(*debug);
+  symbols.finish();
+
+  std::string name;
+  for (const uint32_t index : locations) {
+    Location& location = profile.locations[index];
+    if (location.address < mapping.start || location.address >= mapping.limit) continue;
+    const auto vaddr = file->vaddr_of_offset(location.address - mapping.start + mapping.file_offset);
+    if (!vaddr || !symbols.find(*vaddr, &name)) continue;
+    location.lines.push_back({function_index(profile, name), 0});
+    // As pprof's own symbolizer sets it: names were looked up here, another tool need not.
+    mapping.has_functions = true;
+    ++summary.named;
+    --summary.unnamed;
+  }
+}
+
+uint32_t Symbolizer::function_index(Profile& profile, const std::string& system_name) {
+  const auto [place, is_new] =
+      functions_.emplace(system_name, static_cast<uint32_t>(profile.functions.size()));
+  if (is_new) {
+    Function function;
+    function.name = demangle(system_name);
+    function.system_name = system_name;
+    profile.functions.push_back(std::move(function));
+  }
+  return place->second;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives names to the locations of a profile that have none, from the files that its mappings name.
+//
+// Model: address -> mapping -> offset in the file -> segment -> address as symbols count -> symbol.  A file
+// is used only when it is the one that was profiled: its build id is that of the mapping.
+//
+// Threads: one object, one thread.
+// Memory, time: one module at a time; in proportion to its symbol tables, which are read once.
+// Failure: a file that cannot be used leaves its locations without names and is a warning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/model.h"
+#include "profile/symbolize/debug_files.h"
+
+namespace memprof::profile {
+
+struct SymbolizeOptions {
+  bool use_debug_files = true;
+  std::string debug_root = kDebugRoot;
+};
+
+struct SymbolizeSummary {
+  size_t named = 0;                   // locations that got a name now
+  size_t unnamed = 0;                 // locations that still have none
+  std::vector<std::string> warnings;  // one line each, "PATH: what is wrong"
+};
+
+class Symbolizer {
+ public:
+  // Locations that have lines already are left as they are.
+  SymbolizeSummary symbolize(Profile& profile, const SymbolizeOptions& options = {});
+
+ private:
+  void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
+                         const SymbolizeOptions& options, SymbolizeSummary& summary);
+  uint32_t function_index(Profile& profile, const std::string& system_name);
+
+  std::unordered_map<std::string, uint32_t> functions_;  // by system name
+};
+
+}  // namespace memprof::profile
