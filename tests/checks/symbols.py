@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Inspects libmemprof.so: what it exports and needs, how it is linked, and what its hooks can reach.
+
+usage: symbols.py LIBRARY EXPORTS_MAP MEMPROF_H   prints what is wrong, exits 1 if anything is
+       symbols.py --self-test CC                  builds flawed libraries and checks that each flaw is found
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SONAME = "libmemprof.so.0"
+NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+# What the library may take from the C library at all. No stdio, nothing that allocates behind our back, no
+# C++ runtime.
+ALLOWED = set("""
+__cxa_finalize __cxa_atexit __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
+__errno_location __stack_chk_fail __register_atfork pthread_atfork
+memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
+mmap munmap mremap mprotect madvise fallocate ftruncate memfd_create
+open openat close read write writev pread pread64 pwrite lseek rename renameat renameat2 link linkat unlink unlinkat
+access faccessat fsync fstat stat readlink
+clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom getauxval getrlimit gettimeofday
+environ __environ getenv secure_getenv program_invocation_name program_invocation_short_name
+dlsym dlvsym dladdr dl_iterate_phdr _dl_find_object __libc_stack_end __libc_single_threaded
+pthread_self pthread_getattr_np pthread_attr_getstack pthread_attr_destroy sigaltstack
+abort _exit raise
+""".split())
+
+# Of these, what the way of an allocation (everything that malloc, free and the others can reach) may call:
+# no lock of the loader or of the C library, no file, no allocation.
+HOOKS_ALLOWED = set("""
+__errno_location __stack_chk_fail
+memcpy memmove memset memcmp strlen strnlen strcmp strncmp
+mmap munmap mprotect madvise fallocate
+clock_gettime getpid gettid syscall getrandom sched_yield
+_dl_find_object abort dlsym environ __environ getenv secure_getenv
+""".split())
+
+# Said by name where the reason is worth a sentence.
+BANNED = {
+    "__tls_get_addr": "dynamic TLS allocates; use initial-exec",
+    "pthread_getattr_np": "locks and allocates",
+    "dl_iterate_phdr": "takes the lock of the loader",
+    "dladdr": "takes the lock of the loader",
+    "__cxa_guard_acquire": "guarded statics lock",
+}
+
+
+def tool(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def export_list(path):
+    text = re.sub(r"/\*.*?\*/", "", pathlib.Path(path).read_text(), flags=re.S)
+    section = re.search(r"global:(.*?)local:", text, re.S)
+    return set(re.findall(r"[\w*?]+", section.group(1)))
+
+
+def header_functions(path):
+    text = re.sub(r"/\*.*?\*/", "", pathlib.Path(path).read_text(), flags=re.S)
+    return set(re.findall(r"MEMPROF_API\b[^;#]*?\b(memprof_\w+)\s*\(", text))
+
+
+def compare(found, expected, what, errors):
+    errors += [f"{what}: {name} is missing" for name in sorted(expected - found)]
+    errors += [f"{what}: {name} is not on the list" for name in sorted(found - expected)]
+
+
+def dynamic_symbols(library):
+    """Returns (exported names, undefined names)."""
+    exported, undefined = set(), set()
+    for line in tool("nm", "-D", library).splitlines():
+        kind, name = line.split()[-2:]
+        name = name.split("@")[0]
+        (undefined if kind in "Uwv" else exported).add(name)
+    return exported, undefined
+
+
+def references(library):
+    """Returns {function: names it refers to}, by the disassembly: calls, jumps and addresses taken. Functions of
+    the C library appear by their names, also where they are called through the table of addresses."""
+    slots = {}  # address of a slot -> name
+    for match in re.finditer(r"^([0-9a-f]+)\s+\S+\s+R_\w+\s+[0-9a-f]+ (\w+)", tool("readelf", "-rW", library), re.M):
+        slots[int(match.group(1), 16)] = match.group(2)
+    starts = {}  # address of a function -> name, to follow what relocations and tables point at
+    graph = {}
+    for line in tool("objdump", "-d", "--no-show-raw-insn", library).splitlines():
+        head = re.match(r"([0-9a-f]+) <(.*)>:$", line)
+        if head:
+            current = graph.setdefault(re.sub(r"\.(cold|part|constprop|isra)[.\d]*$", "", head.group(2)), set())
+            starts[int(head.group(1), 16)] = head.group(2)
+            continue
+        for target in re.finditer(r"(?:([0-9a-f]+) )?<([^>+]+)(\+0x[0-9a-f]+)?>", line):
+            address, name, offset = target.groups()
+            if address and int(address, 16) in slots:
+                current.add(slots[int(address, 16)])
+            elif name.endswith("@plt"):
+                current.add(name[:-4])
+            elif name.endswith("@GLIBC") or "@" in name:
+                current.add(name.split("@")[0])
+            elif not offset or name in graph:
+                current.add(re.sub(r"\.(cold|part|constprop|isra)[.\d]*$", "", name))
+    return graph
+
+
+def reach(graph, roots):
+    """Returns {name that can be reached: the name that it was reached from}."""
+    seen = {root: None for root in roots if root in graph}
+    todo = list(seen)
+    while todo:
+        name = todo.pop()
+        for target in graph.get(name, ()):
+            if target not in seen:
+                seen[target] = name
+                todo.append(target)
+    return seen
+
+
+def way(seen, name):
+    path = [name]
+    while seen[path[-1]]:
+        path.append(seen[path[-1]])
+    return " <- ".join(path)
+
+
+def check(library, exports_map, header):
+    errors = []
+    exported, undefined = dynamic_symbols(library)
+    listed = export_list(exports_map)
+    errors += [f"exports.map: {name} is a pattern, not a name" for name in listed if re.search(r"[*?]", name)]
+    compare(exported, listed, "exported symbols", errors)
+    compare({n for n in listed if n.startswith("memprof_")}, header_functions(header),
+            "exports.map against memprof.h", errors)
+    for name in sorted(undefined - ALLOWED):
+        errors.append(f"takes {name} from outside" + (f" ({BANNED[name]})" if name in BANNED else ""))
+
+    dynamic = tool("readelf", "-dW", library)
+    soname = re.findall(r"SONAME.*\[(.*)\]", dynamic)
+    if soname != [SONAME]:
+        errors.append(f"SONAME is {soname}, not {SONAME}")
+    errors += [f"needs {name}" for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if name not in NEEDED]
+    flags = " ".join(re.findall(r"\(FLAGS(?:_1)?\)\s*(.*)", dynamic))
+    for flag in ("NODELETE", "BIND_NOW", "STATIC_TLS"):
+        if flag not in flags:
+            errors.append(f"flag {flag} is missing: {flags}")
+    for tag in ("TEXTREL", "RPATH", "RUNPATH"):
+        if f"({tag})" in dynamic:
+            errors.append(f"has a {tag}")
+    segments = tool("readelf", "-lW", library)
+    if "GNU_RELRO" not in segments:
+        errors.append("no RELRO")
+    if not re.search(r"GNU_STACK.*RW ", segments):
+        errors.append("the stack is not marked as not executable")
+    relocations = tool("readelf", "-rW", library)
+    errors += [f"dynamic TLS: {r}" for r in re.findall(r"R_\w*(?:DTPMOD|DTPOFF|TLSDESC)\w*", relocations)]
+
+    # The hooks are what is exported and is not the C API.
+    graph = references(library)
+    seen = reach(graph, {name for name in exported if not name.startswith("memprof_")})
+    for name in sorted(set(seen) & undefined - HOOKS_ALLOWED - exported):
+        errors.append(f"a hook can reach {name}: {way(seen, name)}")
+    return errors, len(seen)
+
+
+GOOD = r"""
+#include <string.h>
+#include <sys/mman.h>
+static __thread long count __attribute__((tls_model("initial-exec")));
+__attribute__((noinline)) static void* cold(unsigned long n) { count = (long)n; return mmap(0, n, 3, 34, -1, 0); }
+void* malloc(unsigned long n) { return (count -= (long)n) < 0 ? cold(n) : 0; }
+const char* memprof_version(void) { return strchr("v0", '0'); }
+"""
+GOOD_FLAGS = ["-Wl,-soname," + SONAME, "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"]
+MAP = "{ global: malloc; memprof_version; local: *; };"
+HEADER = "MEMPROF_API const char* memprof_version(void);"
+# Name, change of the source (old, new), flags to leave out, flags to add, map, header, what must be said.
+FLAWS = [
+    ("another export", ("const char* memprof_v", "void oops(void) {}\nconst char* memprof_v"), None, [],
+     "{ global: malloc; memprof_version; local: oop; };", HEADER, "oops is not on the list"),
+    ("a missing export", None, None, [], MAP.replace("malloc;", "malloc; free;"), HEADER, "free is missing"),
+    ("a pattern", None, None, [], MAP.replace("memprof_version", "memprof_*"), HEADER, "is a pattern"),
+    ("a function that is only in the header", None, None, [], MAP, HEADER + "MEMPROF_API int memprof_x(void);",
+     "memprof_x is missing"),
+    ("stdio", ("return strchr", 'extern int puts(const char*); puts("x"); return strchr'), None, [], MAP, HEADER,
+     "takes puts"),
+    ("dynamic TLS", ('__attribute__((tls_model("initial-exec")))', ""), None, [], MAP, HEADER, "dynamic TLS"),
+    ("no soname", None, "-soname", [], MAP, HEADER, "SONAME"),
+    ("can be unloaded", None, "nodelete", [], MAP, HEADER, "NODELETE"),
+    ("lazy binding", None, "-z,now", ["-Wl,-z,lazy"], MAP, HEADER, "BIND_NOW"),
+    ("a library", None, None, ["-Wl,--no-as-needed", "-lm"], MAP, HEADER, "needs libm.so.6"),
+    ("a run path", None, None, ["-Wl,-rpath,/tmp"], MAP, HEADER, "RUNPATH"),
+    ("an executable stack", None, "noexecstack", ["-Wl,-z,execstack"], MAP, HEADER, "executable"),
+    ("a hook that reaches too far", ("count = (long)n;", 'count = strchr("v0", (int)n) != 0;'), None, [], MAP, HEADER,
+     "a hook can reach strchr: strchr <- cold <- malloc"),
+    ("a hook that reaches too far through a pointer", ("count = (long)n;",
+     "static char* (*volatile f)(const char*, int); f = strchr; count = (long)f;"), None, [], MAP, HEADER,
+     "a hook can reach strchr"),
+]
+
+
+def self_test(compiler):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def errors_of(source, flags, exports, header):
+            (folder / "x.c").write_text(source)
+            (folder / "x.map").write_text(exports)
+            (folder / "x.h").write_text(header)
+            tool(*compiler, "-shared", "-fPIC", "-O2", "-fno-builtin", "-w", "-o", str(folder / "x.so"),
+                 str(folder / "x.c"), *flags, f"-Wl,--version-script={folder / 'x.map'}")
+            return check(str(folder / "x.so"), folder / "x.map", folder / "x.h")[0]
+
+        errors = errors_of(GOOD, GOOD_FLAGS, MAP, HEADER)
+        if errors:
+            sys.exit("a good library was refused:\n" + "\n".join(errors))
+        for flaw, change, without, added, exports, header, expected in FLAWS:
+            source = GOOD.replace(*change) if change else GOOD
+            if change and source == GOOD:
+                sys.exit(f"{flaw}: the change did not apply")
+            flags = [f for f in GOOD_FLAGS if not without or without not in f] + added
+            errors = errors_of(source, flags, exports, header)
+            if not any(expected in error for error in errors):
+                sys.exit(f"{flaw}: not found; errors: {errors}")
+    print(f"{len(FLAWS)} planted flaws were found")
+
+
+def main():
+    if sys.argv[1:2] == ["--self-test"] and len(sys.argv) > 2:
+        return self_test(sys.argv[2:])
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    errors, reached = check(*sys.argv[1:])
+    if reached < 10:
+        errors.append(f"only {reached} functions can be reached from the hooks: the disassembly was not understood")
+    print("\n".join(errors) or f"{sys.argv[1]} is in order; {reached} functions can be reached from its hooks")
+    return bool(errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
