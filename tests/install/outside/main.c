@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A C program that is linked with memprof and profiles itself, every allocation. It says "ok" and what it saw,
- * or what went wrong and exits 1. */
+ * A C program that is linked with memprof and profiles itself, every allocation. It says "ok" and what it
+ * saw, or what went wrong and exits 1. */
 #include <memprof.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%d blocks and %d arrays seen\n", single, twice);
     return 1;
   }
-  if (memprof_write_profile(argc > 1 ? argv[1] : "outside.pb", MEMPROF_WRITE_OVERWRITE) != MEMPROF_OK) return 1;
+  if (memprof_write_profile(argc > 1 ? argv[1] : "outside.pb", MEMPROF_WRITE_OVERWRITE) != MEMPROF_OK)
+    return 1;
   std::printf("ok %s\n", memprof_version());
   return 0;
 }
