@@ -20,6 +20,7 @@ struct ReadOptions {
   uint64_t max_decompressed_bytes = uint64_t{2} << 30;
   // A gzip file may grow to this many times its size, or to 64 MiB where that is more.
   uint64_t max_ratio = 300;
+  uint64_t max_model_bytes = uint64_t{8} << 30;  // what the Profile may take, roughly
 };
 
 // `name` stands in messages: the file's name as the user gave it.

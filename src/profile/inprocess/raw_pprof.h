@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "profile/inprocess/sink.h"
+
 namespace memprof::profile {
 
 struct RawModule {
@@ -72,14 +74,12 @@ struct RawProfile {
   uint64_t walks[5] = {};  // samples by MEMPROF_WALK_*
 };
 
-struct Sink {
-  bool (*write)(void* context, const void* data, size_t size);
-  void* context;
-};
-
-// Bytes of scratch that write_raw_pprof needs for this profile.
+// Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from
+// the system: most of them are address space for the case that no two frames are equal, and are never
+// touched.
 size_t raw_pprof_scratch_bytes(const RawProfile& profile);
 
+// `scratch` is aligned to 16 bytes; what it holds does not matter.
 bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink);
 
 }  // namespace memprof::profile

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of the comments that carry a memprof profile's statistics through pprof, and the id that ties a
+// comment to its stack.  Shared by the writer in the profiled process, the one outside, and the reader.
+//
+// Format: docs/profile-format.md, "Comments".
+// Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memprof::profile {
+
+inline constexpr char kToolCommentPrefix[] = "#memprof.";
+inline constexpr char kProfileComment[] = "#memprof.profile";
+inline constexpr char kStackComment[] = "#memprof.stack";
+inline constexpr uint64_t kCommentVersion = 1;
+
+// 64-bit FNV-1a over location addresses, leaf first, each as 8 bytes little-endian.
+class StackId {
+ public:
+  void add(uint64_t location_address) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      hash_ = (hash_ ^ (location_address >> shift & 0xff)) * 0x100000001b3u;
+    }
+  }
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+// Text in a fixed buffer; what does not fit is left out.
+class CommentText {
+ public:
+  // Enough for either comment: 15 fields of at most 26 characters and a program's name (see program()).
+  static constexpr size_t kCapacity = 2048;
+
+  const char* data() const { return text_; }
+  size_t size() const { return size_; }
+
+  void literal(const char* text) {
+    while (*text != '\0') {
+      character(*text++);
+    }
+  }
+
+  void key(const char* name) {
+    character(' ');
+    literal(name);
+    character('=');
+  }
+
+  void decimal(const char* name, uint64_t value) {
+    key(name);
+    char digits[20];
+    size_t count = 0;
+    do {
+      digits[count++] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    while (count != 0) {
+      character(digits[--count]);
+    }
+  }
+
+  void hex16(const char* name, uint64_t value) {
+    key(name);
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      character(hex_digit(value >> shift & 15));
+    }
+  }
+
+  void real(const char* name, double value) {
+    uint64_t bits = 0;
+    static_assert(sizeof(bits) == sizeof(value), "doubles travel as 64 bits");
+    std::memcpy(&bits, &value, sizeof(bits));
+    hex16(name, bits);
+  }
+
+  // Spaces, '%' and control characters become %XX.  A name longer than any file name is cut.
+  void program(const char* name, size_t size) {
+    key("program");
+    for (size_t i = 0; i < size && i < 400; ++i) {
+      const auto byte = static_cast<unsigned char>(name[i]);
+      if (byte <= ' ' || byte == '%' || byte == 0x7f) {
+        character('%');
+        character(hex_digit(byte >> 4));
+        character(hex_digit(byte & 15));
+      } else {
+        character(name[i]);
+      }
+    }
+  }
+
+ private:
+  static char hex_digit(uint64_t nibble) { return "0123456789abcdef"[nibble]; }
+
+  void character(char c) {
+    if (size_ < kCapacity) {
+      text_[size_++] = c;
+    }
+  }
+
+  char text_[kCapacity];
+  size_t size_ = 0;
+};
+
+// ProfileFacts is RawProfile or Profile: both have these members.
+template <typename ProfileFacts>
+void profile_comment(CommentText& text, const char* program, size_t program_size, const ProfileFacts& facts) {
+  text.literal(kProfileComment);
+  text.decimal("version", kCommentVersion);
+  text.program(program, program_size);
+  text.decimal("pid", facts.pid);
+  text.decimal("samples", facts.samples);
+  text.decimal("live_samples", facts.live_samples);
+  text.decimal("dropped_samples", facts.dropped_samples);
+  text.decimal("dropped_weight_bytes", facts.dropped_weight_bytes);
+  text.decimal("replaced_samples", facts.replaced_samples);
+  text.decimal("walk_root", facts.walks[0]);
+  text.decimal("walk_depth_limit", facts.walks[1]);
+  text.decimal("walk_bad_frame", facts.walks[2]);
+  text.decimal("walk_left_stack", facts.walks[3]);
+  text.decimal("walk_no_rule", facts.walks[4]);
+}
+
+// StackFacts is RawStack or Stack.
+template <typename StackFacts>
+void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
+  text.literal(kStackComment);
+  text.hex16("id", id);
+  text.decimal("walk", static_cast<uint64_t>(facts.walk));
+  text.decimal("n", facts.allocated.samples);
+  text.decimal("s", facts.allocated.size_bytes);
+  text.real("wb", facts.allocated.weight_bytes);
+  text.real("wc", facts.allocated.weight_count);
+  text.real("vb", facts.allocated.variance_bytes);
+  text.real("vc", facts.allocated.variance_count);
+  text.real("mb", facts.allocated.max_missed_bytes);
+  text.real("mc", facts.allocated.max_missed_count);
+  text.decimal("fn", facts.freed.samples);
+  text.decimal("fs", facts.freed.size_bytes);
+  text.real("fwb", facts.freed.weight_bytes);
+  text.real("fwc", facts.freed.weight_count);
+  text.real("life", facts.lifetime_ns);
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The field numbers of profile.proto and the texts that every profile of memprof has, for all who read or
+// write one.
+//
+// Format: https://github.com/google/pprof/blob/main/proto/profile.proto
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::profile::schema {
+
+namespace profile_field {
+enum : uint32_t {
+  kSampleType = 1,
+  kSample = 2,
+  kMapping = 3,
+  kLocation = 4,
+  kFunction = 5,
+  kStringTable = 6,
+  kDropFrames = 7,
+  kKeepFrames = 8,
+  kTimeNanos = 9,
+  kDurationNanos = 10,
+  kPeriodType = 11,
+  kPeriod = 12,
+  kComment = 13,
+  kDefaultSampleType = 14,
+};
+}
+namespace value_type_field {
+enum : uint32_t { kType = 1, kUnit = 2 };
+}
+namespace sample_field {
+enum : uint32_t { kLocationId = 1, kValue = 2, kLabel = 3 };
+}
+namespace label_field {
+enum : uint32_t { kKey = 1, kText = 2, kNumber = 3, kUnit = 4 };
+}
+namespace mapping_field {
+enum : uint32_t {
+  kId = 1,
+  kStart = 2,
+  kLimit = 3,
+  kFileOffset = 4,
+  kFilename = 5,
+  kBuildId = 6,
+  kHasFunctions = 7,
+  kHasFilenames = 8,
+  kHasLineNumbers = 9,
+  kHasInlineFrames = 10,
+};
+}
+namespace location_field {
+enum : uint32_t { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4, kIsFolded = 5 };
+}
+namespace line_field {
+enum : uint32_t { kFunctionId = 1, kLine = 2 };
+}
+namespace function_field {
+enum : uint32_t { kId = 1, kName = 2, kSystemName = 3, kFilename = 4, kStartLine = 5 };
+}
+
+// The string table of our profiles begins with these, so that their indices are constants.
+enum FixedString : uint32_t {
+  kEmpty,
+  kAllocObjects,
+  kAllocSpace,
+  kInuseObjects,
+  kInuseSpace,
+  kCount,
+  kBytes,
+  kSpace,
+  kRate,
+  kSamples,
+  kDropFrames,
+  kFixedStringCount,
+};
+
+// The allocator's own functions: pprof removes them, and what they call, from the leaf end of a stack.
+inline constexpr char kDropFramesRegex[] =
+    "malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
+    "__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|"
+    "operator new(\\[\\])?( ?\\(.*\\))?|_Zn[aw][jmy].*";
+
+// In the order of FixedString.
+inline constexpr const char* kFixedStrings[kFixedStringCount] = {
+    "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",   "count",
+    "bytes", "space",         "rate",        "samples",       kDropFramesRegex};
+
+inline constexpr size_t kValueCount = 4;  // sample types, in the order of Metric
+
+}  // namespace memprof::profile::schema

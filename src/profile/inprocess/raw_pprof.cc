@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/inprocess/raw_pprof.h"
+
+#include <cstring>
+
+#include "profile/inprocess/comments.h"
+#include "profile/inprocess/pprof_schema.h"
+#include "profile/inprocess/proto_encoder.h"
+#include "profile/inprocess/sample_writer.h"
+
+namespace memprof::profile {
+namespace {
+
+namespace field = schema::profile_field;
+
+constexpr size_t kOutputBytes = size_t{64} << 10;
+constexpr size_t kFirstSlots = 1024;  // a power of two
+
+struct FrameCounts {
+  size_t total = 0;
+  size_t deepest = 0;
+};
+
+FrameCounts count_frames(const RawProfile& profile) {
+  FrameCounts counts;
+  for (size_t i = 0; i < profile.stack_count; ++i) {
+    const size_t depth = profile.stacks[i].depth;
+    counts.total += depth;
+    counts.deepest = depth > counts.deepest ? depth : counts.deepest;
+  }
+  return counts;
+}
+
+// strlen without libc; a text of the process that is longer than any path is cut.
+size_t text_size(const char* text) {
+  size_t size = 0;
+  while (size < 65536 && text[size] != '\0') {
+    ++size;
+  }
+  return size;
+}
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + 15) & ~size_t{15};
+}
+
+// The table of locations is at most half full; it begins small and doubles into fresh scratch, so that pages
+// are touched in proportion to the different addresses.
+size_t last_slots(size_t addresses) {
+  size_t slots = kFirstSlots;
+  while (slots / 2 < addresses) {
+    slots *= 2;
+  }
+  return slots;
+}
+
+// Hands out pieces of the scratch memory, in the order that raw_pprof_scratch_bytes() counted them.
+class Scratch {
+ public:
+  Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
+
+  template <typename T>
+  T* take(size_t count) {
+    const size_t bytes = aligned(count * sizeof(T));
+    if (bytes > left_) {
+      return nullptr;
+    }
+    void* taken = at_;
+    at_ += bytes;
+    left_ -= bytes;
+    return static_cast<T*>(taken);
+  }
+
+ private:
+  uint8_t* at_;
+  size_t left_;
+};
+
+// Different addresses, numbered from 1 in the order of their first use.
+class LocationTable {
+ public:
+  LocationTable(Scratch& scratch, size_t most)
+      : scratch_(scratch), addresses_(scratch.take<uint64_t>(most)), slots_(new_slots(kFirstSlots)) {}
+
+  bool ok() const { return addresses_ != nullptr && slots_ != nullptr; }
+  size_t size() const { return size_; }
+  uint64_t address(size_t index) const { return addresses_[index]; }
+
+  // 0: no room.
+  uint32_t id(uint64_t address) {
+    uint32_t* slot = find(address);
+    if (*slot != 0) {
+      return *slot;
+    }
+    if (size_ >= slot_count_ / 2) {
+      if (!grow()) {
+        return 0;
+      }
+      slot = find(address);
+    }
+    addresses_[size_++] = address;
+    return *slot = static_cast<uint32_t>(size_);
+  }
+
+ private:
+  uint32_t* new_slots(size_t count) {
+    auto* slots = scratch_.take<uint32_t>(count);
+    if (slots != nullptr) {
+      std::memset(slots, 0, count * sizeof(*slots));
+      slot_count_ = count;
+    }
+    return slots;
+  }
+
+  // The slot of the address, or the empty one where it belongs.
+  uint32_t* find(uint64_t address) const {
+    uint64_t hash = address * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    for (size_t i = hash & (slot_count_ - 1);; i = (i + 1) & (slot_count_ - 1)) {
+      if (slots_[i] == 0 || addresses_[slots_[i] - 1] == address) {
+        return &slots_[i];
+      }
+    }
+  }
+
+  bool grow() {
+    uint32_t* slots = new_slots(slot_count_ * 2);
+    if (slots == nullptr) {
+      return false;
+    }
+    slots_ = slots;
+    for (size_t i = 0; i < size_; ++i) {
+      *find(addresses_[i]) = static_cast<uint32_t>(i + 1);
+    }
+    return true;
+  }
+
+  Scratch& scratch_;
+  uint64_t* addresses_;
+  size_t slot_count_ = 0;
+  uint32_t* slots_;
+  size_t size_ = 0;
+};
+
+class RawPprofWriter {
+ public:
+  RawPprofWriter(const RawProfile& profile, Scratch& scratch, const FrameCounts& counts, const Sink& sink)
+      : profile_(profile),
+        sample_capacity_(max_sample_bytes(counts.deepest)),
+        sample_memory_(scratch.take<uint8_t>(sample_capacity_)),
+        ids_(scratch.take<uint32_t>(counts.deepest)),
+        output_(scratch.take<uint8_t>(kOutputBytes), kOutputBytes, sink),
+        locations_(scratch, counts.total) {}
+
+  bool write() {
+    if (!locations_.ok()) {  // taken last
+      return false;
+    }
+    write_header();
+    write_mappings();
+    if (!write_samples()) {
+      return false;
+    }
+    write_locations();
+    write_comments();
+    return output_.flush();
+  }
+
+ private:
+  // Returns the string's index.
+  uint32_t write_string(const char* text, size_t size) {
+    output_.bytes_field(field::kStringTable, text, size);
+    return next_string_++;
+  }
+
+  static void value_type(wire::Message& message, uint32_t type, uint32_t unit) {
+    message.clear();
+    message.field(schema::value_type_field::kType, type);
+    message.field(schema::value_type_field::kUnit, unit);
+  }
+
+  void write_header() {
+    for (const char* text : schema::kFixedStrings) {
+      write_string(text, text_size(text));
+    }
+    uint8_t memory[64];
+    wire::Message type(memory, sizeof(memory));
+    constexpr uint32_t kTypes[schema::kValueCount][2] = {{schema::kAllocObjects, schema::kCount},
+                                                         {schema::kAllocSpace, schema::kBytes},
+                                                         {schema::kInuseObjects, schema::kCount},
+                                                         {schema::kInuseSpace, schema::kBytes}};
+    for (const auto& pair : kTypes) {
+      value_type(type, pair[0], pair[1]);
+      output_.message_field(field::kSampleType, type);
+    }
+    output_.field(field::kDropFrames, schema::kDropFrames);
+    output_.field(field::kTimeNanos, profile_.time_unix_ns);
+    output_.field(field::kDurationNanos, profile_.duration_ns);
+    value_type(type, schema::kSpace, schema::kBytes);
+    output_.message_field(field::kPeriodType, type);
+    output_.field(field::kPeriod, profile_.rate_bytes);
+    output_.field(field::kDefaultSampleType, schema::kInuseSpace);
+  }
+
+  void write_mappings() {
+    for (size_t i = 0; i < profile_.module_count; ++i) {
+      const RawModule& module = profile_.modules[i];
+      const uint32_t path = write_string(module.path, text_size(module.path));
+      uint8_t memory[128];
+      wire::Message mapping(memory, sizeof(memory));
+      mapping.field(schema::mapping_field::kId, i + 1);
+      mapping.field(schema::mapping_field::kStart, module.start);
+      mapping.field(schema::mapping_field::kLimit, module.limit);
+      mapping.field(schema::mapping_field::kFileOffset, module.file_offset);
+      mapping.field(schema::mapping_field::kFilename, path);
+      mapping.field(schema::mapping_field::kBuildId, write_build_id(module));
+      output_.message_field(field::kMapping, mapping);
+    }
+  }
+
+  uint32_t write_build_id(const RawModule& module) {
+    constexpr size_t kMostBytes = 64;
+    if (module.build_id_size == 0 || module.build_id_size > kMostBytes) {
+      return schema::kEmpty;
+    }
+    char hex[2 * kMostBytes];
+    for (size_t i = 0; i < module.build_id_size; ++i) {
+      hex[2 * i] = "0123456789abcdef"[module.build_id[i] >> 4];
+      hex[2 * i + 1] = "0123456789abcdef"[module.build_id[i] & 15];
+    }
+    return write_string(hex, size_t{2} * module.build_id_size);
+  }
+
+  bool write_samples() {
+    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes);
+    size_t live = 0;
+    for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
+      const RawStack& stack = profile_.stacks[i];
+      const size_t first_live = live;
+      while (live < profile_.live_count && profile_.live[live].stack == i) {
+        ++live;
+      }
+      if (stack.allocated.samples == 0 && live == first_live) {
+        continue;
+      }
+      for (size_t frame = 0; frame < stack.depth; ++frame) {
+        ids_[frame] = locations_.id(location_address(stack.frames[frame]));
+        if (ids_[frame] == 0) {
+          return false;
+        }
+      }
+      if (stack.allocated.samples != 0) {
+        samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes);
+      }
+      for (size_t k = first_live; k < live; ++k) {
+        const RawLive& group = profile_.live[k];
+        samples.live(ids_, stack.depth, group.size_bytes, group.rate_bytes, group.samples, group.weight_count,
+                     group.weight_bytes);
+      }
+    }
+    return live == profile_.live_count;  // else it was not ordered by stack
+  }
+
+  // The call, not the instruction after it, which may belong to another line or function.
+  static uint64_t location_address(uint64_t return_address) { return return_address - 1; }
+
+  void write_locations() {
+    for (size_t i = 0; i < locations_.size() && output_.ok(); ++i) {
+      uint8_t memory[64];
+      wire::Message location(memory, sizeof(memory));
+      location.field(schema::location_field::kId, i + 1);
+      location.field(schema::location_field::kMappingId, mapping_id(locations_.address(i)));
+      location.field(schema::location_field::kAddress, locations_.address(i));
+      output_.message_field(field::kLocation, location);
+    }
+  }
+
+  // 0: no module has the address.
+  size_t mapping_id(uint64_t address) {
+    // Neighbours of a stack are often of one module, hence the last answer is tried first.
+    for (size_t i = 0; i <= profile_.module_count; ++i) {
+      const size_t index = i == 0 ? last_module_ : i - 1;
+      if (index < profile_.module_count && profile_.modules[index].start <= address &&
+          address < profile_.modules[index].limit) {
+        last_module_ = index;
+        return index + 1;
+      }
+    }
+    return 0;
+  }
+
+  void write_comments() {
+    const uint32_t first = next_string_;
+    CommentText text;
+    profile_comment(text, profile_.program, text_size(profile_.program), profile_);
+    write_string(text.data(), text.size());
+    size_t live = 0;
+    for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
+      const RawStack& stack = profile_.stacks[i];
+      const size_t first_live = live;
+      while (live < profile_.live_count && profile_.live[live].stack == i) {
+        ++live;
+      }
+      if (stack.allocated.samples == 0 && live == first_live) {
+        continue;
+      }
+      StackId id;
+      for (size_t frame = 0; frame < stack.depth; ++frame) {
+        id.add(location_address(stack.frames[frame]));
+      }
+      CommentText comment;
+      stack_comment(comment, id.value(), stack);
+      write_string(comment.data(), comment.size());
+    }
+    for (uint32_t index = first; index != next_string_; ++index) {
+      output_.field(field::kComment, index);
+    }
+  }
+
+  const RawProfile& profile_;
+  size_t sample_capacity_;
+  uint8_t* sample_memory_;
+  uint32_t* ids_;
+  wire::Output output_;
+  LocationTable locations_;
+  uint32_t next_string_ = 0;
+  size_t last_module_ = 0;
+};
+
+}  // namespace
+
+size_t raw_pprof_scratch_bytes(const RawProfile& profile) {
+  const FrameCounts counts = count_frames(profile);
+  return aligned(max_sample_bytes(counts.deepest)) + aligned(counts.deepest * sizeof(uint32_t)) +
+         aligned(kOutputBytes) + aligned(counts.total * sizeof(uint64_t)) +
+         2 * last_slots(counts.total) * sizeof(uint32_t);  // the last table and all before it
+}
+
+bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink) {
+  Scratch pieces(scratch, scratch_bytes);
+  RawPprofWriter writer(profile, pieces, count_frames(profile), sink);
+  return writer.write();
+}
+
+}  // namespace memprof::profile

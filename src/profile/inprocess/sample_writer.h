@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples of a memprof profile: which values and labels they have, and how estimates become integers
+// whose sums are right.  Shared by the writer in the profiled process and the one outside.
+//
+// Model: docs/profile-format.md, "Samples".
+// Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profile/inprocess/pprof_schema.h"
+#include "profile/inprocess/proto_encoder.h"
+
+namespace memprof::profile {
+
+// Rounds one estimate after the other and carries the fraction on, so that the sum is right to one unit.
+class CarriedRounding {
+ public:
+  int64_t round(double estimate) {
+    const double exact = estimate + carry_;
+    if (!(exact > 0)) {  // nothing, less than half a unit taken too much before, or not a number
+      carry_ = exact <= 0 && exact > -1 ? exact : 0;
+      return 0;
+    }
+    if (exact >= 0x1p62) {
+      carry_ = 0;
+      return exact >= 0x1p63 ? INT64_MAX : static_cast<int64_t>(exact);
+    }
+    const auto rounded = static_cast<int64_t>(exact + 0.5);
+    carry_ = exact - static_cast<double>(rounded);
+    return rounded;
+  }
+
+ private:
+  double carry_ = 0;
+};
+
+// Most bytes of a sample that sample_message() makes: ids are 32 bits wide.
+constexpr size_t max_sample_bytes(size_t depth) {
+  return 5 * depth + 160;
+}
+
+inline void sample_values(wire::Message& message, const uint32_t* location_ids, size_t depth,
+                          const int64_t* values, size_t value_count) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < depth; ++i) {
+    bytes += wire::varint_bytes(location_ids[i]);
+  }
+  if (depth != 0) {
+    message.begin_bytes(schema::sample_field::kLocationId, bytes);
+    for (size_t i = 0; i < depth; ++i) {
+      message.varint(location_ids[i]);
+    }
+  }
+  bytes = 0;
+  for (size_t i = 0; i < value_count; ++i) {
+    bytes += wire::varint_bytes(static_cast<uint64_t>(values[i]));
+  }
+  message.begin_bytes(schema::sample_field::kValue, bytes);
+  for (size_t i = 0; i < value_count; ++i) {
+    message.varint(static_cast<uint64_t>(values[i]));
+  }
+}
+
+inline void sample_label(wire::Message& message, uint32_t key, uint64_t number, uint32_t unit) {
+  uint8_t memory[64];
+  wire::Message label(memory, sizeof(memory));
+  label.field(schema::label_field::kKey, key);
+  label.field(schema::label_field::kNumber, number);
+  label.field(schema::label_field::kUnit, unit);
+  message.message_field(schema::sample_field::kLabel, label);
+}
+
+// Writes the samples of one stack after the other.
+class SampleWriter {
+ public:
+  // `memory` has room for max_sample_bytes() of the deepest stack.
+  SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period)
+      : output_(output), message_(memory, capacity), period_(period) {}
+
+  void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes) {
+    const int64_t values[] = {alloc_objects_.round(blocks), alloc_space_.round(bytes), 0, 0};
+    begin(location_ids, depth, values);
+    output_.message_field(schema::profile_field::kSample, message_);
+  }
+
+  // Live blocks of one size and rate.
+  void live(const uint32_t* location_ids, size_t depth, uint64_t size_bytes, uint64_t rate_bytes,
+            uint64_t samples, double blocks, double bytes) {
+    const int64_t values[] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
+    begin(location_ids, depth, values);
+    sample_label(message_, schema::kBytes, size_bytes, schema::kBytes);
+    if (rate_bytes != period_) {
+      sample_label(message_, schema::kRate, rate_bytes, schema::kBytes);
+    }
+    if (samples != 1) {
+      sample_label(message_, schema::kSamples, samples, schema::kCount);
+    }
+    output_.message_field(schema::profile_field::kSample, message_);
+  }
+
+ private:
+  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[schema::kValueCount]) {
+    message_.clear();
+    sample_values(message_, location_ids, depth, values, schema::kValueCount);
+  }
+
+  wire::Output& output_;
+  wire::Message message_;
+  uint64_t period_;
+  CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_;
+};
+
+}  // namespace memprof::profile

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/metric.h"
+
+#include "profile/inprocess/pprof_schema.h"
+
+namespace memprof::profile {
+
+const char* metric_name(Metric metric) {
+  static_assert(schema::kAllocObjects == 1 && schema::kInuseSpace == kMetricCount,
+                "names are in the order of Metric");
+  return schema::kFixedStrings[schema::kAllocObjects + metric_index(metric)];
+}
+
+const char* metric_unit(Metric metric) {
+  return schema::kFixedStrings[metric_is_bytes(metric) ? schema::kBytes : schema::kCount];
+}
+
+std::optional<Metric> metric_from_name(std::string_view name) {
+  for (const Metric metric : kMetrics) {
+    if (name == metric_name(metric)) {
+      return metric;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof_statistics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "profile/estimate.h"
+#include "profile/inprocess/comments.h"
+#include "profile/inprocess/pprof_schema.h"
+#include "profile/metric.h"
+
+namespace memprof::profile {
+namespace {
+
+// The fields of one comment: "key=value" behind its name, separated by one space.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      const std::string_view field = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      const size_t equals = field.find('=');
+      if (equals != std::string_view::npos) {
+        values_.emplace(field.substr(0, equals), field.substr(equals + 1));
+      }
+    }
+  }
+
+  // False once a field was missing or malformed.
+  bool ok() const { return ok_; }
+
+  uint64_t decimal(std::string_view key) { return integer(key, 10); }
+  uint64_t hex(std::string_view key) { return integer(key, 16); }
+
+  // All our doubles are sums of things that are not negative.
+  double real(std::string_view key) {
+    const uint64_t bits = integer(key, 16);
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof(value));
+    if (!std::isfinite(value) || value < 0) {
+      ok_ = false;
+      return 0;
+    }
+    return value;
+  }
+
+  std::string text(std::string_view key) {
+    const auto found = values_.find(key);
+    std::string out;
+    for (size_t i = 0; found != values_.end() && i < found->second.size(); ++i) {
+      const std::string_view value = found->second;
+      unsigned byte = 0;
+      if (value[i] == '%' && i + 2 < value.size() &&
+          std::from_chars(&value[i + 1], &value[i + 1] + 2, byte, 16).ptr == &value[i + 1] + 2) {
+        out += static_cast<char>(byte);
+        i += 2;
+      } else {
+        out += value[i];
+      }
+    }
+    return out;
+  }
+
+ private:
+  uint64_t integer(std::string_view key, int base) {
+    const auto found = values_.find(key);
+    uint64_t value = 0;
+    if (found == values_.end()) {
+      ok_ = false;
+      return 0;
+    }
+    const char* end = found->second.data() + found->second.size();
+    const auto result = std::from_chars(found->second.data(), end, value, base);
+    ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
+    return value;
+  }
+
+  std::unordered_map<std::string_view, std::string_view> values_;
+  bool ok_ = true;
+};
+
+// The rest of the text where it is the comment of that name.
+std::optional<std::string_view> after(std::string_view name, std::string_view text) {
+  if (text.substr(0, name.size()) == name && (text.size() == name.size() || text[name.size()] == ' ')) {
+    return text.substr(name.size());
+  }
+  return std::nullopt;
+}
+
+void add(Totals& sum, const Totals& other) {
+  sum.samples += other.samples;
+  sum.size_bytes += other.size_bytes;
+  sum.weight_bytes += other.weight_bytes;
+  sum.weight_count += other.weight_count;
+  sum.variance_bytes += other.variance_bytes;
+  sum.variance_count += other.variance_count;
+  sum.max_missed_bytes = std::max(sum.max_missed_bytes, other.max_missed_bytes);
+  sum.max_missed_count = std::max(sum.max_missed_count, other.max_missed_count);
+}
+
+// Whether an integer of the file is what rounding made of the estimate; each sample may be off by one.
+bool agrees(double value, double estimate, double samples) {
+  return std::abs(value - estimate) <= samples + 1e-9 * std::abs(estimate);
+}
+
+// What the labels of a live sample say; nothing if they are not ours.
+struct LiveLabels {
+  uint64_t size_bytes = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t samples = 1;
+};
+
+std::optional<LiveLabels> live_labels(const LabeledValues& part, uint64_t period) {
+  LiveLabels found;
+  found.rate_bytes = period;
+  bool has_size = false;
+  for (const Label& label : part.labels) {
+    const auto number = static_cast<uint64_t>(label.number);
+    if (!label.text.empty()) {
+      return std::nullopt;
+    }
+    if (label.key == schema::kFixedStrings[schema::kBytes]) {
+      found.size_bytes = number;
+      has_size = true;
+    } else if (label.key == schema::kFixedStrings[schema::kRate]) {
+      found.rate_bytes = number;
+    } else if (label.key == schema::kFixedStrings[schema::kSamples]) {
+      found.samples = number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return has_size ? std::optional(found) : std::nullopt;
+}
+
+std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, double file_samples) {
+  const std::optional<LiveLabels> labels = live_labels(part, period);
+  if (!labels) {
+    return std::nullopt;
+  }
+  const double blocks = part.values[metric_index(Metric::kInuseObjects)];
+  const double bytes = part.values[metric_index(Metric::kInuseSpace)];
+  const double probability = sampling_probability(labels->size_bytes, labels->rate_bytes);
+  const auto size = static_cast<double>(labels->size_bytes);
+  // Samples with equal labels that another tool added up have the label of one of them: the value tells.
+  const double from_value = bytes > blocks ? bytes * probability / size : blocks * probability;
+  for (const double samples : {static_cast<double>(labels->samples), std::round(from_value)}) {
+    if (samples >= 1 && samples < 0x1p53 && agrees(blocks, samples / probability, file_samples) &&
+        agrees(bytes, samples / probability * size, file_samples)) {
+      return LiveGroup{labels->size_bytes, labels->rate_bytes, static_cast<uint64_t>(samples)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void StatisticsReader::comment(std::string_view text, Profile& profile) {
+  if (const auto fields_text = after(kProfileComment, text)) {
+    Fields fields(*fields_text);
+    if (fields.decimal("version") != kCommentVersion) {
+      return;
+    }
+    const std::string program = fields.text("program");
+    const uint64_t pid = fields.decimal("pid");
+    if (!has_profile_comment_) {
+      profile.program = program;
+      profile.pid = pid;
+    } else if (pid != profile.pid) {
+      profile.pid = 0;  // several processes
+    }
+    has_profile_comment_ = true;
+    profile.from_memprof = true;
+    profile.samples += fields.decimal("samples");
+    profile.live_samples += fields.decimal("live_samples");
+    profile.dropped_samples += fields.decimal("dropped_samples");
+    profile.dropped_weight_bytes += fields.decimal("dropped_weight_bytes");
+    profile.replaced_samples += fields.decimal("replaced_samples");
+    profile.walks[0] += fields.decimal("walk_root");
+    profile.walks[1] += fields.decimal("walk_depth_limit");
+    profile.walks[2] += fields.decimal("walk_bad_frame");
+    profile.walks[3] += fields.decimal("walk_left_stack");
+    profile.walks[4] += fields.decimal("walk_no_rule");
+  } else if (const auto stack_text = after(kStackComment, text)) {
+    Fields fields(*stack_text);
+    const uint64_t id = fields.hex("id");
+    const uint64_t walk = fields.decimal("walk");
+    StackFacts facts;
+    facts.allocated = {fields.decimal("n"), fields.decimal("s"), fields.real("wb"), fields.real("wc"),
+                       fields.real("vb"),   fields.real("vc"),   fields.real("mb"), fields.real("mc")};
+    facts.freed.samples = fields.decimal("fn");
+    facts.freed.size_bytes = fields.decimal("fs");
+    facts.freed.weight_bytes = fields.real("fwb");
+    facts.freed.weight_count = fields.real("fwc");
+    facts.lifetime_ns = fields.real("life");
+    if (!fields.ok() || walk > static_cast<uint64_t>(Walk::kNoRule)) {
+      return;
+    }
+    facts.walk = static_cast<Walk>(walk);
+    const auto [known, is_new] = stacks_.emplace(id, facts);
+    if (!is_new) {  // a merge of profiles, or stacks that differ only in why their walk ended
+      add(known->second.allocated, facts.allocated);
+      add(known->second.freed, facts.freed);
+      known->second.lifetime_ns += facts.lifetime_ns;
+    }
+  } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
+    profile.comments.emplace_back(text);
+  }
+}
+
+bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint32_t samples) const {
+  StackId id;
+  for (const uint32_t location : stack.locations) {
+    id.add(profile.locations[location].address);
+  }
+  const auto found = stacks_.find(id.value());
+  if (found == stacks_.end()) {
+    return false;
+  }
+  const StackFacts& facts = found->second;
+  if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], facts.allocated.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples)) {
+    return false;
+  }
+  std::vector<LiveGroup> live;
+  for (const LabeledValues& part : stack.parts) {
+    const bool has_live_values = part.values[metric_index(Metric::kInuseObjects)] != 0 ||
+                                 part.values[metric_index(Metric::kInuseSpace)] != 0;
+    if (part.labels.empty() && !has_live_values) {
+      continue;  // the running totals
+    }
+    const std::optional<LiveGroup> group = live_group(part, profile.rate_bytes, samples);
+    if (!group) {
+      return false;
+    }
+    live.push_back(*group);
+  }
+  stack.has_statistics = true;
+  stack.walk = facts.walk;
+  stack.allocated = facts.allocated;
+  stack.freed = facts.freed;
+  stack.lifetime_ns = facts.lifetime_ns;
+  stack.live = std::move(live);
+  stack.parts.clear();
+  return true;
+}
+
+void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) const {
+  const bool has_all_metrics =
+      std::all_of(profile.has_metric.begin(), profile.has_metric.end(), [](bool has) { return has; });
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    Stack& stack = profile.stacks[i];
+    if (profile.from_memprof && has_all_metrics && apply_to(stack, profile, samples_of[i])) {
+      continue;
+    }
+    if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
+      stack.parts.clear();
+    }
+  }
+}
+
+}  // namespace memprof::profile
