@@ -43,6 +43,10 @@ function(memprof_warnings target)
     -Wold-style-cast -Wcast-qual -Wvla -Wformat=2 -Wundef
     $<$<CXX_COMPILER_ID:Clang>:-Wextra-semi -Wno-gnu-zero-variadic-macro-arguments>
     $<$<BOOL:${MEMPROF_WERROR}>:-Werror>)
+  if(MEMPROF_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # What the sanitizer adds to a function makes gcc see paths that are not there (in <regex>, <functional>).
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
 endfunction()
 
 # Objects of the profiled process. No C++ runtime may be needed there, hence no exceptions, RTTI or guarded
