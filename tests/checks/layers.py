@@ -19,7 +19,7 @@ LAYERS = [
     # What enters the profiled process is apart: it may use the engine's and nothing's libraries.
     ("src/profile", ["profile/"]),
     ("capi", ["core/", "profile/", "memprof.h"]),
-    ("tools", ["tools/", "profile/", "memprof.h"]),
+    ("tools", ["memprof/", "profile/", "memprof.h"]),  # its own headers are written from tools/
     ("ffi", ["memprof.h"]),
 ]
 # In src/profile, this folder enters the profiled process: no library of the host may be used there.
