@@ -213,10 +213,11 @@ typedef struct memprof_stack {
   uint64_t max_lifetime_ns;
 } memprof_stack;
 
-/* One executable or library with a frame in a stack. */
+/* One executable or library (its code segment) with a frame in a stack. */
 typedef struct memprof_module {
   uint64_t start;         /* addresses start <= a < limit belong to it                                     */
   uint64_t limit;
+  uint64_t file_offset;   /* where in the file `start` is                                                  */
   uint64_t bias;          /* what the loader added to the addresses in the file                            */
   uint64_t path_offset;   /* of the NUL-terminated path in the array of strings                            */
   uint32_t build_id_size; /* bytes of the build id; 0: it has none                                         */

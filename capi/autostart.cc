@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiling without a call: the MEMPROF_* variables of the environment.
+//   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
+//   core/path_pattern.h) MEMPROF_RATE               mean bytes between samples, like 512k
+//   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
+//   MEMPROF_RUN_PID            start only in the process with this id; set by `memprof run` for the one it
+//   started
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "capi_internal.h"
+#include "core/path_pattern.h"
+#include "core/platform.h"
+#include "core/profiler.h"
+#include "core/sampler.h"
+#include "memprof.h"
+
+namespace memprof {
+namespace {
+
+std::atomic<bool> g_complained{false};
+uint32_t g_process_id = 0;  // of the process that writes at exit; 0: none does
+char g_profile_path[4096];  // a copy: the program may change its environment
+std::atomic<bool> g_ended{false};
+
+// Digits with an optional k, M, G or T (powers of 1024), or KiB and so on.  false: not that, or too large.
+bool parse_size(const char* text, uint64_t* value) {
+  uint64_t n = 0;
+  const char* p = text;
+  for (; *p >= '0' && *p <= '9'; ++p) {
+    if (__builtin_mul_overflow(n, uint64_t{10}, &n) || __builtin_add_overflow(n, uint64_t(*p - '0'), &n)) {
+      return false;
+    }
+  }
+  if (p == text) {
+    return false;
+  }
+  static const char kUnits[] = "kMGT";
+  int shift = 0;
+  if (*p != '\0' && *p != 'B') {
+    const char unit = *p == 'K' ? 'k' : *p == 'm' ? 'M' : *p == 'g' ? 'G' : *p == 't' ? 'T' : *p;
+    const char* found = strchr(kUnits, unit);
+    if (found == nullptr) {
+      return false;
+    }
+    shift = 10 * static_cast<int>(found - kUnits + 1);
+    ++p;
+    if (strcmp(p, "iB") == 0) {
+      p += 2;
+    }
+  }
+  if (*p == 'B') {
+    ++p;
+  }
+  if (*p != '\0' || (n << shift) >> shift != n) {
+    return false;
+  }
+  *value = n << shift;
+  return true;
+}
+
+void complain(const char* name, const char* value, const char* wanted) {
+  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
+  platform::message(parts);
+}
+
+void read_number(const char* name, uint64_t least, uint64_t most, const char* wanted, bool quiet,
+                 uint64_t* value) {
+  const char* text = platform::environment(name);
+  if (text == nullptr || *text == '\0') {
+    return;
+  }
+  uint64_t n = 0;
+  if (parse_size(text, &n) && n >= least && n <= most) {
+    *value = n;
+  } else if (!quiet) {
+    complain(name, text, wanted);
+  }
+}
+
+void say_not_written(const char* path, int error) {
+  const int saved_errno = errno;
+  const char* reason = memprof_strerror(error);
+  if (error == MEMPROF_ERR_SYSTEM) {
+    reason = platform::error_text(-saved_errno);
+  } else if (error == MEMPROF_ERR_EXISTS) {
+    reason = "it is there already; remove it, or put %p (process id) into MEMPROF_PROFILE";
+  } else if (error == MEMPROF_ERR_INVALID) {
+    reason = "the path is too long, or has a % that is not %p, %n, %t or %%";
+  }
+  const char* const parts[] = {"the profile was not written to ", path, ": ", reason, nullptr};
+  platform::message(parts);
+}
+
+}  // namespace
+
+Configuration read_configuration() {
+  const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr};
+  uint64_t depth = c.limits.max_depth;
+  read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
+              &c.rate_bytes);
+  read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
+              &c.limits.max_live_samples);
+  read_number("MEMPROF_MAX_STACKS", 1, kMostStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
+  read_number("MEMPROF_MAX_DEPTH", 1, kMostDepth, "a number from 1 to 1024", quiet, &depth);
+  c.limits.max_depth = static_cast<uint32_t>(depth);
+  const char* path = platform::environment("MEMPROF_PROFILE");
+  if (path != nullptr && *path != '\0') {
+    char expanded[4096];
+    if (strlen(path) < sizeof(expanded) && expand_path(path, 1, "", 1, expanded, sizeof(expanded))) {
+      c.profile_path = path;
+    } else if (!quiet) {
+      complain("MEMPROF_PROFILE", path, "a path in which % stands only in %p, %n, %t and %%");
+    }
+  }
+  return c;
+}
+
+void autostart() {
+  const char* only = platform::environment("MEMPROF_RUN_PID");
+  if (only != nullptr) {
+    uint64_t pid = 0;
+    if (!parse_size(only, &pid) || pid != platform::process_id()) {
+      return;
+    }
+  }
+  if (platform::environment("MEMPROF_PROFILE") == nullptr) {
+    return;
+  }
+  const Configuration c = read_configuration();
+  if (c.profile_path == nullptr) {
+    return;
+  }
+  int error =
+      profiler::initialize(c.limits, c.rate_bytes) == Status::kOk ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+  if (error == MEMPROF_OK && profiler::start() != Status::kOk) {
+    error = MEMPROF_ERR_STATE;
+  }
+  if (error != MEMPROF_OK) {
+    const char* const parts[] = {"not profiling: ", memprof_strerror(error), nullptr};
+    platform::message(parts);
+    return;
+  }
+  memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
+  g_process_id = platform::process_id();
+}
+
+void end_of_process() {
+  if (g_process_id == 0 || !profiler::is_owner() || g_process_id != platform::process_id() ||
+      g_ended.exchange(true, std::memory_order_relaxed)) {
+    return;
+  }
+  char path[4096];
+  const int error = write_profile_file(g_profile_path, false, path, sizeof(path));
+  if (error != MEMPROF_OK) {
+    say_not_written(error == MEMPROF_ERR_INVALID ? g_profile_path : path, error);
+  }
+}
+
+}  // namespace memprof

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the public face share.  Results are those of memprof.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/snapshot.h"
+
+namespace memprof {
+
+struct Configuration {
+  Limits limits;
+  uint64_t rate_bytes;
+  const char* profile_path;  // pattern; nullptr: none is wanted
+};
+
+// The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
+// error, once in a process, and ignored.
+Configuration read_configuration();
+
+int take_snapshot(Snapshot** snapshot);
+
+// A snapshot as pprof, to a descriptor.
+int write_profile(int fd);
+
+// The same to the file that `pattern` names (core/path_pattern.h), by a temporary file beside it.  `written`,
+// if it is not nullptr, gets the name.
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
+
+}  // namespace memprof

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public C API (include/memprof.h): checks, translates, calls.
+#include "memprof.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "capi_internal.h"
+#include "core/platform.h"
+#include "core/profiler.h"
+#include "core/sampler.h"
+#include "core/snapshot.h"
+
+using memprof::Limits;
+using memprof::Snapshot;
+namespace platform = memprof::platform;
+namespace profiler = memprof::profiler;
+
+// A snapshot's arrays are handed out as they stand.
+#define MEMPROF_SAME_LAYOUT(PUBLIC, OURS, LAST)            \
+  static_assert(sizeof(PUBLIC) == sizeof(memprof::OURS) && \
+                offsetof(PUBLIC, LAST) == offsetof(memprof::OURS, LAST))
+MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
+MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
+MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
+MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
+MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
+static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
+static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
+static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerminated));
+
+namespace {
+
+// The first version of each struct: what every caller has.
+constexpr uint32_t kOptionsBytes = 32;
+constexpr uint32_t kLeastBytes = 8;
+static_assert(sizeof(memprof_options) == kOptionsBytes);
+
+int to_error(memprof::Status status) {
+  switch (status) {
+    case memprof::Status::kOk:
+      return MEMPROF_OK;
+    case memprof::Status::kWrongState:
+      return MEMPROF_ERR_STATE;
+    case memprof::Status::kNoMemory:
+      return MEMPROF_ERR_NO_MEMORY;
+    case memprof::Status::kForked:
+      return MEMPROF_ERR_FORKED;
+  }
+  return MEMPROF_ERR_STATE;
+}
+
+const Snapshot* ours(const memprof_snapshot* snapshot) {
+  return reinterpret_cast<const Snapshot*>(snapshot);
+}
+
+template <typename Public, typename T>
+const Public* array(const memprof::Span<T>& span, uint64_t* count) {
+  if (count != nullptr) {
+    *count = span.size;
+  }
+  return reinterpret_cast<const Public*>(span.data);
+}
+
+// Copies as much of a versioned struct as the caller has; its struct_size stays.
+template <typename T>
+int give(const T& from, T* to) {
+  const uint32_t size = to->struct_size < sizeof(T) ? to->struct_size : static_cast<uint32_t>(sizeof(T));
+  constexpr size_t kSkip = sizeof(to->struct_size);
+  memcpy(reinterpret_cast<char*>(to) + kSkip, reinterpret_cast<const char*>(&from) + kSkip, size - kSkip);
+  return MEMPROF_OK;
+}
+
+template <typename T>
+const T* no_elements(uint64_t* count) {
+  if (count != nullptr) {
+    *count = 0;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* memprof_strerror(int error) {
+  switch (error) {
+    case MEMPROF_OK:
+      return "no error";
+    case MEMPROF_ERR_INVALID:
+      return "an argument is wrong";
+    case MEMPROF_ERR_STATE:
+      return "not allowed in this state of the profiler";
+    case MEMPROF_ERR_NO_MEMORY:
+      return "the system gave no memory for the profiler's tables";
+    case MEMPROF_ERR_SYSTEM:
+      return "a system call failed (errno says why)";
+    case MEMPROF_ERR_EXISTS:
+      return "the file is there already";
+    case MEMPROF_ERR_FORKED:
+      return "the profiler is off in a fork child";
+    case MEMPROF_ERR_NO_HOOKS:
+      return "the library does not see this process's allocations (preload it, or link with it)";
+    default:
+      return "unknown error";
+  }
+}
+
+const char* memprof_version(void) {
+  return MEMPROF_VERSION;
+}
+
+int memprof_options_init(memprof_options* options, uint32_t struct_size) {
+  if (options == nullptr || struct_size < kOptionsBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memset(options, 0, struct_size);
+  options->struct_size = struct_size;
+  options->rate_bytes = MEMPROF_DEFAULT_RATE_BYTES;
+  return MEMPROF_OK;
+}
+
+int memprof_init(const memprof_options* options) {
+  if (options == nullptr) {
+    const memprof::Configuration configuration = memprof::read_configuration();
+    return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes));
+  }
+  if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
+      options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
+      options->max_stacks > memprof::kMostStacks) {
+    return MEMPROF_ERR_INVALID;
+  }
+  Limits limits = memprof::kDefaultLimits;
+  limits.max_depth = options->max_depth != 0 ? options->max_depth : limits.max_depth;
+  limits.max_live_samples =
+      options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
+  limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
+  return to_error(profiler::initialize(limits, options->rate_bytes));
+}
+
+int memprof_start(void) {
+  if (!profiler::has_hooks()) {
+    return profiler::state() == memprof::State::kInitialized ? MEMPROF_ERR_NO_HOOKS : MEMPROF_ERR_STATE;
+  }
+  return to_error(profiler::start());
+}
+
+int memprof_stop(void) {
+  return to_error(profiler::stop());
+}
+
+int memprof_shutdown(void) {
+  return to_error(profiler::shutdown());
+}
+
+int memprof_set_rate(uint64_t rate_bytes) {
+  if (rate_bytes > memprof::kMaxRateBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  profiler::set_rate(rate_bytes);
+  return MEMPROF_OK;
+}
+
+int memprof_get_stats(memprof_stats* stats) {
+  if (stats == nullptr || stats->struct_size < kLeastBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const memprof::Counters c = profiler::counters();
+  memprof_stats out{};
+  out.state = static_cast<uint32_t>(c.state);
+  out.rate_bytes = c.rate_bytes;
+  out.samples = c.samples;
+  out.live_samples = c.live_samples;
+  out.freed_samples = c.freed_samples;
+  out.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
+  out.dropped_weight_bytes = c.dropped_weight_bytes;
+  out.dropped_live_table = c.dropped_live_table;
+  out.dropped_stack_table = c.dropped_stack_table;
+  out.replaced_samples = c.replaced_samples;
+  out.stacks = c.stacks;
+  out.modules = c.modules;
+  out.frames = c.frames;
+  memcpy(out.walks, c.walks, sizeof(out.walks));
+  out.min_depth = c.min_depth;
+  out.cold_paths = c.cold_paths;
+  out.filter_saturated = c.filter_saturated;
+  out.arena_bytes = c.arena_bytes;
+  out.arena_used_bytes = c.arena_used_bytes;
+  return give(out, stats);
+}
+
+int memprof_get_snapshot(memprof_snapshot** snapshot) {
+  if (snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  Snapshot* taken = nullptr;
+  const int error = memprof::take_snapshot(&taken);
+  *snapshot = reinterpret_cast<memprof_snapshot*>(taken);
+  return error;
+}
+
+void memprof_free_snapshot(memprof_snapshot* snapshot) {
+  Snapshot::release(reinterpret_cast<Snapshot*>(snapshot));
+}
+
+int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info) {
+  if (snapshot == nullptr || info == nullptr || info->struct_size < kLeastBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const Snapshot& s = *ours(snapshot);
+  memprof_snapshot_info out{};
+  out.pid = s.process_id;
+  out.rate_bytes = s.rate_bytes;
+  out.time_unix_ns = s.time_unix_ns;
+  out.time_ns = s.time_ns;
+  out.start_ns = s.start_ns;
+  out.live_weight_bytes = s.live_weight_bytes;
+  out.live_weight_count = s.live_weight_count;
+  return give(out, info);
+}
+
+const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_record>(ours(snapshot)->records, count)
+                             : no_elements<memprof_record>(count);
+}
+
+const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_stack>(ours(snapshot)->stacks, count)
+                             : no_elements<memprof_stack>(count);
+}
+
+const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<uint64_t>(ours(snapshot)->frames, count) : no_elements<uint64_t>(count);
+}
+
+const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_module>(ours(snapshot)->modules, count)
+                             : no_elements<memprof_module>(count);
+}
+
+const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<char>(ours(snapshot)->strings, count) : no_elements<char>(count);
+}
+
+const memprof_symbol* memprof_snapshot_symbols(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_symbol>(ours(snapshot)->symbols, count)
+                             : no_elements<memprof_symbol>(count);
+}
+
+int64_t memprof_resolve_symbols(memprof_snapshot* snapshot) {
+  if (snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memprof::MuteScope mute;  // the loader may allocate
+  const int64_t found = reinterpret_cast<Snapshot*>(snapshot)->resolve_symbols();
+  return found >= 0 ? found : int64_t{MEMPROF_ERR_NO_MEMORY};
+}
+
+int memprof_write_profile(const char* path, uint32_t flags) {
+  if (path == nullptr || (flags & ~uint32_t{MEMPROF_WRITE_OVERWRITE}) != 0) {
+    return MEMPROF_ERR_INVALID;
+  }
+  return memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0);
+}
+
+int memprof_write_profile_fd(int fd) {
+  return fd < 0 ? MEMPROF_ERR_INVALID : memprof::write_profile(fd);
+}
+
+}  // extern "C"

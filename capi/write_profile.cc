@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshot -> pprof file, in the process itself: pages of its own, no lock, no malloc, so that it also works
+// while the process ends.
+#include <cstring>
+
+#include "capi_internal.h"
+#include "core/path_pattern.h"
+#include "core/platform.h"
+#include "core/profiler.h"
+#include "memprof.h"
+#include "profile/inprocess/raw_pprof.h"
+
+namespace memprof {
+namespace {
+
+constexpr size_t kPathBytes = 4096;
+
+// Pages that go when the scope ends.
+class Pages {
+ public:
+  explicit Pages(size_t size_bytes) : size_bytes_(size_bytes), start_(platform::reserve_pages(size_bytes)) {}
+  ~Pages() {
+    if (start_ != nullptr) {
+      platform::release_pages(start_, size_bytes_);
+    }
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(start_);
+  }
+  size_t size_bytes() const { return size_bytes_; }
+
+ private:
+  size_t size_bytes_;
+  void* start_;
+};
+
+const char* file_name_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+profile::RawTotals to_raw(const SnapshotTotals& t) {
+  return {t.samples,        t.size_bytes,     t.weight_bytes,     t.weight_count,
+          t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
+}
+
+size_t convert_modules(const Snapshot& s, profile::RawModule* modules) {
+  for (uint64_t i = 0; i < s.modules.size; ++i) {
+    const SnapshotModule& m = s.modules.data[i];
+    profile::RawModule& raw = modules[i];
+    raw.start = m.start;
+    raw.limit = m.limit;
+    raw.file_offset = m.file_offset;
+    raw.path = s.strings.data + m.path_offset;
+    raw.build_id = m.build_id;
+    raw.build_id_size = m.build_id_size;
+    if (i > 0 && strcmp(raw.path, s.program()) == 0) {  // the main program comes first
+      const profile::RawModule main = raw;
+      memmove(modules + 1, modules, i * sizeof(*modules));
+      modules[0] = main;
+    }
+  }
+  return s.modules.size;
+}
+
+size_t convert_live(const Snapshot& s, profile::RawLive* live) {
+  size_t groups = 0;
+  for (uint64_t i = 0; i < s.records.size; ++i) {
+    const SnapshotRecord& r = s.records.data[i];
+    profile::RawLive* last = groups > 0 ? &live[groups - 1] : nullptr;
+    if (last == nullptr || last->stack != r.stack_id || last->size_bytes != r.size_bytes ||
+        last->rate_bytes != r.rate_bytes) {
+      last = &live[groups++];
+      *last = {r.stack_id, r.size_bytes, r.rate_bytes, 0, 0, 0};
+    }
+    ++last->samples;
+    last->weight_bytes += r.weight_bytes;
+    last->weight_count += r.weight_count;
+  }
+  return groups;
+}
+
+bool write_to_fd(void* context, const void* data, size_t size) {
+  int* result = static_cast<int*>(context);
+  const int error = platform::file_write(*result, data, size);
+  if (error < 0) {
+    *result = error;  // negative from here on: the reason
+    return false;
+  }
+  return true;
+}
+
+int write_snapshot(const Snapshot& s, int fd) {
+  const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
+  const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
+  const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
+  if (modules.as<void>() == nullptr || stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  profile::RawProfile p;
+  p.modules = modules.as<profile::RawModule>();
+  p.module_count = convert_modules(s, modules.as<profile::RawModule>());
+  for (uint64_t i = 0; i < s.stacks.size; ++i) {
+    const SnapshotStack& from = s.stacks.data[i];
+    stacks.as<profile::RawStack>()[i] = {
+        s.frames.data + from.first_frame, from.frame_count,   from.walk,
+        to_raw(from.allocated),           to_raw(from.freed), from.lifetime_ns};
+  }
+  p.stacks = stacks.as<profile::RawStack>();
+  p.stack_count = s.stacks.size;
+  p.live = live.as<profile::RawLive>();
+  p.live_count = convert_live(s, live.as<profile::RawLive>());
+  p.program = file_name_of(s.program());
+  p.pid = s.process_id;
+  p.rate_bytes = s.rate_bytes;
+  p.time_unix_ns = s.time_unix_ns;
+  p.duration_ns = s.time_ns - s.start_ns;
+  p.samples = s.counters.samples;
+  p.live_samples = s.records.size;
+  p.dropped_samples = s.counters.dropped_live_table + s.counters.dropped_stack_table;
+  p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
+  p.replaced_samples = s.counters.replaced_samples;
+  memcpy(p.walks, s.counters.walks, sizeof(p.walks));
+
+  const Pages scratch(profile::raw_pprof_scratch_bytes(p));
+  if (scratch.as<void>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  int result = fd;
+  if (!profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), {write_to_fd, &result})) {
+    if (result >= 0) {
+      return MEMPROF_ERR_NO_MEMORY;
+    }
+    platform::set_last_error(result);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  return MEMPROF_OK;
+}
+
+int system_error(int error) {
+  if (error == platform::kFileExists) {
+    return MEMPROF_ERR_EXISTS;
+  }
+  platform::set_last_error(error);
+  return MEMPROF_ERR_SYSTEM;
+}
+
+}  // namespace
+
+int take_snapshot(Snapshot** snapshot) {
+  *snapshot = nullptr;
+  const Arena arena = profiler::arena();
+  if (!arena) {
+    return MEMPROF_ERR_STATE;
+  }
+  if (!profiler::is_owner()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  bool is_arena = false;
+  *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena);
+  return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+}
+
+int write_profile(int fd) {
+  Snapshot* snapshot = nullptr;
+  int error = take_snapshot(&snapshot);
+  if (error == MEMPROF_OK) {
+    error = write_snapshot(*snapshot, fd);
+    Snapshot::release(snapshot);
+  }
+  return error;
+}
+
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes) {
+  char path[kPathBytes];
+  char temporary[kPathBytes + 32];
+  const char* program = file_name_of(platform::program_path());
+  const uint64_t pid = platform::process_id();
+  const uint64_t now_s = platform::unix_ns() / 1000000000;
+  if (!expand_path(pattern, pid, program, now_s, path, sizeof(path)) || path[0] == '\0') {
+    return MEMPROF_ERR_INVALID;
+  }
+  if (written != nullptr) {
+    const size_t length = strlen(path);
+    const size_t copied = length < written_bytes ? length : written_bytes - 1;
+    memcpy(written, path, copied);
+    written[copied] = '\0';
+  }
+  if (!overwrite && platform::file_exists(path)) {
+    return MEMPROF_ERR_EXISTS;
+  }
+  // Beside the target, so that the rename stays on one file system; of this thread alone.
+  const size_t length = strlen(path);
+  memcpy(temporary, path, length);
+  memcpy(temporary + length, ".tmp.", 5);
+  format_decimal(platform::thread_id(), temporary + length + 5);
+  const int fd = platform::file_create(temporary);
+  if (fd < 0) {
+    return system_error(fd);
+  }
+  int result = write_profile(fd);
+  const int closed = platform::file_close(fd);
+  if (result == MEMPROF_OK && closed < 0) {
+    result = system_error(closed);
+  }
+  if (result == MEMPROF_OK) {
+    const int renamed = platform::file_rename(temporary, path, overwrite);
+    result = renamed < 0 ? system_error(renamed) : MEMPROF_OK;
+  }
+  if (result != MEMPROF_OK) {
+    platform::file_remove(temporary);
+  }
+  return result;
+}
+
+}  // namespace memprof

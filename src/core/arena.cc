@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/arena.h"
+
+#include <cstring>
+
+#include "core/heap_map.h"
+#include "core/module_table.h"
+#include "core/name_table.h"
+#include "core/platform.h"
+#include "core/stack_table.h"
+
+namespace memprof {
+namespace {
+
+// One step of growth.  Small, because committing is what costs (0.3 ms a MiB in a shared file).
+constexpr uint64_t kCommitStepBytes = 64 * 1024;
+// Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
+constexpr uint64_t kMeanDepth = 48;
+constexpr uint64_t kMaxNames = 1u << 16;
+constexpr uint64_t kMeanNameBytes = 64;
+constexpr Limits kLeastLimits{1024, 256, 1};
+
+constexpr uint64_t round_up(uint64_t n, uint64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+uint64_t total_bytes(const Limits& limits) {
+  uint64_t total = kPageBytes;
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    total += round_up(section_capacity(static_cast<SectionId>(id), limits), kPageBytes);
+  }
+  return total;
+}
+
+void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total) {
+  header.version = kArenaVersion;
+  header.header_bytes = sizeof(ArenaHeader);
+  header.byte_order = kByteOrderMark;
+  header.section_count = kSectionCount;
+  header.total_bytes = total;
+  header.process_id = platform::process_id();
+  header.start_ns = platform::monotonic_ns();
+  header.start_unix_ns = platform::unix_ns();
+  header.limits = limits;
+  uint64_t offset = kPageBytes;
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    header.sections[id].offset = offset;
+    header.sections[id].capacity_bytes = section_capacity(static_cast<SectionId>(id), limits);
+    offset += round_up(header.sections[id].capacity_bytes, kPageBytes);
+  }
+  header.live_levels.limit = live_levels_for(limits.max_live_samples);
+  header.stack_levels.limit = intern_levels_for(limits.max_stacks);
+  header.name_levels.limit = intern_levels_for(kMaxNames);
+  const char* program = platform::program_path();
+  const size_t length = strnlen(program, sizeof(header.program) - 1);
+  memcpy(header.program, program, length);
+  header.program[length] = '\0';
+  header.magic.store(kArenaMagic, std::memory_order_release);  // pairs with the acquire in snapshot.cc
+}
+
+}  // namespace
+
+uint64_t section_capacity(SectionId id, const Limits& limits) {
+  switch (id) {
+    case kLiveSection:
+      return slots_before(live_levels_for(limits.max_live_samples)) * (sizeof(uint64_t) + sizeof(LiveRecord));
+    case kStackIndexSection:
+      return slots_before(intern_levels_for(limits.max_stacks)) * sizeof(uint64_t);
+    case kStackSection:
+      return limits.max_stacks * sizeof(StackEntry);
+    case kFrameSection:
+      return (limits.max_stacks * kMeanDepth + kMostDepth) * sizeof(uint64_t);
+    case kModuleSection:
+      return kMaxModules * sizeof(ModuleEntry);
+    case kNameIndexSection:
+      return slots_before(intern_levels_for(kMaxNames)) * sizeof(uint64_t);
+    case kNameSection:
+      return kMaxNames * sizeof(NameEntry);
+    case kTextSection:
+      return kMaxNames * kMeanNameBytes;
+    case kSectionCount:
+      break;
+  }
+  return 0;
+}
+
+Arena Arena::create(const Limits& wanted) {
+  Limits limits = wanted;
+  for (;;) {
+    const uint64_t total = total_bytes(limits);
+    void* memory = platform::reserve_pages(total);
+    if (memory != nullptr && platform::commit_pages(memory, kPageBytes)) {
+      ArenaHeader* header = static_cast<ArenaHeader*>(memory);
+      fill_header(*header, limits, total);
+      return Arena(header);
+    }
+    if (memory != nullptr) {
+      platform::release_pages(memory, total);
+      return Arena();
+    }
+    if (limits.max_live_samples <= kLeastLimits.max_live_samples &&
+        limits.max_stacks <= kLeastLimits.max_stacks) {
+      return Arena();
+    }
+    if (limits.max_live_samples > kLeastLimits.max_live_samples) {
+      limits.max_live_samples /= 2;
+    }
+    if (limits.max_stacks > kLeastLimits.max_stacks) {
+      limits.max_stacks /= 2;
+    }
+  }
+}
+
+uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
+  Section& s = section(id);
+  const uint64_t size = round_up(size_bytes, 8);
+  uint64_t offset = s.used_bytes.load(std::memory_order_relaxed);
+  // Relaxed: the offset is this thread's alone; its content is published by whoever publishes the id.
+  do {
+    if (offset > s.capacity_bytes || s.capacity_bytes - offset < size) {
+      return kNoOffset;
+    }
+  } while (!s.used_bytes.compare_exchange_weak(offset, offset + size, std::memory_order_relaxed));
+
+  // acquire pairs with the release below: the step that another thread committed can be touched.
+  uint64_t committed = s.committed_bytes.load(std::memory_order_acquire);
+  while (committed < offset + size) {
+    const uint64_t wanted = round_up(offset + size, kCommitStepBytes);
+    const uint64_t next = wanted < s.capacity_bytes ? wanted : s.capacity_bytes;
+    if (!commit(id, committed, next - committed)) {
+      return kNoOffset;  // what was taken stays unused: the section is as good as full
+    }
+    if (s.committed_bytes.compare_exchange_strong(committed, next, std::memory_order_release,
+                                                  std::memory_order_acquire)) {
+      break;
+    }
+  }
+  return offset;
+}
+
+bool Arena::commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const {
+  return platform::commit_pages(base() + section(id).offset + offset_in_section, size_bytes);
+}
+
+uint64_t used_bytes(const ArenaHeader& header) {
+  uint64_t used = kPageBytes;
+  for (const Section& s : header.sections) {
+    used += s.used_bytes.load(std::memory_order_relaxed);
+  }
+  const auto slots = [](const LevelsHead& levels) {
+    const uint32_t open = levels.open.load(std::memory_order_relaxed);
+    return slots_before(open < kMaxLevels ? open : kMaxLevels);
+  };
+  used += slots(header.live_levels) * (sizeof(uint64_t) + sizeof(LiveRecord));
+  used += (slots(header.stack_levels) + slots(header.name_levels)) * sizeof(uint64_t);
+  return used;
+}
+
+}  // namespace memprof

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The region that a profile lives in: a versioned header, then sections, linked by offsets only, so that any
+// process that maps it at any address can read it (core/snapshot.h).
+//
+//   0            header, one page: identity, limits, counters, the section table, the heads of the tables
+//   sections     live map | stack index | stacks | frames | modules | name index | names | text
+//
+// Sections have a fixed place and a capacity; what of them is in use grows in steps, and each step asks the
+// system for the memory first (commit_pages).  Where that is refused, the table is full and says so.
+//
+// Threads: `used_bytes` and `committed_bytes` are written by the cold paths of all threads; see allocate().
+// Signals, fork: nothing here is locked; a fork child has a copy that it must not write (Profiler checks).
+// Allocates: pages of its own, at create().
+// Owns: the region; it is never given back while hooks may run.
+// Failure: nullptr or kNoOffset; nothing is left half done.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/levels.h"
+#include "core/statistics.h"
+
+namespace memprof {
+
+struct Limits {
+  uint64_t max_live_samples;
+  uint64_t max_stacks;
+  uint32_t max_depth;
+};
+
+inline constexpr Limits kDefaultLimits{1u << 20, 1u << 16, 128};
+inline constexpr uint64_t kMostLiveSamples = uint64_t{1} << 30;
+inline constexpr uint64_t kMostStacks = uint64_t{1} << 24;
+inline constexpr uint32_t kMostDepth = 1024;
+inline constexpr uint64_t kMaxModules = 4096;
+
+enum SectionId : uint32_t {
+  kLiveSection,
+  kStackIndexSection,
+  kStackSection,
+  kFrameSection,
+  kModuleSection,
+  kNameIndexSection,
+  kNameSection,
+  kTextSection,
+  kSectionCount
+};
+
+struct Section {
+  uint64_t offset;  // from the start of the arena; a multiple of the page size
+  uint64_t capacity_bytes;
+  std::atomic<uint64_t> used_bytes;
+  std::atomic<uint64_t> committed_bytes;
+};
+
+// Levels of a table that are open (core/levels.h).  Written by compare-exchange, release; read acquire.
+struct LevelsHead {
+  std::atomic<uint32_t> open;
+  uint32_t limit;
+};
+
+inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
+inline constexpr uint32_t kArenaVersion = 1;
+inline constexpr uint32_t kByteOrderMark = 0x01020304;
+inline constexpr uint64_t kPageBytes = 4096;
+
+struct ArenaHeader {
+  std::atomic<uint64_t> magic;  // written last (release); 0: not ready
+  uint32_t version;
+  uint32_t header_bytes;
+  uint32_t byte_order;
+  uint32_t section_count;
+  uint64_t total_bytes;
+  uint32_t process_id;
+  std::atomic<uint32_t> state;
+  uint64_t start_ns;       // monotonic
+  uint64_t start_unix_ns;  // the same moment
+  Limits limits;
+  std::atomic<uint64_t> rate_bytes;
+  Section sections[kSectionCount];
+  LevelsHead live_levels;
+  LevelsHead stack_levels;
+  LevelsHead name_levels;
+  std::atomic<uint64_t> live_count;
+  Statistics statistics;
+  char program[512];  // path of the executable, NUL-terminated, cut if longer
+};
+static_assert(sizeof(ArenaHeader) <= kPageBytes);
+
+class Arena {
+ public:
+  static constexpr uint64_t kNoOffset = UINT64_MAX;
+
+  // Maps and fills a new arena in memory of this process.  Where the address space does not suffice (ulimit
+  // -v), the limits are halved until it does.  nullptr: not even the smallest fits.
+  static Arena create(const Limits& limits);
+
+  Arena() = default;
+  explicit Arena(ArenaHeader* header) : header_(header) {}
+  explicit operator bool() const { return header_ != nullptr; }
+
+  ArenaHeader& header() const { return *header_; }
+  uint8_t* base() const { return reinterpret_cast<uint8_t*>(header_); }
+  Section& section(SectionId id) const { return header_->sections[id]; }
+
+  template <typename T>
+  T* at(SectionId id, uint64_t offset_in_section = 0) const {
+    return reinterpret_cast<T*>(base() + section(id).offset + offset_in_section);
+  }
+
+  // Hands out `size_bytes` (rounded up to 8) of a section, for ever.  Returns the offset in the section, or
+  // kNoOffset when it is full or the system has no memory.
+  uint64_t allocate(SectionId id, uint64_t size_bytes) const;
+
+  // Makes the part [offset, offset + size_bytes) of a section usable.
+  bool commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const;
+
+ private:
+  ArenaHeader* header_ = nullptr;
+};
+
+// Address space of the arena that is handed out to tables.
+uint64_t used_bytes(const ArenaHeader& header);
+
+// Bytes that each section has with these limits; also what a reader expects to find at least.
+uint64_t section_capacity(SectionId id, const Limits& limits);
+
+}  // namespace memprof

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/counters.h"
+
+#include "core/module_table.h"
+#include "core/stack_table.h"
+
+namespace memprof {
+namespace {
+
+uint64_t get(const std::atomic<uint64_t>& counter) {
+  return counter.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Counters read_counters(const ArenaHeader& header) {
+  Counters c{};
+  const uint32_t state = header.state.load(std::memory_order_relaxed);
+  c.state =
+      state <= static_cast<uint32_t>(State::kTerminated) ? static_cast<State>(state) : State::kUninitialized;
+  c.rate_bytes = get(header.rate_bytes);
+  const Statistics& s = header.statistics;
+  c.samples = get(s.samples);
+  c.live_samples = get(s.live_samples);
+  c.freed_samples = get(s.freed_samples);
+  c.dropped_weight_bytes = get(s.dropped_weight_bytes);
+  c.dropped_live_table = get(s.dropped_live_table);
+  c.dropped_stack_table = get(s.dropped_stack_table);
+  c.replaced_samples = get(s.replaced_samples);
+  c.stacks = get(header.sections[kStackSection].used_bytes) / sizeof(StackEntry);
+  c.modules = get(header.sections[kModuleSection].used_bytes) / sizeof(ModuleEntry);
+  c.frames = get(s.frames);
+  for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
+    c.walks[i] = get(s.walks[i]);
+  }
+  const uint64_t least = get(s.min_depth_plus_one);
+  c.min_depth = least == 0 ? 0 : least - 1;
+  c.cold_paths = get(s.cold_paths);
+  c.filter_saturated = get(s.filter_saturated);
+  c.arena_bytes = header.total_bytes;
+  c.arena_used_bytes = used_bytes(header);
+  return c;
+}
+
+}  // namespace memprof

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reading of an arena's counters (capi/include/memprof.h, memprof_stats, says what each means).
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/platform.h"
+
+namespace memprof {
+
+enum class State : uint32_t { kUninitialized = 0, kInitialized, kActive, kStopped, kTerminated };
+
+struct Counters {
+  State state;
+  uint64_t rate_bytes;
+  uint64_t samples, live_samples, freed_samples;
+  uint64_t dropped_weight_bytes, dropped_live_table, dropped_stack_table, replaced_samples;
+  uint64_t stacks, modules, frames;
+  uint64_t walks[platform::kWalkReasons];
+  uint64_t min_depth, cold_paths, filter_saturated;
+  uint64_t arena_bytes, arena_used_bytes;
+};
+
+// Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes in the header will do.
+Counters read_counters(const ArenaHeader& header);
+
+}  // namespace memprof

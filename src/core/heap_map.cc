@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/heap_map.h"
+
+namespace memprof {
+namespace {
+
+constexpr uint64_t kEmpty = 0;
+constexpr uint64_t kBusy = 1;
+
+uint64_t hash_of(uint64_t address) {
+  return mix_hash(address);
+}
+
+}  // namespace
+
+uint32_t live_levels_for(uint64_t max_live_samples) {
+  // Twice the slots: with one bucket a level, an eighth of the buckets of a half-full level would overflow,
+  // and the limit of live samples, not the luck of a key, is to be what refuses.
+  return levels_for(max_live_samples * 2);
+}
+
+HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
+  const uint64_t keys = live_level_offset(level);
+  const uint64_t records = keys + level_slots(level) * sizeof(uint64_t);
+  return {arena_.at<std::atomic<uint64_t>>(kLiveSection, keys) + slot_in_level,
+          arena_.at<LiveRecord>(kLiveSection, records) + slot_in_level};
+}
+
+bool HeapMap::open_level(uint32_t level) {
+  LevelsHead& head = arena_.header().live_levels;
+  if (level >= head.limit || !arena_.commit(kLiveSection, live_level_offset(level),
+                                            level_slots(level) * (sizeof(uint64_t) + sizeof(LiveRecord)))) {
+    return false;
+  }
+  uint32_t expected = level;
+  // release pairs with the acquire loads of `open` below.  Losing the race means that it is open.
+  head.open.compare_exchange_strong(expected, level + 1, std::memory_order_release,
+                                    std::memory_order_relaxed);
+  return true;
+}
+
+bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sample) {
+  const uint64_t first = bucket_slot(hash, level) - slots_before(level);
+  for (uint32_t i = 0; i < kBucketSlots; ++i) {
+    const Slot slot = slot_at(level, first + i);
+    uint64_t expected = kEmpty;
+    // acquire pairs with the release of the erase that emptied the slot.
+    if (slot.key->load(std::memory_order_relaxed) != kEmpty ||
+        !slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      continue;
+    }
+    LiveRecord& record = *slot.record;
+    // All release: pair with the acquire loads in read().
+    record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    record.stack_id.store(sample.stack_id, std::memory_order_release);
+    record.thread_id.store(sample.thread_id, std::memory_order_release);
+    record.size_bytes.store(sample.size_bytes, std::memory_order_release);
+    record.rate_bytes.store(sample.rate_bytes, std::memory_order_release);
+    record.time_ns.store(sample.time_ns, std::memory_order_release);
+    slot.key->store(sample.address, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool HeapMap::insert(const LiveSample& sample) {
+  ArenaHeader& header = arena_.header();
+  if (header.live_count.fetch_add(1, std::memory_order_relaxed) < header.limits.max_live_samples) {
+    const uint64_t hash = hash_of(sample.address);
+    for (uint32_t level = 0;; ++level) {
+      if (level >= header.live_levels.open.load(std::memory_order_acquire) && !open_level(level)) {
+        break;
+      }
+      if (insert_into(level, hash, sample)) {
+        return true;
+      }
+    }
+  }
+  header.live_count.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+HeapMap::Token HeapMap::find(uint64_t address) const {
+  if (address <= kBusy) {
+    return {};
+  }
+  const uint64_t hash = hash_of(address);
+  const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
+  for (uint32_t level = 0; level < open; ++level) {
+    const uint64_t first = bucket_slot(hash, level) - slots_before(level);
+    for (uint32_t i = 0; i < kBucketSlots; ++i) {
+      const Slot slot = slot_at(level, first + i);
+      if (slot.key->load(std::memory_order_acquire) == address) {  // pairs with the release in insert_into
+        return {slots_before(level) + first + i, slot.record->generation.load(std::memory_order_acquire)};
+      }
+    }
+  }
+  return {};
+}
+
+bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased) {
+  if (!token) {
+    return false;
+  }
+  uint32_t level = 0;
+  while (slots_before(level + 1) <= token.slot) {
+    ++level;
+  }
+  const Slot slot = slot_at(level, token.slot - slots_before(level));
+  uint64_t expected = address;
+  if (!slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+    return false;
+  }
+  LiveRecord& record = *slot.record;
+  if (record.generation.load(std::memory_order_relaxed) != token.generation) {
+    slot.key->store(address, std::memory_order_release);  // a successor at the same address: leave it
+    return false;
+  }
+  *erased = {address,
+             record.size_bytes.load(std::memory_order_relaxed),
+             record.rate_bytes.load(std::memory_order_relaxed),
+             record.time_ns.load(std::memory_order_relaxed),
+             record.stack_id.load(std::memory_order_relaxed),
+             record.thread_id.load(std::memory_order_relaxed)};
+  slot.key->store(kEmpty, std::memory_order_release);  // pairs with the acquire exchange in insert_into
+  arena_.header().live_count.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample) {
+  const uint64_t address = key.load(std::memory_order_acquire);
+  if (address == kEmpty || address == kBusy) {
+    return false;
+  }
+  const uint32_t generation = record.generation.load(std::memory_order_acquire);
+  *sample = {address,
+             record.size_bytes.load(std::memory_order_acquire),
+             record.rate_bytes.load(std::memory_order_acquire),
+             record.time_ns.load(std::memory_order_acquire),
+             record.stack_id.load(std::memory_order_acquire),
+             record.thread_id.load(std::memory_order_acquire)};
+  return record.generation.load(std::memory_order_acquire) == generation &&
+         key.load(std::memory_order_relaxed) == address;
+}
+
+}  // namespace memprof

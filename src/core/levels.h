@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the tables of an arena grow without moving: levels, each twice as large as the one before.
+//
+// Model: a table is a row of buckets of 8 words (one cache line).  A key belongs to one bucket a level and is
+// there or nowhere.  It goes to the first level whose bucket has room; when none has, the next level is
+// opened.
+//     level 0  [ B ]            B buckets
+//     level 1  [ 2B ]           a key that finds its bucket full goes on to the next level
+//     level 2  [ 4B ]
+// Nothing ever moves, so readers need no lock; a lookup reads one line for each open level; what is resident
+// grows with what is stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof {
+
+inline constexpr uint32_t kBucketSlots = 8;
+inline constexpr uint32_t kFirstLevelBuckets = 128;
+inline constexpr uint32_t kFirstLevelSlots = kFirstLevelBuckets * kBucketSlots;
+inline constexpr uint32_t kMaxLevels = 24;
+
+// Slots of one level, and of all levels before it (which is the index of its first slot).
+inline constexpr uint64_t level_slots(uint32_t level) {
+  return uint64_t{kFirstLevelSlots} << level;
+}
+inline constexpr uint64_t slots_before(uint32_t level) {
+  return level_slots(level) - kFirstLevelSlots;
+}
+
+// The fewest levels that have `slots` slots together.
+inline constexpr uint32_t levels_for(uint64_t slots) {
+  uint32_t levels = 1;
+  while (levels < kMaxLevels && slots_before(levels) < slots) {
+    ++levels;
+  }
+  return levels;
+}
+
+inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bijection, all bits depend on all
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;
+  return x ^ (x >> 33);
+}
+
+// First slot (counted over all levels) of the bucket of `hash` in `level`.  Each level takes other bits, so
+// that keys which fill one bucket do not meet again in the next level.
+inline constexpr uint64_t bucket_slot(uint64_t hash, uint32_t level) {
+  const uint64_t buckets = uint64_t{kFirstLevelBuckets} << level;
+  const uint64_t rotated = (hash >> (level * 2)) | (hash << ((64 - level * 2) & 63));
+  return slots_before(level) + ((rotated * 0x9e3779b97f4a7c15ull >> 32) & (buckets - 1)) * kBucketSlots;
+}
+
+}  // namespace memprof

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam: every function that an operating system must define for the engine.  The core calls these and the
+// linker binds them to src/platform/<system>.
+//
+// Rules for all of them, unless one says otherwise: callable from inside an allocation hook and from a signal
+// handler, so no lock, no allocation, no stdio; errno may change (the hooks save it); never throw.
+// Errors: functions that return int give 0 or a non-negative value on success and -errno on failure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::platform {
+
+// ---- Memory -----------------------------------------------------------------------------------------------
+
+// Reserves zeroed, readable and writable address space; pages get memory when they are first touched.
+// nullptr: the system refused.  Never in huge pages: what is resident must be what was touched.
+void* reserve_pages(size_t size_bytes);
+
+// Gives back what reserve_pages returned.  Only for memory that no hook can reach.
+void release_pages(void* start, size_t size_bytes);
+
+// Makes sure that [start, start + size_bytes) of an arena can be touched without a fault.  false: no memory.
+bool commit_pages(void* start, size_t size_bytes);
+
+// Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
+void advise_sparse(void* start, size_t size_bytes);
+
+// ---- Process and thread -----------------------------------------------------------------------------------
+
+// A word that holds `value` in this process and in vfork children, and reads 0 in every other child (fork,
+// raw clone).  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call it
+// once.
+const volatile uint64_t* make_owner_mark(uint64_t value);
+
+uint64_t random_seed();      // 64 bits from the kernel; of lower quality where the kernel gives none
+uint64_t monotonic_ns();     // a clock that does not jump
+uint64_t unix_ns();          // nanoseconds since 1970
+uint32_t thread_id();        // the system's id of the calling thread
+uint32_t process_id();       // asks the kernel every time
+const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
+
+// ---- Stacks and modules -----------------------------------------------------------------------------------
+
+enum class Walk : uint8_t { kRoot = 0, kDepthLimit = 1, kBadFrame = 2, kLeftStack = 3, kNoRule = 4 };
+inline constexpr uint32_t kWalkReasons = 5;
+
+// Where an allocation entered us: the frame of the hook, whose return address is in the program.
+struct Entry {
+  const void* frame_address;
+};
+
+struct WalkResult {
+  uint32_t depth;
+  Walk reason;
+};
+
+// Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Every
+// read is inside the stack that the thread is running on.
+WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth);
+
+inline constexpr uint32_t kMaxBuildIdBytes = 32;
+
+struct ModuleInfo {
+  uint64_t start;  // of the segment: start <= address < limit
+  uint64_t limit;
+  uint64_t file_offset;  // of the segment's start
+  uint64_t bias;         // load address minus address in the file
+  const char* path;      // valid while the module stays loaded
+  uint32_t build_id_size;
+  uint8_t build_id[kMaxBuildIdBytes];
+};
+
+// The segment of a loaded module that `address` lies in.  The caller is running code of that module (or has
+// it on its stack), so it cannot be unloaded meanwhile.  false: none.
+bool find_module(uint64_t address, ModuleInfo* info);
+
+// The exported symbol that contains `address`: its name (mangled; valid while the module stays loaded) and
+// where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
+bool find_symbol(uint64_t address, const char** name, uint64_t* start);
+
+// ---- Files and messages (not for a hook's way) ------------------------------------------------------------
+
+inline constexpr int kFileExists = -17;  // -EEXIST on every system that has errno
+int file_create(const char* path);  // new file for writing, mode 0600; fails if it is there; a descriptor
+int file_write(int fd, const void* data, size_t size_bytes);  // all of it
+int file_close(int fd);
+int file_rename(const char* from, const char* to, bool overwrite);  // kFileExists if `to` is there
+void file_remove(const char* path);
+bool file_exists(const char* path);
+const char* error_text(int error);  // of -errno; static memory
+void set_last_error(int error);     // errno = -error
+
+// One line to standard error: "memprof: " and the parts (nullptr-terminated), and a newline, in one write.
+void message(const char* const* parts);
+
+const char* environment(const char* name);  // nullptr: not set
+void yield_thread();
+
+}  // namespace memprof::platform

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's front: life cycle, and what the hooks call when a clock ran out or a marked block is freed.
+//
+//     hook ── sampler_tick ── (ran out) ── sampler_event ── real malloc ── record_allocation
+//     hook ── g_sampled_filter ── (marked) ── record_free ── real free
+//
+// Threads: one profiler a process, zero-initialised.  The life cycle changes by compare-exchange on one
+// state; hooks read two flags: `recording` (relaxed; a sample more or less at the edge of start and stop is
+// none the worse) and `following` (acquire, pairs with the release in initialize(), so that the tables behind
+// it exist). Signals: the record_* functions may interrupt each other on one thread. fork: a child's hooks
+// see an owner mark of 0 and do nothing; its calls return kForked. Allocates: the arena, once. Failure: what
+// cannot be recorded is counted; the program's call goes on.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/counters.h"
+#include "core/heap_map.h"
+#include "core/platform.h"
+
+namespace memprof {
+
+enum class Status { kOk, kWrongState, kNoMemory, kForked };
+
+namespace profiler {
+
+// Creates the owner mark; before the first event of the process, on one thread.
+void adopt_process();
+// true in the process that created the mark (and its vfork children), false in other children.
+bool is_owner();
+
+Status initialize(const Limits& limits, uint64_t rate_bytes);
+Status start();
+Status stop();
+Status shutdown();
+void set_rate(uint64_t rate_bytes);
+State state();
+Counters counters();
+Arena arena();
+
+// After a sampling event whose allocation succeeded.
+void record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                       const platform::Entry& entry);
+
+// Before the real free of a block that the filter marks.
+void record_free(const void* block);
+
+// realloc: before the real call, names the record of the old block (empty: none); after it succeeded, takes
+// that record out.  A failed realloc leaves it as it was; a record that the address got meanwhile is not
+// touched.
+HeapMap::Token begin_realloc(const void* block);
+void commit_realloc(const void* block, HeapMap::Token token);
+
+// One more time that a clock ran out.
+void count_cold_path();
+
+// The hooks say that the allocations of this process go through them; without that, start() has nothing to
+// see.
+void announce_hooks();
+bool has_hooks();
+
+}  // namespace profiler
+
+// Defined by the public face (capi/): called once by the hooks, as early in the process as its environment
+// can be read, to configure and start the profiler where MEMPROF_* variables ask for it.
+void autostart();
+
+// Likewise, when the process is about to end: writes the profile that autostart was asked for, once, if this
+// is the process that owns it.  No lock, no allocation by malloc.
+void end_of_process();
+
+}  // namespace memprof

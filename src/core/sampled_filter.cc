@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/sampled_filter.h"
+
+namespace memprof {
+
+alignas(4096) SampledFilter g_sampled_filter;
+
+bool SampledFilter::mark(uintptr_t address) {
+  std::atomic<uint8_t>& slot = slots_[index(address)];
+  uint8_t old = slot.load(std::memory_order_relaxed);
+  while (old != kSaturated) {
+    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(old + 1), std::memory_order_relaxed)) {
+      return old + 1 == kSaturated;
+    }
+  }
+  return false;
+}
+
+void SampledFilter::unmark(uintptr_t address) {
+  std::atomic<uint8_t>& slot = slots_[index(address)];
+  uint8_t old = slot.load(std::memory_order_relaxed);
+  while (old != kSaturated && old != 0) {
+    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(old - 1), std::memory_order_relaxed)) {
+      return;
+    }
+  }
+}
+
+void SampledFilter::mark_permanently(uintptr_t first, size_t size_bytes) {
+  const uintptr_t granule = uintptr_t{1} << kGranuleBits;
+  for (uintptr_t address = first & ~(granule - 1); address < first + size_bytes; address += granule) {
+    slots_[index(address)].store(kSaturated, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace memprof

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Poisson clock of a thread: says which allocations are sampled.
+//
+// Model (core/weight.h has the probabilities): each thread counts down bytes to its next sampling point.  The
+// distance is drawn as floor(X), X exponential with mean R.  A block of s bytes is sampled when fewer than s
+// bytes are left, so with probability P(floor(X) < s) = P(X < s) = 1 - e^(-s/R) exactly.  After that the
+// clock is drawn anew: the exponential has no memory, so where in the block the point fell does not matter,
+// nor does it matter when a clock is thrown away and redrawn, as long as that is decided without looking at
+// it.  Hence
+//  - the clock always runs, recording or not: a start or stop touches no other thread and biases nothing;
+//  - the rate may change at any time: a sample carries the rate that its clock was drawn with.
+//
+// Fast path: sampler_tick, one subtraction.  Slow path: sampler_event, when the count ran out.
+//
+// Threads: all state is thread-local; the rate is one relaxed atomic.
+// Signals: a handler that allocates between the tick and the event of its thread finds a count that wrapped
+// to almost 2^64 and is not sampled: the muted state. fork: the owner mark reads 0 in a child; the generator
+// is then seeded anew.  Forked workers would still meet their first sampling point at the same byte, so the
+// fork handler of the platform calls sampler_redraw. Allocates: never.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace memprof {
+
+inline constexpr uint64_t kDefaultRateBytes = 512 * 1024;
+inline constexpr uint64_t kMaxRateBytes = uint64_t{1} << 50;
+
+// All zeros is a valid state: the first allocation runs out of count and the event seeds the thread.
+struct ThreadSampler {
+  uint64_t count;       // bytes left before the next sampling point
+  uint64_t rate_bytes;  // the rate that the count was drawn with
+  uint64_t random[2];   // xoroshiro128++; valid while seed_mark equals the process's mark
+  uint64_t seed_mark;
+  uint32_t thread_id;  // 0: not asked yet
+  uint32_t muted;      // depth of MuteScope
+};
+
+// initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
+// thread_local: no initialisation wrapper.
+extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Advances the calling thread's clock by one allocation.  true: the count ran out; call sampler_event.
+[[gnu::always_inline]] inline bool sampler_tick(uint64_t size_bytes) {
+#if defined(__x86_64__)
+  // compare sets the carry for size 0 only, so that size 0 counts as 1; the subtraction leaves a borrow when
+  // fewer bytes were left.  One instruction on memory: a signal handler cannot come in between.
+  bool ran_out;
+  asm("cmpq $1, %[size]\n\tsbbq %[size], %[count]"
+      : "=@ccc"(ran_out), [count] "+m"(t_sampler.count)
+      : [size] "r"(size_bytes));
+  return ran_out;
+#else
+  return __builtin_sub_overflow(t_sampler.count, size_bytes + (size_bytes == 0), &t_sampler.count);
+#endif
+}
+
+struct SamplingEvent {
+  bool sampled;
+  uint64_t rate_bytes;  // of this sample
+  uint64_t next_count;  // for sampler_resume
+};
+
+// After sampler_tick(size_bytes) returned true.  Mutes the thread (its nested allocations are not sampled)
+// until sampler_resume.  A thread whose clock was not drawn yet gets its first draw here and then goes
+// through the same comparison as everybody.
+SamplingEvent sampler_event(uint64_t size_bytes);
+
+// Ends an event: nested allocations moved neither the clock nor the generator.
+inline void sampler_resume(const SamplingEvent& event) {
+  t_sampler.count = event.next_count;
+}
+
+// Draws the calling thread's clock anew at the current rate.
+void sampler_redraw();
+
+// The rate for new draws.  Read relaxed by every event, written by sampler_set_rate; pairs with nothing: a
+// stale rate is a valid rate.
+uint64_t sampler_rate();
+void sampler_set_rate(uint64_t rate_bytes);
+
+// The mark of this process (core/platform.h, make_owner_mark), set once before threads exist or never.
+void sampler_set_mark(const volatile uint64_t* mark);
+uint64_t sampler_mark();
+
+// While one lives, the allocations of its thread are not sampled.  Nests.
+class MuteScope {
+ public:
+  MuteScope();
+  ~MuteScope();
+  MuteScope(const MuteScope&) = delete;
+  MuteScope& operator=(const MuteScope&) = delete;
+
+ private:
+  uint64_t saved_count_;
+};
+
+// Exponential distance with mean `rate_bytes`, rounded down; 0 when rate_bytes is 0 or 1.  `random` is
+// uniform over 64 bits.  Not clamped: the largest draw is 44.4 R, and kMaxRateBytes keeps that inside 64
+// bits.
+uint64_t exponential_distance(uint64_t rate_bytes, uint64_t random);
+
+}  // namespace memprof

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/heap_map.h"
+#include "core/module_table.h"
+#include "core/name_table.h"
+#include "core/stack_table.h"
+#include "core/weight.h"
+
+namespace memprof {
+
+// The arena as far as it was checked: places and sizes, loaded once.
+struct Snapshot::Source {
+  const uint8_t* base;
+  uint64_t length_bytes;
+  uint64_t offsets[kSectionCount];
+  uint64_t used[kSectionCount];  // bytes of a section that may be read
+  uint32_t live_levels;
+
+  const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base); }
+
+  template <typename T>
+  const T* at(SectionId id, uint64_t offset_in_section = 0) const {
+    return reinterpret_cast<const T*>(base + offsets[id] + offset_in_section);
+  }
+  template <typename T>
+  uint64_t count(SectionId id) const {
+    return used[id] / sizeof(T);
+  }
+
+  bool open(const void* arena, uint64_t length);
+};
+
+bool Snapshot::Source::open(const void* arena, uint64_t length) {
+  base = static_cast<const uint8_t*>(arena);
+  length_bytes = length;
+  if (base == nullptr || reinterpret_cast<uintptr_t>(base) % alignof(ArenaHeader) != 0 ||
+      length < kPageBytes) {
+    return false;
+  }
+  const ArenaHeader& h = header();
+  // acquire pairs with the release in arena.cc: the header behind the magic is written.
+  if (h.magic.load(std::memory_order_acquire) != kArenaMagic || h.version != kArenaVersion ||
+      h.header_bytes != sizeof(ArenaHeader) || h.byte_order != kByteOrderMark ||
+      h.section_count != kSectionCount) {
+    return false;
+  }
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const uint64_t offset = h.sections[id].offset;
+    const uint64_t capacity = h.sections[id].capacity_bytes;
+    if (offset % kPageBytes != 0 || offset < kPageBytes || offset > length || capacity > length - offset) {
+      return false;
+    }
+    offsets[id] = offset;
+    used[id] = std::min(h.sections[id].used_bytes.load(std::memory_order_acquire), capacity);
+  }
+  live_levels = h.live_levels.open.load(std::memory_order_acquire);
+  return live_levels <= kMaxLevels &&
+         live_level_offset(live_levels) <= h.sections[kLiveSection].capacity_bytes;
+}
+
+Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena) {
+  Source source;
+  *is_arena = source.open(base, length_bytes);
+  if (!*is_arena) {
+    return nullptr;
+  }
+  // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
+  // not touched: what is resident is what is copied.
+  const auto capacity = [&](SectionId id) { return source.header().sections[id].capacity_bytes; };
+  const uint64_t most_records = slots_before(source.live_levels);
+  const uint64_t most_stacks = std::min(capacity(kStackSection), length_bytes) / sizeof(StackEntry);
+  const uint64_t most_frames = std::min(capacity(kFrameSection), length_bytes) / sizeof(uint64_t);
+  const uint64_t most_modules =
+      std::min(std::min(capacity(kModuleSection), length_bytes) / sizeof(ModuleEntry), kMaxModules);
+  const uint64_t most_text = 1 + most_modules * (NameTable::kMostNameBytes + 1);
+  const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
+  const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
+  const uint64_t frames_at = stacks_at + most_stacks * sizeof(SnapshotStack);
+  const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
+  const uint64_t strings_at = modules_at + most_modules * sizeof(SnapshotModule);
+  const uint64_t total = strings_at + most_text;
+  uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
+  if (memory == nullptr) {
+    return nullptr;
+  }
+  Snapshot* s = new (memory) Snapshot;
+  s->mapping_bytes_ = total;
+  s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
+  s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
+  s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
+  s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
+  s->strings.data = reinterpret_cast<char*>(memory + strings_at);
+
+  const ArenaHeader& header = source.header();
+  s->process_id = header.process_id;
+  s->start_ns = header.start_ns;
+  s->time_ns = platform::monotonic_ns();
+  s->time_unix_ns = header.start_unix_ns + (s->time_ns - s->start_ns);
+  memcpy(s->program_, header.program, sizeof(s->program_));
+  s->program_[sizeof(s->program_) - 1] = '\0';
+  s->copy_records(source);
+  source.open(base, length_bytes);  // again: what grew since is wanted now
+  s->copy_stacks(source);
+  s->copy_modules(source);
+  s->counters = read_counters(header);
+  s->rate_bytes = s->counters.rate_bytes;
+  return s;
+}
+
+void Snapshot::copy_records(const Source& source) {
+  for (uint32_t level = 0; level < source.live_levels; ++level) {
+    const auto* keys = source.at<std::atomic<uint64_t>>(kLiveSection, live_level_offset(level));
+    const auto* live =
+        source.at<LiveRecord>(kLiveSection, live_level_offset(level) + level_slots(level) * sizeof(uint64_t));
+    for (uint64_t slot = 0; slot < level_slots(level); ++slot) {
+      LiveSample sample;
+      if (!HeapMap::read(keys[slot], live[slot], &sample)) {
+        continue;
+      }
+      const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
+      records.data[records.size++] = {sample.address,  sample.size_bytes, weight.bytes,
+                                      weight.count,    sample.rate_bytes, sample.time_ns,
+                                      sample.stack_id, sample.thread_id};
+      live_weight_bytes += weight.bytes;
+      live_weight_count += weight.count;
+    }
+  }
+  std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
+    if (a.stack_id != b.stack_id) {
+      return a.stack_id < b.stack_id;
+    }
+    if (a.size_bytes != b.size_bytes) {
+      return a.size_bytes < b.size_bytes;
+    }
+    return a.rate_bytes != b.rate_bytes ? a.rate_bytes < b.rate_bytes : a.address < b.address;
+  });
+}
+
+namespace {
+
+void copy_totals(const StackTotals& from, SnapshotTotals* to) {
+  to->samples = from.samples.load(std::memory_order_relaxed);
+  to->size_bytes = from.size_bytes.load(std::memory_order_relaxed);
+  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
+  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Snapshot::copy_stacks(const Source& source) {
+  stacks.size = source.count<StackEntry>(kStackSection);
+  frames.size = source.count<uint64_t>(kFrameSection);
+  if (frames.size != 0) {
+    memcpy(frames.data, source.at<uint64_t>(kFrameSection), frames.size * sizeof(uint64_t));
+  }
+  const StackEntry* entries = source.at<StackEntry>(kStackSection);
+  for (uint64_t i = 0; i < stacks.size; ++i) {
+    const StackEntry& e = entries[i];
+    SnapshotStack& s = stacks.data[i];
+    // acquire pairs with the release in stack_table.cc; an entry that is not ready stays zero.
+    if (e.ready.load(std::memory_order_acquire) == 0) {
+      continue;
+    }
+    const uint64_t first = e.first_frame / sizeof(uint64_t);
+    const uint32_t depth = e.depth;
+    if (first <= frames.size && depth <= frames.size - first) {
+      s.first_frame = first;
+      s.frame_count = depth;
+    }
+    const uint32_t walk = e.walk;
+    s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
+    copy_totals(e.allocated, &s.allocated);
+    copy_totals(e.freed, &s.freed);
+    s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
+    s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
+    s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
+    s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
+    s.lifetime_ns = e.lifetime_ns.load(std::memory_order_relaxed);
+    const uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
+    s.min_lifetime_ns = least == 0 ? 0 : least - 1;
+    s.max_lifetime_ns = e.max_lifetime_ns.load(std::memory_order_relaxed);
+  }
+  // Records that name a stack which is not there are garbage.  They are ordered by stack, so at the end.
+  while (records.size > 0 && records.data[records.size - 1].stack_id >= stacks.size) {
+    --records.size;
+    live_weight_bytes -= records.data[records.size].weight_bytes;
+    live_weight_count -= records.data[records.size].weight_count;
+  }
+}
+
+void Snapshot::copy_modules(const Source& source) {
+  strings.data[strings.size++] = '\0';  // offset 0: the empty text
+  const uint64_t names = source.count<NameEntry>(kNameSection);
+  const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  for (uint64_t i = 0; i < count; ++i) {
+    const ModuleEntry& e = entries[i];
+    // acquire pairs with the release in module_table.cc.
+    if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
+      continue;
+    }
+    SnapshotModule m{e.start, e.limit, e.file_offset,
+                     e.bias,  0,       std::min(e.build_id_size, platform::kMaxBuildIdBytes),
+                     0,       {}};
+    memcpy(m.build_id, e.build_id, sizeof(m.build_id));
+    const auto same = [&m](const SnapshotModule& other) {
+      return other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
+             memcmp(other.build_id, m.build_id, m.build_id_size) == 0;
+    };
+    // Two threads that met a module first at the same moment entered it twice, next to each other.
+    if (m.start >= m.limit || (modules.size > 0 && same(modules.data[modules.size - 1]))) {
+      continue;
+    }
+    const uint32_t path = e.path;
+    if (path < names) {
+      const NameEntry name = source.at<NameEntry>(kNameSection)[path];
+      if (name.size_bytes <= NameTable::kMostNameBytes && name.offset <= source.used[kTextSection] &&
+          name.size_bytes <= source.used[kTextSection] - name.offset) {
+        m.path_offset = strings.size;
+        memcpy(strings.data + strings.size, source.at<char>(kTextSection, name.offset), name.size_bytes);
+        strings.size += name.size_bytes;
+        strings.data[strings.size++] = '\0';
+      }
+    }
+    modules.data[modules.size++] = m;
+  }
+}
+
+void Snapshot::release(Snapshot* snapshot) {
+  if (snapshot == nullptr) {
+    return;
+  }
+  if (snapshot->symbol_mapping_ != nullptr) {
+    platform::release_pages(snapshot->symbol_mapping_, snapshot->symbol_mapping_bytes_);
+  }
+  platform::release_pages(snapshot, snapshot->mapping_bytes_);
+}
+
+int64_t Snapshot::resolve_symbols() {
+  // First where each different address is, then its name once: a stack shares most of its frames with others.
+  struct Order {
+    uint64_t address;
+    uint64_t frame;
+  };
+  const uint64_t order_bytes = (frames.size + 1) * sizeof(Order);
+  Order* order = static_cast<Order*>(platform::reserve_pages(order_bytes));
+  if (order == nullptr) {
+    return -1;
+  }
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    order[i] = {frames.data[i] - 1, i};
+  }
+  std::sort(order, order + frames.size, [](const Order& a, const Order& b) {
+    return a.address != b.address ? a.address < b.address : a.frame < b.frame;
+  });
+  uint64_t different = 0;
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    different += i == 0 || order[i].address != order[i - 1].address;
+  }
+  // A name has at most kMostNameBytes; what is reserved and not touched costs nothing.
+  const uint64_t symbols_bytes = (frames.size * sizeof(SnapshotSymbol) + 63) / 64 * 64;
+  const uint64_t bytes = symbols_bytes + strings.size + (different + 1) * (NameTable::kMostNameBytes + 1);
+  uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(bytes));
+  if (memory == nullptr) {
+    platform::release_pages(order, order_bytes);
+    return -1;
+  }
+  Span<SnapshotSymbol> names{reinterpret_cast<SnapshotSymbol*>(memory), frames.size};
+  Span<char> text{reinterpret_cast<char*>(memory + symbols_bytes), strings.size};
+  memcpy(text.data, strings.data, strings.size);
+  int64_t found = 0;
+  SnapshotSymbol symbol{};
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    if (i == 0 || order[i].address != order[i - 1].address) {
+      symbol = {};
+      const char* name = nullptr;
+      uint64_t start = 0;
+      if (platform::find_symbol(order[i].address, &name, &start)) {
+        const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
+        symbol = {text.size, order[i].address + 1 - start};
+        memcpy(text.data + text.size, name, length);
+        text.size += length;
+        text.data[text.size++] = '\0';
+      }
+    }
+    names.data[order[i].frame] = symbol;
+    found += symbol.name_offset != 0;
+  }
+  platform::release_pages(order, order_bytes);
+  if (symbol_mapping_ != nullptr) {
+    platform::release_pages(symbol_mapping_, symbol_mapping_bytes_);
+  }
+  symbol_mapping_ = memory;
+  symbol_mapping_bytes_ = bytes;
+  symbols = names;
+  strings = text;
+  return found;
+}
+
+}  // namespace memprof

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads an arena, ours or another process's, into an immutable copy.
+//
+// Model: the arena is bytes that somebody else may be writing, or that are garbage.  Sizes and offsets are
+// loaded once, checked, and only then used; a record that changes while it is read is left out
+// (core/heap_map.h). Records are read before the stacks, so every stack that a record names is there; what
+// was freed in between is still live in this snapshot and may be freed in its totals already.
+//
+// Threads: writers go on.  Snapshots are independent of each other and of the arena once they are made.
+// Allocates: pages of its own, one mapping a snapshot.  Owns: that mapping, until release().
+// Failure: nullptr when the arena is not one, or memory is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/counters.h"
+
+namespace memprof {
+
+// The public structs of memprof.h have the same layout (asserted in capi/memprof.cc).
+struct SnapshotRecord {
+  uint64_t address;
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
+  uint64_t rate_bytes;
+  uint64_t time_ns;
+  uint32_t stack_id;
+  uint32_t thread_id;
+};
+
+struct SnapshotTotals {
+  uint64_t samples;
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
+  double variance_bytes;
+  double variance_count;
+  double max_missed_bytes;
+  double max_missed_count;
+};
+
+struct SnapshotStack {
+  uint64_t first_frame;
+  uint32_t frame_count;
+  uint32_t walk;
+  SnapshotTotals allocated;
+  SnapshotTotals freed;
+  double lifetime_ns;
+  uint64_t min_lifetime_ns;
+  uint64_t max_lifetime_ns;
+};
+
+struct SnapshotModule {
+  uint64_t start;
+  uint64_t limit;
+  uint64_t file_offset;
+  uint64_t bias;
+  uint64_t path_offset;
+  uint32_t build_id_size;
+  uint32_t flags;
+  uint8_t build_id[platform::kMaxBuildIdBytes];
+};
+
+struct SnapshotSymbol {
+  uint64_t name_offset;
+  uint64_t symbol_offset;
+};
+
+template <typename T>
+struct Span {
+  T* data = nullptr;
+  uint64_t size = 0;
+};
+
+class Snapshot {
+ public:
+  // Of the arena at `base`, of which `length_bytes` bytes can be read.
+  static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
+  static void release(Snapshot* snapshot);
+
+  // Names of all frames, by platform::find_symbol.  Returns how many were found; -1: no memory.
+  int64_t resolve_symbols();
+
+  const char* program() const { return program_; }
+
+  uint32_t process_id = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t time_unix_ns = 0;
+  uint64_t time_ns = 0;
+  uint64_t start_ns = 0;
+  double live_weight_bytes = 0;
+  double live_weight_count = 0;
+  Counters counters{};
+  Span<SnapshotRecord> records;  // ordered by stack, size, rate
+  Span<SnapshotStack> stacks;
+  Span<uint64_t> frames;
+  Span<SnapshotModule> modules;
+  Span<char> strings;
+  Span<SnapshotSymbol> symbols;
+
+ private:
+  struct Source;
+  void copy_records(const Source& source);
+  void copy_stacks(const Source& source);
+  void copy_modules(const Source& source);
+
+  uint64_t mapping_bytes_ = 0;
+  void* symbol_mapping_ = nullptr;
+  uint64_t symbol_mapping_bytes_ = 0;
+  char program_[512];
+};
+
+}  // namespace memprof

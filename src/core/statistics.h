@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counters of a profiler, in its arena.  capi/include/memprof.h says what each means.
+//
+// Threads: every counter is written by the cold paths of all threads with relaxed read-modify-writes and read
+// relaxed; they order nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/platform.h"
+
+namespace memprof {
+
+struct Statistics {
+  std::atomic<uint64_t> samples;
+  std::atomic<uint64_t> live_samples;
+  std::atomic<uint64_t> freed_samples;
+  std::atomic<uint64_t> dropped_weight_bytes;
+  std::atomic<uint64_t> dropped_live_table;
+  std::atomic<uint64_t> dropped_stack_table;
+  std::atomic<uint64_t> replaced_samples;
+  std::atomic<uint64_t> frames;
+  std::atomic<uint64_t> walks[platform::kWalkReasons];
+  std::atomic<uint64_t> min_depth_plus_one;  // 0: no walk yet
+  std::atomic<uint64_t> cold_paths;
+  std::atomic<uint64_t> filter_saturated;
+};
+
+inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {
+  counter.fetch_add(n, std::memory_order_relaxed);
+}
+
+// Adds to a sum of doubles without a lock.
+inline void add(std::atomic<double>& sum, double x) {
+  double old = sum.load(std::memory_order_relaxed);
+  while (!sum.compare_exchange_weak(old, old + x, std::memory_order_relaxed)) {
+  }
+}
+
+// Raises a maximum.
+template <typename T>
+void raise(std::atomic<T>& maximum, T x) {
+  T old = maximum.load(std::memory_order_relaxed);
+  while (old < x && !maximum.compare_exchange_weak(old, x, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace memprof

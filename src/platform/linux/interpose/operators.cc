@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every replaceable operator new and delete of C++17, defined in front of the program's.
+//
+// Model: the standard library's operators are malloc and free with a new-handler and an exception for the
+// case of failure.  Ours go to the real malloc and free themselves: the block is seen once, and the caller of
+// the operator is the first frame.  Only when memory is refused is the standard library's operator looked up
+// and asked, so that handlers and exceptions are its own. An allocator (or a program's library) that brings
+// operators of its own keeps them: g_foreign.
+//
+// The names are the mangled ones because this file is compiled without exceptions and serves programs without
+// a C++ library, too.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "core/platform.h"
+#include "core/sampled_filter.h"
+#include "core/sampler.h"
+#include "platform/linux/interpose/real.h"
+#include "platform/linux/interpose/sample.h"
+
+#define MEMPROF_OPERATOR extern "C" MEMPROF_HOOK __attribute__((visibility("default")))
+
+using memprof::g_sampled_filter;
+using memprof::sampler_tick;
+using memprof::interpose::free_block;
+using memprof::interpose::g_foreign;
+using memprof::interpose::g_real;
+using memprof::interpose::sample;
+
+namespace {
+
+// The operator of the standard library, wherever it was loaded: after us, or by dlopen in a scope of its own.
+void* find_operator(const char* name) {
+  memprof::MuteScope mute;
+  void* found = dlsym(RTLD_NEXT, name);
+  static const char* const kLibraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+  for (const char* library : kLibraries) {
+    if (found != nullptr) {
+      break;
+    }
+    void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr) {
+      found = dlsym(handle, name);
+      dlclose(handle);
+    }
+  }
+  return found;
+}
+
+[[noreturn]] void no_operator(const char* name) {
+  const char* const parts[] = {"out of memory in ", name, ", and no C++ library is loaded that could throw",
+                               nullptr};
+  memprof::platform::message(parts);
+  abort();
+}
+
+// Memory was refused.  The standard operator tries again, calls the new-handler, throws.
+MEMPROF_HOOK __attribute__((noinline, cold)) void* refused(size_t size, const char* name) {
+  void* found = find_operator(name);
+  if (found == nullptr) {
+    no_operator(name);
+  }
+  return reinterpret_cast<void* (*)(size_t)>(found)(size);
+}
+
+MEMPROF_HOOK __attribute__((noinline, cold)) void* refused_aligned(size_t size, size_t alignment,
+                                                                   const char* name) {
+  void* found = find_operator(name);
+  if (found == nullptr) {
+    no_operator(name);
+  }
+  return reinterpret_cast<void* (*)(size_t, size_t)>(found)(size, alignment);
+}
+
+MEMPROF_HOOK __attribute__((noinline, cold)) void* refused_nothrow(size_t size, const void* tag,
+                                                                   const char* name) {
+  void* found = find_operator(name);
+  return found == nullptr ? nullptr : reinterpret_cast<void* (*)(size_t, const void*)>(found)(size, tag);
+}
+
+MEMPROF_HOOK __attribute__((noinline, cold)) void* refused_aligned_nothrow(size_t size, size_t alignment,
+                                                                           const void* tag,
+                                                                           const char* name) {
+  void* found = find_operator(name);
+  return found == nullptr
+             ? nullptr
+             : reinterpret_cast<void* (*)(size_t, size_t, const void*)>(found)(size, alignment, tag);
+}
+
+// The standard asks for a block even where the size is 0.
+size_t at_least_one(size_t size) {
+  return size + (size == 0);
+}
+
+void* allocate_aligned(size_t size, size_t alignment) {
+  void* block = nullptr;
+  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+  return g_real.posix_memalign(&block, least, at_least_one(size)) == 0 ? block : nullptr;
+}
+
+// A foreign operator that serves its blocks itself.  It may throw, and the exception passes through us: so
+// the clock is set before the call.  If the call moved the clock after all, the operator ended in malloc, and
+// the block was seen there.
+template <typename Allocate>
+[[gnu::always_inline]] inline void* sample_foreign(size_t size, const void* frame, const Allocate& allocate) {
+  memprof::interpose::prepare_process();
+  const memprof::SamplingEvent event = memprof::sampler_event(size);
+  memprof::sampler_resume(event);
+  void* block = allocate();
+  if (memprof::t_sampler.count != event.next_count) {
+    g_foreign.sampled = false;
+    return block;
+  }
+  const int saved_errno = errno;
+  memprof::profiler::count_cold_path();
+  if (event.sampled && block != nullptr) {
+    memprof::profiler::record_allocation(block, size, event.rate_bytes, {frame});
+  }
+  errno = saved_errno;
+  return block;
+}
+
+bool foreign() {
+  return __builtin_expect(g_foreign.present, 0);
+}
+
+}  // namespace
+
+// ---- new
+// ----------------------------------------------------------------------------------------------------
+
+MEMPROF_SLOW_PATH void* memprof_slow_new(size_t size) {
+  return sample(size, __builtin_frame_address(0), [=] { return g_real.malloc(at_least_one(size)); });
+}
+
+MEMPROF_SLOW_PATH void* memprof_slow_new_aligned(size_t size, size_t alignment) {
+  return sample(size, __builtin_frame_address(0), [=] { return allocate_aligned(size, alignment); });
+}
+
+namespace {
+
+#define MEMPROF_INLINE [[gnu::always_inline]] inline
+
+MEMPROF_INLINE void* standard_new(size_t size) {
+  return __builtin_expect(sampler_tick(size), 0) ? memprof_slow_new(size) : g_real.malloc(at_least_one(size));
+}
+
+MEMPROF_INLINE void* standard_new_aligned(size_t size, size_t alignment) {
+  return __builtin_expect(sampler_tick(size), 0) ? memprof_slow_new_aligned(size, alignment)
+                                                 : allocate_aligned(size, alignment);
+}
+
+// `function` with `arguments`, the first of which is the size.
+template <typename... Arguments>
+MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_t, Arguments...), size_t size,
+                                                         Arguments... arguments) {
+  if (g_foreign.sampled && sampler_tick(size)) {
+    return sample_foreign(size, __builtin_frame_address(0), [=] { return function(size, arguments...); });
+  }
+  return function(size, arguments...);
+}
+
+template <int kArray>
+MEMPROF_INLINE void* plain(size_t size, const char* name) {
+  if (foreign()) {
+    return foreign_new(g_foreign.new_plain[kArray], size);
+  }
+  void* block = standard_new(size);
+  return __builtin_expect(block != nullptr, 1) ? block : refused(size, name);
+}
+
+template <int kArray>
+MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
+  if (foreign()) {
+    return foreign_new(g_foreign.new_nothrow[kArray], size, tag);
+  }
+  void* block = standard_new(size);
+  return __builtin_expect(block != nullptr, 1) ? block : refused_nothrow(size, tag, name);
+}
+
+template <int kArray>
+MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
+  if (foreign()) {
+    return foreign_new(g_foreign.new_aligned[kArray], size, alignment);
+  }
+  void* block = standard_new_aligned(size, alignment);
+  return __builtin_expect(block != nullptr, 1) ? block : refused_aligned(size, alignment, name);
+}
+
+template <int kArray>
+MEMPROF_INLINE void* aligned_nothrow(size_t size, size_t alignment, const void* tag, const char* name) {
+  if (foreign()) {
+    return foreign_new(g_foreign.new_aligned_nothrow[kArray], size, alignment, tag);
+  }
+  void* block = standard_new_aligned(size, alignment);
+  return __builtin_expect(block != nullptr, 1) ? block : refused_aligned_nothrow(size, alignment, tag, name);
+}
+
+// A foreign operator delete: the record goes first, as for free.
+template <typename... Arguments>
+MEMPROF_HOOK __attribute__((noinline)) void foreign_delete(void (*function)(void*, Arguments...), void* block,
+                                                           Arguments... arguments) {
+  if (__builtin_expect(g_sampled_filter.may_contain(block), 0)) {
+    const int saved_errno = errno;
+    memprof::profiler::record_free(block);
+    errno = saved_errno;
+  }
+  function(block, arguments...);
+}
+
+}  // namespace
+
+MEMPROF_OPERATOR void* _Znwm(size_t size) {
+  return plain<0>(size, __func__);
+}
+MEMPROF_OPERATOR void* _Znam(size_t size) {
+  return plain<1>(size, __func__);
+}
+MEMPROF_OPERATOR void* _ZnwmRKSt9nothrow_t(size_t size, const void* tag) {
+  return nothrow<0>(size, tag, __func__);
+}
+MEMPROF_OPERATOR void* _ZnamRKSt9nothrow_t(size_t size, const void* tag) {
+  return nothrow<1>(size, tag, __func__);
+}
+MEMPROF_OPERATOR void* _ZnwmSt11align_val_t(size_t size, size_t alignment) {
+  return aligned<0>(size, alignment, __func__);
+}
+MEMPROF_OPERATOR void* _ZnamSt11align_val_t(size_t size, size_t alignment) {
+  return aligned<1>(size, alignment, __func__);
+}
+MEMPROF_OPERATOR void* _ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignment, const void* tag) {
+  return aligned_nothrow<0>(size, alignment, tag, __func__);
+}
+MEMPROF_OPERATOR void* _ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignment, const void* tag) {
+  return aligned_nothrow<1>(size, alignment, tag, __func__);
+}
+
+// ---- delete: free, unless foreign
+// ---------------------------------------------------------------------------
+
+MEMPROF_OPERATOR void _ZdlPv(void* block) {
+  return foreign() ? foreign_delete(g_foreign.delete_plain[0], block) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPv(void* block) {
+  return foreign() ? foreign_delete(g_foreign.delete_plain[1], block) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdlPvm(void* block, size_t size) {
+  return foreign() ? foreign_delete(g_foreign.delete_sized[0], block, size) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPvm(void* block, size_t size) {
+  return foreign() ? foreign_delete(g_foreign.delete_sized[1], block, size) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdlPvRKSt9nothrow_t(void* block, const void* tag) {
+  return foreign() ? foreign_delete(g_foreign.delete_nothrow[0], block, tag) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPvRKSt9nothrow_t(void* block, const void* tag) {
+  return foreign() ? foreign_delete(g_foreign.delete_nothrow[1], block, tag) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdlPvSt11align_val_t(void* block, size_t alignment) {
+  return foreign() ? foreign_delete(g_foreign.delete_aligned[0], block, alignment) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPvSt11align_val_t(void* block, size_t alignment) {
+  return foreign() ? foreign_delete(g_foreign.delete_aligned[1], block, alignment) : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdlPvmSt11align_val_t(void* block, size_t size, size_t alignment) {
+  return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[0], block, size, alignment)
+                   : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPvmSt11align_val_t(void* block, size_t size, size_t alignment) {
+  return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[1], block, size, alignment)
+                   : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdlPvSt11align_val_tRKSt9nothrow_t(void* block, size_t alignment, const void* tag) {
+  return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[0], block, alignment, tag)
+                   : free_block(block);
+}
+MEMPROF_OPERATOR void _ZdaPvSt11align_val_tRKSt9nothrow_t(void* block, size_t alignment, const void* tag) {
+  return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[1], block, alignment, tag)
+                   : free_block(block);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begin and end of the process, as the interposer sees them.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "core/platform.h"
+#include "core/profiler.h"
+#include "platform/linux/fork_handler.h"
+#include "platform/linux/interpose/real.h"
+#include "platform/linux/interpose/sample.h"
+
+extern "C" void* malloc(size_t size);
+extern "C" __attribute__((visibility("hidden"))) void* memprof_own_malloc(size_t size);
+
+namespace memprof::interpose {
+namespace {
+
+enum : int { kUnprepared, kPreparing, kPrepared };
+std::atomic<int> g_stage{kUnprepared};
+
+__attribute__((constructor)) void on_load() {
+  resolve();
+  prepare_process();
+  platform::watch_forks();
+}
+
+__attribute__((destructor)) void on_exit() {
+  end_of_process();
+}
+
+}  // namespace
+
+// The first allocation comes before the constructor: from the loader, when the environment cannot be read
+// yet, or from a library that is initialised before this one.
+void prepare_process() {
+  if (__builtin_expect(g_stage.load(std::memory_order_acquire) == kPrepared, 1) || environ == nullptr) {
+    return;
+  }
+  int expected = kUnprepared;
+  if (!g_stage.compare_exchange_strong(expected, kPreparing, std::memory_order_acq_rel)) {
+    return;
+  }
+  profiler::adopt_process();
+  // Loaded by dlopen, this library is not what the process calls; preloaded or linked, it is.
+  if (&malloc == &memprof_own_malloc) {
+    profiler::announce_hooks();
+    autostart();
+  }
+  g_stage.store(kPrepared, std::memory_order_release);
+}
+
+}  // namespace memprof::interpose
+
+// A program that ends by _exit runs no destructors; its profile would be lost.  A vfork child that fails to
+// exec ends here too, in its parent's memory: end_of_process knows the owner by its process id.
+extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _exit(int status) {
+  memprof::end_of_process();
+  for (;;) {
+    syscall(SYS_exit_group, status);
+  }
+}
+
+extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _Exit(int status) {
+  _exit(status);
+}

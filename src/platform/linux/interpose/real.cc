@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/interpose/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "core/platform.h"
+#include "platform/linux/interpose/bootstrap.h"
+
+// glibc's own names for its functions, for the case that dlsym cannot say.
+extern "C" {
+void* __libc_malloc(size_t) __attribute__((weak));
+void __libc_free(void*) __attribute__((weak));
+void* __libc_calloc(size_t, size_t) __attribute__((weak));
+void* __libc_realloc(void*, size_t) __attribute__((weak));
+void* __libc_memalign(size_t, size_t) __attribute__((weak));
+}
+
+namespace memprof::interpose {
+namespace {
+
+enum : int { kUnresolved, kResolving, kResolved };
+std::atomic<int> g_stage{kUnresolved};
+
+bool is_resolved() {
+  return g_stage.load(std::memory_order_acquire) == kResolved;
+}
+
+// The stubs: what the table points to at first.
+void* first_malloc(size_t size) {
+  resolve();
+  return is_resolved() ? g_real.malloc(size) : bootstrap_allocate(size, 1);
+}
+
+void first_free(void* block) {
+  resolve();
+  if (is_resolved() && !is_bootstrap(block)) {
+    g_real.free(block);
+  }
+}
+
+void* first_calloc(size_t count, size_t size) {
+  resolve();
+  if (is_resolved()) {
+    return g_real.calloc(count, size);
+  }
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return bootstrap_allocate(bytes, 1);
+}
+
+void* first_realloc(void* block, size_t size) {
+  resolve();
+  if (is_resolved()) {
+    return g_real.realloc(block, size);
+  }
+  if (block != nullptr && !is_bootstrap(block)) {
+    while (!is_resolved()) {  // the table is being published: a few stores
+      platform::yield_thread();
+    }
+    return g_real.realloc(block, size);
+  }
+  void* moved = bootstrap_allocate(size, 1);
+  if (moved != nullptr && block != nullptr) {
+    const size_t old = bootstrap_size(block);
+    memcpy(moved, block, old < size ? old : size);
+  }
+  return moved;
+}
+
+int first_posix_memalign(void** block, size_t alignment, size_t size) {
+  resolve();
+  if (is_resolved()) {
+    return g_real.posix_memalign(block, alignment, size);
+  }
+  void* p = bootstrap_allocate(size, alignment);
+  if (p == nullptr) {
+    return ENOMEM;
+  }
+  *block = p;
+  return 0;
+}
+
+void* first_aligned_alloc(size_t alignment, size_t size) {
+  resolve();
+  return is_resolved() ? g_real.aligned_alloc(alignment, size) : bootstrap_allocate(size, alignment);
+}
+
+void* first_memalign(size_t alignment, size_t size) {
+  resolve();
+  return is_resolved() ? g_real.memalign(alignment, size) : bootstrap_allocate(size, alignment);
+}
+
+void* first_valloc(size_t size) {
+  resolve();
+  return is_resolved() ? g_real.valloc(size) : bootstrap_allocate(size, 4096);
+}
+
+void* first_pvalloc(size_t size) {
+  resolve();
+  return is_resolved() ? g_real.pvalloc(size) : bootstrap_allocate((size + 4095) & ~size_t{4095}, 4096);
+}
+
+size_t first_malloc_usable_size(void* block) {
+  resolve();
+  return is_resolved() ? g_real.malloc_usable_size(block) : 0;
+}
+
+void first_free_sized(void* block, size_t) {
+  first_free(block);
+}
+void first_free_aligned_sized(void* block, size_t, size_t) {
+  first_free(block);
+}
+
+// Where an allocator behind us lacks a function of the family.
+void plain_free_sized(void* block, size_t) {
+  g_real.free(block);
+}
+void plain_free_aligned_sized(void* block, size_t, size_t) {
+  g_real.free(block);
+}
+
+template <typename Function>
+void set(Function*& slot, const char* name, Function* otherwise) {
+  void* found = dlsym(RTLD_NEXT, name);
+  slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
+}
+
+// Other threads may be in a hook and read the slot: a pointer is stored in one piece.
+template <typename Function>
+void publish(Function*& slot, Function* function) {
+  __atomic_store_n(&slot, function, __ATOMIC_RELEASE);
+}
+
+const link_map* module_of(const void* address) {
+  Dl_info info;
+  void* map = nullptr;
+  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? static_cast<const link_map*>(map) : nullptr;
+}
+
+bool is_standard_library(const link_map* map) {
+  if (map == nullptr || map->l_name == nullptr) {
+    return false;
+  }
+  const char* slash = strrchr(map->l_name, '/');
+  const char* name = slash != nullptr ? slash + 1 : map->l_name;
+  return strncmp(name, "libstdc++.", 10) == 0 || strncmp(name, "libc++", 6) == 0;
+}
+
+void resolve_operators(void* (*real_malloc)(size_t)) {
+  void* found = dlsym(RTLD_NEXT, "_Znwm");
+  if (found == nullptr) {
+    return;
+  }
+  const link_map* map = module_of(found);
+  if (is_standard_library(map)) {
+    return;
+  }
+  ForeignOperators& f = g_foreign;
+  set(f.new_plain[0], "_Znwm", f.new_plain[0]);
+  set(f.new_plain[1], "_Znam", f.new_plain[1]);
+  set(f.new_nothrow[0], "_ZnwmRKSt9nothrow_t", f.new_nothrow[0]);
+  set(f.new_nothrow[1], "_ZnamRKSt9nothrow_t", f.new_nothrow[1]);
+  set(f.new_aligned[0], "_ZnwmSt11align_val_t", f.new_aligned[0]);
+  set(f.new_aligned[1], "_ZnamSt11align_val_t", f.new_aligned[1]);
+  set(f.new_aligned_nothrow[0], "_ZnwmSt11align_val_tRKSt9nothrow_t", f.new_aligned_nothrow[0]);
+  set(f.new_aligned_nothrow[1], "_ZnamSt11align_val_tRKSt9nothrow_t", f.new_aligned_nothrow[1]);
+  set(f.delete_plain[0], "_ZdlPv", f.delete_plain[0]);
+  set(f.delete_plain[1], "_ZdaPv", f.delete_plain[1]);
+  set(f.delete_sized[0], "_ZdlPvm", f.delete_sized[0]);
+  set(f.delete_sized[1], "_ZdaPvm", f.delete_sized[1]);
+  set(f.delete_nothrow[0], "_ZdlPvRKSt9nothrow_t", f.delete_nothrow[0]);
+  set(f.delete_nothrow[1], "_ZdaPvRKSt9nothrow_t", f.delete_nothrow[1]);
+  set(f.delete_aligned[0], "_ZdlPvSt11align_val_t", f.delete_aligned[0]);
+  set(f.delete_aligned[1], "_ZdaPvSt11align_val_t", f.delete_aligned[1]);
+  set(f.delete_sized_aligned[0], "_ZdlPvmSt11align_val_t", f.delete_sized_aligned[0]);
+  set(f.delete_sized_aligned[1], "_ZdaPvmSt11align_val_t", f.delete_sized_aligned[1]);
+  set(f.delete_aligned_nothrow[0], "_ZdlPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[0]);
+  set(f.delete_aligned_nothrow[1], "_ZdaPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[1]);
+  f.sampled = map == module_of(reinterpret_cast<void*>(real_malloc));
+  __atomic_store_n(&f.present, true, __ATOMIC_RELEASE);  // last: the hooks ask for it
+}
+
+}  // namespace
+
+Real g_real = {first_malloc,         first_free,
+               first_calloc,         first_realloc,
+               first_posix_memalign, first_aligned_alloc,
+               first_memalign,       first_valloc,
+               first_pvalloc,        first_malloc_usable_size,
+               first_free_sized,     first_free_aligned_sized};
+ForeignOperators g_foreign;
+
+void resolve() {
+  int expected = kUnresolved;
+  if (!g_stage.compare_exchange_strong(expected, kResolving, std::memory_order_acq_rel)) {
+    return;  // done, or somebody is at it
+  }
+  Real found = g_real;
+  set(found.malloc, "malloc", &__libc_malloc);
+  set(found.free, "free", &__libc_free);
+  set(found.calloc, "calloc", &__libc_calloc);
+  set(found.realloc, "realloc", &__libc_realloc);
+  set(found.memalign, "memalign", &__libc_memalign);
+  set(found.posix_memalign, "posix_memalign", found.posix_memalign);
+  set(found.aligned_alloc, "aligned_alloc", found.aligned_alloc);
+  set(found.valloc, "valloc", found.valloc);
+  set(found.pvalloc, "pvalloc", found.pvalloc);
+  set(found.malloc_usable_size, "malloc_usable_size", found.malloc_usable_size);
+  set(found.free_sized, "free_sized", &plain_free_sized);
+  set(found.free_aligned_sized, "free_aligned_sized", &plain_free_aligned_sized);
+  resolve_operators(found.malloc);
+
+  // What takes blocks comes before what gives them: a block of the real allocator never meets a stub.
+  publish(g_real.free, found.free);
+  publish(g_real.free_sized, found.free_sized);
+  publish(g_real.free_aligned_sized, found.free_aligned_sized);
+  publish(g_real.malloc_usable_size, found.malloc_usable_size);
+  publish(g_real.realloc, found.realloc);
+  publish(g_real.malloc, found.malloc);
+  publish(g_real.calloc, found.calloc);
+  publish(g_real.posix_memalign, found.posix_memalign);
+  publish(g_real.aligned_alloc, found.aligned_alloc);
+  publish(g_real.memalign, found.memalign);
+  publish(g_real.valloc, found.valloc);
+  publish(g_real.pvalloc, found.pvalloc);
+  g_stage.store(kResolved, std::memory_order_release);
+}
+
+}  // namespace memprof::interpose

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocation functions behind us: libc's, or those of an allocator that is loaded behind this library.
+//
+// Model: a table of pointers that is valid before any code of ours ran: each points to a stub at first, which
+// looks all of them up (once) and goes on to what it found.  So a hook ends in one indirect jump, however
+// early it is called.  While one thread is looking up, calls from inside dlsym, and from other threads, are
+// served from a small region of our own (bootstrap): nobody waits for anybody.
+//
+// Threads: the stubs may race; the table is filled by one thread, with release stores of single pointers.
+// Owns: bootstrap memory, which is never given back and which the filter marks for ever, so that free and
+// realloc notice it on their slow paths.
+#pragma once
+
+#include <stddef.h>
+
+namespace memprof::interpose {
+
+struct Real {
+  void* (*malloc)(size_t);
+  void (*free)(void*);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  int (*posix_memalign)(void**, size_t, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  void* (*memalign)(size_t, size_t);
+  void* (*valloc)(size_t);
+  void* (*pvalloc)(size_t);
+  size_t (*malloc_usable_size)(void*);
+  void (*free_sized)(void*, size_t);
+  void (*free_aligned_sized)(void*, size_t, size_t);
+};
+extern Real g_real __attribute__((visibility("hidden")));
+
+// Looks everything up if nobody did.  After it returned in one thread, that thread's calls go to the real
+// functions.
+void resolve();
+
+// The operators of C++ that an allocator (or the program) brings itself, behind us.  In the usual case, where
+// they would be the standard library's, none is set and ours call malloc directly.
+struct ForeignOperators {
+  bool present;
+  // They serve from the same allocator as malloc without calling it, so their blocks must be sampled here;
+  // otherwise they end in malloc, where they are.
+  bool sampled;
+  void* (*new_plain[2])(size_t);  // [1]: the array form
+  void* (*new_nothrow[2])(size_t, const void*);
+  void* (*new_aligned[2])(size_t, size_t);
+  void* (*new_aligned_nothrow[2])(size_t, size_t, const void*);
+  void (*delete_plain[2])(void*);
+  void (*delete_sized[2])(void*, size_t);
+  void (*delete_nothrow[2])(void*, const void*);
+  void (*delete_aligned[2])(void*, size_t);
+  void (*delete_sized_aligned[2])(void*, size_t, size_t);
+  void (*delete_aligned_nothrow[2])(void*, size_t, const void*);
+};
+extern ForeignOperators g_foreign __attribute__((visibility("hidden")));
+
+}  // namespace memprof::interpose

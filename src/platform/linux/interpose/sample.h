@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all slow paths of the interposer do around the real call.
+#pragma once
+
+#include <errno.h>
+
+#include "core/profiler.h"
+#include "core/sampled_filter.h"
+#include "core/sampler.h"
+#include "platform/linux/hook_section.h"
+#include "platform/linux/interpose/real.h"
+
+// For every function whose frame is the entry of a stack: reached by a jump from the hook, so that its return
+// address is the program's.
+#define MEMPROF_SLOW_PATH extern "C" MEMPROF_HOOK __attribute__((noinline, cold, visibility("hidden")))
+
+MEMPROF_SLOW_PATH void memprof_slow_free(void* block);
+
+namespace memprof::interpose {
+
+// free, and every operator delete that is free.
+[[gnu::always_inline]] inline void free_block(void* block) {
+  if (__builtin_expect(g_sampled_filter.may_contain(block), 0)) {
+    return memprof_slow_free(block);
+  }
+  return g_real.free(block);
+}
+
+// Creates the owner mark, and starts the profiler where the environment asks for it.  Cheap when it is done.
+void prepare_process();
+
+// A clock ran out at an allocation of `size` bytes: makes it by `allocate()` and records it if it is a
+// sample.
+template <typename Allocate>
+[[gnu::always_inline]] inline void* sample(size_t size, const void* frame, const Allocate& allocate) {
+  prepare_process();
+  const SamplingEvent event = sampler_event(size);
+  void* block = allocate();
+  const int saved_errno = errno;
+  profiler::count_cold_path();
+  if (event.sampled && block != nullptr) {
+    profiler::record_allocation(block, size, event.rate_bytes, {frame});
+  }
+  sampler_resume(event);
+  errno = saved_errno;
+  return block;
+}
+
+}  // namespace memprof::interpose

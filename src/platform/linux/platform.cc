@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, process, clocks of the seam (core/platform.h), by system calls.
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/platform.h"
+#include "core/sampler.h"
+#include "platform/linux/fork_handler.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+namespace memprof::platform {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1000000000;
+
+uint64_t read_clock(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * kNsPerSecond + static_cast<uint64_t>(t.tv_nsec);
+}
+
+char g_program_path[4096];
+
+// Where the kernel cannot wipe the mark for a child, this does; and everywhere it gives the child's only
+// thread a clock of its own.
+uint64_t* g_mark;
+
+void after_fork_in_child() {
+  if (g_mark != nullptr) {
+    *g_mark = 0;
+  }
+  sampler_redraw();
+}
+
+}  // namespace
+
+void* reserve_pages(size_t size_bytes) {
+  void* p =
+      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) {
+    return nullptr;
+  }
+  advise_sparse(p, size_bytes);
+  return p;
+}
+
+void release_pages(void* start, size_t size_bytes) {
+  munmap(start, size_bytes);
+}
+
+// Private memory: the kernel gives pages when they are touched.
+bool commit_pages(void*, size_t) {
+  return true;
+}
+
+void advise_sparse(void* start, size_t size_bytes) {
+  madvise(start, size_bytes, MADV_NOHUGEPAGE);
+}
+
+const volatile uint64_t* make_owner_mark(uint64_t value) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* p = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) {
+    return nullptr;
+  }
+  madvise(p, page, MADV_WIPEONFORK);  // Linux 4.14; before that the fork handler has to do
+  g_mark = static_cast<uint64_t*>(p);
+  *g_mark = value;
+  return g_mark;
+}
+
+void watch_forks() {
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+}
+
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  constexpr unsigned kNonBlocking = 1;
+  if (syscall(SYS_getrandom, &seed, sizeof(seed), kNonBlocking) == sizeof(seed)) {
+    return seed;
+  }
+  const auto* start_random = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM));
+  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * 0x9e3779b97f4a7c15ull ^
+         (uint64_t{thread_id()} << 40);
+}
+
+uint64_t monotonic_ns() {
+  return read_clock(CLOCK_MONOTONIC);
+}
+uint64_t unix_ns() {
+  return read_clock(CLOCK_REALTIME);
+}
+uint32_t thread_id() {
+  return static_cast<uint32_t>(syscall(SYS_gettid));
+}
+uint32_t process_id() {
+  return static_cast<uint32_t>(syscall(SYS_getpid));
+}
+void yield_thread() {
+  sched_yield();
+}
+const char* environment(const char* name) {
+  return environ != nullptr ? getenv(name) : nullptr;
+}
+
+const char* program_path() {
+  if (g_program_path[0] == '\0') {
+    const ssize_t length = readlink("/proc/self/exe", g_program_path, sizeof(g_program_path) - 1);
+    if (length < 0) {
+      g_program_path[0] = '\0';
+    }
+  }
+  return g_program_path;
+}
+
+}  // namespace memprof::platform

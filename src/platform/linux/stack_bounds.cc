@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/stack_bounds.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/platform.h"
+#include "core/sampler.h"
+
+// Set by glibc's loader.  Weak: musl has none, and there the main thread's stack counts as foreign.
+extern "C" void* __libc_stack_end __attribute__((weak));
+
+namespace memprof::platform {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+// A foreign stack is followed this far up from the stack pointer.
+constexpr uint64_t kForeignPages = 16;
+// A stack pointer further than this below the end that we suppose is not on that stack.
+constexpr uint64_t kLargestStack = uint64_t{1} << 30;
+// Pages that one sample asks for at most: 2048 are the usual 8 MiB of a main thread.
+constexpr uint64_t kMostPages = 16384;
+
+struct Remembered {
+  uint64_t low;
+  uint64_t high;
+};
+
+__thread Remembered t_stack __attribute__((tls_model("initial-exec")));
+
+uint64_t page_of(uint64_t address) {
+  return address & ~(kPage - 1);
+}
+
+// How far up from `low` the memory is readable without a gap, `high` at most.
+uint64_t readable_up_to(uint64_t low, uint64_t high) {
+  for (uint64_t page = page_of(low); page < high; page += kPage) {
+    if (!is_readable(page)) {
+      return page < low ? low : page;
+    }
+  }
+  return high;
+}
+
+uint64_t supposed_end(uint64_t stack_pointer) {
+  uint64_t end;
+  if (thread_id() == process_id()) {
+    end = &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
+  } else {
+    end = reinterpret_cast<uint64_t>(&t_stack);
+  }
+  return stack_pointer < end && end - stack_pointer < kLargestStack ? end : 0;
+}
+
+}  // namespace
+
+bool is_readable(uint64_t address) {
+  // The kernel copies the new mask in before it looks at `how`: EFAULT where it cannot, EINVAL because ~0 is
+  // no `how`; nothing is changed either way.
+  const int saved_errno = errno;
+  const long result = syscall(SYS_rt_sigprocmask, ~0, address, nullptr, 8);
+  const bool readable = result == 0 || errno == EINVAL;
+  errno = saved_errno;
+  return readable;
+}
+
+unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
+  const uint64_t low = t_stack.low;
+  const uint64_t high = t_stack.high;
+  if (stack_pointer >= low && stack_pointer < high) {
+    return {stack_pointer, high};
+  }
+  const uint64_t from = page_of(stack_pointer);
+  if (high != 0 && stack_pointer < low && low - from <= kMostPages * kPage &&
+      readable_up_to(from, low) == low) {
+    t_stack.low = from;
+    return {stack_pointer, high};
+  }
+  if (high == 0) {
+    const uint64_t end = supposed_end(stack_pointer);
+    if (end != 0 && end - from <= kMostPages * kPage && readable_up_to(from, end) == end) {
+      t_stack.low = from;
+      t_stack.high = end;
+      return {stack_pointer, end};
+    }
+  }
+  return {stack_pointer, readable_up_to(stack_pointer, page_of(stack_pointer) + kForeignPages * kPage)};
+}
+
+}  // namespace memprof::platform
