@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: the header, both libraries, the command, the CMake package, two .pc files.
+# What `cmake --install` puts where: the header, both libraries, the CMake package,
+# two .pc files; tools/memprof installs the command.
 # The tree may be moved after the installation; nothing in it knows its prefix.
 if(NOT TARGET memprof_shared)
   return()
@@ -9,9 +10,6 @@ include(CMakePackageConfigHelpers)
 install(FILES ${PROJECT_SOURCE_DIR}/capi/include/memprof.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS memprof_shared EXPORT memprof LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS memprof_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET memprof_tool)
-  install(TARGETS memprof_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memprof)

@@ -18,7 +18,7 @@ LAYERS = [
     ("src/platform", ["platform/", "core/", "unwind/", "runtime/"]),
     # What enters the profiled process is apart: it may use the engine's and nothing's libraries.
     ("src/profile", ["profile/"]),
-    ("capi", ["core/", "profile/", "memprof.h"]),
+    ("capi", ["capi_internal.h", "core/", "profile/", "memprof.h"]),
     ("tools", ["memprof/", "profile/", "memprof.h"]),  # its own headers are written from tools/
     ("ffi", ["memprof.h"]),
 ]
