@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "memprof/console.h"
+#include "memprof/failure.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr int kForwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+volatile pid_t forward_to = 0;  // written with all signals blocked
+
+void forward(int signal, siginfo_t* info, void*) {
+  const int saved = errno;
+  // What the terminal sends goes to the whole process group: the program has it already.
+  if (info->si_code <= 0 && forward_to > 0) kill(forward_to, signal);
+  errno = saved;
+}
+
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  const sigset_t* before() const { return &before_; }
+
+ private:
+  sigset_t before_;
+};
+
+void close_end(int* fd) {
+  if (*fd >= 0) ::close(*fd);
+  *fd = -1;
+}
+
+ssize_t read_once(int fd, void* data, size_t size) {
+  while (true) {
+    const ssize_t got = ::read(fd, data, size);
+    if (got >= 0 || errno != EINTR) return got;
+  }
+}
+
+void set_ignored(int signal) {
+  struct sigaction action{};
+  action.sa_handler = SIG_IGN;
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment,
+                           const std::string& pid_variable) {
+  if (pipe2(go_, O_CLOEXEC) != 0 || pipe2(failed_, O_CLOEXEC) != 0) {
+    const int error = errno;
+    for (int* fd : {&go_[0], &go_[1], &failed_[0], &failed_[1]}) close_end(fd);
+    throw Failure("run: no pipe: " + error_text(error));
+  }
+  const SignalsBlocked blocked;
+  pid_ = fork();
+  if (pid_ == 0) {
+    sigprocmask(SIG_SETMASK, blocked.before(), nullptr);
+    run_child(command, environment, pid_variable);
+  }
+  const int error = errno;
+  close_end(&failed_[1]);
+  if (pid_ < 0) {
+    for (int* fd : {&go_[0], &go_[1], &failed_[0]}) close_end(fd);
+    throw Failure("run: cannot start a process: " + error_text(error));
+  }
+  take_signals();
+}
+
+ChildProcess::~ChildProcess() {
+  for (int* fd : {&go_[0], &go_[1], &failed_[0]}) close_end(fd);
+  if (pid_ > 0) reap();
+}
+
+void ChildProcess::run_child(const std::vector<std::string>& command, const Environment& environment,
+                             const std::string& pid_variable) {
+  close_end(&go_[1]);
+  close_end(&failed_[0]);
+  char go = 0;
+  if (read_once(go_[0], &go, 1) != 1) _exit(0);
+  for (const auto& [name, value] : environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  setenv(pid_variable.c_str(), std::to_string(getpid()).c_str(), 1);
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  static_cast<void>(!::write(failed_[1], &error, sizeof(error)));
+  _exit(kNotFound);
+}
+
+void ChildProcess::take_signals() {
+  forward_to = pid_;
+  for (const int signal : kForwarded) {
+    struct sigaction before{};
+    sigaction(signal, nullptr, &before);
+    // What was ignored (nohup, a background job) stays so, for the program, too.
+    if (before.sa_handler == SIG_IGN) continue;
+    struct sigaction action{};
+    action.sa_sigaction = forward;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+int ChildProcess::start() {
+  const char go = 1;
+  // Our own reading end is still open: a child that was killed meanwhile raises no SIGPIPE.
+  static_cast<void>(!::write(go_[1], &go, 1));
+  close_end(&go_[1]);
+  close_end(&go_[0]);
+  int error = 0;
+  const ssize_t got = read_once(failed_[0], &error, sizeof(error));
+  close_end(&failed_[0]);
+  if (got != static_cast<ssize_t>(sizeof(error))) return 0;
+  reap();
+  return error;
+}
+
+void ChildProcess::reap() {
+  // Seen first, reaped with the signals blocked: a process id that is free again is never signalled.
+  siginfo_t info;
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  const SignalsBlocked blocked;
+  for (const int signal : kForwarded) set_ignored(signal);
+  forward_to = 0;
+  while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+int ChildProcess::wait() {
+  if (pid_ > 0) reap();
+  return status_;
+}
+
+int exit_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+}  // namespace memprof::cli

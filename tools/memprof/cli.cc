@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/cli.h"
+
+#include <cerrno>
+#include <exception>
+#include <new>
+
+#include "memprof/console.h"
+#include "memprof/export_command.h"
+#include "memprof/failure.h"
+#include "memprof/report_command.h"
+#include "memprof/run_command.h"
+#include "profile/error.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kHelp[] =
+    R"(memprof: a sampling profiler of memory allocations
+
+usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
+       memprof report FILE [-n N] [--by function|line|file|module] [--metric METRIC] [--json]
+       memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
+
+commands:
+  run      run a program and write a profile of what it allocated
+  report   show a profile as a table
+  export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
+
+`memprof COMMAND --help` says more about each.
+
+try:
+  memprof run -o out.pb.gz -- sort /usr/share/dict/words
+  memprof report out.pb.gz
+  memprof export out.pb.gz -o out.speedscope.json      # open it at speedscope.app
+
+The profile is an ordinary pprof file: `go tool pprof out.pb.gz` opens it, too.
+Without this command: LD_PRELOAD=libmemprof.so MEMPROF_PROFILE=out.%p.pb MEMPROF_RATE=512k CMD
+
+options:
+  --help     this text
+  --version  the version
+)";
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    print(kHelp);
+    return 0;
+  }
+  const std::string& command = arguments[0];
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (command == "run") return run_command(rest);
+  if (command == "report") return report_command(rest);
+  if (command == "export") return export_command(rest);
+  if (command == "--help" || command == "-h" || command == "help") {
+    print(kHelp);
+    return 0;
+  }
+  if (command == "--version") {
+    print("memprof " MEMPROF_VERSION "\n");
+    return 0;
+  }
+  const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
+  throw Failure("unknown " + std::string(what) + " '" + command +
+                "'; the commands are run, report and export (memprof --help)");
+}
+
+}  // namespace
+
+int cli_main(const std::vector<std::string>& arguments) {
+  try {
+    return dispatch(arguments);
+  } catch (const Failure& failure) {
+    complain(failure.what());
+    return failure.status();
+  } catch (const profile::Error& error) {
+    complain(error.what());
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& error) {
+    complain(std::string("unexpected error: ") + error.what());
+  }
+  return kBadInput;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memprof export`: turns a profile into another format, with names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+enum class ExportFormat { kPprofGzip, kPprof, kSpeedscope, kCollapsed, kJson };
+
+// By the end of a file's name; nothing where it tells nothing.
+std::optional<ExportFormat> format_of_path(const std::string& path);
+
+// By --format: "pprof", "pb.gz", "pb", "speedscope", "speedscope.json", "collapsed", "json".
+std::optional<ExportFormat> format_from_name(const std::string& name);
+
+int export_command(const std::vector<std::string>& arguments);
+
+}  // namespace memprof::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the libmemprof.so that belongs to this program, in the build tree as in an installed one.
+#pragma once
+
+#include <string>
+
+namespace memprof::cli {
+
+// The file to preload: $MEMPROF_LIBRARY, else near the program: ../lib, ../lib64, ../lib/<this system>, its
+// own folder.  Throws Failure when there is none.
+std::string find_library();
+
+// The same for a program in `program_folder` (and without $MEMPROF_LIBRARY); empty: none.
+std::string find_library_near(const std::string& program_folder);
+
+}  // namespace memprof::cli

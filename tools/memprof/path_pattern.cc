@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/path_pattern.h"
+
+#include "memprof/failure.h"
+
+namespace memprof::cli {
+
+std::string expand_path(const std::string& pattern, const PathFacts& facts) {
+  std::string path;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      path += pattern[i];
+      continue;
+    }
+    const char letter = ++i < pattern.size() ? pattern[i] : '\0';
+    switch (letter) {
+      case 'p':
+        path += std::to_string(facts.pid);
+        break;
+      case 'n':
+        path += facts.program;
+        break;
+      case 't':
+        path += std::to_string(facts.time_seconds);
+        break;
+      case '%':
+        path += '%';
+        break;
+      default:
+        throw Failure(pattern + ": '%" + std::string(letter == '\0' ? 0 : 1, letter) +
+                      "' is unknown in a path; there are %p (pid), %n (program), %t (time) and %%");
+    }
+  }
+  return path;
+}
+
+std::string escape_path(const std::string& path) {
+  std::string pattern;
+  for (const char c : path) pattern.append(c == '%' ? 2 : 1, c);
+  return pattern;
+}
+
+}  // namespace memprof::cli

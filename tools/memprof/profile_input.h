@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a profile for a command and names what has no names yet.
+//
+// Failure: throws profile::Error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/model.h"
+
+namespace memprof::cli {
+
+// `path` may be `-`, standard input.  Warnings are printed.
+profile::Profile load_profile(const std::string& path);
+
+// Names, and prints the warnings, few of many.
+void add_names(profile::Profile& profile);
+
+// Whether the file has the metric; else throws Failure with those that it has.
+void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path);
+
+}  // namespace memprof::cli

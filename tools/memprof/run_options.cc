@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run_options.h"
+
+#include <algorithm>
+
+#include "memprof/arguments.h"
+#include "memprof/export_command.h"
+#include "memprof/failure.h"
+
+namespace memprof::cli {
+namespace {
+
+bool takes_value(const std::string& argument) {
+  return argument == "-r" || argument == "--rate" || argument == "-o" || argument == "--output";
+}
+
+size_t command_begin(const std::vector<std::string>& arguments) {
+  size_t i = 0;
+  while (i < arguments.size()) {
+    const std::string& argument = arguments[i];
+    if (argument == "--" || argument.size() < 2 || argument[0] != '-') break;
+    i += takes_value(argument) ? 2 : 1;
+  }
+  return std::min(i, arguments.size());
+}
+
+void check_output(const std::string& output) {
+  if (output.empty()) throw Failure("-o: the path is empty");
+  if (output == "-") throw Failure("-o: run writes to a file, because standard output is the program's");
+  const auto format = format_of_path(output);
+  if (format && *format != ExportFormat::kPprofGzip && *format != ExportFormat::kPprof) {
+    throw Failure(output + ": run writes pprof (.pb.gz or .pb); `memprof export` makes other formats of it");
+  }
+}
+
+}  // namespace
+
+RunOptions parse_run_options(const std::vector<std::string>& arguments) {
+  const size_t begin = command_begin(arguments);
+  const auto middle = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
+  RunOptions options;
+  CLI::App app;
+  std::string rate;
+  const auto* rate_option = app.add_option("-r,--rate", rate);
+  app.add_option("-o,--output", options.output);
+  app.add_flag("--force", options.force);
+  app.add_flag("--raw", options.raw);
+  options.wants_help = parse_arguments(app, "run", {arguments.begin(), middle});
+  if (options.wants_help) return options;
+  if (rate_option->count() != 0) options.rate_bytes = parse_rate(rate);
+  check_output(options.output);
+  const bool has_dashes = middle != arguments.end() && *middle == "--";
+  options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());
+  if (options.command.empty())
+    throw Failure("run: which program? memprof run [-r RATE] [-o PATH] -- CMD ARG...");
+  return options;
+}
+
+}  // namespace memprof::cli

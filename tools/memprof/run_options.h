@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of `memprof run`.
+//
+// Failure: throws Failure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+struct RunOptions {
+  uint64_t rate_bytes = 512 * 1024;
+  std::string output = "memprof.%n.%p.pb.gz";  // a pattern (path_pattern.h)
+  bool force = false;
+  bool raw = false;  // no names
+  std::vector<std::string> command;
+  bool wants_help = false;
+};
+
+// memprof's options end at `--` or at the first word that is not one: what follows is the program's.
+RunOptions parse_run_options(const std::vector<std::string>& arguments);
+
+}  // namespace memprof::cli

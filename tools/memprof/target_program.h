@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about a CMD before it is started: where it is, whether it can be executed, and whether a
+// library can be preloaded into it.
+#pragma once
+
+#include <string>
+
+namespace memprof::cli {
+
+struct TargetProgram {
+  std::string path;   // the file that will be executed
+  int status = 0;     // 0, kNotFound or kCannotExecute
+  std::string error;  // one line, where status is not 0
+  std::string
+      obstacle;  // why nothing can be recorded ("CMD is statically linked ..."); empty: nothing is known
+  bool can_preload = true;  // false: the program would not start, or complain, with the library
+};
+
+// `command` as in execvp(3): searched for in PATH unless it has a slash.
+TargetProgram inspect_target(const std::string& command);
+
+}  // namespace memprof::cli

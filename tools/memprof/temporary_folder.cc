@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/temporary_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "memprof/console.h"
+#include "memprof/failure.h"
+
+namespace memprof::cli {
+
+TemporaryFolder::TemporaryFolder() {
+  const char* variable = std::getenv("TMPDIR");
+  std::error_code error;
+  const std::string parent =
+      variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string() : "/tmp";
+  path_ = parent + "/memprof-XXXXXX";
+  if (mkdtemp(path_.data()) == nullptr) {
+    throw Failure(parent + ": no temporary folder can be made there: " + error_text(errno) +
+                  "; set TMPDIR to a folder that can be written");
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (is_kept_) return;
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+}  // namespace memprof::cli
