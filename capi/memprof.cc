@@ -186,6 +186,7 @@ int memprof_get_stats(memprof_stats* stats) {
   out.filter_saturated = c.filter_saturated;
   out.arena_bytes = c.arena_bytes;
   out.arena_used_bytes = c.arena_used_bytes;
+  out.muted_bytes = c.muted_bytes;
   return give(out, stats);
 }
 

@@ -164,6 +164,8 @@ typedef struct memprof_stats {
   uint64_t filter_saturated;     /* slots of the free filter that can no longer forget                     */
   uint64_t arena_bytes;          /* address space of the tables                                            */
   uint64_t arena_used_bytes;     /* of it, handed out to tables so far                                     */
+  uint64_t muted_bytes;          /* allocated while the thread was in the profiler's slow path, by the
+                                    allocator itself or by a signal handler: in no sample                  */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */

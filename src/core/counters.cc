@@ -37,6 +37,7 @@ Counters read_counters(const ArenaHeader& header) {
   c.min_depth = least == 0 ? 0 : least - 1;
   c.cold_paths = get(s.cold_paths);
   c.filter_saturated = get(s.filter_saturated);
+  c.muted_bytes = get(s.muted_bytes);
   c.arena_bytes = header.total_bytes;
   c.arena_used_bytes = used_bytes(header);
   return c;

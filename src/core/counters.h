@@ -18,7 +18,7 @@ struct Counters {
   uint64_t dropped_weight_bytes, dropped_live_table, dropped_stack_table, replaced_samples;
   uint64_t stacks, modules, frames;
   uint64_t walks[platform::kWalkReasons];
-  uint64_t min_depth, cold_paths, filter_saturated;
+  uint64_t min_depth, cold_paths, filter_saturated, muted_bytes;
   uint64_t arena_bytes, arena_used_bytes;
 };
 

@@ -245,9 +245,13 @@ void commit_realloc(const void* block, HeapMap::Token token) {
   }
 }
 
-void count_cold_path() {
+void count_cold_path(uint64_t muted_bytes) {
   if (g_following.load(std::memory_order_acquire) && is_owner()) {
-    count(g_arena.header().statistics.cold_paths);
+    Statistics& statistics = g_arena.header().statistics;
+    count(statistics.cold_paths);
+    if (muted_bytes != 0) {
+      count(statistics.muted_bytes, muted_bytes);
+    }
   }
 }
 

@@ -52,8 +52,8 @@ void record_free(const void* block);
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
 
-// One more time that a clock ran out.
-void count_cold_path();
+// One more time that a clock ran out; `muted_bytes` went past it meanwhile.
+void count_cold_path(uint64_t muted_bytes);
 
 // The hooks say that the allocations of this process go through them; without that, start() has nothing to
 // see.

@@ -111,6 +111,16 @@ SamplingEvent sampler_event(uint64_t size_bytes) {
   return event;
 }
 
+SamplingEvent sampler_no_event() {
+  const SamplingEvent event{false, 0, t_sampler.count};
+  t_sampler.count = kMutedCount;
+  return event;
+}
+
+uint64_t SamplingEvent::muted_bytes() const {
+  return kMutedCount - t_sampler.count;
+}
+
 void sampler_redraw() {
   ThreadSampler& thread = t_sampler;
   if (thread.muted != 0) {

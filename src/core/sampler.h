@@ -60,12 +60,19 @@ struct SamplingEvent {
   bool sampled;
   uint64_t rate_bytes;  // of this sample
   uint64_t next_count;  // for sampler_resume
+
+  // Bytes that were allocated on this thread since the event began: by the allocator itself, or by a signal
+  // handler. They are in no sample.
+  uint64_t muted_bytes() const;
 };
 
 // After sampler_tick(size_bytes) returned true.  Mutes the thread (its nested allocations are not sampled)
 // until sampler_resume.  A thread whose clock was not drawn yet gets its first draw here and then goes
 // through the same comparison as everybody.
 SamplingEvent sampler_event(uint64_t size_bytes);
+
+// An event in which nothing is sampled and the clock keeps its count.
+SamplingEvent sampler_no_event();
 
 // Ends an event: nested allocations moved neither the clock nor the generator.
 inline void sampler_resume(const SamplingEvent& event) {

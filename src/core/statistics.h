@@ -25,6 +25,7 @@ struct Statistics {
   std::atomic<uint64_t> min_depth_plus_one;  // 0: no walk yet
   std::atomic<uint64_t> cold_paths;
   std::atomic<uint64_t> filter_saturated;
+  std::atomic<uint64_t> muted_bytes;
 };
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {

@@ -103,8 +103,7 @@ void* allocate_aligned(size_t size, size_t alignment) {
 // the block was seen there.
 template <typename Allocate>
 [[gnu::always_inline]] inline void* sample_foreign(size_t size, const void* frame, const Allocate& allocate) {
-  memprof::interpose::prepare_process();
-  const memprof::SamplingEvent event = memprof::sampler_event(size);
+  const memprof::SamplingEvent event = memprof::interpose::begin_event(size);
   memprof::sampler_resume(event);
   void* block = allocate();
   if (memprof::t_sampler.count != event.next_count) {
@@ -112,7 +111,7 @@ template <typename Allocate>
     return block;
   }
   const int saved_errno = errno;
-  memprof::profiler::count_cold_path();
+  memprof::profiler::count_cold_path(0);
   if (event.sampled && block != nullptr) {
     memprof::profiler::record_allocation(block, size, event.rate_bytes, {frame});
   }

@@ -34,13 +34,13 @@ __attribute__((destructor)) void on_exit() {
 
 // The first allocation comes before the constructor: from the loader, when the environment cannot be read
 // yet, or from a library that is initialised before this one.
-void prepare_process() {
+bool prepare_process() {
   if (__builtin_expect(g_stage.load(std::memory_order_acquire) == kPrepared, 1) || environ == nullptr) {
-    return;
+    return false;
   }
   int expected = kUnprepared;
   if (!g_stage.compare_exchange_strong(expected, kPreparing, std::memory_order_acq_rel)) {
-    return;
+    return false;
   }
   profiler::adopt_process();
   // Loaded by dlopen, this library is not what the process calls; preloaded or linked, it is.
@@ -48,7 +48,17 @@ void prepare_process() {
     profiler::announce_hooks();
     autostart();
   }
+  sampler_redraw();
   g_stage.store(kPrepared, std::memory_order_release);
+  return true;
+}
+
+SamplingEvent begin_event(size_t size) {
+  // The clock that ran out was no clock yet: ask the new one about this allocation.
+  if (prepare_process() && !sampler_tick(size)) {
+    return sampler_no_event();
+  }
+  return sampler_event(size);
 }
 
 }  // namespace memprof::interpose

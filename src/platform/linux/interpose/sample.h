@@ -26,18 +26,21 @@ namespace memprof::interpose {
   return g_real.free(block);
 }
 
-// Creates the owner mark, and starts the profiler where the environment asks for it.  Cheap when it is done.
-void prepare_process();
+// Creates the owner mark, and starts the profiler where the environment asks for it.  true: this call did it,
+// and the calling thread's clock is a new one.
+bool prepare_process();
+
+// sampler_event, for the first allocation of a process, too.
+SamplingEvent begin_event(size_t size);
 
 // A clock ran out at an allocation of `size` bytes: makes it by `allocate()` and records it if it is a
 // sample.
 template <typename Allocate>
 [[gnu::always_inline]] inline void* sample(size_t size, const void* frame, const Allocate& allocate) {
-  prepare_process();
-  const SamplingEvent event = sampler_event(size);
+  const SamplingEvent event = begin_event(size);
   void* block = allocate();
   const int saved_errno = errno;
-  profiler::count_cold_path();
+  profiler::count_cold_path(event.muted_bytes());
   if (event.sampled && block != nullptr) {
     profiler::record_allocation(block, size, event.rate_bytes, {frame});
   }
