@@ -12,6 +12,9 @@ using Cumulants = MissedMass::Cumulants;
 using Group = MissedMass::Group;
 
 constexpr double kTail = 0.025;
+// How much of a further sample the upper end allows for.  Mid-P has 0.5, with which the coverage falls
+// to 93.7 % at some sizes; with 0.7 it stays above 94 %.
+constexpr double kExtraShare = 0.7;
 // Steps up to this part of the standard deviation cannot be felt.
 constexpr double kFineStep = 0.1;
 constexpr size_t kMostConvolved = 12;
@@ -322,9 +325,11 @@ MissedMass::Interval MissedMass::interval() const {
   const Bracket low = find_crossing(
       [&](double x) { return missed.cdf(x) - kTail * -std::expm1(-certain_hazard_ - hazard * x); }, 0,
       cumulants_.mean, tolerance);
-  const Bracket high =
-      find_crossing([&](double x) { return 0.5 * (missed.cdf(x) + with_extra.cdf(x)) - (1 - kTail); }, 0,
-                    cumulants_.mean + 2 * deviation + largest_mean_, tolerance);
+  const Bracket high = find_crossing(
+      [&](double x) {
+        return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * with_extra.cdf(x) - (1 - kTail);
+      },
+      0, cumulants_.mean + 2 * deviation + largest_mean_, tolerance);
   return {low.below, high.above};
 }
 
