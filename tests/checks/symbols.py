@@ -20,14 +20,15 @@ ALLOWED = set("""
 __cxa_finalize __cxa_atexit __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
 __errno_location __stack_chk_fail __register_atfork pthread_atfork
 memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
-mmap munmap mremap mprotect madvise fallocate ftruncate memfd_create
+mmap munmap mprotect madvise fallocate
 open openat close read write writev pread pread64 pwrite lseek rename renameat renameat2 link linkat unlink unlinkat
 access faccessat fsync fstat stat readlink
-clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom getauxval getrlimit gettimeofday
+clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom getauxval sysconf process_vm_readv
 environ __environ getenv secure_getenv program_invocation_name program_invocation_short_name
-dlsym dlvsym dladdr dl_iterate_phdr _dl_find_object __libc_stack_end __libc_single_threaded
-pthread_self pthread_getattr_np pthread_attr_getstack pthread_attr_destroy sigaltstack
-abort _exit raise
+dlsym dlvsym dladdr dladdr1 dlopen dlclose _dl_find_object
+__libc_stack_end __libc_start_main pthread_create
+__libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
+abort
 """.split())
 
 # Of these, what the way of an allocation (everything that malloc, free and the others can reach) may call:
@@ -35,15 +36,29 @@ abort _exit raise
 HOOKS_ALLOWED = set("""
 __errno_location __stack_chk_fail
 memcpy memmove memset memcmp strlen strnlen strcmp strncmp
-mmap munmap mprotect madvise fallocate
-clock_gettime getpid gettid syscall getrandom sched_yield
-_dl_find_object abort dlsym environ __environ getenv secure_getenv
+mmap munmap madvise fallocate
+clock_gettime getpid gettid syscall getrandom getauxval sched_yield process_vm_readv readlink
+_dl_find_object abort
+environ __environ __libc_stack_end __libc_start_main pthread_create
 """.split())
+
+# Where the way of an allocation leaves for something that happens once in the life of a process, or when memory
+# is out. What lies behind is not looked at. A name that the library does not have is an error.
+ONCE = {
+    "memprof::interpose::resolve()": "looks up the real functions; what dlsym allocates is served by bootstrap.cc",
+    "memprof::profiler::adopt_process()": "makes the mark of the process that fork wipes",
+    "memprof::autostart()": "reads MEMPROF_* and makes the tables, at the first allocation of the process",
+    "(anonymous namespace)::find_operator(char const*)": "operator new has no memory; the standard one will throw",
+    "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
+}
+# Exported to see the end of the process; not on the way of an allocation.
+NOT_HOOKS = {"_exit", "_Exit"}
 
 # Said by name where the reason is worth a sentence.
 BANNED = {
     "__tls_get_addr": "dynamic TLS allocates; use initial-exec",
     "pthread_getattr_np": "locks and allocates",
+    "printf": "stdio locks and allocates",
     "dl_iterate_phdr": "takes the lock of the loader",
     "dladdr": "takes the lock of the loader",
     "__cxa_guard_acquire": "guarded statics lock",
@@ -107,12 +122,14 @@ def references(library):
     return graph
 
 
-def reach(graph, roots):
-    """Returns {name that can be reached: the name that it was reached from}."""
+def reach(graph, roots, once):
+    """Returns {name that can be reached: the name that it was reached from}; does not look behind those in once."""
     seen = {root: None for root in roots if root in graph}
     todo = list(seen)
     while todo:
         name = todo.pop()
+        if name in once:
+            continue
         for target in graph.get(name, ()):
             if target not in seen:
                 seen[target] = name
@@ -120,14 +137,21 @@ def reach(graph, roots):
     return seen
 
 
-def way(seen, name):
+def demangled(names):
+    """Returns {name: name as C++ writes it}."""
+    names = sorted(names)
+    text = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(zip(names, text.splitlines()))
+
+
+def way(seen, name, readable):
     path = [name]
     while seen[path[-1]]:
         path.append(seen[path[-1]])
-    return " <- ".join(path)
+    return " <- ".join(readable[p] for p in path)
 
 
-def check(library, exports_map, header):
+def check(library, exports_map, header, once=None):
     errors = []
     exported, undefined = dynamic_symbols(library)
     listed = export_list(exports_map)
@@ -160,9 +184,13 @@ def check(library, exports_map, header):
 
     # The hooks are what is exported and is not the C API.
     graph = references(library)
-    seen = reach(graph, {name for name in exported if not name.startswith("memprof_")})
+    readable = demangled(set(graph) | undefined | exported)
+    once = ONCE if once is None else once
+    found = {name for name in graph if readable[name] in once}
+    errors += [f"the library has no {name}" for name in once if name not in {readable[f] for f in found}]
+    seen = reach(graph, {name for name in exported - NOT_HOOKS if not name.startswith("memprof_")}, found)
     for name in sorted(set(seen) & undefined - HOOKS_ALLOWED - exported):
-        errors.append(f"a hook can reach {name}: {way(seen, name)}")
+        errors.append(f"a hook can reach {name}: {way(seen, name, readable)}")
     return errors, len(seen)
 
 
@@ -206,13 +234,13 @@ def self_test(compiler):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
 
-        def errors_of(source, flags, exports, header):
+        def errors_of(source, flags, exports, header, once=()):
             (folder / "x.c").write_text(source)
             (folder / "x.map").write_text(exports)
             (folder / "x.h").write_text(header)
             tool(*compiler, "-shared", "-fPIC", "-O2", "-fno-builtin", "-w", "-o", str(folder / "x.so"),
                  str(folder / "x.c"), *flags, f"-Wl,--version-script={folder / 'x.map'}")
-            return check(str(folder / "x.so"), folder / "x.map", folder / "x.h")[0]
+            return check(str(folder / "x.so"), folder / "x.map", folder / "x.h", once)[0]
 
         errors = errors_of(GOOD, GOOD_FLAGS, MAP, HEADER)
         if errors:
@@ -225,7 +253,12 @@ def self_test(compiler):
             errors = errors_of(source, flags, exports, header)
             if not any(expected in error for error in errors):
                 sys.exit(f"{flaw}: not found; errors: {errors}")
-    print(f"{len(FLAWS)} planted flaws were found")
+        name, change, _, _, exports, header, expected = FLAWS[-1]
+        if errors_of(GOOD.replace(*change), GOOD_FLAGS, exports, header, ["cold"]):
+            sys.exit("an exception did not work")
+        if "the library has no gone" not in errors_of(GOOD, GOOD_FLAGS, MAP, HEADER, ["gone"]):
+            sys.exit("a stale exception was not found")
+    print(f"{len(FLAWS) + 1} planted flaws were found")
 
 
 def main():
