@@ -15,10 +15,10 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kNumbers = 7;              // columns of numbers
-constexpr size_t kCumulative = 5;           // the first of those that are cumulative
-constexpr size_t kLeastTextWidth = 24;      // of name and place on a narrow terminal
-constexpr size_t kLongestAlignedName = 60;  // where lines may be of any length
+constexpr size_t kNumbers = 7;          // columns of numbers
+constexpr size_t kCumulative = 5;       // the first of those that are cumulative
+constexpr size_t kLeastTextWidth = 24;  // of name and place on a narrow terminal
+constexpr size_t kFileNameWidth = 100;  // of names where no terminal limits a line
 
 const char* title(Metric metric) {
   static constexpr const char* kTitles[] = {"allocations", "allocated", "blocks", "live"};
@@ -109,19 +109,17 @@ class TextReport {
   }
 
   void sampling() {
+    const auto number = [](uint64_t count) { return format_count(static_cast<double>(count)); };
     std::string line =
-        is_exact()
-            ? fmt::format("Every allocation recorded: {}", format_count(static_cast<double>(report_.samples)))
-            : fmt::format("One sample in {}: {} samples", format_rate(report_.rate_bytes),
-                          format_count(static_cast<double>(report_.samples)));
-    line +=
-        fmt::format(" ({} still live), {} dropped", format_count(static_cast<double>(report_.live_samples)),
-                    format_count(static_cast<double>(report_.dropped_samples)));
+        is_exact() ? "Rate 0 (every allocation): " : "Rate " + format_rate(report_.rate_bytes) + ": ";
+    line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
+                        report_.samples == 1 ? "" : "s", number(report_.live_samples),
+                        number(report_.dropped_samples));
     if (report_.complete_stacks) line += "; " + complete_stacks();
     say(line);
     if (report_.dropped_samples != 0) {
       say(fmt::format(
-          "The dropped samples stand for {} that are missing below: the tables of the profiler were full.",
+          "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
           format_bytes(static_cast<double>(report_.dropped_weight_bytes))));
     }
     if (report_.replaced_samples != 0) {
@@ -189,7 +187,14 @@ class TextReport {
     if (estimate.value <= 0) return "";
     const double half = std::max(estimate.high - estimate.value, estimate.value - estimate.low);
     const double share = 100 * half / estimate.value;
+    if (share > 0 && share < 0.05) return "<0.1%";
     return fmt::format("{:.{}f}%", share, share > 0 && share < 9.95 ? 1 : 0);
+  }
+
+  static std::string place(const ReportRow& row) {
+    if (!row.file.empty()) return row.line > 0 ? fmt::format("{}:{}", row.file, row.line) : row.file;
+    // `module+0xoffset` says it already.
+    return row.name.compare(0, row.module.size() + 3, row.module + "+0x") == 0 ? std::string() : row.module;
   }
 
   Line line_of(const ReportRow& row) const {
@@ -206,9 +211,7 @@ class TextReport {
                     percent(row.cumulative[metric].value, whole)};
     line.name = printable(row.name);
     if (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine) {
-      line.place = printable(row.file.empty() ? row.module
-                             : row.line > 0   ? fmt::format("{}:{}", row.file, row.line)
-                                              : row.file);
+      line.place = printable(place(row));
     }
     return line;
   }
@@ -253,7 +256,7 @@ class TextReport {
   // Shares what a terminal leaves beside the numbers.
   void fit(const std::array<size_t, kNumbers>& widths, size_t* name_width, size_t* place_width) const {
     if (options_.width == 0) {
-      *name_width = std::min(*name_width, kLongestAlignedName);
+      *name_width = std::min(*name_width, kFileNameWidth);
       return;
     }
     size_t used = 0;
@@ -277,13 +280,12 @@ class TextReport {
       text.append(widths[i] - text_width(line.numbers[i]), ' ');
       text += line.numbers[i] + "  ";
     }
-    const bool is_limited = options_.width != 0;
-    const std::string name = is_limited ? short_name(line.name, name_width) : line.name;
+    const std::string name = short_name(line.name, name_width);
     text += name;
     if (!line.place.empty()) {
       const size_t width = text_width(name);
       text.append(2 + (width < name_width ? name_width - width : 0), ' ');
-      text += is_limited ? short_path(line.place, place_width) : line.place;
+      text += short_path(line.place, place_width);
     }
     return text;
   }
