@@ -17,8 +17,8 @@ constexpr double kTail = 0.025;
 constexpr double kExtraShare = 0.7;
 // Steps up to this part of the standard deviation cannot be felt.
 constexpr double kFineStep = 0.1;
-constexpr size_t kMostConvolved = 12;
-constexpr size_t kMostAtoms = 1024;
+constexpr size_t kMostConvolved = 8;
+constexpr size_t kMostAtoms = 256;
 constexpr double kNegligible = 1e-7;  // probability
 
 // Boost's defaults may throw and use long double; neither is wanted.
@@ -30,8 +30,9 @@ using Policy = boost::math::policies::policy<
 // A gamma distribution, shifted so that it has the given mean, variance and third cumulant.
 class ShiftedGamma {
  public:
-  explicit ShiftedGamma(const Cumulants& c)
-      : mean_(c.mean), deviation_(std::sqrt(std::max(c.variance, 0.0))) {
+  // From `normal_shape` on, a normal distribution of the cube root stands in for the gamma.
+  ShiftedGamma(const Cumulants& c, double normal_shape)
+      : mean_(c.mean), deviation_(std::sqrt(std::max(c.variance, 0.0))), normal_shape_(normal_shape) {
     if (c.variance > 0 && c.third > 0) {
       shape_ = 4 * c.variance * c.variance * c.variance / (c.third * c.third);
       scale_ = c.third / (2 * c.variance);
@@ -50,7 +51,7 @@ class ShiftedGamma {
     if (standard <= 0) {
       return 0;
     }
-    if (shape_ > 200) {  // Wilson and Hilferty; off by less than 1e-5 here
+    if (shape_ > normal_shape_) {  // Wilson and Hilferty
       return normal_cdf((std::cbrt(standard / shape_) - 1 + 1 / (9 * shape_)) * 3 * std::sqrt(shape_));
     }
     return boost::math::gamma_p(shape_, standard, Policy());
@@ -59,7 +60,7 @@ class ShiftedGamma {
  private:
   static double normal_cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
 
-  double mean_, deviation_;
+  double mean_, deviation_, normal_shape_;
   double shape_ = 0, scale_ = 0, shift_ = 0;
 };
 
@@ -68,12 +69,12 @@ struct Atom {
   double probability;
 };
 
-// Equal values become one atom, and where there are too many, neighbours their mean.
-void merge_atoms(std::vector<Atom>& atoms) {
+// Values closer than `least_width` become one atom at their mean; if there are still too many, more do.
+void merge_atoms(std::vector<Atom>& atoms, double least_width) {
   std::sort(atoms.begin(), atoms.end(), [](const Atom& a, const Atom& b) { return a.at < b.at; });
-  double width = 1e-9;  // relative: rounding of sums
+  const double range = atoms.back().at - atoms.front().at;
+  double limit = std::max(least_width, 1e-9 * range);  // equal, but for the rounding of sums
   for (;;) {
-    const double limit = width * (atoms.back().at - atoms.front().at);
     size_t kept = 0;
     double group_begins = atoms[0].at;
     for (size_t i = 1; i < atoms.size(); ++i) {
@@ -91,7 +92,7 @@ void merge_atoms(std::vector<Atom>& atoms) {
     if (atoms.size() <= kMostAtoms) {
       return;
     }
-    width = std::max(2 * width, 1.0 / (2 * kMostAtoms));
+    limit = std::max(2 * limit, range / (2 * kMostAtoms));
   }
 }
 
@@ -111,13 +112,13 @@ void convolve(std::vector<Atom>& atoms, const Group& group) {
   for (const Atom& atom : atoms) {
     for (size_t k = 0; k < terms.size(); ++k) {
       const double probability = atom.probability * terms[k];
-      if (probability > kNegligible * 1e-3) {
+      if (probability > kNegligible * 0.1) {
         result.push_back({atom.at + static_cast<double>(k) * group.step, probability});
       }
     }
   }
   atoms = std::move(result);
-  merge_atoms(atoms);
+  merge_atoms(atoms, 0);
 }
 
 // Atoms plus an independent continuous rest.
@@ -300,7 +301,13 @@ MissedMass::Interval MissedMass::interval() const {
     convolve(atoms, group);
   }
   const bool has_rest = felt.empty() || rest.variance > 1e-9 * cumulants_.variance;
-  const Distribution missed{atoms, ShiftedGamma(rest), has_rest};
+  // The rest smears the atoms, so that they may be fewer and its own distribution coarser.
+  const bool is_mixed = has_rest && !felt.empty();
+  const double normal_shape = is_mixed ? 20 : 200;
+  if (is_mixed) {
+    merge_atoms(atoms, kFineStep * deviation);
+  }
+  const Distribution missed{atoms, ShiftedGamma(rest, normal_shape), has_rest};
 
   // The same with one more sample, of the kind behind which most can hide.
   Distribution with_extra = missed;
@@ -316,11 +323,11 @@ MissedMass::Interval MissedMass::interval() const {
       more +=
           {largest_mean_, largest_mean_ * largest_mean_, 2 * largest_mean_ * largest_mean_ * largest_mean_};
     }
-    with_extra.rest = ShiftedGamma(more);
+    with_extra.rest = ShiftedGamma(more, normal_shape);
     with_extra.has_rest = true;
   }
 
-  const double tolerance = 1e-6 * deviation;
+  const double tolerance = (has_rest ? 1e-4 : 1e-7) * deviation;
   const double hazard = missed_hazard_ / cumulants_.mean;
   const Bracket low = find_crossing(
       [&](double x) { return missed.cdf(x) - kTail * -std::expm1(-certain_hazard_ - hazard * x); }, 0,
