@@ -54,7 +54,8 @@ size_t last_slots(size_t addresses) {
   return slots;
 }
 
-// Hands out pieces of the scratch memory, in the order that raw_pprof_scratch_bytes() counted them.
+// Hands out pieces of the scratch memory.  After one refusal all others are refused too, so that only the last has
+// to be checked.
 class Scratch {
  public:
   Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
@@ -63,6 +64,7 @@ class Scratch {
   T* take(size_t count) {
     const size_t bytes = aligned(count * sizeof(T));
     if (bytes > left_) {
+      left_ = 0;
       return nullptr;
     }
     void* taken = at_;
