@@ -72,7 +72,35 @@ class TextReport {
     std::string place;
   };
 
-  void say(const std::string& line) { out_ += line + "\n"; }
+  // A line of the table.
+  void say_as_is(const std::string& line) { out_ += line + "\n"; }
+
+  // A sentence: broken between words where the terminal ends.
+  void say(const std::string& sentence) {
+    size_t column = 0;
+    for (size_t begin = 0; begin < sentence.size();) {
+      const size_t end = std::min(sentence.find(' ', begin + 1), sentence.size());
+      std::string word = sentence.substr(begin, end - begin);
+      const size_t width = visible_width(word);
+      if (options_.width != 0 && column != 0 && column + width > options_.width) {
+        word.replace(0, 1, "\n  ");
+        column = 1;
+      }
+      out_ += word;
+      column += width;
+      begin = end;
+    }
+    out_ += '\n';
+  }
+
+  // Columns of a word that may have colour codes.
+  static size_t visible_width(const std::string& word) {
+    size_t width = text_width(word);
+    for (size_t at = word.find('\x1b'); at != std::string::npos; at = word.find('\x1b', at + 1)) {
+      width -= word.find('m', at) + 1 - at;
+    }
+    return width;
+  }
   std::string styled(const char* code, const std::string& text) const {
     return options_.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   }
@@ -115,8 +143,8 @@ class TextReport {
     line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
                         report_.samples == 1 ? "" : "s", number(report_.live_samples),
                         number(report_.dropped_samples));
-    if (report_.complete_stacks) line += "; " + complete_stacks();
     say(line);
+    if (report_.complete_stacks) say("Stacks: " + complete_stacks());
     if (report_.dropped_samples != 0) {
       say(fmt::format(
           "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
@@ -136,7 +164,7 @@ class TextReport {
     // Never "100 %" for less than all, nor "0 %" for some.
     const double share = 100 * *report_.complete_stacks;
     const double shown = share == 100 ? 100 : share == 0 ? 0 : std::clamp(share, 0.1, 99.9);
-    return fmt::format("{:.{}f} % of the sampled stacks are complete", shown,
+    return fmt::format("{:.{}f} % of the sampled ones are complete", shown,
                        share == 100 || share == 0 ? 0 : 1);
   }
 
@@ -248,9 +276,9 @@ class TextReport {
     size_t cumulative_width = 0;
     for (size_t i = kCumulative; i < kNumbers; ++i) cumulative_width += widths[i] + 2;
     say("");
-    say(faint(fmt::format("{:>{}}{:>{}}", "self", self_width - 2, "cumulative", cumulative_width + 2)));
-    say(bold(joined(titles, widths, name_width, place_width)));
-    for (const Line& line : lines) say(joined(line, widths, name_width, place_width));
+    say_as_is(faint(fmt::format("{:>{}}{:>{}}", "self", self_width - 2, "cumulative", cumulative_width + 2)));
+    say_as_is(bold(joined(titles, widths, name_width, place_width)));
+    for (const Line& line : lines) say_as_is(joined(line, widths, name_width, place_width));
   }
 
   // Shares what a terminal leaves beside the numbers.
@@ -314,9 +342,8 @@ class TextReport {
       return;
     }
     say(faint("± is the larger half of the 95 % interval; --json has both ends."));
-    say(faint(fmt::format(
-        "Code without one sample is in no row: it allocated less than {} (95 %; 3.0 times the rate).",
-        format_bytes(report_.unlisted_bound_bytes))));
+    say(faint(fmt::format("Code that was never sampled: less than {} each (95 %; 3.0 times the rate).",
+                          format_bytes(report_.unlisted_bound_bytes))));
   }
 
   const Report& report_;

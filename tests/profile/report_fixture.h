@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles for the tests of reports: stacks by the names of their functions.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <string>
+
+#include "profile/estimate.h"
+#include "profile/model.h"
+#include "profile/report.h"
+
+namespace memprof::profile::report_fixture {
+
+class Builder {
+ public:
+  explicit Builder(uint64_t rate_bytes = 0) {
+    profile_.program = "server";
+    profile_.pid = 4711;
+    profile_.rate_bytes = rate_bytes;
+    profile_.time_unix_ns = 1'700'000'000'000'000'000;
+    profile_.duration_ns = 12'300'000'000;
+    profile_.from_memprof = true;
+    profile_.has_metric = {true, true, true, true};
+    module("server");
+  }
+
+  // Locations after this lie in the module.
+  Builder& module(const std::string& name) {
+    Mapping mapping;
+    mapping.start = (profile_.mappings.size() + 1) << 32;
+    mapping.limit = mapping.start + 0x100000;
+    mapping.path = "/opt/" + name;
+    profile_.mappings.push_back(mapping);
+    return *this;
+  }
+
+  // A location of one function; "" has no name.
+  uint32_t at(const std::string& function, const std::string& file = "", int64_t line = 0) {
+    const auto mapping = static_cast<uint32_t>(profile_.mappings.size() - 1);
+    Location location;
+    location.mapping = mapping;
+    location.address = profile_.mappings.back().start + 0x100 + profile_.locations.size();
+    if (!function.empty()) location.lines.push_back({function_of(function, file), line});
+    profile_.locations.push_back(location);
+    return static_cast<uint32_t>(profile_.locations.size() - 1);
+  }
+
+  // Live blocks of one size, and as much allocated, at the profile's rate.  Leaf first.
+  Builder& stack(std::initializer_list<uint32_t> locations, uint64_t size_bytes, uint64_t samples,
+                 uint64_t live_samples) {
+    Stack stack;
+    stack.locations = locations;
+    stack.has_statistics = true;
+    const double p = sampling_probability(size_bytes, profile_.rate_bytes);
+    const double s = static_cast<double>(size_bytes);
+    const double n = static_cast<double>(samples);
+    stack.allocated = {samples,
+                       samples * size_bytes,
+                       n * s / p,
+                       n / p,
+                       n * (1 - p) * s * s / (p * p),
+                       n * (1 - p) / (p * p),
+                       (1 - p) * s / p,
+                       (1 - p) / p};
+    if (live_samples != 0) stack.live.push_back({size_bytes, profile_.rate_bytes, live_samples});
+    profile_.samples += samples;
+    profile_.live_samples += live_samples;
+    profile_.walks[static_cast<size_t>(stack.walk)] += samples;
+    profile_.stacks.push_back(std::move(stack));
+    return *this;
+  }
+
+  Builder& stack(std::initializer_list<uint32_t> locations, uint64_t size_bytes, uint64_t samples) {
+    return stack(locations, size_bytes, samples, samples);
+  }
+
+  Profile& profile() { return profile_; }
+
+ private:
+  uint32_t function_of(const std::string& name, const std::string& file) {
+    for (size_t i = 0; i < profile_.functions.size(); ++i) {
+      if (profile_.functions[i].name == name && profile_.functions[i].filename == file) {
+        return static_cast<uint32_t>(i);
+      }
+    }
+    profile_.functions.push_back({name, name, file, 0});
+    return static_cast<uint32_t>(profile_.functions.size() - 1);
+  }
+
+  Profile profile_;
+};
+
+inline const ReportRow* row(const Report& report, const std::string& name) {
+  for (const ReportRow& candidate : report.rows) {
+    if (candidate.name == name) return &candidate;
+  }
+  return nullptr;
+}
+
+// Live bytes; -1: there is no such row.
+inline double self(const Report& report, const std::string& name) {
+  const ReportRow* found = row(report, name);
+  return found == nullptr ? -1 : found->self[metric_index(Metric::kInuseSpace)].value;
+}
+
+inline double cumulative(const Report& report, const std::string& name) {
+  const ReportRow* found = row(report, name);
+  return found == nullptr ? -1 : found->cumulative[metric_index(Metric::kInuseSpace)].value;
+}
+
+}  // namespace memprof::profile::report_fixture

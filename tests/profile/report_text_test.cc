@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "profile/short_name.h"
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(Builder& b, const TextOptions& options = {}) {
+  ReportOptions report_options;
+  report_options.skip_empty = true;
+  return report_text(build_report(b.profile(), report_options), options);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The whole of it, once: what a reader sees.
+TEST(ReportText, IsATable) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t insert = b.at("Cache::insert(Key const&)", "/src/cache.cc", 42);
+  b.module("libz.so.1");
+  const uint32_t inflate = b.at("inflate");
+  b.stack({insert, main}, 3 << 20, 2).stack({inflate, main}, 1536, 100, 10).stack({b.at("")}, 24, 1);
+  EXPECT_EQ(text_of(b),
+            "server (pid 4711), 2023-11-14 22:13:20 UTC, after 12.3 s\n"
+            "Rate 0 (every allocation): 103 samples (13 still live), 0 dropped\n"
+            "Stacks: 100 % of the sampled ones are complete\n"
+            "Live:      6.0 MiB in 13 blocks\n"
+            "Allocated: 6.1 MiB in 103 blocks\n"
+            "\n"
+            "                                  self          cumulative\n"
+            "    live   ±      %  blocks  allocated      live       %  function                   file:line\n"
+            " 6.0 MiB  0%  99.8%       2    6.0 MiB   6.0 MiB   99.8%  Cache::insert(Key const&)  "
+            "/src/cache.cc:42\n"
+            "15.0 KiB  0%   0.2%      10  150.0 KiB  15.0 KiB    0.2%  inflate                    libz.so.1\n"
+            "    24 B  0%   0.0%       1       24 B      24 B    0.0%  libz.so.1+0x103\n"
+            "     0 B       0.0%       0        0 B   6.0 MiB  100.0%  main                       server\n"
+            "\n"
+            "Every allocation was recorded: the numbers are exact.\n");
+}
+
+TEST(ReportText, SaysHowSureItIs) {
+  Builder b(512 * 1024);
+  b.stack({b.at("f")}, 64, 100);
+  b.profile().walks = {99, 1, 0, 0, 0};
+  const std::string text = text_of(b);
+  EXPECT_THAT(
+      text,
+      HasSubstr("Rate 512 KiB: 100 samples (100 still live), 0 dropped\nStacks: 99.0 % of the sampled"));
+  EXPECT_THAT(text, HasSubstr("Live:      50.0 MiB (95 %: 4"));
+  EXPECT_THAT(text, HasSubstr("± is the larger half"));
+  EXPECT_THAT(text,
+              HasSubstr("Code that was never sampled: less than 1.5 MiB each (95 %; 3.0 times the rate)."));
+}
+
+TEST(ReportText, NearlyAllStacksAreNotAll) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  b.profile().walks = {99999, 1, 0, 0, 0};
+  EXPECT_THAT(text_of(b), HasSubstr("99.9 % of the sampled ones"));
+  b.profile().walks = {1, 99999, 0, 0, 0};
+  EXPECT_THAT(text_of(b), HasSubstr("0.1 % of the sampled ones"));
+}
+
+TEST(ReportText, SaysWhatWasDropped) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  b.profile().dropped_samples = 7;
+  b.profile().dropped_weight_bytes = 3 << 20;
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("7 dropped"));
+  EXPECT_THAT(text, HasSubstr("The dropped samples stand for 3.0 MiB"));
+  EXPECT_THAT(text, Not(HasSubstr("the numbers are exact")));
+}
+
+TEST(ReportText, AProgramWithoutASampleGetsTheRateToTry) {
+  Builder b(512 * 1024);
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("0 samples at a rate of 512 KiB"));
+  EXPECT_THAT(text, HasSubstr("less than about 1.5 MiB"));
+  EXPECT_THAT(text, HasSubstr("memprof run -r 0 -- CMD"));
+  Builder exact;
+  EXPECT_THAT(text_of(exact), HasSubstr("No allocation was made"));
+}
+
+TEST(ReportText, WhenAllIsFreedPointsToTheOtherMetric) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1, 0);
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("Nothing to list for inuse_space; --metric alloc_space"));
+}
+
+TEST(ReportText, AProfileByOthersIsShownWithoutIntervalsAndThatIsSaid) {
+  Builder b(524288);
+  b.profile().from_memprof = false;
+  Stack stack;
+  stack.locations = {b.at("f")};
+  stack.values = {0, 0, 2, 4096};
+  b.profile().stacks.push_back(stack);
+  b.profile().has_metric = {false, false, true, true};
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("Not written by memprof"));
+  EXPECT_THAT(text, Not(HasSubstr("95 %")));
+  EXPECT_THAT(text, HasSubstr("4.0 KiB  -  100.0%       2          -  4.0 KiB  100.0%  f         server"));
+}
+
+TEST(ReportText, FitsTheTerminal) {
+  Builder b;
+  b.stack({b.at("std::map<std::string, std::vector<int> >::insert(std::pair<std::string, std::vector<int> >)",
+                "/a/very/long/path/to/the/sources/of/something/map.h", 1234)},
+          64, 1);
+  for (const size_t width : {90u, 100u, 120u, 400u}) {
+    TextOptions options;
+    options.width = width;
+    for (const std::string& line : lines_of(text_of(b, options))) {
+      EXPECT_LE(text_width(line), width) << line;
+    }
+  }
+  TextOptions narrow;
+  narrow.width = 100;
+  EXPECT_THAT(text_of(b, narrow), HasSubstr("map.h:1234"));
+  TextOptions wide;
+  wide.width = 400;
+  EXPECT_THAT(text_of(b, wide), HasSubstr("insert(std::pair<std::string, std::vector<int> >)"));
+}
+
+TEST(ReportText, ColoursOnlyWhenWanted) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  EXPECT_THAT(text_of(b), Not(HasSubstr("\x1b")));
+  TextOptions options;
+  options.has_color = true;
+  EXPECT_THAT(text_of(b, options), HasSubstr("\x1b[1m"));
+}
+
+TEST(ReportText, NamesDoNotSteerTheTerminal) {
+  Builder b;
+  b.profile().program = "evil\x1b]0;title\x07";
+  b.stack({b.at("f\x1b[2J\n")}, 64, 1);
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("f?[2J?"));
+}
+
+TEST(ReportText, CountsTheRowsThatAreNotShown) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1).stack({b.at("g")}, 32, 1);
+  ReportOptions options;
+  options.max_rows = 1;
+  EXPECT_THAT(report_text(build_report(b.profile(), options)),
+              HasSubstr("1 of 2 rows shown; -n 2 shows all."));
+}
+
+TEST(ReportText, ColumnsFollowTheMetric) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 3, 1);
+  ReportOptions options;
+  options.metric = Metric::kAllocObjects;
+  const std::string text = report_text(build_report(b.profile(), options));
+  EXPECT_THAT(text, HasSubstr("allocations   ±       %  allocated  live  allocations       %  function"));
+  EXPECT_THAT(text, HasSubstr("          3  0%  100.0%      192 B  64 B            3  100.0%  f"));
+}
+
+}  // namespace
+}  // namespace memprof::profile
