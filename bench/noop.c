@@ -10,11 +10,11 @@
 #define NOOP __attribute__((visibility("default")))
 
 /* The names under which glibc exports its functions besides the usual ones. */
-void* __libc_malloc(size_t size);                      /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
-void __libc_free(void* block);                         /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
-void* __libc_calloc(size_t count, size_t size);        /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
-void* __libc_realloc(void* block, size_t size);        /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
-void* __libc_memalign(size_t alignment, size_t size);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+void* __libc_malloc(size_t size);                     /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+void __libc_free(void* block);                        /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+void* __libc_calloc(size_t count, size_t size);       /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+void* __libc_realloc(void* block, size_t size);       /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+void* __libc_memalign(size_t alignment, size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
 
 /* volatile: the compiler must not see through the pointers. */
 static void* (*volatile real_malloc)(size_t) = __libc_malloc;

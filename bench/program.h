@@ -111,11 +111,12 @@ static inline uint64_t bench_proc_kib(const char* path, const char* name) {
 // The line that bench/run reads.
 static inline void bench_report(uint64_t operations, uint64_t cpu_ns, uint64_t bytes) {
   const memprof_stats stats = bench_stats();
-  printf("{\"operations\": %llu, \"cpu_ns\": %llu, \"bytes\": %llu, \"samples\": %llu, \"live_samples\": %llu, "
-         "\"dropped_samples\": %llu, \"stacks\": %llu, \"frames\": %llu, \"rss_kib\": %llu}\n",
-         (unsigned long long)operations, (unsigned long long)cpu_ns, (unsigned long long)bytes,
-         (unsigned long long)stats.samples, (unsigned long long)stats.live_samples,
-         (unsigned long long)stats.dropped_samples, (unsigned long long)stats.stacks,
-         (unsigned long long)stats.frames,
-         (unsigned long long)bench_proc_kib("/proc/self/smaps_rollup", "Rss:"));
+  printf(
+      "{\"operations\": %llu, \"cpu_ns\": %llu, \"bytes\": %llu, \"samples\": %llu, \"live_samples\": %llu, "
+      "\"dropped_samples\": %llu, \"stacks\": %llu, \"frames\": %llu, \"rss_kib\": %llu}\n",
+      (unsigned long long)operations, (unsigned long long)cpu_ns, (unsigned long long)bytes,
+      (unsigned long long)stats.samples, (unsigned long long)stats.live_samples,
+      (unsigned long long)stats.dropped_samples, (unsigned long long)stats.stacks,
+      (unsigned long long)stats.frames,
+      (unsigned long long)bench_proc_kib("/proc/self/smaps_rollup", "Rss:"));
 }
