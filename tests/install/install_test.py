@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the build to a fresh prefix, moves that, and builds and runs outside projects against it.
 
-They are built with CMake and with pkg-config, in C and C++, dynamic and with libmemprof.a linked whole. Each
-profiles itself and writes a profile. A program linked with the archive must not need libmemprof.so.
+They are built with CMake and with pkg-config, in C and C++, dynamic and with libmemprof.a linked whole,
+position-independent and not. Each profiles itself and writes a profile. A program that is linked with the archive
+must not need libmemprof.so.
 """
 import argparse
 import os
@@ -75,9 +76,10 @@ def main():
                 check(run(["pkg-config", "--modversion", package], env=environment).strip() == args.version,
                       f"{package}.pc has another version")
                 flags = run(["pkg-config", "--cflags", "--libs", package], env=environment).split()
-                program = temp / f"{package}_{language}"
-                run([compiler, OUTSIDE / f"main.{language}", "-o", program, *flags])
-                check_program(program, dynamic, environment, args.version)
+                for kind, position in (("pie", ["-fPIE", "-pie"]), ("fixed", ["-fno-pie", "-no-pie"])):
+                    program = temp / f"{package}_{language}_{kind}"
+                    run([compiler, *position, OUTSIDE / f"main.{language}", "-o", program, *flags])
+                    check_program(program, dynamic, environment, args.version)
 
         # The installed command finds the installed library.
         run([prefix / "bin/memprof", "run", "-r", "0", "-o", temp / "true.pb.gz", "--", "/bin/true"])
