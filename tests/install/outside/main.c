@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
   if (error != MEMPROF_OK) return fail("init", error);
   error = memprof_start();
   if (error != MEMPROF_OK) return fail("start", error);
-  /* The address of malloc is taken: in a program that is not position-independent it is not where malloc is. */
+  /* The address of malloc is taken: in a program that is not position-independent it is not where malloc is.
+   */
   void* (*volatile allocate)(size_t) = malloc;
   for (int i = 0; i < kBlocks; ++i) {
     blocks[i] = i % 2 == 0 ? malloc(kBlockBytes) : allocate(kBlockBytes);
