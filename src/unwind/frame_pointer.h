@@ -13,13 +13,9 @@
 #include <cstdint>
 
 #include "core/platform.h"
+#include "unwind/stack_memory.h"
 
 namespace memprof::unwind {
-
-struct StackBounds {
-  uint64_t low;  // readable: low <= address < high
-  uint64_t high;
-};
 
 struct Code {
   // Is `return_address` preceded by a call instruction?  Must be safe for any value.

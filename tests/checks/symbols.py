@@ -52,7 +52,7 @@ ONCE = {
     "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
 }
 # Exported to see the end of the process; not on the way of an allocation.
-NOT_HOOKS = {"_exit", "_Exit"}
+NOT_HOOKS = {"_exit", "_Exit", "dlclose"}
 
 # Said by name where the reason is worth a sentence.
 BANNED = {

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_module of the seam: _dl_find_object (glibc 2.35 and later: lock-free, 5 to 11 ns), then the program
-// headers that the module has in memory.
+// find_module and find_symbol of the seam.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
 #include "core/platform.h"
-#include "platform/linux/stack_bounds.h"
-
-// Weak: an older C library has none; frames then have no module until a later version of ours looks
-// elsewhere.
-extern "C" int _dl_find_object(void* address, struct dl_find_object* result) noexcept __attribute__((weak));
+#include "platform/linux/elf_image.h"
 
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kMostHeaders = 128;
+constexpr uint64_t kPage = 4096;
 
 uint64_t align_up(uint64_t n, uint64_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
@@ -45,66 +40,39 @@ bool read_build_id(const ElfW(Phdr) & segment, uint64_t bias, ModuleInfo* info) 
   return false;
 }
 
-// Is [at, at + size) inside a loaded, readable segment?  A module may lie about its notes.
-bool is_loaded(const ElfW(Phdr) * headers, uint64_t count, uint64_t at, uint64_t size) {
-  for (uint64_t i = 0; i < count; ++i) {
-    const ElfW(Phdr)& h = headers[i];
-    if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && at >= h.p_vaddr && size <= h.p_filesz &&
-        at - h.p_vaddr <= h.p_filesz - size) {
-      return true;
-    }
+// Is the whole of a note segment inside a loaded one?  A module may lie about its notes.
+bool is_loaded(const ElfImage& elf, const ElfW(Phdr) & note) {
+  const ElfW(Phdr)* segment = find_segment(elf, elf.bias + note.p_vaddr);
+  if (segment == nullptr) {
+    return false;
   }
-  return false;
-}
-
-// The mapping of a profile is a segment: only within one does a file offset follow from an address.
-void narrow_to_segment(const ElfW(Phdr) * headers, uint64_t count, uint64_t address, ModuleInfo* info) {
-  constexpr uint64_t kPage = 4096;
-  for (uint64_t i = 0; i < count; ++i) {
-    const ElfW(Phdr)& h = headers[i];
-    const uint64_t start = info->bias + h.p_vaddr;
-    if (h.p_type == PT_LOAD && address >= start && address - start < h.p_memsz) {
-      const uint64_t lead = h.p_vaddr % kPage;
-      info->limit = align_up(start + h.p_memsz, kPage);
-      info->start = start - lead;
-      info->file_offset = h.p_offset >= lead ? h.p_offset - lead : 0;
-      return;
-    }
-  }
+  const uint64_t offset = note.p_vaddr - segment->p_vaddr;
+  return offset <= segment->p_filesz && note.p_memsz <= segment->p_filesz - offset;
 }
 
 }  // namespace
 
 bool find_module(uint64_t address, ModuleInfo* info) {
-  dl_find_object found;
-  if (&_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) {
+  ElfImage elf;
+  if (!find_elf(address, &elf)) {
     return false;
   }
-  const link_map* map = found.dlfo_link_map;
   *info = {};
-  const uint64_t base = reinterpret_cast<uint64_t>(found.dlfo_map_start);
-  info->start = base;
-  info->limit = reinterpret_cast<uint64_t>(found.dlfo_map_end);
-  info->bias = map->l_addr;
-  info->path = map->l_name != nullptr && map->l_name[0] != '\0' ? map->l_name : program_path();
-
-  // The ELF header is the start of the first segment in what every linker makes; elsewhere there is no build
-  // id.
-  ElfW(Ehdr) header;
-  if (!is_readable(base)) {
-    return true;
+  info->start = elf.map_start;
+  info->limit = elf.map_end;
+  info->bias = elf.bias;
+  info->path = elf.path;
+  // The mapping of a profile is a segment: only within one does a file offset follow from an address.
+  if (const ElfW(Phdr)* segment = find_segment(elf, address)) {
+    const uint64_t start = elf.bias + segment->p_vaddr;
+    const uint64_t lead = segment->p_vaddr % kPage;
+    info->start = start - lead;
+    info->limit = align_up(start + segment->p_memsz, kPage);
+    info->file_offset = segment->p_offset >= lead ? segment->p_offset - lead : 0;
   }
-  memcpy(&header, reinterpret_cast<const void*>(base), sizeof(header));
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-      header.e_phnum > kMostHeaders || header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > 4096) {
-    return true;
-  }
-  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(base + header.e_phoff);
-  narrow_to_segment(headers, header.e_phnum, address, info);
-  for (uint64_t i = 0; i < header.e_phnum; ++i) {
-    if (headers[i].p_type == PT_NOTE &&
-        is_loaded(headers, header.e_phnum, headers[i].p_vaddr, headers[i].p_memsz) &&
-        read_build_id(headers[i], info->bias, info)) {
+  for (uint64_t i = 0; i < elf.header_count; ++i) {
+    const ElfW(Phdr)& h = elf.headers[i];
+    if (h.p_type == PT_NOTE && is_loaded(elf, h) && read_build_id(h, elf.bias, info)) {
       break;
     }
   }

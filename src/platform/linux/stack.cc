@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// capture_stack of the seam: frame pointers within the bounds of the stack, code read through the kernel.
+// capture_stack of the seam: by the unwind tables (x86-64), by frame pointers elsewhere and where there are
+// none; within the bounds of the stack, code read through the kernel.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -10,11 +11,15 @@
 
 #include "core/levels.h"
 #include "core/platform.h"
+#include "platform/linux/elf_image.h"
 #include "platform/linux/hook_section.h"
 #include "platform/linux/stack_bounds.h"
 #include "unwind/frame_pointer.h"
+#include "unwind/table_walk.h"
 
+#if !defined(__x86_64__)
 extern "C" int __libc_start_main(void) __attribute__((weak));
+#endif
 
 namespace memprof::platform {
 namespace {
@@ -62,6 +67,28 @@ bool is_call_site(uint64_t return_address) {
   return true;
 }
 
+#if defined(__x86_64__)
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address};
+
+// The registers that calls keep, and a place in the function that this is inlined into.
+[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
+  uint64_t v[unwind::kRegisters];
+  asm volatile(
+      "movq %%rbx, 0(%0)\n\tmovq %%rbp, 8(%0)\n\tmovq %%rsp, 16(%0)\n\tmovq %%r12, 24(%0)\n\t"
+      "movq %%r13, 32(%0)\n\tmovq %%r14, 40(%0)\n\tmovq %%r15, 48(%0)\n\t"
+      "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%0)"
+      :
+      : "a"(v)
+      : "rcx", "memory");
+  static_assert(unwind::kRbx == 0 && unwind::kRbp == 1 && unwind::kRsp == 2 && unwind::kR12 == 3 &&
+                unwind::kR15 == 6 && unwind::kReturnAddress == 7);
+  unwind::RegisterFile registers{};
+  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
+    registers.set(r, v[r]);
+  }
+  return registers;
+}
+#else
 // The C library enters main from a function that it places right before __libc_start_main, and a thread's
 // function from one right before pthread_create.  Neither has a name in a stripped library.
 bool is_root(uint64_t return_address, uint64_t distance) {
@@ -76,12 +103,33 @@ bool is_root(uint64_t return_address, uint64_t distance) {
 }
 
 const unwind::Code kCode{is_call_site, is_root, is_hook_address};
+#endif
 
 }  // namespace
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   const uint64_t frame = reinterpret_cast<uint64_t>(entry.frame_address);
+#if defined(__x86_64__)
+  // The hook keeps a frame pointer, so its caller's registers are known without a table.
+  const uint64_t* saved = static_cast<const uint64_t*>(entry.frame_address);
+  const unwind::Start start{saved[1], frame + 2 * sizeof(uint64_t), saved[0]};
+  const unwind::StackBounds bounds = stack_bounds(frame);
+  bool needs_all_registers = false;
+  WalkResult result =
+      unwind::walk_by_tables(start, bounds, kSurroundings, frames, max_depth, &needs_all_registers);
+  if (needs_all_registers) {
+    const unwind::RegisterFile registers = own_registers();
+    // Our own frames lie below the hook's; nothing deeper than this one is read.
+    const unwind::StackBounds all{registers.values[unwind::kRsp], bounds.high, bounds.grow};
+    const WalkResult full =
+        unwind::walk_with_all_registers(registers, start.sp, all, kSurroundings, frames, max_depth);
+    // The second walk repeats the first up to the frame that stopped it; it never knows less.
+    result = full.depth >= result.depth ? full : result;
+  }
+  return result;
+#else
   return unwind::walk_frame_pointers(frame, stack_bounds(frame), kCode, frames, max_depth);
+#endif
 }
 
 }  // namespace memprof::platform

@@ -15,8 +15,8 @@ namespace memprof::platform {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// A foreign stack is followed this far up from the stack pointer.
-constexpr uint64_t kForeignPages = 16;
+// A foreign stack is asked for in steps of so many pages, up from the stack pointer.
+constexpr uint64_t kForeignPages = 4;
 // A stack pointer further than this below the end that we suppose is not on that stack.
 constexpr uint64_t kLargestStack = uint64_t{1} << 30;
 // Pages that one sample asks for at most: 2048 are the usual 8 MiB of a main thread.
@@ -53,6 +53,10 @@ uint64_t supposed_end(uint64_t stack_pointer) {
   return stack_pointer < end && end - stack_pointer < kLargestStack ? end : 0;
 }
 
+uint64_t grow_foreign(uint64_t high) {
+  return high % kPage != 0 ? high : readable_up_to(high, high + kForeignPages * kPage);
+}
+
 }  // namespace
 
 bool is_readable(uint64_t address) {
@@ -69,23 +73,24 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
   const uint64_t low = t_stack.low;
   const uint64_t high = t_stack.high;
   if (stack_pointer >= low && stack_pointer < high) {
-    return {stack_pointer, high};
+    return {stack_pointer, high, nullptr};
   }
   const uint64_t from = page_of(stack_pointer);
   if (high != 0 && stack_pointer < low && low - from <= kMostPages * kPage &&
       readable_up_to(from, low) == low) {
     t_stack.low = from;
-    return {stack_pointer, high};
+    return {stack_pointer, high, nullptr};
   }
   if (high == 0) {
     const uint64_t end = supposed_end(stack_pointer);
     if (end != 0 && end - from <= kMostPages * kPage && readable_up_to(from, end) == end) {
       t_stack.low = from;
       t_stack.high = end;
-      return {stack_pointer, end};
+      return {stack_pointer, end, nullptr};
     }
   }
-  return {stack_pointer, readable_up_to(stack_pointer, page_of(stack_pointer) + kForeignPages * kPage)};
+  return {stack_pointer, readable_up_to(stack_pointer, page_of(stack_pointer) + kForeignPages * kPage),
+          grow_foreign};
 }
 
 }  // namespace memprof::platform

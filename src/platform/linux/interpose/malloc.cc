@@ -36,10 +36,6 @@ MEMPROF_EXPORT void* malloc(size_t size) {
   return g_real.malloc(size);
 }
 
-// Under this name ours is meant, whichever malloc the program's own references are bound to.
-extern "C" __attribute__((alias("malloc"), copy(malloc), visibility("hidden"))) void* memprof_own_malloc(
-    size_t size);
-
 MEMPROF_SLOW_PATH void memprof_slow_free(void* block) {
   if (is_bootstrap(block)) {
     return;

@@ -99,15 +99,17 @@ void* allocate_aligned(size_t size, size_t alignment) {
 }
 
 // A foreign operator that serves its blocks itself.  It may throw, and the exception passes through us: so
-// the clock is set before the call.  If the call moved the clock after all, the operator ended in malloc, and
-// the block was seen there.
+// the clock is set before the call.  If the call moved the clock after all, or drew (at rate 0 the clock
+// stands still), the operator ended in malloc, and the block was seen there: `*sampled` becomes false.
 template <typename Allocate>
-[[gnu::always_inline]] inline void* sample_foreign(size_t size, const void* frame, const Allocate& allocate) {
+[[gnu::always_inline]] inline void* sample_foreign(size_t size, const void* frame, bool* sampled,
+                                                   const Allocate& allocate) {
   const memprof::SamplingEvent event = memprof::interpose::begin_event(size);
   memprof::sampler_resume(event);
+  const uint64_t drawn = memprof::t_sampler.random[0];
   void* block = allocate();
-  if (memprof::t_sampler.count != event.next_count) {
-    g_foreign.sampled = false;
+  if (memprof::t_sampler.count != event.next_count || memprof::t_sampler.random[0] != drawn) {
+    *sampled = false;
     return block;
   }
   const int saved_errno = errno;
@@ -121,6 +123,11 @@ template <typename Allocate>
 
 bool foreign() {
   return __builtin_expect(g_foreign.present, 0);
+}
+
+// The aligned operators of an allocator are its posix_memalign with a new-handler: ours are, too.
+bool foreign_aligned() {
+  return foreign() && !g_foreign.of_allocator;
 }
 
 }  // namespace
@@ -151,10 +158,11 @@ MEMPROF_INLINE void* standard_new_aligned(size_t size, size_t alignment) {
 
 // `function` with `arguments`, the first of which is the size.
 template <typename... Arguments>
-MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_t, Arguments...), size_t size,
-                                                         Arguments... arguments) {
-  if (g_foreign.sampled && sampler_tick(size)) {
-    return sample_foreign(size, __builtin_frame_address(0), [=] { return function(size, arguments...); });
+MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_t, Arguments...),
+                                                         bool* sampled, size_t size, Arguments... arguments) {
+  if (*sampled && sampler_tick(size)) {
+    return sample_foreign(size, __builtin_frame_address(0), sampled,
+                          [=] { return function(size, arguments...); });
   }
   return function(size, arguments...);
 }
@@ -162,7 +170,7 @@ MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_
 template <int kArray>
 MEMPROF_INLINE void* plain(size_t size, const char* name) {
   if (foreign()) {
-    return foreign_new(g_foreign.new_plain[kArray], size);
+    return foreign_new(g_foreign.new_plain[kArray], &g_foreign.sampled_plain[kArray], size);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused(size, name);
@@ -171,7 +179,7 @@ MEMPROF_INLINE void* plain(size_t size, const char* name) {
 template <int kArray>
 MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
   if (foreign()) {
-    return foreign_new(g_foreign.new_nothrow[kArray], size, tag);
+    return foreign_new(g_foreign.new_nothrow[kArray], &g_foreign.sampled_nothrow[kArray], size, tag);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused_nothrow(size, tag, name);
@@ -179,8 +187,8 @@ MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
-  if (foreign()) {
-    return foreign_new(g_foreign.new_aligned[kArray], size, alignment);
+  if (foreign_aligned()) {
+    return g_foreign.new_aligned[kArray](size, alignment);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned(size, alignment, name);
@@ -188,8 +196,8 @@ MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned_nothrow(size_t size, size_t alignment, const void* tag, const char* name) {
-  if (foreign()) {
-    return foreign_new(g_foreign.new_aligned_nothrow[kArray], size, alignment, tag);
+  if (foreign_aligned()) {
+    return g_foreign.new_aligned_nothrow[kArray](size, alignment, tag);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned_nothrow(size, alignment, tag, name);

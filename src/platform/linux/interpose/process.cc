@@ -12,7 +12,7 @@
 #include "platform/linux/interpose/sample.h"
 
 extern "C" void* malloc(size_t size);
-extern "C" __attribute__((visibility("hidden"))) void* memprof_own_malloc(size_t size);
+extern "C" void free(void* block);
 
 namespace memprof::interpose {
 namespace {
@@ -20,9 +20,22 @@ namespace {
 enum : int { kUnprepared, kPreparing, kPrepared };
 std::atomic<int> g_stage{kUnprepared};
 
+// Does the process's malloc come to our hook?  Loaded by dlopen, this library is not what the process calls;
+// preloaded or linked, it is.  Addresses do not tell: in a program without PIE, &malloc can be an entry of
+// its own PLT.
+bool reaches_us() {
+  const MuteScope mute;
+  const uint64_t before = t_sampler.count;
+  void* (*volatile process_malloc)(size_t) = &malloc;
+  void* block = process_malloc(1);
+  const bool reached = t_sampler.count != before;
+  free(block);
+  return reached;
+}
+
 __attribute__((constructor)) void on_load() {
   resolve();
-  prepare_process();
+  prepare_process(false);
   platform::watch_forks();
 }
 
@@ -34,7 +47,7 @@ __attribute__((destructor)) void on_exit() {
 
 // The first allocation comes before the constructor: from the loader, when the environment cannot be read
 // yet, or from a library that is initialised before this one.
-bool prepare_process() {
+bool prepare_process(bool from_hook) {
   if (__builtin_expect(g_stage.load(std::memory_order_acquire) == kPrepared, 1) || environ == nullptr) {
     return false;
   }
@@ -43,8 +56,7 @@ bool prepare_process() {
     return false;
   }
   profiler::adopt_process();
-  // Loaded by dlopen, this library is not what the process calls; preloaded or linked, it is.
-  if (&malloc == &memprof_own_malloc) {
+  if (from_hook || reaches_us()) {
     profiler::announce_hooks();
     autostart();
   }
@@ -55,7 +67,7 @@ bool prepare_process() {
 
 SamplingEvent begin_event(size_t size) {
   // The clock that ran out was no clock yet: ask the new one about this allocation.
-  if (prepare_process() && !sampler_tick(size)) {
+  if (prepare_process(true) && !sampler_tick(size)) {
     return sampler_no_event();
   }
   return sampler_event(size);

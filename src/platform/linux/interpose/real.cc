@@ -186,7 +186,9 @@ void resolve_operators(void* (*real_malloc)(size_t)) {
   set(f.delete_sized_aligned[1], "_ZdaPvmSt11align_val_t", f.delete_sized_aligned[1]);
   set(f.delete_aligned_nothrow[0], "_ZdlPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[0]);
   set(f.delete_aligned_nothrow[1], "_ZdaPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[1]);
-  f.sampled = map == module_of(reinterpret_cast<void*>(real_malloc));
+  f.of_allocator = map == module_of(reinterpret_cast<void*>(real_malloc));
+  f.sampled_plain[0] = f.sampled_plain[1] = f.of_allocator;
+  f.sampled_nothrow[0] = f.sampled_nothrow[1] = f.of_allocator;
   __atomic_store_n(&f.present, true, __ATOMIC_RELEASE);  // last: the hooks ask for it
 }
 

@@ -39,9 +39,12 @@ void resolve();
 // they would be the standard library's, none is set and ours call malloc directly.
 struct ForeignOperators {
   bool present;
-  // They serve from the same allocator as malloc without calling it, so their blocks must be sampled here;
-  // otherwise they end in malloc, where they are.
-  bool sampled;
+  // They are those of the allocator behind us, not the program's: theirs serve the same blocks as its malloc.
+  bool of_allocator;
+  // The form serves blocks without calling malloc, so they must be sampled here; otherwise it ends in malloc,
+  // where they are.  Each form for itself: jemalloc's aligned ones call aligned_alloc, its plain ones nobody.
+  bool sampled_plain[2];
+  bool sampled_nothrow[2];
   void* (*new_plain[2])(size_t);  // [1]: the array form
   void* (*new_nothrow[2])(size_t, const void*);
   void* (*new_aligned[2])(size_t, size_t);

@@ -27,8 +27,9 @@ namespace memprof::interpose {
 }
 
 // Creates the owner mark, and starts the profiler where the environment asks for it.  true: this call did it,
-// and the calling thread's clock is a new one.
-bool prepare_process();
+// and the calling thread's clock is a new one.  `from_hook`: an allocation of the process brought us here, so
+// it goes through us.
+bool prepare_process(bool from_hook);
 
 // sampler_event, for the first allocation of a process, too.
 SamplingEvent begin_event(size_t size);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// dlclose, in front of the real one: what is cached about the code of a library must not outlive it, because
+// another library can be loaded at the same addresses.
+//
+// There is no such hook for dlopen: a function in front of it would become its caller and change what it
+// finds.
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "platform/linux/hook_section.h"
+#include "unwind/rule_cache.h"
+
+namespace {
+
+using Dlclose = int (*)(void*);
+std::atomic<Dlclose> g_real_dlclose{nullptr};  // relaxed: whoever looks it up finds the same
+
+}  // namespace
+
+extern "C" MEMPROF_HOOK __attribute__((visibility("default"))) int dlclose(void* handle) {
+  Dlclose real = g_real_dlclose.load(std::memory_order_relaxed);
+  if (real == nullptr) {
+    real = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    if (real == nullptr) {
+      return -1;
+    }
+    g_real_dlclose.store(real, std::memory_order_relaxed);
+  }
+  memprof::unwind::g_rule_cache.begin_unload();
+  const int result = real(handle);
+  memprof::unwind::g_rule_cache.end_unload();
+  return result;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/rule.h"
+
+namespace memprof::unwind {
+namespace {
+
+constexpr int64_t kWord = 8;
+constexpr int64_t kMostA = (1 << 14) - 1;
+constexpr int64_t kMostB = (1 << 12) - 1;
+constexpr Rule kComplexRule{Rule::kComplex, 0, 0};
+
+// DWARF operations of the expressions that are common enough to have a kind.
+enum : uint8_t {
+  kDeref = 0x06,
+  kAnd = 0x1a,
+  kPlus = 0x22,
+  kPlusConst = 0x23,
+  kShl = 0x24,
+  kGe = 0x2a,
+  kLit0 = 0x30,
+  kBreg0 = 0x70
+};
+constexpr uint8_t kDwarfRbp = 6;
+constexpr uint8_t kDwarfRsp = 7;
+constexpr uint8_t kDwarfRip = 16;
+
+bool in_words(int64_t offset, int64_t most, uint16_t* words) {
+  if (offset < 0 || offset % kWord != 0 || offset / kWord > most) {
+    return false;
+  }
+  *words = static_cast<uint16_t>(offset / kWord);
+  return true;
+}
+
+// rsp+8 + ((rip & 15) >= 11 ? 8 : 0): what linkers write for .plt.
+bool is_plt(Bytes e) {
+  static const uint8_t kPattern[] = {kBreg0 + kDwarfRsp, 8,   kBreg0 + kDwarfRip, 0,    kLit0 + 15, kAnd,
+                                     kLit0 + 11,         kGe, kLit0 + 3,          kShl, kPlus};
+  for (const uint8_t byte : kPattern) {
+    if (e.read<uint8_t>() != byte) {
+      return false;
+    }
+  }
+  return e.ok() && e.empty();
+}
+
+// breg OFFSET; deref; [plus_uconst N]
+bool is_slot(Bytes e, uint8_t* dwarf, int64_t* offset, int64_t* plus) {
+  const uint8_t op = e.read<uint8_t>();
+  if (op != kBreg0 + kDwarfRbp && op != kBreg0 + kDwarfRsp) {
+    return false;
+  }
+  *dwarf = op - kBreg0;
+  *offset = e.read_sleb();
+  *plus = 0;
+  if (e.read<uint8_t>() != kDeref) {
+    return false;
+  }
+  if (!e.empty()) {
+    if (e.read<uint8_t>() != kPlusConst) {
+      return false;
+    }
+    *plus = static_cast<int64_t>(e.read_uleb());
+  }
+  return e.ok() && e.empty();
+}
+
+// Is rbp saved where the current rbp points to?  (breg6 0)
+bool is_at_bp(const RegisterRule& rule) {
+  if (rule.kind != RegisterRule::kAtExpression) {
+    return false;
+  }
+  const uint64_t start = static_cast<uint64_t>(rule.value);
+  Bytes e(start, start + rule.length);
+  return e.read<uint8_t>() == kBreg0 + kDwarfRbp && e.read_sleb() == 0 && e.ok() && e.empty();
+}
+
+bool is_same(const RegisterRule& rule) {
+  return rule.kind == RegisterRule::kSame;
+}
+
+Rule derive_from_expression(const Row& row) {
+  const Bytes e(row.cfa_expression.start, row.cfa_expression.end);
+  const RegisterRule& rbp = row.registers[kRbp];
+  if (is_plt(e)) {
+    return is_same(rbp) ? Rule{Rule::kPlt, 0, 0} : kComplexRule;
+  }
+  uint8_t dwarf = 0;
+  int64_t offset = 0;
+  int64_t plus = 0;
+  Rule rule{};
+  if (!is_slot(e, &dwarf, &offset, &plus)) {
+    return kComplexRule;
+  }
+  if (dwarf == kDwarfRbp && plus == 0 && (is_at_bp(rbp) || is_same(rbp)) &&
+      in_words(-offset, kMostA, &rule.a)) {
+    rule.kind = Rule::kFromBpSlot;
+    rule.b = is_same(rbp) ? 0 : 1;
+    return rule;
+  }
+  if (dwarf == kDwarfRsp && is_same(rbp) && in_words(offset, kMostA, &rule.a) &&
+      in_words(plus, kMostB, &rule.b)) {
+    rule.kind = Rule::kFromSpSlot;
+    return rule;
+  }
+  return kComplexRule;
+}
+
+}  // namespace
+
+Rule derive_rule(const Row& row) {
+  const RegisterRule& return_address = row.registers[kReturnAddress];
+  if (return_address.kind == RegisterRule::kUndefined) {
+    return {Rule::kRoot, 0, 0};
+  }
+  if (row.is_signal_frame) {
+    return {Rule::kSignal, 0, 0};
+  }
+  if (return_address.kind != RegisterRule::kAtCfa || return_address.value != -kWord ||
+      !is_same(row.registers[kRsp])) {
+    return kComplexRule;
+  }
+  if (row.cfa_kind == Row::kCfaExpression) {
+    return derive_from_expression(row);
+  }
+  Rule rule{};
+  const RegisterRule& rbp = row.registers[kRbp];
+  if (rbp.kind == RegisterRule::kAtCfa) {
+    if (rbp.value >= 0 || !in_words(-rbp.value, kMostB, &rule.b)) {
+      return kComplexRule;
+    }
+  } else if (!is_same(rbp)) {
+    return kComplexRule;
+  }
+  if (!in_words(row.cfa_offset, kMostA, &rule.a)) {
+    return kComplexRule;
+  }
+  if (row.cfa_register == kRsp) {
+    rule.kind = Rule::kFromSp;
+  } else if (row.cfa_register == kRbp) {
+    rule.kind = Rule::kFromBp;
+  } else {
+    return kComplexRule;
+  }
+  return rule;
+}
+
+}  // namespace memprof::unwind

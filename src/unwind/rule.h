@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to leave a frame, in 30 bits: what a row of .eh_frame comes down to in all but a few functions.
+//
+// Model: the return address is at CFA - 8, the caller's stack pointer is the CFA; what differs is where the
+// CFA is and where the caller's rbp was saved.
+//     kFromSp        CFA = sp + 8 a
+//     kFromBp        CFA = bp + 8 a
+//     kFromBpSlot    CFA = *(bp - 8 a)                stack was realigned
+//     kFromSpSlot    CFA = *(sp + 8 a) + 8 b          the same, without a frame pointer; rbp as it is
+//     kPlt           CFA = sp + 8 or 16, by where in the 16-byte entry the address is
+//     kSignal        registers are in the signal frame above sp
+//     kRoot          the outermost frame
+//     kComplex       none of these: ask the table again, with all registers (unwind/full_walk.h)
+//     kFramePointer  no table: [bp], [bp + 8], if plausible
+// rbp: b = 0: unchanged; else saved at CFA - 8 b (kFromBpSlot: at bp, which b = 1 says).
+//
+// Signals, fork: pure.  Allocates: never.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/eh_frame.h"
+
+namespace memprof::unwind {
+
+struct Rule {
+  enum Kind : uint8_t {
+    kNone,
+    kFromSp,
+    kFromBp,
+    kFromBpSlot,
+    kFromSpSlot,
+    kPlt,
+    kSignal,
+    kRoot,
+    kComplex,
+    kFramePointer,
+  };
+  Kind kind;
+  uint16_t a;  // 14 bits
+  uint16_t b;  // 12 bits
+};
+
+inline constexpr uint32_t kRuleBits = 30;
+
+inline constexpr uint32_t pack(const Rule& rule) {
+  return uint32_t{rule.kind} | uint32_t{rule.a} << 4 | uint32_t{rule.b} << 18;
+}
+
+inline constexpr Rule unpack(uint32_t bits) {
+  return {static_cast<Rule::Kind>(bits & 15), static_cast<uint16_t>(bits >> 4 & 0x3fff),
+          static_cast<uint16_t>(bits >> 18 & 0xfff)};
+}
+
+// Of the row that was found for an address.
+Rule derive_rule(const Row& row);
+
+}  // namespace memprof::unwind

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address -> rule, for all threads.
+//
+// Model: 2^14 words, each a whole entry, so nothing can be torn:
+//     63 ......... 30 29 ........ 0
+//     `---- tag ----' `-- rule --'        0: empty
+// An address times an odd constant modulo 2^48 is a bijection; 14 of its bits are the index and the other 34
+// the tag, so a hit is never false.  A collision replaces; "in no module" is never entered, because something
+// may be loaded there.
+//
+// Unloading: while somebody unloads (begin_unload .. end_unload), lookups miss and nothing is entered;
+// end_unload forgets everything, because another library can come to the same addresses.
+//
+// Threads: any number, relaxed words.  The count of unloads is written with sequential consistency around
+// dlclose. Signals, fork: safe.  Allocates: never (128 KiB of zero pages).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "unwind/rule.h"
+
+namespace memprof::unwind {
+
+class RuleCache {
+ public:
+  static constexpr uint32_t kSlots = 1 << 14;
+
+  // false: not there.
+  bool find(uint64_t address, Rule* rule) const {
+    const uint64_t key = spread(address);
+    const uint64_t word = words_[key & (kSlots - 1)].load(std::memory_order_relaxed);
+    if (word >> kRuleBits != key >> 14 || word == 0) {
+      return false;
+    }
+    *rule = unpack(static_cast<uint32_t>(word));
+    return true;
+  }
+
+  void enter(uint64_t address, const Rule& rule) {
+    if (unloading()) {
+      return;
+    }
+    const uint64_t key = spread(address);
+    words_[key & (kSlots - 1)].store((key >> 14) << kRuleBits | pack(rule), std::memory_order_relaxed);
+    if (unloading()) {
+      // It began in between, and its end may have swept this slot already.
+      words_[key & (kSlots - 1)].store(0, std::memory_order_relaxed);
+    }
+  }
+
+  // Lookups are worth nothing while a library is being unloaded.
+  bool unloading() const { return unloads_.load(std::memory_order_seq_cst) != 0; }
+  void begin_unload() { unloads_.fetch_add(1, std::memory_order_seq_cst); }
+  void end_unload();
+
+ private:
+  static uint64_t spread(uint64_t address) {
+    return (address * 0x9e3779b97f4a7c15ull) & ((uint64_t{1} << 48) - 1);
+  }
+
+  std::atomic<uint64_t> words_[kSlots];
+  std::atomic<uint32_t> unloads_;
+};
+
+// The process's cache: zero-initialised, so valid before any code of ours ran.
+extern RuleCache g_rule_cache __attribute__((visibility("hidden")));
+
+}  // namespace memprof::unwind
