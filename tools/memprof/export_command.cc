@@ -18,13 +18,16 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
 
-Writes a profile in another format, with names. FILE is a pprof file, by memprof or others; `-` is standard input.
+Writes a profile in another format, with names. FILE is a pprof file, by memprof
+or others; `-` is standard input.
 
-  -o OUT           the file to write, its name ends in .pb.gz, .pb, .speedscope.json, .collapsed or .json;
-                   `-` is standard output and needs --format
-  --format FORMAT  whatever OUT is called: pb.gz, pb (pprof), speedscope, collapsed, json
-  --metric METRIC  for collapsed, which has room for one: inuse_space (default), inuse_objects, alloc_space,
-                   alloc_objects
+  -o OUT           the file to write; its name ends in .pb.gz, .pb,
+                   .speedscope.json, .collapsed or .json. `-` is standard
+                   output and needs --format
+  --format FORMAT  whatever OUT is called: pb.gz, pb (pprof), speedscope,
+                   collapsed, json
+  --metric METRIC  for collapsed, which has room for one: inuse_space (default),
+                   inuse_objects, alloc_space, alloc_objects
   --force          replace OUT if it exists
 )";
 

@@ -17,19 +17,26 @@ namespace {
 constexpr size_t kDefaultRows = 20;
 
 constexpr char kHelp[] =
-    R"(usage: memprof report FILE [-n N] [--by function|line|file|module] [--metric METRIC] [--json]
+    R"(usage: memprof report FILE [-n N] [--by function|line|file|module]
+                           [--metric METRIC] [--json]
 
-Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is standard input.
+Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
+standard input.
 
   -n N             rows to show (20; with --json all)
   --by WHAT        a row for each function (default), line, file or module
-  --metric METRIC  what rows are ordered by: inuse_space (default: bytes that are live), inuse_objects (live
-                   blocks), alloc_space (bytes allocated since the start), alloc_objects (blocks allocated)
+  --metric METRIC  what rows are ordered by:
+                     inuse_space    bytes that are live (default)
+                     inuse_objects  blocks that are live
+                     alloc_space    bytes allocated since the start
+                     alloc_objects  blocks allocated since the start
   --json           for programs; docs/report-json.md describes it
 
-self        what was allocated in the function itself (or by malloc, operator new ... for it)
+self        what was allocated in the function itself (or by malloc,
+            operator new ... for it)
 cumulative  the same with everything that it called
-±           the 95 % interval, its larger half: the truth is within this share of the number
+±           the 95 % interval, its larger half: the truth is within this share
+            of the number
 )";
 
 struct Options {

@@ -32,18 +32,22 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
 
-Runs CMD and writes a profile of what it allocated. The program's input, output and exit status are its own (128+N
-when signal N ended it); memprof speaks on standard error. A profile that cannot be written makes the status 2 where
-the program's is 0.
+Runs CMD and writes a profile of what it allocated. The program's input, output
+and exit status are its own (128+N when signal N ended it); memprof speaks on
+standard error. Where the profile cannot be written, the status is 2 instead
+of 0.
 
-  -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records every allocation. Less is more exact
-            and costs more.
-  -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its process id, %t the time in seconds since
-            1970, %% a percent sign. A name that ends in .pb is not compressed.
+  -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
+            every allocation. Less is more exact and costs more.
+  -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its
+            process id, %t the time in seconds since 1970, %% a percent sign.
+            A file whose name ends in .pb is not compressed.
   --force   replace PATH if it exists
-  --raw     write addresses only; report and export find the names later, on this machine
+  --raw     write addresses only; report and export find the names later, on
+            this machine
 
-The process that is started is profiled, also when it executes another program; its children are not.
+The process that is started is profiled, also when it executes another program;
+its children are not.
 )";
 
 constexpr char kRawName[] = "profile.pb";

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/cli.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::cli {
+namespace {
+
+std::pair<int, std::string> out_of(const std::vector<std::string>& arguments) {
+  testing::internal::CaptureStdout();
+  const int status = cli_main(arguments);
+  return {status, testing::internal::GetCapturedStdout()};
+}
+
+std::pair<int, std::string> err_of(const std::vector<std::string>& arguments) {
+  testing::internal::CaptureStderr();
+  const int status = cli_main(arguments);
+  return {status, testing::internal::GetCapturedStderr()};
+}
+
+TEST(Cli, AloneItHelps) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"--help"}, {"-h"}, {"help"}}) {
+    const auto [status, out] = out_of(arguments);
+    EXPECT_EQ(status, 0);
+    EXPECT_NE(out.find("usage: memprof run"), std::string::npos);
+  }
+}
+
+TEST(Cli, EveryCommandHelps) {
+  for (const char* command : {"run", "report", "export"}) {
+    const auto [status, out] = out_of({command, "--help"});
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(out.find("usage: memprof " + std::string(command)), 0u);
+  }
+}
+
+TEST(Cli, HelpFitsATerminal) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"run", "--help"}, {"report", "--help"}, {"export", "--help"}}) {
+    const std::string out = out_of(arguments).second;
+    for (size_t begin = 0; begin < out.size(); begin = out.find('\n', begin) + 1) {
+      EXPECT_LE(out.find('\n', begin) - begin, 82u) << out.substr(begin, 100);
+    }
+  }
+}
+
+TEST(Cli, SaysItsVersion) {
+  EXPECT_EQ(out_of({"--version"}).second, "memprof " MEMPROF_VERSION "\n");
+}
+
+TEST(Cli, UnknownWordsAreNamed) {
+  EXPECT_EQ(err_of({"start"}).first, 2);
+  EXPECT_EQ(err_of({"start"}).second,
+            "memprof: unknown command 'start'; the commands are run, report and export (memprof --help)\n");
+  EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
+}
+
+}  // namespace
+}  // namespace memprof::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/report_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_tools::memprof;
+
+class ReportCommand : public ::testing::Test {
+ protected:
+  ReportCommand() : file_(folder_ / "p.pb.gz") {
+    testing_tools::write_file(file_, profile::write_pprof(testing_tools::small_profile()));
+  }
+  testing_tools::Folder folder_;
+  std::string file_;
+};
+
+TEST_F(ReportCommand, PrintsATable) {
+  const auto result = memprof({"report", file_});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("server (pid 4711)"));
+  EXPECT_THAT(result.out, HasSubstr("300 B  0%  100.0%       3      300 B  300 B  100.0%  insert(int)"));
+}
+
+TEST_F(ReportCommand, PrintsJson) {
+  const auto json = nlohmann::json::parse(memprof({"report", "--json", file_}).out);
+  EXPECT_EQ(json["rows"].size(), 2u);
+  EXPECT_EQ(json["rows"][0]["name"], "insert(int)");
+  EXPECT_EQ(nlohmann::json::parse(memprof({"report", "--json", "-n", "1", file_}).out)["rows"].size(), 1u);
+}
+
+TEST_F(ReportCommand, GroupsAndLimits) {
+  EXPECT_THAT(memprof({"report", file_, "--by", "module"}).out, Not(HasSubstr("insert")));
+  EXPECT_THAT(memprof({"report", file_, "-n", "1"}).out, HasSubstr("1 of 2 rows shown; -n 2 shows all."));
+  EXPECT_THAT(memprof({"report", file_, "--metric", "alloc_objects"}).out, HasSubstr("allocations"));
+}
+
+TEST_F(ReportCommand, ReadsStandardInput) {
+  const auto result = testing_tools::run({"sh", "-c", std::string(MEMPROF_PROGRAM) + " report - <" + file_});
+  EXPECT_THAT(result.out, HasSubstr("insert(int)"));
+}
+
+TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
+  testing_tools::write_file(folder_ / "empty", "");
+  testing_tools::write_file(folder_ / "text", "this is not a profile\n");
+  testing_tools::write_file(folder_ / "cut", testing_tools::read_file(file_).substr(0, 60));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"report"}, "which profile"},
+      {{"report", folder_ / "gone"}, folder_ / "gone"},
+      {{"report", folder_ / "empty"}, folder_ / "empty"},
+      {{"report", folder_ / "text"}, folder_ / "text"},
+      {{"report", folder_ / "cut"}, folder_ / "cut"},
+      {{"report", folder_.path()}, folder_.path()},
+      {{"report", file_, "--by", "colour"}, "'colour'"},
+      {{"report", file_, "--metric", "rss"}, "'rss'"},
+      {{"report", file_, "-n", "many"}, "'many'"},
+      {{"report", file_, "--by"}, "--by needs a value"},
+      {{"report", file_, "--loud"}, "'--loud'"},
+      {{"report", file_, file_}, file_},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    const auto result = memprof(arguments);
+    EXPECT_EQ(result.status, 2) << expected;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr(expected));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::cli
