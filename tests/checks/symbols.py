@@ -19,7 +19,7 @@ NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 ALLOWED = set("""
 __cxa_finalize __cxa_atexit __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
 __errno_location __stack_chk_fail __register_atfork pthread_atfork
-memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
+memcpy memmove memset memcmp bcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
 mmap munmap mprotect madvise fallocate
 open openat close read write writev pread pread64 pwrite lseek rename renameat renameat2 link linkat unlink unlinkat
 access faccessat fsync fstat stat readlink
@@ -35,7 +35,7 @@ abort
 # no lock of the loader or of the C library, no file, no allocation.
 HOOKS_ALLOWED = set("""
 __errno_location __stack_chk_fail
-memcpy memmove memset memcmp strlen strnlen strcmp strncmp
+memcpy memmove memset memcmp bcmp strlen strnlen strcmp strncmp
 mmap munmap madvise fallocate
 clock_gettime getpid gettid syscall getrandom getauxval sched_yield process_vm_readv readlink
 _dl_find_object abort
