@@ -51,7 +51,7 @@ ONCE = {
     "(anonymous namespace)::find_operator(char const*)": "operator new has no memory; the standard one will throw",
     "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
 }
-# Exported to see the end of the process; not on the way of an allocation.
+# Exported to see the end of the process and of its libraries; not on the way of an allocation.
 NOT_HOOKS = {"_exit", "_Exit", "dlclose"}
 
 # Said by name where the reason is worth a sentence.
