@@ -19,7 +19,8 @@ constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
 usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
-       memprof report FILE [-n N] [--by function|line|file|module] [--metric METRIC] [--json]
+       memprof report FILE [-n N] [--by function|line|file|module]
+                           [--metric METRIC] [--json]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
 
 commands:
@@ -35,7 +36,8 @@ try:
   memprof export out.pb.gz -o out.speedscope.json      # open it at speedscope.app
 
 The profile is an ordinary pprof file: `go tool pprof out.pb.gz` opens it, too.
-Without this command: LD_PRELOAD=libmemprof.so MEMPROF_PROFILE=out.%p.pb MEMPROF_RATE=512k CMD
+Without this command:
+  LD_PRELOAD=libmemprof.so MEMPROF_PROFILE=out.%p.pb MEMPROF_RATE=512k CMD
 
 options:
   --help     this text
