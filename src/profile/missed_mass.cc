@@ -247,6 +247,7 @@ void MissedMass::add_continuous(double mean, double variance, double largest_mea
   const double scale = variance / mean;
   cumulants_ += {mean, variance, 2 * variance * scale};
   missed_hazard_ += mean / scale;
+  certain_hazard_ = HUGE_VAL;  // unknown, so no allowance for sites that show by chance
   if (largest_mean > largest_mean_) {
     largest_mean_ = largest_mean;
     largest_step_ = 0;

@@ -10,7 +10,8 @@
 #include "profile/inprocess/sample_writer.h"
 #include "profile/metric.h"
 #include "profile/pprof_reader.h"
-#include "tests/profile/sample_profile.h"
+#include "profile/pprof_writer.h"
+#include "tests/profile/inprocess/raw_fixture.h"
 
 namespace memprof::profile {
 namespace {
@@ -74,6 +75,22 @@ TEST(RawPprof, everything_comes_back) {
     EXPECT_EQ(live[i].rate_bytes, raw.live[i].rate_bytes) << i;
     EXPECT_EQ(live[i].samples, raw.live[i].samples) << i;
   }
+}
+
+TEST(RawPprof, the_writer_outside_writes_the_same_samples) {
+  // The same meaning through different code: a difference in order, labels or rounding would show here.
+  const RawFixture raw;
+  const Profile first = read_pprof(write_raw(raw.profile), "raw");
+  const std::string once = write_pprof(first);
+  const Profile second = read_pprof(once, "again");
+  ASSERT_EQ(second.stacks.size(), first.stacks.size());
+  for (size_t i = 0; i < first.stacks.size(); ++i) {
+    EXPECT_TRUE(second.stacks[i].has_statistics);
+    EXPECT_EQ(second.stacks[i].values, first.stacks[i].values);
+    EXPECT_EQ(second.stacks[i].locations, first.stacks[i].locations);
+    EXPECT_EQ(second.stacks[i].live.size(), first.stacks[i].live.size());
+  }
+  EXPECT_EQ(write_pprof(second), once);
 }
 
 TEST(RawPprof, sums_of_rounded_values_are_right_to_one_unit) {
@@ -208,7 +225,7 @@ TEST(RawPprof, live_samples_in_disorder_are_refused) {
 TEST(StackId, is_fnv_1a) {
   StackId id;
   EXPECT_EQ(id.value(), 0xcbf29ce484222325u);
-  id.add(0x61);  // 'a', then seven zeros
+  id.add(0x61);                            // 'a', then seven zeros
   uint64_t expected = 0xaf63dc4c8601ec8c;  // of "a", from the reference
   for (int i = 0; i < 7; ++i) {
     expected *= 0x100000001b3;
