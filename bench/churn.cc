@@ -7,6 +7,7 @@
 //
 // usage: churn [PAIRS [ROUNDS]]
 #include "core/heap_map.h"
+#include "core/platform.h"
 #include "core/sampled_filter.h"
 #include "program.h"
 
@@ -75,6 +76,12 @@ void make(Tables& t) {
     bench_fail("no memory for an arena");
   }
   t.live = HeapMap(t.arena);
+  // As the profiler does it; and every page in memory, or one table would read the kernel's page of zeros.
+  platform::advise_sparse(const_cast<void*>(t.filter.memory()), SampledFilter::memory_bytes());
+  for (uint64_t a = 0; a < uint64_t{1} << 32; a += uint64_t{1} << 20) {
+    t.filter.mark(a);
+    t.filter.unmark(a);
+  }
   for (uint64_t i = 0; i < kLive; ++i) {
     insert(t, steady(i));
   }
