@@ -92,7 +92,8 @@ typedef struct memprof_options {
   uint64_t max_stacks;        /* different stacks; 0 = default (65,536)                                    */
 } memprof_options;
 
-/* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled.
+/* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
+ * the caller has beyond the members that the library knows becomes 0.
  * MEMPROF_ERR_INVALID: options is NULL or struct_size is smaller than the first version of the struct. */
 MEMPROF_API int memprof_options_init(memprof_options* options, uint32_t struct_size);
 
