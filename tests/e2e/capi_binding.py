@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memprof.h for ctypes, written by hand: what a host of another language sees of the C API.
+
+layout() is compared with what the C compiler says (programs/layout.c).
+"""
+import ctypes
+from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p)
+
+OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS = 0, -1, -2, -3, -4, -5, -6, -7
+UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
+OVERWRITE = 1
+NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop "
+         "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
+         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
+         "memprof_snapshot_modules memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
+         "memprof_write_profile memprof_write_profile_fd").split()
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
+                ("max_live_samples", c_uint64), ("max_stacks", c_uint64)]
+
+
+class Stats(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint32), ("state", c_uint32), ("rate_bytes", c_uint64), ("samples", c_uint64),
+                ("live_samples", c_uint64), ("freed_samples", c_uint64), ("dropped_samples", c_uint64),
+                ("dropped_weight_bytes", c_uint64), ("dropped_live_table", c_uint64),
+                ("dropped_stack_table", c_uint64), ("replaced_samples", c_uint64), ("stacks", c_uint64),
+                ("modules", c_uint64), ("frames", c_uint64), ("walks", c_uint64 * 5), ("min_depth", c_uint64),
+                ("cold_paths", c_uint64), ("filter_saturated", c_uint64), ("arena_bytes", c_uint64),
+                ("arena_used_bytes", c_uint64), ("muted_bytes", c_uint64)]
+
+
+class Record(ctypes.Structure):
+    _fields_ = [("address", c_uint64), ("size_bytes", c_uint64), ("weight_bytes", c_double),
+                ("weight_count", c_double), ("rate_bytes", c_uint64), ("time_ns", c_uint64),
+                ("stack_id", c_uint32), ("thread_id", c_uint32)]
+
+
+class Totals(ctypes.Structure):
+    _fields_ = [("samples", c_uint64), ("size_bytes", c_uint64), ("weight_bytes", c_double),
+                ("weight_count", c_double), ("variance_bytes", c_double), ("variance_count", c_double),
+                ("max_missed_bytes", c_double), ("max_missed_count", c_double)]
+
+
+class Stack(ctypes.Structure):
+    _fields_ = [("first_frame", c_uint64), ("frame_count", c_uint32), ("walk", c_uint32), ("allocated", Totals),
+                ("freed", Totals), ("lifetime_ns", c_double), ("min_lifetime_ns", c_uint64),
+                ("max_lifetime_ns", c_uint64)]
+
+
+class Module(ctypes.Structure):
+    _fields_ = [("start", c_uint64), ("limit", c_uint64), ("file_offset", c_uint64), ("bias", c_uint64),
+                ("path_offset", c_uint64), ("build_id_size", c_uint32), ("flags", c_uint32),
+                ("build_id", c_uint8 * 32)]
+
+
+class Info(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint32), ("pid", c_uint32), ("rate_bytes", c_uint64), ("time_unix_ns", c_uint64),
+                ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
+                ("live_weight_count", c_double)]
+
+
+class Symbol(ctypes.Structure):
+    _fields_ = [("name_offset", c_uint64), ("symbol_offset", c_uint64)]
+
+
+STRUCTS = {"memprof_options": Options, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
+           "memprof_stack": Stack, "memprof_module": Module, "memprof_snapshot_info": Info,
+           "memprof_symbol": Symbol}
+
+
+def layout():
+    """Lines like those of programs/layout.c: struct, member, offset, size."""
+    lines = []
+    for name, struct in STRUCTS.items():
+        lines.append(f"{name} - 0 {ctypes.sizeof(struct)}")
+        for member, _ in struct._fields_:
+            field = getattr(struct, member)
+            lines.append(f"{name} {member} {field.offset} {field.size}")
+    return lines
+
+
+def load(path=None):
+    """The library: preloaded into this process already (None), or the file."""
+    lib = ctypes.CDLL(path, use_errno=True)
+    snapshot, count = c_void_p, POINTER(c_uint64)
+    signatures = {
+        "memprof_strerror": (c_char_p, [c_int]),
+        "memprof_version": (c_char_p, []),
+        "memprof_options_init": (c_int, [POINTER(Options), c_uint32]),
+        "memprof_init": (c_int, [POINTER(Options)]),
+        "memprof_start": (c_int, []),
+        "memprof_stop": (c_int, []),
+        "memprof_shutdown": (c_int, []),
+        "memprof_set_rate": (c_int, [c_uint64]),
+        "memprof_get_stats": (c_int, [POINTER(Stats)]),
+        "memprof_get_snapshot": (c_int, [POINTER(snapshot)]),
+        "memprof_free_snapshot": (None, [snapshot]),
+        "memprof_snapshot_get_info": (c_int, [snapshot, POINTER(Info)]),
+        "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
+        "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
+        "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
+        "memprof_snapshot_modules": (POINTER(Module), [snapshot, count]),
+        "memprof_snapshot_strings": (POINTER(c_char), [snapshot, count]),
+        "memprof_resolve_symbols": (c_int64, [snapshot]),
+        "memprof_snapshot_symbols": (POINTER(Symbol), [snapshot, count]),
+        "memprof_write_profile": (c_int, [c_char_p, c_uint32]),
+        "memprof_write_profile_fd": (c_int, [c_int]),
+    }
+    assert sorted(signatures) == sorted(NAMES)
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
