@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "core/platform.h"
+#include "core/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
 
 // glibc's own names for its functions, for the case that dlsym cannot say.
@@ -207,6 +208,7 @@ void resolve() {
   if (!g_stage.compare_exchange_strong(expected, kResolving, std::memory_order_acq_rel)) {
     return;  // done, or somebody is at it
   }
+  const MuteScope mute;  // what dlsym allocates is ours, not the program's
   Real found = g_real;
   set(found.malloc, "malloc", &__libc_malloc);
   set(found.free, "free", &__libc_free);
