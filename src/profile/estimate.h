@@ -4,7 +4,7 @@
 // Model: a block of s bytes drawn at rate R is sampled with p = 1 - e^(-s/R) and stands for 1/p blocks.  What
 // the samples show is certain; what was missed is a sum of geometric variables (missed_mass.h).  Stacks are
 // sampled independently, so a sum adds certain parts and missed masses, never ends of intervals.
-// docs/decisions/intervals.md says how running totals get theirs.
+// docs/decisions/0007-intervals-of-what-was-missed.md says how running totals get theirs.
 //
 // Threads: plain values.
 #pragma once

@@ -5,8 +5,8 @@
 // Model: behind n samples of blocks that weigh `step` each and are sampled with probability p hide
 // step * NegativeBinomial(n, p) that were not sampled: mean n step q/p with q = 1 - p.  Where the steps are
 // small beside the standard deviation of the sum, it is a shifted gamma with the same three cumulants; groups
-// whose steps can be felt are convolved exactly.  docs/decisions/intervals.md has the derivation and the
-// measured coverage.
+// whose steps can be felt are convolved exactly.  docs/decisions/0007-intervals-of-what-was-missed.md has the
+// derivation and the measured coverage.
 //
 // Threads: plain values.
 #pragma once
