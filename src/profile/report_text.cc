@@ -172,8 +172,10 @@ class TextReport {
     const Estimate& total = report_.totals[metric_index(metric)];
     if (!report_.has_intervals || !total.has_interval) return {};
     if (total.low == total.high) return is_exact() || total.value == 0 ? "" : " (all of it was sampled)";
-    return fmt::format(" (95 %: {} to {})", format_metric(metric, total.low),
-                       format_metric(metric, total.high));
+    const std::string low = format_metric(metric, total.low);
+    const std::string high = format_metric(metric, total.high);
+    if (low != high) return fmt::format(" (95 %: {} to {})", low, high);
+    return fmt::format(" (95 %: ±{})", plus_minus(total));
   }
 
   void total(const char* what, Metric bytes, Metric blocks) {
@@ -181,7 +183,10 @@ class TextReport {
     std::string line = fmt::format("{:<10}", std::string(what) + ":");
     if (has(bytes)) line += " " + bold(cell(bytes, report_.totals)) + interval(bytes);
     if (has(bytes) && has(blocks)) line += " in";
-    if (has(blocks)) line += " " + cell(blocks, report_.totals) + " blocks" + interval(blocks);
+    if (has(blocks)) {
+      const std::string count = cell(blocks, report_.totals);
+      line += " " + count + (count == "1" ? " block" : " blocks") + interval(blocks);
+    }
     say(line);
   }
 

@@ -69,6 +69,19 @@ TEST(ReportText, SaysHowSureItIs) {
               HasSubstr("Code that was never sampled: less than 1.5 MiB each (95 %; 3.0 times the rate)."));
 }
 
+TEST(ReportText, AnIntervalNarrowerThanItsDigitsIsAShare) {
+  Builder b(512);
+  b.stack({b.at("f")}, 1024, 1000000);
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("Live:      1.1 GiB (95 %: ±0.1%) in 1.2 M blocks (95 %: ±0.1%)"));
+}
+
+TEST(ReportText, OneBlockIsABlock) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  EXPECT_THAT(text_of(b), HasSubstr("64 B in 1 block\n"));
+}
+
 TEST(ReportText, NearlyAllStacksAreNotAll) {
   Builder b;
   b.stack({b.at("f")}, 64, 1);
