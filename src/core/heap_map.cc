@@ -14,9 +14,7 @@ uint64_t hash_of(uint64_t address) {
 }  // namespace
 
 uint32_t live_levels_for(uint64_t max_live_samples) {
-  // Twice the slots: with one bucket a level, an eighth of the buckets of a half-full level would overflow,
-  // and the limit of live samples, not the luck of a key, is to be what refuses.
-  return levels_for(max_live_samples * 2);
+  return levels_for_keys(max_live_samples);
 }
 
 HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
@@ -108,6 +106,10 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased) {
     ++level;
   }
   const Slot slot = slot_at(level, token.slot - slots_before(level));
+  // Asked before the slot is touched: while it is, the successor's own free would not find it.
+  if (slot.record->generation.load(std::memory_order_acquire) != token.generation) {
+    return false;
+  }
   uint64_t expected = address;
   if (!slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {

@@ -38,6 +38,14 @@ inline constexpr uint32_t levels_for(uint64_t slots) {
   return levels;
 }
 
+// Levels in which `keys` keys find room whatever their hashes are: the limit of a table, not the luck of a
+// key, is to be what refuses.  A single level is not enough (one for 300 keys refused its 285th), nor are two
+// slots a key (two levels for 1,500 keys refuse one in 15 times); three, and two levels, are.
+inline constexpr uint32_t levels_for_keys(uint64_t keys) {
+  const uint32_t levels = levels_for(keys * 3);
+  return levels < 2 ? 2 : levels;
+}
+
 inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bijection, all bits depend on all
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;

@@ -6,7 +6,7 @@
 namespace memprof {
 
 uint32_t intern_levels_for(uint64_t entries) {
-  return levels_for(entries * 2);  // as for the live map: a limit refuses, not the luck of a hash
+  return levels_for_keys(entries);
 }
 
 uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
