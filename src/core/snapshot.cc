@@ -17,6 +17,7 @@ struct Snapshot::Source {
   const uint8_t* base;
   uint64_t length_bytes;
   uint64_t offsets[kSectionCount];
+  uint64_t capacities[kSectionCount];
   uint64_t used[kSectionCount];  // bytes of a section that may be read
   uint32_t live_levels;
 
@@ -32,7 +33,19 @@ struct Snapshot::Source {
   }
 
   bool open(const void* arena, uint64_t length);
+  // What is in use now, within what was checked.
+  void refresh();
 };
+
+namespace {
+
+// A plain field of the arena, read once: whoever writes the arena may change it between a check and a use.
+template <typename T>
+T load_once(const T& field) {
+  return __atomic_load_n(&field, __ATOMIC_RELAXED);
+}
+
+}  // namespace
 
 bool Snapshot::Source::open(const void* arena, uint64_t length) {
   base = static_cast<const uint8_t*>(arena);
@@ -49,17 +62,23 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     return false;
   }
   for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const uint64_t offset = h.sections[id].offset;
-    const uint64_t capacity = h.sections[id].capacity_bytes;
+    const uint64_t offset = load_once(h.sections[id].offset);
+    const uint64_t capacity = load_once(h.sections[id].capacity_bytes);
     if (offset % kPageBytes != 0 || offset < kPageBytes || offset > length || capacity > length - offset) {
       return false;
     }
     offsets[id] = offset;
-    used[id] = std::min(h.sections[id].used_bytes.load(std::memory_order_acquire), capacity);
+    capacities[id] = capacity;
   }
+  refresh();
   live_levels = h.live_levels.open.load(std::memory_order_acquire);
-  return live_levels <= kMaxLevels &&
-         live_level_offset(live_levels) <= h.sections[kLiveSection].capacity_bytes;
+  return live_levels <= kMaxLevels && live_level_offset(live_levels) <= capacities[kLiveSection];
+}
+
+void Snapshot::Source::refresh() {
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    used[id] = std::min(header().sections[id].used_bytes.load(std::memory_order_acquire), capacities[id]);
+  }
 }
 
 Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena) {
@@ -70,12 +89,11 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   }
   // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
   // not touched: what is resident is what is copied.
-  const auto capacity = [&](SectionId id) { return source.header().sections[id].capacity_bytes; };
   const uint64_t most_records = slots_before(source.live_levels);
-  const uint64_t most_stacks = std::min(capacity(kStackSection), length_bytes) / sizeof(StackEntry);
-  const uint64_t most_frames = std::min(capacity(kFrameSection), length_bytes) / sizeof(uint64_t);
+  const uint64_t most_stacks = source.capacities[kStackSection] / sizeof(StackEntry);
+  const uint64_t most_frames = source.capacities[kFrameSection] / sizeof(uint64_t);
   const uint64_t most_modules =
-      std::min(std::min(capacity(kModuleSection), length_bytes) / sizeof(ModuleEntry), kMaxModules);
+      std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
   const uint64_t most_text = 1 + most_modules * (NameTable::kMostNameBytes + 1);
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
@@ -103,7 +121,7 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';
   s->copy_records(source);
-  source.open(base, length_bytes);  // again: what grew since is wanted now
+  source.refresh();  // what grew since is wanted now
   s->copy_stacks(source);
   s->copy_modules(source);
   s->counters = read_counters(header);
@@ -125,8 +143,6 @@ void Snapshot::copy_records(const Source& source) {
       records.data[records.size++] = {sample.address,  sample.size_bytes, weight.bytes,
                                       weight.count,    sample.rate_bytes, sample.time_ns,
                                       sample.stack_id, sample.thread_id};
-      live_weight_bytes += weight.bytes;
-      live_weight_count += weight.count;
     }
   }
   std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
@@ -154,9 +170,6 @@ void copy_totals(const StackTotals& from, SnapshotTotals* to) {
 void Snapshot::copy_stacks(const Source& source) {
   stacks.size = source.count<StackEntry>(kStackSection);
   frames.size = source.count<uint64_t>(kFrameSection);
-  if (frames.size != 0) {
-    memcpy(frames.data, source.at<uint64_t>(kFrameSection), frames.size * sizeof(uint64_t));
-  }
   const StackEntry* entries = source.at<StackEntry>(kStackSection);
   for (uint64_t i = 0; i < stacks.size; ++i) {
     const StackEntry& e = entries[i];
@@ -165,13 +178,16 @@ void Snapshot::copy_stacks(const Source& source) {
     if (e.ready.load(std::memory_order_acquire) == 0) {
       continue;
     }
-    const uint64_t first = e.first_frame / sizeof(uint64_t);
-    const uint32_t depth = e.depth;
-    if (first <= frames.size && depth <= frames.size - first) {
+    const uint64_t first = load_once(e.first_frame) / sizeof(uint64_t);
+    const uint32_t depth = load_once(e.depth);
+    if (depth <= kMostDepth && first <= frames.size && depth <= frames.size - first) {
       s.first_frame = first;
       s.frame_count = depth;
+      // Only the frames of published stacks: others are being written.
+      memcpy(frames.data + first, source.at<uint64_t>(kFrameSection, first * sizeof(uint64_t)),
+             depth * sizeof(uint64_t));
     }
-    const uint32_t walk = e.walk;
+    const uint32_t walk = load_once(e.walk);
     s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
     copy_totals(e.allocated, &s.allocated);
     copy_totals(e.freed, &s.freed);
@@ -187,9 +203,25 @@ void Snapshot::copy_stacks(const Source& source) {
   // Records that name a stack which is not there are garbage.  They are ordered by stack, so at the end.
   while (records.size > 0 && records.data[records.size - 1].stack_id >= stacks.size) {
     --records.size;
-    live_weight_bytes -= records.data[records.size].weight_bytes;
-    live_weight_count -= records.data[records.size].weight_count;
   }
+  for (uint64_t i = 0; i < records.size; ++i) {
+    live_weight_bytes += records.data[i].weight_bytes;
+    live_weight_count += records.data[i].weight_count;
+  }
+}
+
+// Two threads that met a module first at the same moment may both have entered it, with others in between.
+// What was loaded where another was is no repetition, and the latest at an address is what counts.
+bool Snapshot::is_repeated(const SnapshotModule& m) const {
+  for (uint64_t i = modules.size; i-- > 0;) {
+    const SnapshotModule& other = modules.data[i];
+    if (other.start < m.limit && m.start < other.limit) {
+      return other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
+             memcmp(other.build_id, m.build_id, m.build_id_size) == 0 &&
+             strcmp(strings.data + other.path_offset, strings.data + m.path_offset) == 0;
+    }
+  }
+  return false;
 }
 
 void Snapshot::copy_modules(const Source& source) {
@@ -203,30 +235,38 @@ void Snapshot::copy_modules(const Source& source) {
     if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
       continue;
     }
-    SnapshotModule m{e.start, e.limit, e.file_offset,
-                     e.bias,  0,       std::min(e.build_id_size, platform::kMaxBuildIdBytes),
-                     0,       {}};
+    const uint32_t build_id_size = load_once(e.build_id_size);
+    SnapshotModule m{load_once(e.start),
+                     load_once(e.limit),
+                     load_once(e.file_offset),
+                     load_once(e.bias),
+                     0,
+                     std::min(build_id_size, platform::kMaxBuildIdBytes),
+                     0,
+                     {}};
     memcpy(m.build_id, e.build_id, sizeof(m.build_id));
-    const auto same = [&m](const SnapshotModule& other) {
-      return other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
-             memcmp(other.build_id, m.build_id, m.build_id_size) == 0;
-    };
-    // Two threads that met a module first at the same moment entered it twice, next to each other.
-    if (m.start >= m.limit || (modules.size > 0 && same(modules.data[modules.size - 1]))) {
+    if (m.start >= m.limit) {
       continue;
     }
-    const uint32_t path = e.path;
+    const uint64_t strings_before = strings.size;
+    const uint32_t path = load_once(e.path);
     if (path < names) {
-      const NameEntry name = source.at<NameEntry>(kNameSection)[path];
-      if (name.size_bytes <= NameTable::kMostNameBytes && name.offset <= source.used[kTextSection] &&
-          name.size_bytes <= source.used[kTextSection] - name.offset) {
+      const NameEntry& entry = source.at<NameEntry>(kNameSection)[path];
+      const uint64_t offset = load_once(entry.offset);
+      const uint64_t size = load_once(entry.size_bytes);
+      if (size <= NameTable::kMostNameBytes && offset <= source.used[kTextSection] &&
+          size <= source.used[kTextSection] - offset) {
         m.path_offset = strings.size;
-        memcpy(strings.data + strings.size, source.at<char>(kTextSection, name.offset), name.size_bytes);
-        strings.size += name.size_bytes;
+        memcpy(strings.data + strings.size, source.at<char>(kTextSection, offset), size);
+        strings.size += size;
         strings.data[strings.size++] = '\0';
       }
     }
-    modules.data[modules.size++] = m;
+    if (is_repeated(m)) {
+      strings.size = strings_before;
+    } else {
+      modules.data[modules.size++] = m;
+    }
   }
 }
 

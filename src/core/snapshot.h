@@ -105,6 +105,7 @@ class Snapshot {
   void copy_records(const Source& source);
   void copy_stacks(const Source& source);
   void copy_modules(const Source& source);
+  bool is_repeated(const SnapshotModule& m) const;
 
   uint64_t mapping_bytes_ = 0;
   void* symbol_mapping_ = nullptr;
