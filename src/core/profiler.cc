@@ -15,7 +15,6 @@ namespace {
 constexpr uint32_t kInitializing = 100;
 
 std::atomic<uint32_t> g_state{0};
-std::atomic<bool> g_recording{false};
 std::atomic<bool> g_following{false};
 std::atomic<bool> g_hooks{false};  // relaxed: set before main
 uint64_t g_mark = 0;               // what the mark reads in the owner
@@ -118,8 +117,8 @@ Status initialize(const Limits& limits, uint64_t rate_bytes) {
   g_stacks = StackTable(arena);
   g_names = NameTable(arena);
   g_modules = ModuleTable(arena, &g_names);
-  set_rate(rate_bytes);
   g_following.store(true, std::memory_order_release);
+  set_rate(rate_bytes);
   arena.header().state.store(raw(State::kInitialized), std::memory_order_relaxed);
   g_state.store(raw(State::kInitialized), std::memory_order_release);
   return Status::kOk;
@@ -132,7 +131,6 @@ Status start() {
   if (!change_state(State::kInitialized, State::kActive) && !change_state(State::kStopped, State::kActive)) {
     return Status::kWrongState;
   }
-  g_recording.store(true, std::memory_order_relaxed);
   sampler_redraw();
   return Status::kOk;
 }
@@ -144,7 +142,6 @@ Status stop() {
   if (!change_state(State::kActive, State::kStopped)) {
     return Status::kWrongState;
   }
-  g_recording.store(false, std::memory_order_relaxed);
   return Status::kOk;
 }
 
@@ -166,8 +163,8 @@ Status shutdown() {
 
 void set_rate(uint64_t rate_bytes) {
   sampler_set_rate(rate_bytes);
-  if (g_arena) {
-    g_arena.header().rate_bytes.store(rate_bytes, std::memory_order_relaxed);
+  if (const Arena a = arena()) {
+    a.header().rate_bytes.store(rate_bytes, std::memory_order_relaxed);
   }
   sampler_redraw();
 }
@@ -183,8 +180,9 @@ Arena arena() {
 
 void record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry) {
-  if (!g_recording.load(std::memory_order_relaxed) || !g_following.load(std::memory_order_acquire) ||
-      !is_owner()) {
+  // Relaxed: a sample more or less at the edge of start and stop is none the worse.
+  if (g_state.load(std::memory_order_relaxed) != raw(State::kActive) ||
+      !g_following.load(std::memory_order_acquire) || !is_owner()) {
     return;
   }
   ArenaHeader& header = g_arena.header();

@@ -5,11 +5,11 @@
 //     hook ── g_sampled_filter ── (marked) ── record_free ── real free
 //
 // Threads: one profiler a process, zero-initialised.  The life cycle changes by compare-exchange on one
-// state; hooks read two flags: `recording` (relaxed; a sample more or less at the edge of start and stop is
-// none the worse) and `following` (acquire, pairs with the release in initialize(), so that the tables behind
-// it exist). Signals: the record_* functions may interrupt each other on one thread. fork: a child's hooks
-// see an owner mark of 0 and do nothing; its calls return kForked. Allocates: the arena, once. Failure: what
-// cannot be recorded is counted; the program's call goes on.
+// state, which says whether to record; hooks read it relaxed, and a flag `following` (acquire, pairs with the
+// release in initialize(), so that the tables behind it exist). Signals: the record_* functions may interrupt
+// each other on one thread. fork: a child's hooks see an owner mark of 0 and do nothing; its calls return
+// kForked. Allocates: the arena, once. Failure: what cannot be recorded is counted; the program's call goes
+// on.
 #pragma once
 
 #include <cstdint>
