@@ -42,7 +42,7 @@ bool follows_call(const uint8_t* end) {
     }
     const int mode = p[1] >> 6;
     const int base = p[1] & 7;
-    const bool has_sib = mode != 3 && base == 4;
+    const bool has_sib = mode != 3 && base == 4 && length > 2;
     int expected = 2 + (has_sib ? 1 : 0);
     if (mode == 1) {
       expected += 1;

@@ -22,7 +22,8 @@ class StackMemory {
 
   // May [address, address + 8) be read?
   bool contains(uint64_t address) {
-    while (address < bounds_.low || address > bounds_.high - sizeof(uint64_t)) {
+    while (address < bounds_.low || bounds_.high < sizeof(uint64_t) ||
+           address > bounds_.high - sizeof(uint64_t)) {
       if (address < bounds_.low || bounds_.grow == nullptr) {
         return false;
       }
