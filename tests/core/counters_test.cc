@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/counters.h"
+
+#include <gtest/gtest.h>
+
+#include "core/module_table.h"
+#include "core/stack_table.h"
+#include "tests/support/arena.h"
+#include "tests/support/engine.h"
+
+namespace memprof::counters_test {
+namespace {
+
+using testing_support::Random;
+using testing_support::run_threads;
+using testing_support::scaled;
+using testing_support::ScopedArena;
+
+TEST(Counters, OfANewArenaAreZero) {
+  ScopedArena a;
+  const Counters c = read_counters(a.header());
+  EXPECT_EQ(State::kUninitialized, c.state);
+  EXPECT_EQ(0u, c.samples + c.live_samples + c.freed_samples + c.dropped_weight_bytes + c.dropped_live_table +
+                    c.dropped_stack_table + c.replaced_samples + c.stacks + c.modules + c.frames +
+                    c.min_depth + c.cold_paths + c.filter_saturated + c.muted_bytes);
+  EXPECT_EQ(a.header().total_bytes, c.arena_bytes);
+  EXPECT_EQ(kPageBytes, c.arena_used_bytes);
+}
+
+TEST(Counters, EachIsReadFromItsPlace) {
+  ScopedArena a;
+  ArenaHeader& h = a.arena.header();
+  h.state = static_cast<uint32_t>(State::kStopped);
+  h.rate_bytes = 1;
+  Statistics& s = h.statistics;
+  s.samples = 2;
+  s.live_samples = 3;
+  s.freed_samples = 4;
+  s.dropped_weight_bytes = 5;
+  s.dropped_live_table = 6;
+  s.dropped_stack_table = 7;
+  s.replaced_samples = 8;
+  s.frames = 9;
+  for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
+    s.walks[i] = 10 + i;
+  }
+  s.min_depth_plus_one = 16;
+  s.cold_paths = 17;
+  s.filter_saturated = 18;
+  s.muted_bytes = 19;
+  h.sections[kStackSection].used_bytes = 20 * sizeof(StackEntry);
+  h.sections[kModuleSection].used_bytes = 21 * sizeof(ModuleEntry);
+  const Counters c = read_counters(h);
+  EXPECT_EQ(State::kStopped, c.state);
+  EXPECT_EQ(1u, c.rate_bytes);
+  EXPECT_EQ(2u, c.samples);
+  EXPECT_EQ(3u, c.live_samples);
+  EXPECT_EQ(4u, c.freed_samples);
+  EXPECT_EQ(5u, c.dropped_weight_bytes);
+  EXPECT_EQ(6u, c.dropped_live_table);
+  EXPECT_EQ(7u, c.dropped_stack_table);
+  EXPECT_EQ(8u, c.replaced_samples);
+  EXPECT_EQ(9u, c.frames);
+  for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
+    EXPECT_EQ(10 + i, c.walks[i]);
+  }
+  EXPECT_EQ(15u, c.min_depth);
+  EXPECT_EQ(17u, c.cold_paths);
+  EXPECT_EQ(18u, c.filter_saturated);
+  EXPECT_EQ(19u, c.muted_bytes);
+  EXPECT_EQ(20u, c.stacks);
+  EXPECT_EQ(21u, c.modules);
+  EXPECT_EQ(kPageBytes + 20 * sizeof(StackEntry) + 21 * sizeof(ModuleEntry), c.arena_used_bytes);
+}
+
+TEST(Counters, OpenLevelsCountAsUsed) {
+  ScopedArena a;
+  ASSERT_TRUE(a.live.insert({0x1000, 1, 1, 1, 0, 1}));
+  EXPECT_EQ(kPageBytes + kFirstLevelSlots * (sizeof(uint64_t) + sizeof(LiveRecord)),
+            read_counters(a.header()).arena_used_bytes);
+}
+
+TEST(Counters, AnyBytesWillDo) {
+  Random random(5);
+  alignas(ArenaHeader) uint8_t bytes[sizeof(ArenaHeader)];
+  for (uint64_t i = 0; i < scaled(20000); ++i) {
+    for (uint8_t& b : bytes) {
+      b = static_cast<uint8_t>(random.below(4) == 0 ? 0xff : random.next());
+    }
+    const Counters c = read_counters(*reinterpret_cast<const ArenaHeader*>(bytes));
+    ASSERT_LE(static_cast<uint32_t>(c.state), static_cast<uint32_t>(State::kTerminated));
+  }
+}
+
+TEST(Counters, SumsOfDoublesLoseNothingUnderRaces) {
+  std::atomic<double> sum{0};
+  std::atomic<uint64_t> most{0};
+  std::atomic<double> most_double{0};
+  const uint64_t each = scaled(100000);
+  run_threads(8, [&](int thread) {
+    for (uint64_t i = 0; i < each; ++i) {
+      add(sum, 0.5);
+      raise(most, i * 8 + static_cast<uint64_t>(thread));
+      raise(most_double, static_cast<double>(i));
+    }
+  });
+  EXPECT_EQ(4.0 * static_cast<double>(each), sum.load());
+  EXPECT_EQ((each - 1) * 8 + 7, most.load());
+  EXPECT_EQ(static_cast<double>(each - 1), most_double.load());
+}
+
+}  // namespace
+}  // namespace memprof::counters_test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// An arena that goes when its test ends, with all tables on it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "core/arena.h"
+#include "core/heap_map.h"
+#include "core/module_table.h"
+#include "core/name_table.h"
+#include "core/platform.h"
+#include "core/snapshot.h"
+#include "core/stack_table.h"
+
+namespace memprof::testing_support {
+
+inline constexpr Limits kSmallLimits{1024, 256, 64};
+
+struct ScopedArena {
+  explicit ScopedArena(const Limits& limits = kSmallLimits)
+      : arena(Arena::create(limits)), live(arena), stacks(arena), names(arena), modules(arena, &names) {}
+  ~ScopedArena() { platform::release_pages(arena.base(), arena.header().total_bytes); }
+  ScopedArena(const ScopedArena&) = delete;
+  ScopedArena& operator=(const ScopedArena&) = delete;
+
+  const ArenaHeader& header() const { return arena.header(); }
+
+  Arena arena;
+  HeapMap live;
+  StackTable stacks;
+  NameTable names;
+  ModuleTable modules;
+};
+
+struct ReleaseSnapshot {
+  void operator()(Snapshot* snapshot) const { Snapshot::release(snapshot); }
+};
+using SnapshotPointer = std::unique_ptr<Snapshot, ReleaseSnapshot>;
+
+inline SnapshotPointer take(const Arena& arena) {
+  bool is_arena = false;
+  SnapshotPointer s(Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena));
+  EXPECT_TRUE(is_arena);
+  return s;
+}
+
+}  // namespace memprof::testing_support
