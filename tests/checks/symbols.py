@@ -18,7 +18,7 @@ NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 # C++ runtime.
 ALLOWED = set("""
 __cxa_finalize __cxa_atexit __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
-__errno_location __stack_chk_fail __register_atfork pthread_atfork
+__errno_location __stack_chk_fail __register_atfork pthread_atfork __cxa_at_quick_exit
 memcpy memmove memset memcmp bcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
 mmap munmap mprotect madvise fallocate
 open openat close read write writev pread pread64 pwrite lseek rename renameat renameat2 link linkat unlink unlinkat

@@ -95,7 +95,7 @@ void say_nothing_recorded(const TargetProgram& target, const std::string& comman
           "), before it could write its profile";
   } else {
     why = command +
-          " ended without its exit handlers (_exit, quick_exit), or the library was not loaded into it "
+          " ended by the system call exit_group itself, or the library was not loaded into it "
           "(LD_PRELOAD removed by sudo, env -i ...), or it could not write to the folder for temporary files";
   }
   complain("nothing was recorded: " + why);

@@ -2,9 +2,12 @@
 // Files and messages of the seam (core/platform.h).
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/platform.h"
@@ -13,12 +16,44 @@ namespace memprof::platform {
 
 static_assert(kFileExists == -EEXIST);
 
+namespace {
+
+// A write over the file size limit, or to a pipe that nobody reads, fails with an error as any other, instead
+// of ending the profiled program by SIGXFSZ or SIGPIPE. Both go to the thread that writes.
+class WriteSignalsHeld {
+ public:
+  WriteSignalsHeld() {
+    syscall(SYS_rt_sigpending, &pending_, sizeof(pending_));
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSignals, &mask_, sizeof(mask_));
+  }
+  ~WriteSignalsHeld() {
+    const int saved_errno = errno;
+    const uint64_t raised = kSignals & ~pending_;  // one that waited before is the program's own
+    const timespec now{};
+    while (syscall(SYS_rt_sigtimedwait, &raised, nullptr, &now, sizeof(raised)) > 0) {
+    }
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, sizeof(mask_));
+    errno = saved_errno;
+  }
+  WriteSignalsHeld(const WriteSignalsHeld&) = delete;
+  WriteSignalsHeld& operator=(const WriteSignalsHeld&) = delete;
+
+ private:
+  // As the kernel has them: a bit for each signal.
+  static constexpr uint64_t kSignals = uint64_t{1} << (SIGXFSZ - 1) | uint64_t{1} << (SIGPIPE - 1);
+  uint64_t pending_ = 0;
+  uint64_t mask_ = 0;
+};
+
+}  // namespace
+
 int file_create(const char* path) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   return fd < 0 ? -errno : fd;
 }
 
 int file_write(int fd, const void* data, size_t size_bytes) {
+  const WriteSignalsHeld held;
   const char* at = static_cast<const char*>(data);
   while (size_bytes > 0) {
     const ssize_t written = write(fd, at, size_bytes);
@@ -110,6 +145,7 @@ void message(const char* const* parts) {
   }
   append("\n");
   const int saved_errno = errno;
+  const WriteSignalsHeld held;
   const ssize_t ignored = writev(STDERR_FILENO, pieces, count);  // nobody is left to tell
   static_cast<void>(ignored);
   errno = saved_errno;

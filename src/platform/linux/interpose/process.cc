@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begin and end of the process, as the interposer sees them.
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ __attribute__((constructor)) void on_load() {
   resolve();
   prepare_process(false);
   platform::watch_forks();
+  at_quick_exit(end_of_process);  // quick_exit runs no destructors, and its _exit is libc's own
 }
 
 __attribute__((destructor)) void on_exit() {
