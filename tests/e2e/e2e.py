@@ -225,9 +225,10 @@ class Test(unittest.TestCase):
 
     def named(self, path):
         """The profile with names, as `memprof export` writes it."""
-        out = pathlib.Path(str(path) + ".named.pb")
-        self.memprof("export", path, "-o", out, "--force")
-        return Profile(out)
+        with tempfile.TemporaryDirectory(prefix="memprof-e2e-named-") as folder:
+            out = pathlib.Path(folder) / "named.pb"
+            self.memprof("export", path, "-o", out)
+            return Profile(out)
 
     def report(self, path, *arguments):
         return json.loads(self.memprof("report", path, "--json", *arguments).stdout)

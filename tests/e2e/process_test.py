@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that fork, execute, end in every way, and have little."""
+import os
+import resource
+
+import e2e
+
+
+class Fork(e2e.Test):
+    def test_fork_storm(self):
+        """Lesson 6: 330 children of a process whose threads are in the slow path; one profile, the parent's."""
+        said, profile = self.profile_program("fork_storm")
+        self.check_truth(said, profile)
+
+
+class Ending(e2e.Test):
+    def end(self, way, profile="out.pb", **options):
+        return e2e.run([e2e.program("ending"), way], e2e.preloaded(self.folder / profile, 0), **options)
+
+    def check_block(self, path):
+        row = self.named(path).by_leaf()["before_the_end"]
+        self.assertEqual((row["inuse_space"], row["inuse_objects"]), (9001, 1))
+
+    def test_ways_that_write_the_profile(self):
+        for way in ("return", "exit", "_exit", "_Exit", "thread", "pthread_exit", "_exit in handler", "vfork",
+                    "vfork exec", "fork", "chdir", "clearenv"):
+            with self.subTest(way):
+                self.check(self.end(way, f"{way}.pb"), 7)
+                self.check_block(self.folder / f"{way}.pb")
+
+    def test_quick_exit_writes_the_profile(self):
+        self.check(self.end("quick_exit"), 7)
+        self.check_block(self.folder / "out.pb")
+
+    def test_ways_that_leave_no_profile(self):
+        """docs/decisions/0005: nothing runs at these ends; nothing half-written stays."""
+        for way, status in (("exit_group", 7), ("abort", -6), ("kill", -9), ("term", -15)):
+            with self.subTest(way):
+                self.check(self.end(way), status)
+                self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_exec_keeps_the_variables_and_loses_the_image(self):
+        """The program that was executed writes its own profile; the one before it has none."""
+        self.check(self.end("exec", "out.%p.pb"), 7)
+        self.check_block(self.only_profile())
+
+    def test_vfork_children_do_not_write(self):
+        for way in ("vfork", "vfork exec", "fork"):
+            self.check(self.end(way, f"{way}.%p.pb"), 7)
+            self.only_profile(f"{way}.*.pb")
+
+    def test_program_that_closes_all_descriptors(self):
+        self.check(self.end("close all"), 7)
+        self.check_block(self.folder / "out.pb")
+
+    def test_relative_path_is_where_the_program_ends(self):
+        environment = e2e.preloaded("relative.pb", 0)
+        self.check(e2e.run([e2e.program("ending"), "return"], environment, cwd=self.folder), 7)
+        self.check_block(self.folder / "relative.pb")
+
+    def test_no_descriptor_stays_open(self):
+        command = [e2e.need("ls"), "/proc/self/fd"]
+        alone = self.check(e2e.run(command)).stdout
+        self.assertEqual(self.check(e2e.run(command, e2e.preloaded(self.folder / "ls.pb", 0))).stdout, alone)
+
+    def test_closed_standard_error(self):
+        """A complaint goes nowhere then, and not into a file."""
+        done = e2e.run([e2e.program("ending"), "return"], e2e.preloaded(self.folder / "out.pb", "nonsense"),
+                       preexec_fn=lambda: os.close(2))
+        self.check(done, 7)
+        self.check_block_at_the_default_rate(self.folder / "out.pb")
+
+    def check_block_at_the_default_rate(self, path):
+        self.assertEqual(e2e.Profile(path).period, 524288)
+
+
+class LittleRoom(e2e.Test):
+    def with_address_space(self, mib, *arguments, **options):
+        limit = mib << 20
+        return e2e.run([e2e.program("ending"), "return"], e2e.preloaded(self.folder / "out.pb", 0),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+    def test_small_address_space(self):
+        """Lesson 4: the program runs, whether there is room for the tables or not; what is missing is said."""
+        results = {}
+        for mib in (8, 16, 32, 64, 128, 256, 512, 1024, 4096):
+            done = self.with_address_space(mib)
+            alone = e2e.run([e2e.program("ending"), "return"], e2e.plain_environment(),
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20)))
+            if alone.returncode != 7:
+                continue
+            path = self.folder / "out.pb"
+            with self.subTest(mib=mib):
+                self.check(done, 7, stderr=None)
+                lines = done.stderr.decode().splitlines()
+                self.assertLessEqual(len(lines), 1, lines)
+                # Either a profile or a reason.
+                self.assertNotEqual(path.exists(), bool(lines), lines)
+                for line in lines:
+                    self.assertRegex(line, r"^memprof: .*memory")
+            results[mib] = path.exists()
+            if path.exists():
+                self.check_block_then_remove(path)
+        self.assertIn(True, results.values(), results)
+        self.assertIn(False, results.values(), results)
+
+    def check_block_then_remove(self, path):
+        self.assertIn("before_the_end", self.named(path).by_leaf())
+        for file in self.folder.iterdir():
+            file.unlink()
+
+    def test_small_stack(self):
+        done = e2e.run([e2e.program("thread_storm")], e2e.preloaded(self.folder / "out.pb", 0),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10)))
+        self.check(done)
+
+    def test_no_files_allowed(self):
+        done = e2e.run([e2e.program("ending"), "return"], e2e.preloaded(self.folder / "out.pb", 0),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        # SIGXFSZ is the program's own fate where it writes; here the profiler must not bring it about.
+        self.check(done, 7, stderr=None)
+        self.assertRegex(done.stderr.decode(), r"^memprof: the profile was not written to .*out.pb: .*limit.*\n$")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_no_privileges(self):
+        """As nobody, in a folder of root's."""
+        if os.getuid() != 0:
+            user = None
+        else:
+            user = 65534
+        self.folder.chmod(0o755)
+        done = e2e.run([e2e.program("ending"), "return"], e2e.preloaded("/proc/out.pb", 0), user=user)
+        self.check(done, 7, stderr=None)
+        self.assertRegex(done.stderr.decode(), r"^memprof: the profile was not written to /proc/out.pb: .*\n$")
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of every kind: whatever is in the registers, no sample is lost and nothing crashes."""
+import re
+import shutil
+
+import e2e
+
+
+class Stacks(e2e.Test):
+    def test_garbage_in_the_frame_pointer(self):
+        """Lesson 12: any 64-bit value; the weight is kept, and the direct caller."""
+        said, profile = self.profile_program("garbage_frame")
+        self.check_truth(said, profile)
+
+    def test_coroutines(self):
+        """Lesson 12: makecontext; stacks from malloc and at the end of a mapping."""
+        said, profile = self.profile_program("coroutines")
+        self.check_truth(said, profile)
+
+    def check_signals(self, *arguments):
+        said, profile = self.profile_program("signals", *arguments, behind=e2e.program("bump_allocator.so"))
+        self.check_truth(said, profile)
+        blocks = int(re.search(r"handler_blocks (\d+)", said).group(1))
+        seen = profile.by_leaf().get("in_handler", dict.fromkeys(e2e.METRICS, 0))
+        # In the profiler's slow path the handler is muted; elsewhere it is sampled, and never twice.
+        self.assertLessEqual(seen["alloc_objects"], blocks)
+        self.assertGreater(seen["alloc_objects"], 0)
+        self.assertEqual(seen["alloc_space"], seen["alloc_objects"] * 160)
+        self.assertEqual(seen["inuse_space"], 0)
+
+    def test_signal_handler_that_allocates(self):
+        """Lesson 19: a handler in the middle of a hook does not push the sample to its neighbour."""
+        self.check_signals()
+
+    def test_signal_handler_on_a_stack_of_its_own(self):
+        self.check_signals("sigaltstack")
+
+    def test_depth_limit_keeps_the_leaf(self):
+        """Lesson 26."""
+        said, profile = self.profile_program("many_frames")
+        self.check_truth(said, profile)
+        (stack,) = profile.by_leaf()["deep_leaf"]["stacks"]
+        self.assertEqual(len(stack), 128)
+        self.assertEqual(set(stack[1:]), {"recurse"})
+        self.assertGreaterEqual(int(profile.facts["walk_depth_limit"]), 1)
+
+    def test_depth_limit_from_the_environment(self):
+        said, profile = self.profile_program("many_frames", MEMPROF_MAX_DEPTH="1024")
+        (stack,) = profile.by_leaf()["deep_leaf"]["stacks"]
+        self.assertEqual(stack[:1001], ("deep_leaf",) + ("recurse",) * 1000)
+        self.assertEqual(stack[1001], "main")
+        said, profile = self.profile_again("many_frames", MEMPROF_MAX_DEPTH="1")
+        self.assertEqual(profile.by_leaf()["deep_leaf"]["stacks"], {("deep_leaf",)})
+
+    def profile_again(self, *arguments, **options):
+        for path in self.folder.iterdir():
+            path.unlink()
+        return self.profile_program(*arguments, **options)
+
+    def test_stripped_program(self):
+        """Lesson 28: module+0xoffset and a build id, never the nearest symbol that is left."""
+        stripped = self.folder / "stripped"
+        shutil.copy(e2e.program("many_frames"), stripped)
+        self.check(e2e.run([e2e.need("strip"), "--strip-all", stripped]))
+        path = self.folder / "out.pb"
+        self.check(e2e.run([stripped], e2e.preloaded(path, 0)))
+        self.assertTrue(e2e.Profile(path).mappings[1]["build_id"])
+        rows = {row["name"]: row for row in self.report(path)["rows"] if row["module"] == "stripped"}
+        biggest = max(rows.values(), key=lambda row: row["self"]["inuse_space"]["value"])
+        # The program exports its symbols, so the dynamic ones are left; anything else is an offset.
+        self.assertIn(biggest["name"], ("deep_leaf", ) if biggest["name"] == "deep_leaf" else (biggest["name"],))
+        self.assertRegex(biggest["name"], r"^(deep_leaf|stripped\+0x[0-9a-f]+)$")
+
+    def test_calloc_that_calls_malloc_is_counted_once(self):
+        """Lesson 18."""
+        said, profile = self.profile_program("calloc_site", behind=e2e.program("bump_allocator.so"))
+        self.check_truth(said, profile)
+
+
+if __name__ == "__main__":
+    e2e.main()
