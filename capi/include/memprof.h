@@ -4,8 +4,8 @@
  *
  * Introduction
  * ------------
- * memprof watches the allocations of the process it is loaded into and keeps a random sample of them, with the
- * call stack of each.  From the sample it estimates how many bytes and blocks every call stack holds now
+ * memprof watches the allocations of the process it is loaded into and keeps a random sample of them, with
+ * the call stack of each.  From the sample it estimates how many bytes and blocks every call stack holds now
  * ("live", "in use"), and how many it has allocated since the start.
  *
  * Model.  A block of s bytes is sampled with probability p = 1 - exp(-s / R), where R is the rate in bytes.
@@ -65,13 +65,13 @@ extern "C" {
 
 enum {
   MEMPROF_OK = 0,
-  MEMPROF_ERR_INVALID = -1,  /* an argument is wrong: NULL, out of range, a struct_size that is too small  */
-  MEMPROF_ERR_STATE = -2,    /* not allowed in this state of the life cycle                                */
+  MEMPROF_ERR_INVALID = -1,   /* an argument is wrong: NULL, out of range, a struct_size that is too small  */
+  MEMPROF_ERR_STATE = -2,     /* not allowed in this state of the life cycle                                */
   MEMPROF_ERR_NO_MEMORY = -3, /* the system gave no memory (or no address space) for the profiler's tables */
-  MEMPROF_ERR_SYSTEM = -4,   /* a system call failed; errno says why                                       */
-  MEMPROF_ERR_EXISTS = -5,   /* the file is there already and overwriting was not asked for                */
-  MEMPROF_ERR_FORKED = -6,   /* called in a fork child of the process that is profiled                     */
-  MEMPROF_ERR_NO_HOOKS = -7  /* the library does not see the allocations of this process                   */
+  MEMPROF_ERR_SYSTEM = -4,    /* a system call failed; errno says why                                       */
+  MEMPROF_ERR_EXISTS = -5,    /* the file is there already and overwriting was not asked for                */
+  MEMPROF_ERR_FORKED = -6,    /* called in a fork child of the process that is profiled                     */
+  MEMPROF_ERR_NO_HOOKS = -7   /* the library does not see the allocations of this process                   */
 };
 
 /* The text of an error code, in English, without a newline.  Never NULL; static, never freed. */
@@ -85,11 +85,11 @@ MEMPROF_API const char* memprof_version(void);
 #define MEMPROF_DEFAULT_RATE_BYTES 524288u /* 512 KiB */
 
 typedef struct memprof_options {
-  uint32_t struct_size;       /* sizeof(memprof_options)                                                  */
-  uint32_t max_depth;         /* frames kept of a stack, leaf end first: 1 to 1024; 0 = default (128)      */
-  uint64_t rate_bytes;        /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
-  uint64_t max_live_samples;  /* blocks recorded at one time; 0 = default (1,048,576)                      */
-  uint64_t max_stacks;        /* different stacks; 0 = default (65,536)                                    */
+  uint32_t struct_size;      /* sizeof(memprof_options)                                                  */
+  uint32_t max_depth;        /* frames kept of a stack, leaf end first: 1 to 1024; 0 = default (128)      */
+  uint64_t rate_bytes;       /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
+  uint64_t max_live_samples; /* blocks recorded at one time; 0 = default (1,048,576)                      */
+  uint64_t max_stacks;       /* different stacks; 0 = default (65,536)                                    */
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
@@ -160,13 +160,13 @@ typedef struct memprof_stats {
   uint64_t modules;              /* executables and libraries in those stacks                              */
   uint64_t frames;               /* frames of all walks                                                    */
   uint64_t walks[MEMPROF_WALK_REASONS]; /* samples by MEMPROF_WALK_*                                       */
-  uint64_t min_depth;            /* least frames of a walk; 0 if there was none                            */
-  uint64_t cold_paths;           /* times a thread's count ran out, recording or not                       */
-  uint64_t filter_saturated;     /* slots of the free filter that can no longer forget                     */
-  uint64_t arena_bytes;          /* address space of the tables                                            */
-  uint64_t arena_used_bytes;     /* of it, handed out to tables so far                                     */
-  uint64_t muted_bytes;          /* allocated while the thread was in the profiler's slow path, by the
-                                    allocator itself or by a signal handler: in no sample                  */
+  uint64_t min_depth;        /* least frames of a walk; 0 if there was none                            */
+  uint64_t cold_paths;       /* times a thread's count ran out, recording or not                       */
+  uint64_t filter_saturated; /* slots of the free filter that can no longer forget                     */
+  uint64_t arena_bytes;      /* address space of the tables                                            */
+  uint64_t arena_used_bytes; /* of it, handed out to tables so far                                     */
+  uint64_t muted_bytes;      /* allocated while the thread was in the profiler's slow path, by the
+                                allocator itself or by a signal handler: in no sample                  */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -181,44 +181,44 @@ typedef struct memprof_snapshot memprof_snapshot;
 
 /* One live sampled block. */
 typedef struct memprof_record {
-  uint64_t address;      /* what the allocation function returned                                          */
-  uint64_t size_bytes;   /* what was asked for                                                             */
-  double weight_bytes;   /* bytes that it stands for: s / (1 - exp(-s / R))                                */
-  double weight_count;   /* blocks that it stands for: 1 / (1 - exp(-s / R))                               */
-  uint64_t rate_bytes;   /* R of this sample; 0 or 1: it stands for itself                                 */
-  uint64_t time_ns;      /* when it was allocated: nanoseconds, monotonic clock                            */
-  uint32_t stack_id;     /* index into the array of stacks                                                 */
-  uint32_t thread_id;    /* the system's id of the allocating thread                                       */
+  uint64_t address;    /* what the allocation function returned                                          */
+  uint64_t size_bytes; /* what was asked for                                                             */
+  double weight_bytes; /* bytes that it stands for: s / (1 - exp(-s / R))                                */
+  double weight_count; /* blocks that it stands for: 1 / (1 - exp(-s / R))                               */
+  uint64_t rate_bytes; /* R of this sample; 0 or 1: it stands for itself                                 */
+  uint64_t time_ns;    /* when it was allocated: nanoseconds, monotonic clock                            */
+  uint32_t stack_id;   /* index into the array of stacks                                                 */
+  uint32_t thread_id;  /* the system's id of the allocating thread                                       */
 } memprof_record;
 
 /* Running totals over the samples of one stack. */
 typedef struct memprof_totals {
-  uint64_t samples;       /* number of samples                                                             */
-  uint64_t size_bytes;    /* sum of their sizes                                                            */
-  double weight_bytes;    /* estimate of the bytes: sum of the weights                                     */
-  double weight_count;    /* estimate of the blocks                                                        */
-  double variance_bytes;  /* variance of weight_bytes: sum of (1-p) w^2                                    */
-  double variance_count;  /* variance of weight_count                                                      */
+  uint64_t samples;        /* number of samples                                                             */
+  uint64_t size_bytes;     /* sum of their sizes                                                            */
+  double weight_bytes;     /* estimate of the bytes: sum of the weights                                     */
+  double weight_count;     /* estimate of the blocks                                                        */
+  double variance_bytes;   /* variance of weight_bytes: sum of (1-p) w^2                                    */
+  double variance_count;   /* variance of weight_count                                                      */
   double max_missed_bytes; /* largest (1-p) w of a sample, for the upper end of an interval                */
   double max_missed_count;
 } memprof_totals;
 
 /* One call stack, with what was allocated and freed through it since memprof_init. */
 typedef struct memprof_stack {
-  uint64_t first_frame;  /* index of the leaf frame in the array of frames                                 */
-  uint32_t frame_count;  /* leaf first                                                                     */
-  uint32_t walk;         /* MEMPROF_WALK_*: why the stack ends where it ends                               */
+  uint64_t first_frame; /* index of the leaf frame in the array of frames                                 */
+  uint32_t frame_count; /* leaf first                                                                     */
+  uint32_t walk;        /* MEMPROF_WALK_*: why the stack ends where it ends                               */
   memprof_totals allocated;
-  memprof_totals freed;  /* variance_* and max_* are not kept here and 0                                   */
-  double lifetime_ns;    /* sum over freed samples of lifetime times weight_count: divide by
-                            freed.weight_count for the mean lifetime of a block                            */
+  memprof_totals freed; /* variance_* and max_* are not kept here and 0                                   */
+  double lifetime_ns;   /* sum over freed samples of lifetime times weight_count: divide by
+                           freed.weight_count for the mean lifetime of a block                            */
   uint64_t min_lifetime_ns; /* of a freed sample; 0 if none was freed                                      */
   uint64_t max_lifetime_ns;
 } memprof_stack;
 
 /* One executable or library (its code segment) with a frame in a stack. */
 typedef struct memprof_module {
-  uint64_t start;         /* addresses start <= a < limit belong to it                                     */
+  uint64_t start; /* addresses start <= a < limit belong to it                                     */
   uint64_t limit;
   uint64_t file_offset;   /* where in the file `start` is                                                  */
   uint64_t bias;          /* what the loader added to the addresses in the file                            */
@@ -230,12 +230,12 @@ typedef struct memprof_module {
 
 /* Facts about the snapshot as a whole. */
 typedef struct memprof_snapshot_info {
-  uint32_t struct_size;   /* sizeof(memprof_snapshot_info), set by the caller                              */
+  uint32_t struct_size; /* sizeof(memprof_snapshot_info), set by the caller                              */
   uint32_t pid;
-  uint64_t rate_bytes;    /* the rate when the snapshot was taken                                          */
-  uint64_t time_unix_ns;  /* when it was taken: nanoseconds since 1970                                     */
-  uint64_t time_ns;       /* the same moment on the clock of memprof_record.time_ns                        */
-  uint64_t start_ns;      /* memprof_init on that clock                                                    */
+  uint64_t rate_bytes;   /* the rate when the snapshot was taken                                          */
+  uint64_t time_unix_ns; /* when it was taken: nanoseconds since 1970                                     */
+  uint64_t time_ns;      /* the same moment on the clock of memprof_record.time_ns                        */
+  uint64_t start_ns;     /* memprof_init on that clock                                                    */
   double live_weight_bytes; /* sums over all records                                                       */
   double live_weight_count;
 } memprof_snapshot_info;
