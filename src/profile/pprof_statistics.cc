@@ -103,6 +103,14 @@ void add(Totals& sum, const Totals& other) {
   sum.max_missed_count = std::max(sum.max_missed_count, other.max_missed_count);
 }
 
+// Whether these can be sums over samples, each of which stands for at least itself.
+bool is_plausible(const Totals& totals) {
+  constexpr double kRounding = 1 + 1e-9;
+  return (totals.samples != 0 || totals.weight_count == 0) &&
+         static_cast<double>(totals.samples) <= totals.weight_count * kRounding &&
+         static_cast<double>(totals.size_bytes) <= totals.weight_bytes * kRounding;
+}
+
 // Whether an integer of the file is what rounding made of the estimate; each sample may be off by one.
 bool agrees(double value, double estimate, double samples) {
   return std::abs(value - estimate) <= samples + 1e-9 * std::abs(estimate);
@@ -198,7 +206,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.freed.weight_bytes = fields.real("fwb");
     facts.freed.weight_count = fields.real("fwc");
     facts.lifetime_ns = fields.real("life");
-    if (!fields.ok() || walk > static_cast<uint64_t>(Walk::kNoRule)) {
+    if (!fields.ok() || !is_plausible(facts.allocated) || walk > static_cast<uint64_t>(Walk::kNoRule)) {
       return;
     }
     facts.walk = static_cast<Walk>(walk);

@@ -213,7 +213,7 @@ class Writer {
         write_parts(stack);
         continue;
       }
-      if (stack.allocated.samples != 0) {
+      if (stack.allocated.samples != 0 || stack.live.empty()) {
         samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
                                stack.allocated.weight_bytes);
       }

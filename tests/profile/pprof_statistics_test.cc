@@ -111,6 +111,21 @@ TEST(PprofStatistics, doubles_that_are_no_sums_are_refused) {
   }
 }
 
+TEST(PprofStatistics, sums_that_contradict_each_other_are_refused) {
+  StackId id;
+  id.add(0x1000);
+  for (int i = 0; i < 3; ++i) {
+    Stack facts;
+    add_samples(facts.allocated, 64, 10);
+    (i == 0 ? facts.allocated.samples : facts.allocated.size_bytes) = i == 2 ? uint64_t{1} << 40 : 0;
+    CommentText text;
+    stack_comment(text, id.value(), facts);
+    AlteredProfile altered;
+    altered.replaced_text = std::string(text.data(), text.size());
+    EXPECT_EQ(altered.read().stacks[0].has_statistics, i == 1) << i;  // blocks of 0 bytes weigh nothing
+  }
+}
+
 TEST(PprofStatistics, a_version_of_the_future_is_read_as_plain_pprof) {
   AlteredProfile altered;
   altered.profile_text = "#memprof.profile version=2 program=x pid=1";
