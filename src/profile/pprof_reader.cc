@@ -114,7 +114,6 @@ std::optional<MetricMatch> match_metric(std::string_view type) {
 }
 
 constexpr uint64_t kHashEntryBytes = 64;  // roughly, with its share of the buckets
-constexpr size_t kDeepestStack = size_t{1} << 20;
 
 class Reader {
  public:
