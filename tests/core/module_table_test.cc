@@ -22,7 +22,7 @@ uint64_t address_of(void (*function)()) {
   return reinterpret_cast<uint64_t>(function) + 1;  // like a return address in it
 }
 uint64_t address_in_libc() {
-  return reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "qsort")) + 1;
+  return reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) + 1;
 }
 
 TEST(ModuleTable, RecordsTheModulesOfAStackOnce) {
