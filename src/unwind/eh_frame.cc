@@ -399,6 +399,11 @@ bool Machine::run(Bytes program) {
       case 0x2e:  // GNU_args_size
         program.read_uleb();
         break;
+      case 0x2f: {  // GNU_negative_offset_extended
+        const uint64_t r = program.read_uleb();
+        set(r, at_cfa(scaled(uint64_t{0} - program.read_uleb())));
+        break;
+      }
       default:
         return false;
     }

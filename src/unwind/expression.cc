@@ -66,7 +66,7 @@ class Evaluation {
 
   void jump(int64_t distance) {
     const uint64_t target = bytes_.position() + static_cast<uint64_t>(distance);
-    if (target < expression_.start || target > expression_.end) {
+    if (!bytes_.ok() || target < expression_.start || target > expression_.end) {
       ok_ = false;
     } else {
       bytes_ = Bytes(target, expression_.end);
@@ -82,8 +82,14 @@ class Evaluation {
     switch (op) {
       case 0x1a:
         return push(a & b);
+      case 0x1b:  // div, signed; of the least number by -1: wraps
+        ok_ = ok_ && b != 0;
+        return push(b == 0 ? 0 : sb == -1 ? uint64_t{0} - a : static_cast<uint64_t>(sa / sb));
       case 0x1c:
         return push(a - b);
+      case 0x1d:  // mod
+        ok_ = ok_ && b != 0;
+        return push(b == 0 ? 0 : a % b);
       case 0x1e:
         return push(a * b);
       case 0x21:
@@ -197,8 +203,8 @@ void Evaluation::step(uint8_t op) {
       const uint64_t r = bytes_.read_uleb();
       return push_register(r, bytes_.read_sleb());
     }
-    case 0x94: {  // deref_size
-      const uint8_t size = bytes_.read<uint8_t>();
+    case 0x94: {                                    // deref_size
+      const uint8_t size = bytes_.read<uint8_t>();  // the word is read whole: stacks end at a multiple of 8
       uint64_t value = 0;
       ok_ = size >= 1 && size <= 8 && stack_.read(pop(), &value) && ok_;
       return push(size < 8 ? value & ((uint64_t{1} << (8 * (size & 7))) - 1) : value);
