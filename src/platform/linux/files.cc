@@ -96,7 +96,7 @@ void file_remove(const char* path) {
 }
 
 bool file_exists(const char* path) {
-  return access(path, F_OK) == 0 || errno != ENOENT;
+  return access(path, F_OK) == 0;
 }
 
 const char* error_text(int error) {
