@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiling by the MEMPROF_* variables alone: patterns, wrong values, files that cannot be written."""
+import os
+import re
+import subprocess
+import time
+
+import e2e
+
+NAME = "ending"
+SIZES = {"MEMPROF_RATE": "512k, 64k", "MEMPROF_MAX_LIVE_SAMPLES": "number", "MEMPROF_MAX_STACKS": "number",
+         "MEMPROF_MAX_DEPTH": "number"}
+
+
+class Environment(e2e.Test):
+    def end(self, **variables):
+        environment = e2e.preloaded()
+        environment.update(variables)
+        return e2e.run([e2e.program(NAME), "return"], environment, cwd=self.folder)
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_nothing_set_does_nothing(self):
+        self.check(self.end(), 7)
+        self.check(self.end(MEMPROF_PROFILE=""), 7)
+        self.check(self.end(MEMPROF_RATE="0"), 7)
+        self.check(self.end(MEMPROF_RATE="nonsense"), 7)  # nothing is asked of it
+        self.assertEqual(self.names(), [])
+
+    def test_patterns(self):
+        before = int(time.time())
+        self.check(self.end(MEMPROF_PROFILE="%n.%p.%t.100%%.pb"), 7)
+        (name,) = self.names()
+        found = re.fullmatch(r"ending\.(\d+)\.(\d+)\.100%\.pb", name)
+        self.assertIsNotNone(found, name)
+        self.assertTrue(before <= int(found.group(2)) <= time.time())
+        self.assertEqual(e2e.Profile(self.folder / name).facts["pid"], found.group(1))
+
+    def test_units_of_the_rate(self):
+        for text, rate in (("0", 0), ("1", 1), ("4096", 4096), ("512k", 524288), ("64K", 65536), ("1M", 1 << 20),
+                           ("1MiB", 1 << 20), ("2m", 2 << 20), ("1G", 1 << 30), ("3kB", 3072), ("100B", 100)):
+            with self.subTest(text):
+                path = self.folder / "rate.pb"
+                self.check(self.end(MEMPROF_PROFILE=str(path), MEMPROF_RATE=text), 7)
+                self.assertEqual(e2e.Profile(path).period, rate)
+                path.unlink()
+
+    def test_wrong_values_are_said_once_and_ignored(self):
+        for variable, hint in SIZES.items():
+            for value in ("nonsense", "-1", "1x", "99999999999999999999999", "1.5k", " 1", "0x10", "k"):
+                with self.subTest(variable=variable, value=value):
+                    path = self.folder / "out.pb"
+                    done = self.check(self.end(MEMPROF_PROFILE=str(path), **{variable: value}), 7, stderr=None)
+                    said = done.stderr.decode()
+                    self.assertEqual(said.count("\n"), 1, said)
+                    self.assertTrue(said.startswith(f"memprof: {variable}={value} is ignored: "), said)
+                    self.assertIn(hint, said)
+                    self.assertEqual(e2e.Profile(path).period, 524288)
+                    path.unlink()
+
+    def test_values_over_the_limit(self):
+        for variable, value in (("MEMPROF_RATE", "2P"), ("MEMPROF_RATE", "1025T"), ("MEMPROF_MAX_DEPTH", "1025"),
+                                ("MEMPROF_MAX_DEPTH", "0"), ("MEMPROF_MAX_STACKS", "0"),
+                                ("MEMPROF_MAX_LIVE_SAMPLES", "2T")):
+            with self.subTest(variable=variable, value=value):
+                done = self.end(MEMPROF_PROFILE="%p.pb", **{variable: value})
+                self.assertIn(f"memprof: {variable}={value} is ignored".encode(), done.stderr)
+                self.assertEqual(done.returncode, 7)
+
+    def test_wrong_pattern(self):
+        done = self.check(self.end(MEMPROF_PROFILE="x.%q.pb"), 7, stderr=None)
+        self.assertEqual(done.stderr.decode().count("\n"), 1)
+        self.assertIn(b"memprof: MEMPROF_PROFILE=x.%q.pb is ignored: ", done.stderr)
+        self.check(self.end(MEMPROF_PROFILE="x" * 5000), 7, stderr=None)
+        self.assertEqual(self.names(), [])
+
+    def check_not_written(self, path, reason, **options):
+        before = self.names()
+        done = self.check(self.end(MEMPROF_PROFILE=str(path), **options), 7, stderr=None)
+        self.assertRegex(done.stderr.decode(),
+                         rf"^memprof: the profile was not written to {re.escape(str(path))}: .*{reason}.*\n$")
+        self.assertEqual(self.names(), before)
+
+    def test_existing_file_is_not_overwritten(self):
+        (self.folder / "there.pb").write_text("mine")
+        self.check_not_written(self.folder / "there.pb", "already")
+        self.assertEqual((self.folder / "there.pb").read_text(), "mine")
+
+    def test_unwritable(self):
+        self.check_not_written(self.folder / "no" / "folder.pb", "no such folder")
+        (self.folder / "file").write_text("")
+        self.check_not_written(self.folder / "file" / "x.pb", "not a folder")
+        self.check_not_written("/proc/x.pb", "")
+
+    def test_disk_full(self):
+        if os.getuid() != 0:
+            self.check_disk_full_by_limit()
+            return
+        full = self.folder / "full"
+        full.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", full], check=False,
+                                 stderr=subprocess.DEVNULL).returncode == 0
+        if not mounted:  # a container's root
+            self.check_disk_full_by_limit()
+            return
+        try:
+            (full / "filler").write_bytes(b"x" * 4096)
+            self.check_not_written(full / "x.pb", "no space")
+            self.assertEqual([p.name for p in full.iterdir()], ["filler"])
+        finally:
+            subprocess.run(["umount", full], check=True)
+
+    def check_disk_full_by_limit(self):
+        import resource
+        done = e2e.run([e2e.program(NAME), "return"], e2e.preloaded(self.folder / "x.pb", 0), cwd=self.folder,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        self.check(done, 7, stderr=None)
+        self.assertRegex(done.stderr.decode(), r"^memprof: the profile was not written to .*: .*limit.*\n$")
+        self.assertEqual(self.names(), [])
+
+    def test_run_pid(self):
+        self.check(self.end(MEMPROF_PROFILE="x.pb", MEMPROF_RUN_PID="1"), 7)
+        self.check(self.end(MEMPROF_PROFILE="x.pb", MEMPROF_RUN_PID="nonsense"), 7)
+        self.assertEqual(self.names(), [])
+        # The process with that id is the one, also through exec; its children are not.
+        script = 'export MEMPROF_RUN_PID=$$; "$0" return; exec "$0" return'
+        self.check(e2e.run([e2e.need("sh"), "-c", script, e2e.program(NAME)],
+                           e2e.preloaded(self.folder / "%n.pb", 0)), 7)
+        self.assertEqual(self.names(), ["ending.pb"])
+
+    def test_program_that_changes_its_environment(self):
+        environment = e2e.preloaded(self.folder / "out.pb", 0)
+        self.check(e2e.run([e2e.program(NAME), "clearenv"], environment), 7)
+        self.assertEqual(self.names(), ["out.pb"])
+
+    def test_program_too_short_for_a_sample(self):
+        """Lesson 25: a valid, empty profile, and a report that says what to do."""
+        path = self.folder / "short.pb"
+        self.check(e2e.run([e2e.need("true")], e2e.preloaded(path, "1T")))
+        profile = e2e.Profile(path)
+        self.assertEqual((profile.samples, profile.facts["samples"], profile.period), ([], "0", 1 << 40))
+        said = self.memprof("report", path).stdout.decode()
+        self.assertIn("-r 0", said)
+        self.assertEqual(self.report(path)["rows"], [])
+
+    def test_tables_that_are_full_are_said(self):
+        path = self.folder / "full.pb"
+        done = e2e.run([e2e.system_python(), "-c", "import json, re"],
+                       e2e.preloaded(path, 0, MEMPROF_MAX_STACKS="1", MEMPROF_MAX_LIVE_SAMPLES="1"))
+        self.check(done)
+        self.assertGreater(int(e2e.Profile(path).facts["dropped_samples"]), 0)
+        self.assertRegex(self.memprof("report", path).stdout.decode(), r"(?i)dropped")
+
+
+if __name__ == "__main__":
+    e2e.main()
