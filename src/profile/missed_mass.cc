@@ -17,6 +17,9 @@ constexpr double kTail = 0.025;
 constexpr double kExtraShare = 0.7;
 // Steps up to this part of the standard deviation cannot be felt.
 constexpr double kFineStep = 0.1;
+// The same where steps of several lengths blur each other.
+constexpr double kFineStepAmongSeveral = 0.2;
+constexpr size_t kFewSteps = 2;
 constexpr size_t kMostConvolved = 8;
 constexpr size_t kMostAtoms = 256;
 constexpr double kNegligible = 1e-7;  // probability
@@ -198,6 +201,12 @@ void merge_groups(std::vector<Group>& groups) {
   }
 }
 
+void drop_fine_steps(std::vector<Group>& groups, double fine) {
+  groups.erase(
+      std::remove_if(groups.begin(), groups.end(), [fine](const Group& group) { return group.step <= fine; }),
+      groups.end());
+}
+
 }  // namespace
 
 Cumulants& Cumulants::operator+=(const Cumulants& other) {
@@ -271,10 +280,7 @@ void MissedMass::add(const MissedMass& other) {
 // The standard deviation only grows, so a step that is fine now stays fine.
 void MissedMass::compact() {
   merge_groups(groups_);
-  const double fine = kFineStep * std::sqrt(cumulants_.variance);
-  groups_.erase(std::remove_if(groups_.begin(), groups_.end(),
-                               [fine](const Group& group) { return group.step <= fine; }),
-                groups_.end());
+  drop_fine_steps(groups_, kFineStep * std::sqrt(cumulants_.variance));
   compact_at_ = std::max<size_t>(16, 2 * groups_.size());
 }
 
@@ -283,12 +289,14 @@ MissedMass::Interval MissedMass::interval() const {
     return {};
   }
   const double deviation = std::sqrt(cumulants_.variance);
-  const double fine = kFineStep * deviation;
+  double fine = kFineStep * deviation;
   std::vector<Group> felt = groups_;
   merge_groups(felt);
-  felt.erase(
-      std::remove_if(felt.begin(), felt.end(), [fine](const Group& group) { return group.step <= fine; }),
-      felt.end());
+  drop_fine_steps(felt, fine);
+  if (felt.size() > kFewSteps) {
+    fine = kFineStepAmongSeveral * deviation;
+    drop_fine_steps(felt, fine);
+  }
   if (felt.size() > kMostConvolved) {
     std::nth_element(
         felt.begin(), felt.begin() + kMostConvolved, felt.end(),
