@@ -5,7 +5,7 @@
 // Built twice, with and without frame pointers.  The path through the program changes every 64 operations,
 // not at each: mispredicted branches would make the program slow and the profiler look cheap.
 //
-// usage: mixed [OPERATIONS [THREADS [LIVE_BLOCKS]]]
+// usage: mixed [SLICES [OPERATIONS_A_SLICE [THREADS [LIVE_BLOCKS]]]]
 #include <pthread.h>
 
 #include "program.h"
@@ -27,7 +27,8 @@ void fill_sizes() {
 
 struct Worker {
   pthread_t thread;
-  uint64_t operations;
+  uint64_t operations;  // a slice
+  uint64_t step;
   uint64_t live_blocks;
   uint64_t random;
   void** blocks;
@@ -86,13 +87,30 @@ __attribute__((noinline)) void replace(Worker& w, uint32_t path) {
   ++w.returns;
 }
 
-void* work(void* argument) {
-  Worker& w = *static_cast<Worker*>(argument);
+// All threads and main wait for each other before and after a slice.
+pthread_barrier_t g_barrier;
+uint64_t g_slices;
+
+void fill(Worker& w) {
   for (uint64_t i = 0; i < w.live_blocks; ++i) {
     w.blocks[i] = malloc(g_sizes[next_random(w) % kSizes]);
   }
-  for (uint64_t i = 0; i < w.operations; ++i) {
-    replace(w, static_cast<uint32_t>((i >> 6) * 0x9e3779b1u >> 16));
+}
+
+void work(Worker& w) {
+  for (uint64_t i = 0; i < w.operations; ++i, ++w.step) {
+    replace(w, static_cast<uint32_t>((w.step >> 6) * 0x9e3779b1u >> 16));
+  }
+}
+
+void* run_thread(void* argument) {
+  Worker& w = *static_cast<Worker*>(argument);
+  fill(w);
+  pthread_barrier_wait(&g_barrier);
+  for (uint64_t i = 0; i < g_slices; ++i) {
+    pthread_barrier_wait(&g_barrier);
+    work(w);
+    pthread_barrier_wait(&g_barrier);
   }
   return nullptr;
 }
@@ -100,9 +118,10 @@ void* work(void* argument) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const uint64_t operations = bench_argument(argc, argv, 1, 4000000);
-  uint64_t threads = bench_argument(argc, argv, 2, 1);
-  const uint64_t live_blocks = bench_argument(argc, argv, 3, 100000);
+  g_slices = bench_argument(argc, argv, 1, 40);
+  const uint64_t operations = bench_argument(argc, argv, 2, 50000);
+  uint64_t threads = bench_argument(argc, argv, 3, 1);
+  const uint64_t live_blocks = bench_argument(argc, argv, 4, 100000);
   threads = threads < 1 ? 1 : threads > kMostThreads ? kMostThreads : threads;
   static Worker workers[kMostThreads];
   fill_sizes();
@@ -115,25 +134,37 @@ int main(int argc, char** argv) {
     w.random = 0x9e3779b97f4a7c15ull * (t + 1);
     w.blocks = static_cast<void**>(calloc(w.live_blocks, sizeof(void*)));
   }
-  const uint64_t begin = bench_cpu_ns();
+  struct bench_turns* turns = bench_turns_begin();
   if (threads == 1) {
-    work(&workers[0]);
+    fill(workers[0]);
+    for (uint64_t i = 0; i < g_slices; ++i) {
+      bench_slice_begin(turns);
+      work(workers[0]);
+      bench_slice_end(turns);
+    }
   } else {
+    pthread_barrier_init(&g_barrier, nullptr, static_cast<unsigned>(threads) + 1);
     for (uint64_t t = 0; t < threads; ++t) {
-      if (pthread_create(&workers[t].thread, nullptr, work, &workers[t]) != 0) {
+      if (pthread_create(&workers[t].thread, nullptr, run_thread, &workers[t]) != 0) {
         bench_fail("no thread");
       }
+    }
+    pthread_barrier_wait(&g_barrier);
+    for (uint64_t i = 0; i < g_slices; ++i) {
+      bench_slice_begin(turns);
+      pthread_barrier_wait(&g_barrier);
+      pthread_barrier_wait(&g_barrier);
+      bench_slice_end(turns);
     }
     for (uint64_t t = 0; t < threads; ++t) {
       pthread_join(workers[t].thread, nullptr);
     }
   }
-  const uint64_t end = bench_cpu_ns();
 
   uint64_t bytes = 0;
   for (uint64_t t = 0; t < threads; ++t) {
     bytes += workers[t].bytes;
   }
-  bench_report(operations / threads * threads, end - begin, bytes);
+  bench_report(g_slices * (operations / threads) * threads, bytes, turns);
   return 0;
 }
