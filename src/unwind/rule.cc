@@ -5,8 +5,8 @@ namespace memprof::unwind {
 namespace {
 
 constexpr int64_t kWord = 8;
-constexpr int64_t kMostA = (1 << 14) - 1;
-constexpr int64_t kMostB = (1 << 12) - 1;
+constexpr int64_t kMostA = (1 << 16) - 1;
+constexpr int64_t kMostB = (1 << 10) - 1;
 constexpr Rule kComplexRule{Rule::kComplex, 0, 0};
 
 // DWARF operations of the expressions that are common enough to have a kind.

@@ -10,7 +10,7 @@
 //     kPlt           CFA = sp + 8 or 16, by where in the 16-byte entry the address is
 //     kSignal        registers are in the signal frame above sp
 //     kRoot          the outermost frame
-//     kComplex       none of these: ask the table again, with all registers (unwind/full_walk.h)
+//     kComplex       none of these: ask the table again, with all registers (unwind/table_walk.h)
 //     kFramePointer  no table: [bp], [bp + 8], if plausible
 // rbp: b = 0: unchanged; else saved at CFA - 8 b (kFromBpSlot: at bp, which b = 1 says).
 //
@@ -37,19 +37,19 @@ struct Rule {
     kFramePointer,
   };
   Kind kind;
-  uint16_t a;  // 14 bits
-  uint16_t b;  // 12 bits
+  uint16_t a;  // 16 bits: frames of up to 512 KiB
+  uint16_t b;  // 10 bits
 };
 
 inline constexpr uint32_t kRuleBits = 30;
 
 inline constexpr uint32_t pack(const Rule& rule) {
-  return uint32_t{rule.kind} | uint32_t{rule.a} << 4 | uint32_t{rule.b} << 18;
+  return uint32_t{rule.kind} | uint32_t{rule.a} << 4 | uint32_t{rule.b} << 20;
 }
 
 inline constexpr Rule unpack(uint32_t bits) {
-  return {static_cast<Rule::Kind>(bits & 15), static_cast<uint16_t>(bits >> 4 & 0x3fff),
-          static_cast<uint16_t>(bits >> 18 & 0xfff)};
+  return {static_cast<Rule::Kind>(bits & 15), static_cast<uint16_t>(bits >> 4),
+          static_cast<uint16_t>(bits >> 20 & 0x3ff)};
 }
 
 // Of the row that was found for an address.

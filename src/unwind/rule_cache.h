@@ -37,27 +37,36 @@ class RuleCache {
     return true;
   }
 
-  void enter(uint64_t address, const Rule& rule) {
-    if (unloading()) {
+  // `ticket` was taken before the rule was derived.
+  void enter(uint64_t address, const Rule& rule, uint32_t ticket) {
+    if (is_unloading(ticket)) {
       return;
     }
     const uint64_t key = spread(address);
-    words_[key & (kSlots - 1)].store((key >> 14) << kRuleBits | pack(rule), std::memory_order_relaxed);
-    if (unloading()) {
-      // It began in between, and its end may have swept this slot already.
-      words_[key & (kSlots - 1)].store(0, std::memory_order_relaxed);
+    std::atomic<uint64_t>& word = words_[key & (kSlots - 1)];
+    // Sequentially consistent, as the count of unloads: either we see that an unload began since, or its
+    // sweep comes after this.
+    word.store((key >> 14) << kRuleBits | pack(rule), std::memory_order_seq_cst);
+    if (this->ticket() != ticket) {
+      word.store(0, std::memory_order_relaxed);
     }
   }
 
-  // Lookups are worth nothing while a library is being unloaded.
-  bool unloading() const { return unloads_.load(std::memory_order_seq_cst) != 0; }
-  void begin_unload() { unloads_.fetch_add(1, std::memory_order_seq_cst); }
+  // Changes with every unload that begins or ends.  Taken once at the begin of a walk: code that is loaded
+  // where a library was can only be on a stack after that library's unload began.
+  uint32_t ticket() const { return unloads_.load(std::memory_order_seq_cst); }
+  // Lookups are worth nothing then.
+  static bool is_unloading(uint32_t ticket) { return (ticket & kActive) != 0; }
+  void begin_unload() { unloads_.fetch_add(kBegun + 1, std::memory_order_seq_cst); }
   void end_unload();
 
  private:
   static uint64_t spread(uint64_t address) {
     return (address * 0x9e3779b97f4a7c15ull) & ((uint64_t{1} << 48) - 1);
   }
+
+  static constexpr uint32_t kActive = 0xfff;  // threads that are unloading
+  static constexpr uint32_t kBegun = 0x1000;  // one unload that began, ever
 
   std::atomic<uint64_t> words_[kSlots];
   std::atomic<uint32_t> unloads_;

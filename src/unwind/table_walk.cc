@@ -23,16 +23,13 @@ constexpr uint64_t kContextBx = kContextRegisters + 11 * kWord;
 constexpr uint64_t kContextSp = kContextRegisters + 15 * kWord;
 constexpr uint64_t kContextPc = kContextRegisters + 16 * kWord;
 
-Rule look_up(uint64_t address, const Surroundings& surroundings) {
-  Rule rule{};
-  const bool cached = !g_rule_cache.unloading() && g_rule_cache.find(address, &rule);
-  if (cached) {
-    return rule;
-  }
+// The first time that an address is seen.
+[[gnu::noinline]] Rule derive(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
   Image image;
   if (!surroundings.find_image(address, &image)) {
     return {Rule::kFramePointer, 0, 0};  // not entered: something may be loaded there later
   }
+  Rule rule{};
   Row row;
   switch (find_row(image, address, &row)) {
     case Found::kYes:
@@ -45,8 +42,16 @@ Rule look_up(uint64_t address, const Surroundings& surroundings) {
       rule = {Rule::kNone, 0, 0};
       break;
   }
-  g_rule_cache.enter(address, rule);
+  g_rule_cache.enter(address, rule, ticket);
   return rule;
+}
+
+inline Rule look_up(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
+  Rule rule{};
+  if (!RuleCache::is_unloading(ticket) && g_rule_cache.find(address, &rule)) {
+    return rule;
+  }
+  return derive(address, surroundings, ticket);
 }
 
 // Collects frames; leaves out those of hooks at the leaf end.
@@ -104,12 +109,13 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
   uint64_t bp = start.bp;
   uint64_t before_call = 1;  // 0 after a signal frame: the address itself was interrupted
   int stack_changes = 0;
+  const uint32_t ticket = g_rule_cache.ticket();
   *needs_all_registers = false;
   if (!out.add(pc)) {
     return out.end(Walk::kDepthLimit);
   }
   for (;;) {
-    const Rule rule = look_up(pc - before_call, surroundings);
+    const Rule rule = look_up(pc - before_call, surroundings, ticket);
     before_call = 1;
     uint64_t cfa = 0;
     bool in_stack = true;
