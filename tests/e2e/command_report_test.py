@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`memprof report` and `memprof export` on real profiles and on hostile files; pprof opens what we write."""
+import gzip
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+
+import e2e
+
+SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+def setUpModule():
+    """One profile of programs/family.cc, at rate 0, with its truth; and one that is sampled."""
+    global FOLDER, EXACT, SAMPLED, TRUTH
+    FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="memprof-e2e-report-"))
+    EXACT, SAMPLED = FOLDER / "exact.pb.gz", FOLDER / "sampled.pb.gz"
+    done = e2e.run([e2e.COMMAND, "run", "-r", "0", "-o", EXACT, "--", e2e.program("family")])
+    assert done.returncode == 0, done.stderr
+    TRUTH = {line.split()[1]: dict(zip(e2e.METRICS, map(int, line.split()[3:])))
+             for line in done.stdout.decode().splitlines()}
+    done = e2e.run([e2e.COMMAND, "run", "-r", "64k", "-o", SAMPLED, "--", e2e.program("known_heap")])
+    assert done.returncode == 0, done.stderr
+
+
+def tearDownModule():
+    shutil.rmtree(FOLDER)
+
+
+class Report(e2e.Test):
+    def test_json_tells_the_truth(self):
+        report = self.report(EXACT)
+        self.assertEqual((report["program"], report["rate_bytes"], report["dropped_samples"]), ("family", 0, 0))
+        rows = {row["name"]: row for row in report["rows"]}
+        for site, truth in TRUTH.items():
+            with self.subTest(site):
+                row = rows[site]
+                self.assertEqual({m: row["self"][m]["value"] for m in e2e.METRICS}, truth)
+                self.assertEqual(row["module"], "family")
+                for metric in e2e.METRICS:  # exact: no interval
+                    self.assertEqual(len(set(row["self"][metric].values())), 1)
+        everything = rows["main"]["cumulative"]
+        for metric in e2e.METRICS:
+            self.assertGreaterEqual(everything[metric]["value"], sum(t[metric] for t in TRUTH.values()))
+            self.assertGreaterEqual(report["totals"][metric]["value"], everything[metric]["value"])
+        self.assertEqual(sum(row["self"]["alloc_space"]["value"] for row in report["rows"]),
+                         report["totals"]["alloc_space"]["value"])
+
+    def test_json_rows_are_ordered_and_limited(self):
+        for metric in e2e.METRICS:
+            rows = self.report(EXACT, "--metric", metric)["rows"]
+            values = [row["self"][metric]["value"] for row in rows]
+            self.assertEqual(values, sorted(values, reverse=True))
+            self.assertEqual(self.report(EXACT, "--metric", metric, "-n", "3")["rows"], rows[:3])
+
+    def test_grouping(self):
+        modules = {row["name"]: row for row in self.report(EXACT, "--by", "module")["rows"]}
+        self.assertIn("family", modules)
+        for by in ("function", "line", "file", "module"):
+            report = self.report(EXACT, "--by", by)
+            self.assertEqual(sum(row["self"]["inuse_space"]["value"] for row in report["rows"]),
+                             report["totals"]["inuse_space"]["value"], by)
+
+    def test_text(self):
+        said = self.memprof("report", EXACT, "-n", "5").stdout.decode()
+        self.assertNotIn("\x1b", said)
+        header, table, footer = said.strip().split("\n\n")[:3]
+        self.assertRegex(header, r"family \(pid \d+\)")
+        self.assertRegex(header, r"124 samples|\d+ samples")
+        self.assertIn("complete", header)
+        self.assertIn("2.0 GiB", table.splitlines()[2])
+        self.assertIn("site_malloc_1g", table.splitlines()[2])
+        self.assertEqual(len(table.splitlines()), 2 + 5)
+        self.assertIn("exact", footer)
+        for line in said.splitlines():
+            self.assertLessEqual(len(line), 120)
+            self.assertEqual(line, line.rstrip())
+
+    def test_text_of_a_sampled_profile(self):
+        said = self.memprof("report", SAMPLED, "--metric", "alloc_space").stdout.decode()
+        for word in ("known_heap", "64 KiB", "site_16", "±", "95 %"):
+            self.assertIn(word, said)
+
+    def test_standard_input(self):
+        self.assertEqual(self.memprof("report", "-", "--json", input=EXACT.read_bytes()).stdout,
+                         self.memprof("report", EXACT, "--json").stdout)
+
+    def test_closed_and_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+
+            done = subprocess.run([e2e.COMMAND, "report", EXACT], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr.decode(), r"^memprof: standard output: no space left.*\n$")
+
+    def check_refused(self, path, *parts, command=("report",), status=2):
+        done = e2e.run([e2e.COMMAND, *command, path])
+        said = done.stderr.decode()
+        self.assertEqual(done.returncode, status, said)
+        self.assertEqual(done.stdout, b"")
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertTrue(said.startswith("memprof: "), said)
+        for part in (str(path), *parts):
+            self.assertIn(part, said)
+
+    def test_bad_files(self):
+        good = EXACT.read_bytes()
+        plain = gzip.decompress(good)
+        cases = {"empty": b"", "text": b"hello, world\n" * 100, "truncated.gz": good[:len(good) // 2],
+                 "truncated.pb": plain[:len(plain) // 2], "zeros": bytes(10000), "ones": b"\xff" * 10000,
+                 "elf": pathlib.Path(e2e.program("ending")).read_bytes(),
+                 "bomb.gz": gzip.compress(bytes(200 << 20), 1), "flipped.gz": bytes(b ^ 0x55 for b in good),
+                 "json": b'{"program": 1}'}
+        for name, content in cases.items():
+            with self.subTest(name):
+                path = self.folder / name
+                path.write_bytes(content)
+                self.check_refused(path)
+        self.check_refused(self.folder / "missing", "o such file")
+        self.check_refused(self.folder)
+        self.check_refused("/proc/self/mem")
+
+    def test_hostile_files(self):
+        """Random damage to a real profile: a line, or a report; never a crash, never a hang."""
+        plain = gzip.decompress(EXACT.read_bytes())
+        generator = random.Random(20)
+        refused = 0
+        for number in range(60):
+            data = bytearray(plain)
+            for _ in range(generator.choice((1, 3, 30))):
+                at = generator.randrange(len(data))
+                data[at:at + generator.choice((0, 1, 4))] = generator.randbytes(generator.choice((0, 1, 4)))
+            path = self.folder / "hostile.pb"
+            path.write_bytes(bytes(data))
+            done = e2e.run([e2e.COMMAND, "report", path, "--json"])
+            self.assertIn(done.returncode, (0, 2), (number, done.stderr))
+            refused += done.returncode == 2
+            if done.returncode == 0:
+                json.loads(done.stdout)
+            else:
+                # The last line is the reason; warnings may stand before it.
+                self.assertRegex(done.stderr.decode().splitlines()[-1], r"^memprof: ")
+        self.assertGreater(refused, 0)
+        self.assertLess(refused, 60)
+
+
+class Export(e2e.Test):
+    def test_pprof_again(self):
+        out = self.folder / "again.pb"
+        self.memprof("export", EXACT, "-o", out)
+        before, after = e2e.Profile(EXACT), e2e.Profile(out)
+        for profile in (before, after):
+            self.assertEqual([name for name, _ in profile.types], list(e2e.METRICS))
+            self.assertEqual([unit for _, unit in profile.types], ["count", "bytes"] * 2)
+            self.assertEqual(profile.period_type, [("space", "bytes")])
+            self.assertEqual(profile.default_type, "inuse_space")
+        for metric in e2e.METRICS:
+            self.assertEqual(before.total(metric), after.total(metric))
+        self.assertEqual(self.report(out)["rows"], self.report(EXACT)["rows"])
+
+    def test_speedscope(self):
+        out = self.folder / "x.speedscope.json"
+        self.memprof("export", SAMPLED, "-o", out)
+        data = json.loads(out.read_text())
+        self.assertEqual(data["$schema"], SPEEDSCOPE_SCHEMA)
+        self.assertRegex(data["exporter"], r"^memprof")
+        frames = data["shared"]["frames"]
+        self.assertEqual(len({(f["name"], f.get("file")) for f in frames}), len(frames))
+        totals = self.report(SAMPLED)["totals"]
+        self.assertEqual(len(data["profiles"]), 4)
+        for profile in data["profiles"]:
+            self.assertEqual(profile["type"], "sampled")
+            self.assertIn(profile["unit"], ("bytes", "none"))
+            self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+            self.assertTrue(all(0 <= frame < len(frames) for stack in profile["samples"] for frame in stack))
+            self.assertTrue(all(weight >= 0 for weight in profile["weights"]))
+            self.assertEqual(profile["startValue"], 0)
+            self.assertAlmostEqual(profile["endValue"], sum(profile["weights"]), delta=1)
+            # Root first.
+            self.assertTrue(any(frames[stack[-1]]["name"].startswith("site_") for stack in profile["samples"]))
+        ends = sorted(round(profile["endValue"]) for profile in data["profiles"])
+        values = sorted(total["value"] for total in totals.values())
+        for end, value in zip(ends, values):
+            self.assertLessEqual(abs(end - value), 2)
+
+    def test_collapsed(self):
+        for metric in e2e.METRICS:
+            out = self.folder / f"{metric}.collapsed"
+            self.memprof("export", SAMPLED, "-o", out, "--metric", metric)
+            total = 0
+            for line in out.read_text().splitlines():
+                found = re.fullmatch(r"(\S.*) (\d+)", line)
+                self.assertIsNotNone(found, line)
+                total += int(found.group(2))
+            self.assertLessEqual(abs(total - self.report(SAMPLED)["totals"][metric]["value"]), 2)
+        self.assertIn(";run;site_16 ", (self.folder / "alloc_space.collapsed").read_text())
+
+    def test_json(self):
+        out = self.folder / "x.json"
+        self.memprof("export", EXACT, "-o", out)
+        json.loads(out.read_text())
+
+    def test_standard_output(self):
+        out = self.folder / "x.speedscope.json"
+        self.memprof("export", EXACT, "-o", out)
+        said = self.memprof("export", EXACT, "-o", "-", "--format", "speedscope").stdout
+        self.assertEqual(json.loads(said), json.loads(out.read_bytes()))
+        binary = self.memprof("export", EXACT, "-o", "-", "--format", "pb").stdout
+        (self.folder / "piped.pb").write_bytes(binary)
+        self.assertEqual(e2e.Profile(self.folder / "piped.pb").total("alloc_space"),
+                         e2e.Profile(EXACT).total("alloc_space"))
+
+    def test_wrong_ways(self):
+        (self.folder / "there.pb").write_text("mine")
+        for arguments, part in (([EXACT], "-o"), ([EXACT, "-o", "x.unknown"], "x.unknown"),
+                                ([EXACT, "-o", "-"], "--format"), ([EXACT, "-o", "there.pb"], "there.pb"),
+                                ([EXACT, "-o", "no/x.pb"], "no"), (["-o", "x.pb"], "which profile"),
+                                ([EXACT, "-o", "x.pb", "--format", "gif"], "gif"),
+                                ([EXACT, "-o", "x.json", "--metric", "inuse_space"], "--metric"),
+                                ([EXACT, "-o", "x.collapsed", "--metric", "bytes"], "bytes"),
+                                ([EXACT, "-o", "x.pb", "--wrong"], "--wrong"), ([EXACT, EXACT, "-o", "x.pb"], "")):
+            with self.subTest(arguments):
+                done = e2e.run([e2e.COMMAND, "export", *arguments], cwd=self.folder)
+                said = done.stderr.decode()
+                self.assertEqual((done.returncode, said.count("\n")), (2, 1), said)
+                self.assertIn(part, said)
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["there.pb"])
+        self.assertEqual((self.folder / "there.pb").read_text(), "mine")
+        self.memprof("export", EXACT, "-o", self.folder / "there.pb", "--force")
+        e2e.Profile(self.folder / "there.pb")
+
+    def test_help(self):
+        for arguments in (["--help"], [], ["run", "--help"], ["report", "--help"], ["export", "-h"], ["--version"]):
+            said = self.memprof(*arguments).stdout.decode()
+            self.assertTrue(said.endswith("\n"), arguments)
+            self.assertTrue("memprof" in said and all(len(line) <= 120 for line in said.splitlines()), said)
+
+
+class Pprof(e2e.Test):
+    """The test of a format is the viewer itself."""
+
+    def pprof(self, *arguments):
+        environment = e2e.plain_environment(PPROF_TMPDIR=str(self.folder), HOME=str(self.folder))
+        done = e2e.run([e2e.program("pprof"), "-symbolize=none", *arguments], environment, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done.stdout.decode()
+
+    def top(self, path, index):
+        return self.pprof("-nodecount=1000", "-nodefraction=0", "-unit=B", f"-sample_index={index}", "-top", path)
+
+    def test_pprof_shows_the_truth(self):
+        for metric in ("inuse_space", "alloc_space"):
+            said = self.top(EXACT, metric)
+            self.assertIn(f"Type: {metric}", said)
+            flat = {}
+            for line in said.splitlines():
+                found = re.match(r"\s*(\d+)B?\s+\S+%\s+\S+%\s+\d+B?\s+\S+%\s+(.*)", line)
+                if found:
+                    flat[found.group(2).strip()] = int(found.group(1))
+            for site, truth in TRUTH.items():
+                if truth[metric]:
+                    self.assertEqual(flat.get(site), truth[metric], f"{site}\n{said}")
+
+    def test_pprof_default_is_what_is_live(self):
+        said = self.pprof("-top", SAMPLED)
+        self.assertIn("Type: inuse_space", said)
+
+    def test_pprof_shows_raw_profiles(self):
+        path = self.folder / "raw.pb"
+        self.check(e2e.run([e2e.program("family")], e2e.preloaded(path, 0)))
+        self.assertIn("inuse_space", self.top(path, "inuse_space"))
+
+
+if __name__ == "__main__":
+    e2e.main()

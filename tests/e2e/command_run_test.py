@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`memprof run` as a user meets it: statuses, streams, the last line, and what cannot be profiled."""
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import e2e
+
+
+class Run(e2e.Test):
+    def start(self, *arguments, environment=None, **options):
+        return e2e.run([e2e.COMMAND, "run", *arguments], environment, cwd=self.folder, **options)
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def check_line(self, done, status, *parts):
+        """One line on standard error that has all the parts, and the status."""
+        said = done.stderr.decode()
+        self.assertEqual(done.returncode, status, said)
+        self.assertTrue(said.startswith("memprof: ") and said.endswith("\n"), said)
+        self.assertEqual(said.count("\n"), 1, said)
+        for part in parts:
+            self.assertIn(part, said)
+
+    # ---- what the program notices
+
+    def test_exit_statuses(self):
+        for status in (0, 1, 3, 126, 127, 255):
+            with self.subTest(status):
+                done = self.start("-r", "0", "-o", f"{status}.pb.gz", "--", "sh", "-c", f"exit {status}")
+                self.check_line(done, status, f"wrote {status}.pb.gz")
+
+    def test_signals(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV):
+            with self.subTest(number):
+                done = self.start("-o", "x.pb.gz", "--", "sh", "-c", f"kill -{int(number)} $$")
+                self.check_line(done, 128 + number, "nothing was recorded", f"signal {int(number)}")
+        self.assertEqual(self.names(), [])
+
+    def test_streams_are_the_programs(self):
+        data = os.urandom(300_000)
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "cat", input=data)
+        self.assertEqual((done.returncode, done.stdout), (0, data))
+        self.check_line(done, 0, "wrote x.pb.gz")
+        done = self.start("-r", "0", "-o", "y.pb.gz", "--", "sh", "-c", "echo to stderr >&2; echo to stdout")
+        self.assertEqual(done.stdout, b"to stdout\n")
+        self.assertTrue(done.stderr.startswith(b"to stderr\nmemprof: wrote "))
+
+    def test_arguments_are_the_programs(self):
+        words = ["-r", "--force", "-o", "a b", "", "%p", "*", "--", "'"]
+        done = self.start("-r", "0", "-o", "x.pb.gz", "printf", "[%s]", *words)
+        self.assertEqual(done.stdout.decode(), "".join(f"[{word}]" for word in words))
+
+    def test_descriptors_are_the_programs(self):
+        alone = e2e.run(["ls", "/proc/self/fd"]).stdout
+        self.assertEqual(self.start("-o", "x.pb.gz", "--", "ls", "/proc/self/fd").stdout, alone)
+
+    def test_children_are_not_profiled_but_the_program_that_is_executed_is(self):
+        done = self.start("-r", "0", "-o", "%n.pb.gz", "--", "sh", "-c", 'sort /dev/null; exec "$0" return',
+                          e2e.program("ending"))
+        self.check_line(done, 7, "wrote sh.pb.gz")
+        self.assertEqual(self.names(), ["sh.pb.gz"])
+        self.assertEqual(self.named(self.folder / "sh.pb.gz").by_leaf()["before_the_end"]["inuse_space"], 9001)
+
+    # ---- the file
+
+    def test_last_line_names_the_file_and_the_next_command(self):
+        done = self.start("-r", "0", "-o", "a file.pb.gz", "--", e2e.program("family"))
+        line = done.stderr.decode().splitlines()[-1]
+        found = re.fullmatch(r"memprof: wrote 'a file\.pb\.gz'; next: (memprof report 'a file\.pb\.gz')", line)
+        self.assertIsNotNone(found, line)
+        path = f"{e2e.COMMAND.parent}:{os.environ['PATH']}"
+        shown = e2e.run(["sh", "-c", found.group(1)], e2e.plain_environment(PATH=path), cwd=self.folder)
+        self.check(shown)
+        self.assertIn(b"site_malloc_1g", shown.stdout)
+
+    def test_default_name(self):
+        self.check(self.start("--", "true"), 0, stderr=None)
+        (name,) = self.names()
+        self.assertRegex(name, r"^memprof\.true\.\d+\.pb\.gz$")
+
+    def test_patterns(self):
+        self.check(self.start("-o", "%n-%p-%t-%%.pb", "--", "true"), 0, stderr=None)
+        (name,) = self.names()
+        self.assertRegex(name, r"^true-\d+-\d+-%\.pb$")
+        self.assertNotEqual((self.folder / name).read_bytes()[:2], b"\x1f\x8b")
+        self.check_line(self.start("-o", "%q", "--", "true"), 2, "%q")
+
+    def test_names_are_in_the_file(self):
+        """Any viewer on any machine shows them; --raw leaves them out, and report finds them."""
+        self.check(self.start("-r", "0", "-o", "named.pb.gz", "--", e2e.program("family")), 0, stderr=None)
+        self.check(self.start("-r", "0", "-o", "raw.pb.gz", "--raw", "--", e2e.program("family")), 0, stderr=None)
+        named = e2e.Profile(self.folder / "named.pb.gz")
+        self.assertIn("site_calloc", named.by_leaf())
+        mapping = named.mappings[1]
+        self.assertEqual(os.path.basename(mapping["path"]), "family")
+        self.assertTrue(mapping["start"] and mapping["limit"] and mapping["build_id"])
+        raw = e2e.Profile(self.folder / "raw.pb.gz")
+        self.assertEqual(raw.functions, {})
+        self.assertIn("site_calloc", {row["name"] for row in self.report(self.folder / "raw.pb.gz")["rows"]})
+        self.assertEqual(self.report(self.folder / "raw.pb.gz")["totals"],
+                         self.report(self.folder / "named.pb.gz")["totals"])
+
+    def test_existing_output(self):
+        (self.folder / "x.pb.gz").write_text("mine")
+        done = self.start("-o", "x.pb.gz", "--", "sh", "-c", "echo ran")
+        self.check_line(done, 2, "x.pb.gz: exists already", "--force")
+        self.assertEqual(done.stdout, b"", "the program ran")
+        self.assertEqual((self.folder / "x.pb.gz").read_text(), "mine")
+        self.check_line(self.start("-r", "0", "--force", "-o", "x.pb.gz", "--", "sh", "-c", ":"), 0, "wrote x.pb.gz")
+        e2e.Profile(self.folder / "x.pb.gz")
+
+    def test_output_that_cannot_be_written(self):
+        """Said before the program runs."""
+        (self.folder / "file").write_text("")
+        for output in ("no/such/x.pb.gz", "file/x.pb.gz", ".", "/proc/x.pb.gz"):
+            with self.subTest(output):
+                done = self.start("-o", output, "--", "sh", "-c", "echo ran")
+                self.check_line(done, 2, output, "-o")
+                self.assertEqual(done.stdout, b"")
+        self.assertEqual(self.names(), ["file"])
+
+    def test_full_disk(self):
+        if os.getuid() == 0:
+            full = self.folder / "full"
+            full.mkdir()
+            mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "none", full]
+            if subprocess.run(mount, check=False, stderr=subprocess.DEVNULL).returncode == 0:
+                try:
+                    (full / "filler").write_bytes(b"x" * 8192)
+                    self.check_line(self.start("-o", "full/x.pb.gz", "--", "true"), 2, "full/x.pb.gz", "no space left")
+                    # Full when the program ended: what it wrote is kept.
+                    (full / "filler").unlink()
+                    done = self.start("-r", "0", "-o", "full/x.pb.gz", "--", "sh", "-c",
+                                      f"head -c 8192 /dev/zero > full/filler; exec {e2e.program('family')} > /dev/null")
+                    self.assertEqual(done.returncode, 2)
+                    self.assertEqual([p.name for p in full.iterdir()], ["filler"])
+                    kept = re.search(r"memprof report (\S+)", done.stderr.decode()).group(1)
+                    self.memprof("report", kept)
+                    shutil.rmtree(os.path.dirname(kept))
+                finally:
+                    subprocess.run(["umount", full], check=True)
+                return
+        done = self.start("-o", "x.pb.gz", "--", "true",
+                          preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+                                              resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))))
+        self.check_line(done, 2, "x.pb.gz")
+        self.assertEqual(self.names(), [])
+
+    # ---- what cannot be run or profiled
+
+    def test_programs_that_cannot_be_run(self):
+        (self.folder / "plain").write_text("no program")
+        (self.folder / "script").write_text("#!/no/such/interpreter\n")
+        (self.folder / "script").chmod(0o755)
+        (self.folder / "dir").mkdir()
+        for program, status in (("no-such-program", 127), ("./no-such", 127), ("./plain", 126), ("./dir", 126),
+                                ("./script", 127), ("", 127), ("./plain/x", 127)):
+            with self.subTest(program):
+                self.check_line(self.start("-o", "x.pb.gz", "--", program), status, program)
+        self.assertNotIn("x.pb.gz", self.names())
+
+    def test_wrong_options(self):
+        for arguments, parts in (([], ("which program",)), (["-r"], ("-r",)), (["-r", "5x", "true"], ("5x",)),
+                                 (["-r", "-1", "true"], ("-1",)), (["--wrong", "true"], ("--wrong",)),
+                                 (["-o"], ("-o",)), (["-o", "", "true"], ()), (["--"], ("which program",))):
+            with self.subTest(arguments):
+                self.check_line(self.start(*arguments), 2, *parts)
+        self.check_line(e2e.run([e2e.COMMAND, "profile"]), 2, "profile")
+        self.check_line(e2e.run([e2e.COMMAND, "--wrong"]), 2, "--wrong")
+        self.assertEqual(self.names(), [])
+
+    def test_static_program(self):
+        source = self.folder / "static.c"
+        source.write_text("int main(void) { return 3; }\n")
+        self.check(e2e.run([os.environ["MEMPROF_E2E_CC"], "-static", source, "-o", self.folder / "static"]))
+        self.check_line(self.start("-o", "x.pb.gz", "--", "./static"), 3, "nothing was recorded", "./static",
+                        "statically linked")
+        self.assertFalse((self.folder / "x.pb.gz").exists())
+
+    def test_set_user_id_program(self):
+        if os.getuid() != 0:
+            # Only root can make one that another user would gain by; the system's own must do.
+            program, status = e2e.need("su"), None
+            done = self.start("-o", "x.pb.gz", "--", program, "--version")
+            self.assertIn("nothing was recorded", done.stderr.decode())
+            return
+        copy = self.folder / "setuid"
+        shutil.copy(e2e.program("ending"), copy)
+        copy.chmod(0o4755)
+        self.folder.chmod(0o777)
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "./setuid", "return", user=65534)
+        # A file system that is mounted nosuid makes it an ordinary program.
+        if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
+            self.check_line(done, 7, "wrote x.pb.gz")
+        else:
+            self.check_line(done, 7, "nothing was recorded", "./setuid", "set-uid")
+            self.assertFalse((self.folder / "x.pb.gz").exists())
+
+    def test_script(self):
+        script = self.folder / "script"
+        script.write_text(f"#!{e2e.system_python()}\nimport json\nprint(json.dumps([1] * 3))\n")
+        script.chmod(0o755)
+        done = self.start("-r", "0", "-o", "%n.pb.gz", "--", "./script")
+        self.check_line(done, 0, "wrote script.pb.gz")
+        self.assertEqual(done.stdout, b"[1, 1, 1]\n")
+        self.assertGreater(self.report(self.folder / "script.pb.gz")["totals"]["alloc_space"]["value"], 100_000)
+
+    def test_program_too_short_for_a_sample(self):
+        done = self.start("-r", "1T", "-o", "x.pb.gz", "--", "true")
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(lines[0], r"^memprof: no sample: .*-r 0")
+        self.assertRegex(lines[1], r"^memprof: wrote x.pb.gz; next: ")
+        self.assertEqual(self.report(self.folder / "x.pb.gz")["samples"], 0)
+
+    def test_program_that_drops_the_preload(self):
+        done = self.start("-o", "x.pb.gz", "--", "env", "-u", "LD_PRELOAD", "-u", "MEMPROF_PROFILE", "sh", "-c", "exit 4")
+        self.check_line(done, 4, "nothing was recorded")
+
+    # ---- signals to memprof
+
+    def test_ctrl_c(self):
+        """The terminal sends SIGINT to both; the program handles it, and its profile is written."""
+        script = ("import signal, sys, time\ndef stop(*_): print('stopping'); sys.exit(9)\n"
+                  "signal.signal(signal.SIGINT, stop)\nprint('ready', flush=True)\ntime.sleep(60)\n")
+        process = subprocess.Popen([e2e.COMMAND, "run", "-o", "x.pb.gz", "--", e2e.system_python(), "-c", script],
+                                   cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True, env=e2e.plain_environment())
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual((process.returncode, out), (9, b"stopping\n"), err)
+        self.assertIn(b"wrote x.pb.gz", err)
+        e2e.Profile(self.folder / "x.pb.gz")
+
+    def test_sigterm_to_memprof_reaches_the_program(self):
+        process = subprocess.Popen([e2e.COMMAND, "run", "-o", "x.pb.gz", "--", "sh", "-c",
+                                    "trap 'exit 8' TERM; echo ready; while :; do sleep 0.05; done"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=e2e.plain_environment())
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual(process.returncode, 8, err)
+        self.assertIn(b"wrote x.pb.gz", err)
+
+    def test_nothing_stays_in_the_folder_for_temporary_files(self):
+        temporary = self.folder / "tmp dir"
+        temporary.mkdir()
+        for command in (["true"], ["sh", "-c", "kill -9 $$"], ["no-such"], ["sh", "-c", "exit 3"]):
+            self.start("--force", "-o", "x.pb.gz", "--", *command, environment=e2e.plain_environment(TMPDIR=str(temporary)))
+        self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_other_preloaded_libraries_stay(self):
+        environment = e2e.plain_environment(LD_PRELOAD=e2e.allocator("jemalloc"))
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "sh", "-c", "echo $LD_PRELOAD; cat /proc/self/maps",
+                          environment=environment)
+        self.assertIn(b"libjemalloc", done.stdout.split(b"\n")[0])
+        self.check_line(done, 0, "wrote")
+
+
+if __name__ == "__main__":
+    e2e.main()
