@@ -42,11 +42,12 @@ bool follows_call(const uint8_t* end) {
     }
     const int mode = p[1] >> 6;
     const int base = p[1] & 7;
-    const bool has_sib = mode != 3 && base == 4 && length > 2;
+    const bool has_sib = mode != 3 && base == 4;
     int expected = 2 + (has_sib ? 1 : 0);
     if (mode == 1) {
       expected += 1;
-    } else if (mode == 2 || (mode == 0 && base == 5) || (mode == 0 && has_sib && (p[2] & 7) == 5)) {
+    } else if (mode == 2 || (mode == 0 && base == 5) ||
+               (mode == 0 && has_sib && length > 2 && (p[2] & 7) == 5)) {
       expected += 4;
     }
     if (expected == length) {
