@@ -61,10 +61,10 @@ uint64_t grow_foreign(uint64_t high) {
 
 bool is_readable(uint64_t address) {
   // The kernel copies the new mask in before it looks at `how`: EFAULT where it cannot, EINVAL because ~0 is
-  // no `how`; nothing is changed either way.
+  // no `how`; nothing is changed either way.  Without a mask it copies nothing and succeeds.
   const int saved_errno = errno;
   const long result = syscall(SYS_rt_sigprocmask, ~0, address, nullptr, 8);
-  const bool readable = result == 0 || errno == EINVAL;
+  const bool readable = result != 0 && errno == EINVAL;
   errno = saved_errno;
   return readable;
 }
