@@ -18,6 +18,8 @@ std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 // Stands in until a mark exists (the system refused one): the same for parent and child, so children sample
 // in lockstep with their parent, but nothing else is lost.
 const uint64_t kNoMark = 1;
+// Of a generator that is to be replaced although the clock is as good as any; no process has it.
+constexpr uint64_t kForgottenMark = 3;
 std::atomic<const volatile uint64_t*> g_mark{nullptr};
 
 // splitmix64, to spread one seed over the state of the generator.
@@ -128,6 +130,11 @@ void sampler_redraw() {
   }
   ensure_seeded(thread);
   thread.count = draw(thread);
+}
+
+void sampler_reseed() {
+  t_sampler.seed_mark = kForgottenMark;
+  sampler_redraw();
 }
 
 uint64_t sampler_rate() {

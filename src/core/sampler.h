@@ -16,7 +16,7 @@
 // Signals: a handler that allocates between the tick and the event of its thread finds a count that wrapped
 // to almost 2^64 and is not sampled: the muted state. fork: the owner mark reads 0 in a child; the generator
 // is then seeded anew.  Forked workers would still meet their first sampling point at the same byte, so the
-// fork handler of the platform calls sampler_redraw. Allocates: never.
+// fork handler of the platform calls sampler_reseed. Allocates: never.
 #pragma once
 
 #include <atomic>
@@ -81,6 +81,10 @@ inline void sampler_resume(const SamplingEvent& event) {
 
 // Draws the calling thread's clock anew at the current rate.
 void sampler_redraw();
+
+// The same with a new generator, in a fork child: the mark tells a child from its parent, but reads 0 in the
+// child of a child too.
+void sampler_reseed();
 
 // The rate for new draws.  Read relaxed by every event, written by sampler_set_rate; pairs with nothing: a
 // stale rate is a valid rate.

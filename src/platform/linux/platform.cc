@@ -39,7 +39,7 @@ void after_fork_in_child() {
   if (g_mark != nullptr) {
     *g_mark = 0;
   }
-  sampler_redraw();
+  sampler_reseed();
 }
 
 }  // namespace
