@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/platform.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "core/sampler.h"
+#include "platform/linux/fork_handler.h"
+#include "platform/linux/stack_bounds.h"
+#include "tests/support/engine.h"
+
+namespace memprof::platform_test {
+namespace {
+
+using testing_support::in_child;
+using testing_support::kSanitized;
+using testing_support::run_threads;
+
+TEST(Platform, ReservedPagesAreZeroAndSparse) {
+  constexpr size_t kSize = size_t{1} << (kSanitized ? 28 : 36);  // far more than there is memory
+  auto* p = static_cast<uint8_t*>(platform::reserve_pages(kSize));
+  ASSERT_NE(nullptr, p);
+  EXPECT_EQ(0, p[0]);
+  EXPECT_EQ(0, p[kSize / 2]);
+  p[kSize - 1] = 1;
+  EXPECT_TRUE(platform::commit_pages(p, kSize));
+  platform::advise_sparse(p, kSize);
+  EXPECT_EQ(1, p[kSize - 1]);
+  platform::release_pages(p, kSize);
+  EXPECT_FALSE(platform::is_readable(reinterpret_cast<uint64_t>(p)));
+}
+
+TEST(Platform, WhatCannotBeReservedIsNull) {
+  EXPECT_EQ(nullptr, platform::reserve_pages(size_t{1} << 62));
+  EXPECT_EQ(nullptr, platform::reserve_pages(0));
+}
+
+// The whole of a child's life; true: it saw what it should.
+template <typename Create>
+bool child_says(const Create& create, const volatile uint64_t* mark, uint64_t expected) {
+  const pid_t pid = create();
+  if (pid == 0) {
+    syscall(SYS_exit_group, *mark == expected ? 0 : 1);
+  }
+  int status = 1;
+  return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int in_vfork_child(void* mark) {
+  return *static_cast<const volatile uint64_t*>(mark) == 12345 ? 0 : 1;
+}
+
+TEST(Platform, TheOwnerMarkIsWipedInEveryChildButVforks) {
+  in_child([] {
+    const volatile uint64_t* mark = platform::make_owner_mark(12345);
+    ASSERT_NE(nullptr, mark);
+    EXPECT_EQ(12345u, *mark);
+    EXPECT_TRUE(child_says([] { return fork(); }, mark, 0));
+    EXPECT_TRUE(child_says(
+        [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)); },
+        mark, 0));
+    // As vfork does, but with a stack of its own.
+    alignas(16) static char stack[65536];
+    void* argument = const_cast<uint64_t*>(mark);
+    const pid_t pid =
+        clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+    int status = 1;
+    ASSERT_EQ(pid, waitpid(pid, &status, 0));
+    EXPECT_EQ(0, status);
+    EXPECT_EQ(12345u, *mark);
+    // And a child of a child.
+    EXPECT_TRUE(child_says(
+        [&] {
+          const pid_t child = fork();
+          if (child == 0) {
+            syscall(SYS_exit_group, child_says([] { return fork(); }, mark, 0) ? 0 : 1);
+          }
+          return child;
+        },
+        mark, 0));
+  });
+}
+
+// Lesson 20: forked workers, and the workers of a forked daemon, do not sample in lockstep.
+TEST(Platform, Lesson20EveryForkGetsAClockOfItsOwn) {
+  in_child([] {
+    profiler::adopt_process();
+    platform::watch_forks();
+    sampler_redraw();
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    const uint64_t own = t_sampler.count;
+    const pid_t daemon = fork();
+    if (daemon == 0) {
+      for (int i = 0; i < 8; ++i) {
+        const pid_t worker = fork();
+        if (worker == 0) {
+          _exit(write(ends[1], &t_sampler, sizeof(t_sampler)) == sizeof(t_sampler) ? 0 : 1);
+        }
+        waitpid(worker, nullptr, 0);
+      }
+      _exit(write(ends[1], &t_sampler, sizeof(t_sampler)) == sizeof(t_sampler) ? 0 : 1);
+    }
+    waitpid(daemon, nullptr, 0);
+    std::set<uint64_t> counts{own};
+    std::set<uint64_t> states{t_sampler.random[0]};
+    for (int i = 0; i < 9; ++i) {
+      ThreadSampler child{};
+      ASSERT_EQ(ssize_t{sizeof(child)}, read(ends[0], &child, sizeof(child)));
+      counts.insert(child.count);
+      states.insert(child.random[0]);
+    }
+    EXPECT_EQ(10u, states.size());
+    EXPECT_GE(counts.size(), 9u);  // two of ten draws around 512 Ki are the same in one run of 10,000
+  });
+}
+
+TEST(Platform, AForkInAMutedScopeDoesNotUnmute) {
+  in_child([] {
+    profiler::adopt_process();
+    platform::watch_forks();
+    sampler_redraw();
+    const MuteScope mute;
+    const pid_t pid = fork();
+    if (pid == 0) {
+      _exit(sampler_tick(1 << 30) ? 1 : 0);
+    }
+    int status = 1;
+    ASSERT_EQ(pid, waitpid(pid, &status, 0));
+    EXPECT_EQ(0, status);
+  });
+}
+
+TEST(Platform, SeedsDiffer) {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 1000; ++i) {
+    seeds.insert(platform::random_seed());
+  }
+  EXPECT_EQ(1000u, seeds.size());
+}
+
+TEST(Platform, ClocksAreThoseOfTheSystem) {
+  timespec before{};
+  timespec after{};
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  const uint64_t now = platform::monotonic_ns();
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  EXPECT_LE(static_cast<uint64_t>(before.tv_sec) * 1000000000 + static_cast<uint64_t>(before.tv_nsec), now);
+  EXPECT_GE(static_cast<uint64_t>(after.tv_sec) * 1000000000 + static_cast<uint64_t>(after.tv_nsec), now);
+  EXPECT_LE(now, platform::monotonic_ns());
+  const auto seconds = static_cast<uint64_t>(time(nullptr));
+  EXPECT_NEAR(static_cast<double>(seconds), static_cast<double>(platform::unix_ns() / 1000000000), 2);
+}
+
+TEST(Platform, IdsAreThoseOfTheSystem) {
+  EXPECT_EQ(static_cast<uint32_t>(getpid()), platform::process_id());
+  EXPECT_EQ(static_cast<uint32_t>(getpid()), platform::thread_id());
+  std::atomic<uint32_t> ids[2] = {};
+  run_threads(2, [&](int thread) {
+    ids[thread] = platform::thread_id();
+    EXPECT_EQ(static_cast<uint32_t>(syscall(SYS_gettid)), platform::thread_id());
+    platform::yield_thread();
+  });
+  EXPECT_NE(ids[0].load(), ids[1].load());
+  char path[4096] = {};
+  ASSERT_GT(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+  EXPECT_STREQ(path, platform::program_path());
+}
+
+TEST(Platform, ReadsTheEnvironment) {
+  in_child([] {
+    setenv("MEMPROF_TEST_VARIABLE", "value", 1);
+    EXPECT_STREQ("value", platform::environment("MEMPROF_TEST_VARIABLE"));
+    EXPECT_EQ(nullptr, platform::environment("MEMPROF_TEST_OTHER"));
+    char** const kept = environ;
+    environ = nullptr;  // as before the C library was initialised
+    EXPECT_EQ(nullptr, platform::environment("PATH"));
+    environ = kept;
+  });
+}
+
+}  // namespace
+}  // namespace memprof::platform_test
