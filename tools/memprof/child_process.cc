@@ -110,6 +110,9 @@ void ChildProcess::run_child(const std::vector<std::string>& command, const Envi
 }
 
 void ChildProcess::take_signals() {
+  // Ours only, now that the child is there: a write that fails is an error like others.
+  set_ignored(SIGXFSZ);
+  set_ignored(SIGPIPE);
   forward_to = pid_;
   for (const int signal : kForwarded) {
     struct sigaction before{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/cli.h"
 
-#include <cerrno>
+#include <csignal>
 #include <exception>
 #include <new>
 
@@ -52,6 +52,9 @@ int dispatch(const std::vector<std::string>& arguments) {
   const std::string& command = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (command == "run") return run_command(rest);
+  // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
+  // signal.)
+  std::signal(SIGXFSZ, SIG_IGN);
   if (command == "report") return report_command(rest);
   if (command == "export") return export_command(rest);
   if (command == "--help" || command == "-h" || command == "help") {

@@ -105,6 +105,14 @@ TEST_F(ExportCommand, AFullDiskIsAFailure) {
   EXPECT_THAT(result.err, HasSubstr("no space left"));
 }
 
+TEST_F(ExportCommand, AFileOverTheLimitOfSizesIsAFailure) {
+  const auto result = testing_tools::run(
+      {"sh", "-c",
+       "ulimit -f 0; exec '" MEMPROF_PROGRAM "' export " + file_ + " -o " + (folder_ / "a.json")});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(folder_.list(), "p.pb.gz ");
+}
+
 TEST_F(ExportCommand, AProfileWithoutSamplesIsWrittenAndSaid) {
   testing_tools::write_file(file_, profile::write_pprof(testing_tools::empty_profile(524288)));
   const auto result = memprof({"export", file_, "-o", folder_ / "a.speedscope.json"});

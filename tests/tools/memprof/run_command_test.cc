@@ -138,9 +138,9 @@ TEST_F(RunCommand, WhenNothingWasRecordedItSaysWhy) {
   const Result killed = run({fixture("program"), "kill", "9"});
   EXPECT_EQ(killed.status, 137);
   EXPECT_THAT(killed.err, HasSubstr("ended by signal 9 (Killed)"));
-  const Result ended = run({fixture("program"), "_exit", "6"});
+  const Result ended = run({fixture("program"), "exit_group", "6"});
   EXPECT_EQ(ended.status, 6);
-  EXPECT_THAT(ended.err, HasSubstr("without its exit handlers"));
+  EXPECT_THAT(ended.err, HasSubstr("program ended by the system call exit_group itself, or"));
   EXPECT_EQ(work(), "");
 }
 
@@ -164,6 +164,25 @@ TEST_F(RunCommand, AProfileThatCannotBeWrittenAtTheEndIsKept) {
   std::string kept = result.err.substr(at + 24);
   kept.erase(kept.find('\n'));
   EXPECT_EQ(profile::read_pprof_file(kept).samples, 3u);
+}
+
+// A limit on file sizes raises SIGXFSZ, a reader that is gone SIGPIPE: neither may leave something half-done.
+TEST_F(RunCommand, ASignalForAWriteThatFailsEndsNothing) {
+  environment_["FAKE_LOG"] = "";
+  const Result limited =
+      testing_tools::run({"sh", "-c", "ulimit -f 0; exec '" MEMPROF_PROGRAM "' run -o out.pb true"},
+                         environment_, folder_ / "work");
+  EXPECT_EQ(limited.status, 2) << "128 + N: a signal ended it";
+  EXPECT_EQ(work(), "");
+  // memprof speaks when the reader of its standard error is gone.
+  const Result unread = testing_tools::run(
+      {"sh", "-c",
+       "{ '" MEMPROF_PROGRAM "' run -o out.pb sleep 0.2; echo $? >&3; } 2>&1 >/dev/null 3>status | true"},
+      environment_, folder_ / "work");
+  EXPECT_EQ(unread.status, 0);
+  EXPECT_EQ(testing_tools::read_file(folder_ / "work/status"), "0\n");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "work/out.pb"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp"));
 }
 
 TEST_F(RunCommand, HelpIsHelp) {
