@@ -381,12 +381,13 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     if (by_frame_pointer && !surroundings.is_call_site(pc)) {
       return out.end(Walk::kNoRule);
     }
-    if (next_sp < first_cfa) {
+    if (inside_us > 0 && next_sp < first_cfa) {
       if (--inside_us == 0) {
         return out.end(Walk::kBadFrame);
       }
       continue;
     }
+    inside_us = 0;  // a signal handler's stack can lie above the one that it interrupted
     if (!out.add(before_call == 0 ? pc + 1 : pc)) {
       return out.end(Walk::kDepthLimit);
     }

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks over stacks that are written word by word, through code that exists only in a table.  What real code
+// does is in tests/platform/linux/stack_test.cc and tests/unwind/oracle.
+#include "unwind/table_walk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+
+#include "tests/support/engine.h"
+#include "tests/unwind/hand_made_tables.h"
+#include "unwind/rule_cache.h"
+
+namespace memprof::table_walk_test {
+namespace {
+
+using namespace unwind;       // NOLINT(google-build-using-namespace)
+using namespace unwind_test;  // NOLINT(google-build-using-namespace)
+using platform::Walk;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using testing_support::Random;
+using testing_support::scaled;
+
+// The functions of the module: 64 bytes each, in this order.
+enum Function : uint64_t {
+  kFlat,        // CFA = rsp + 16
+  kPushesBp,    // CFA = rsp + 24, rbp at CFA - 16
+  kFramed,      // CFA = rbp + 16, rbp at CFA - 16
+  kRealigned,   // CFA = *(rbp - 8), rbp at rbp
+  kSpSlot,      // CFA = *(rsp + 8) + 16
+  kPltEntry,    // 16-byte entries
+  kTrampoline,  // signal frame
+  kFirst,       // return address undefined
+  kOddCfa,      // CFA = rbx + 16: needs all registers; rbx at CFA - 16
+  kBadRow,      // a corrupt program
+  kNotMoving,   // CFA = rsp
+  kUnaligned,   // CFA = rsp + 12
+  kSavesRbx,    // CFA = rsp + 24, rbx at CFA - 16
+  kFunctions,
+  kGap = kFunctions,  // in the module, without a table
+  kElsewhere          // in no module
+};
+
+struct World {
+  Tables tables;
+  Image image;
+  std::array<uint64_t, 512> words{};
+  bool call_sites = true;
+  uint64_t hooks_below = 0;  // the first so many functions are hooks
+  StackBounds other_stack{0, 0, nullptr};
+};
+World* g_world;
+
+bool find_image(uint64_t address, Image* image) {
+  const uint64_t n = address - g_world->tables.code(0);
+  *image = g_world->image;
+  return n < 64 * (kGap + 1);
+}
+bool is_call_site(uint64_t) {
+  return g_world->call_sites;
+}
+StackBounds find_stack(uint64_t) {
+  return g_world->other_stack;
+}
+bool is_hook(uint64_t address) {
+  return address - g_world->tables.code(0) < 64 * g_world->hooks_below;
+}
+constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack, is_hook};
+
+class TableWalk : public ::testing::Test {
+ protected:
+  TableWalk() {
+    g_world = &world_;
+    Cie signal;
+    signal.augmentation = "zRS";
+    const Blob programs[kFunctions] = {
+        {0x0e, 16},
+        {0x0e, 24, 0x86, 2},
+        {0x0c, 6, 16, 0x86, 2},
+        {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0},
+        {0x0f, 5, 0x77, 8, 0x06, 0x23, 16},
+        {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22},
+        {},
+        {0x07, 16},
+        {0x0c, 3, 16, 0x83, 2},
+        {0x17},
+        {0x0e, 0},
+        {0x0e, 12},
+        {0x0e, 24, 0x83, 2},
+    };
+    Tables& t = world_.tables;
+    const size_t ordinary = t.add_cie({});
+    const size_t of_signals = t.add_cie(signal);
+    for (uint64_t f = 0; f < kFunctions; ++f) {
+      t.add_fde(f == kTrampoline ? of_signals : ordinary, f * 64, 64, programs[f]);
+    }
+    world_.image = t.finish();
+    // The code of another test was at these addresses.
+    g_rule_cache.begin_unload();
+    g_rule_cache.end_unload();
+  }
+  ~TableWalk() override { g_world = nullptr; }
+
+  // A return address in a function.
+  uint64_t in(uint64_t function, uint64_t offset = 32) const {
+    return function == kElsewhere ? world_.tables.code(1 << 18) + offset
+                                  : world_.tables.code(function * 64 + offset);
+  }
+  uint64_t at(uint64_t word) const { return reinterpret_cast<uint64_t>(world_.words.data() + word); }
+  // `count` words of the stack from `word` on.
+  void put(uint64_t word, const std::vector<uint64_t>& values) {
+    std::copy(values.begin(), values.end(), world_.words.begin() + static_cast<long>(word));
+  }
+  StackBounds bounds(uint64_t low = 0, uint64_t high = 256) const { return {at(low), at(high), nullptr}; }
+
+  struct Walked {
+    std::vector<uint64_t> frames;
+    Walk reason;
+    bool needs_all = false;
+  };
+  Walked walk(const Start& start, const StackBounds& stack, uint32_t max_depth = 64) const {
+    Walked w;
+    w.frames.assign(max_depth + 1, 0xdead);
+    const auto result = walk_by_tables(start, stack, kSurroundings, w.frames.data(), max_depth, &w.needs_all);
+    return finish(&w, result, max_depth);
+  }
+  // The same from a frame inside us: a function that leads to start by CFA = rsp + 8.
+  Walked walk_full(const Start& start, const StackBounds& stack, uint64_t rbx = 0, uint32_t max_depth = 64) {
+    Walked w;
+    w.frames.assign(max_depth + 1, 0xdead);
+    // One frame of kFlat lies below: its return address is start.pc.
+    uint64_t inside = start.sp - 16;
+    memcpy(reinterpret_cast<void*>(inside + 8), &start.pc, 8);
+    RegisterFile registers{};
+    registers.set(kRbx, rbx);
+    registers.set(kRbp, start.bp);
+    registers.set(kRsp, inside);
+    registers.set(kReturnAddress, in(kFlat));
+    const auto result =
+        walk_with_all_registers(registers, start.sp, stack, kSurroundings, w.frames.data(), max_depth);
+    return finish(&w, result, max_depth);
+  }
+
+  World world_;
+
+ private:
+  static Walked finish(Walked* w, platform::WalkResult result, uint32_t max_depth) {
+    EXPECT_LE(result.depth, max_depth);
+    EXPECT_EQ(0xdeadu, w->frames[max_depth]) << "wrote behind the end";
+    w->frames.resize(std::min(result.depth, max_depth));
+    w->reason = result.reason;
+    return *w;
+  }
+};
+
+TEST_F(TableWalk, EachKindOfFrame) {
+  // The cold walk, the warm one, and the one with all registers see the same.
+  put(10, {1, in(kPushesBp)});        // kFlat at 10
+  put(12, {7, at(20), in(kFramed)});  // kPushesBp at 12: rbp becomes 20
+  put(20, {at(40), in(kRealigned)});  // kFramed with rbp at 20: CFA 22, rbp becomes 40
+  put(39, {at(50), at(44), 99});      // kRealigned: CFA = *(40 - 1) = 50, rbp = *40 = 44
+  put(49, {in(kSpSlot)});
+  put(51, {at(58)});                                         // kSpSlot at 50: CFA = *51 + 16 = 60
+  put(59, {in(kPltEntry, 32 + 5), in(kPltEntry, 48 + 11)});  // the entry's CFA = sp + 8 = 61
+  put(62, {in(kFirst)});                                     // and = sp + 16 = 63
+  const std::vector<uint64_t> expected = {
+      in(kFlat),         in(kPushesBp),          in(kFramed), in(kRealigned), in(kSpSlot),
+      in(kPltEntry, 37), in(kPltEntry, 48 + 11), in(kFirst)};
+  const Start start{in(kFlat), at(10), 0};
+  for (int round = 0; round < 2; ++round) {
+    const Walked w = walk(start, bounds(10));
+    EXPECT_THAT(w.frames, ElementsAreArray(expected));
+    EXPECT_EQ(Walk::kRoot, w.reason);
+    EXPECT_FALSE(w.needs_all);
+  }
+  const Walked full = walk_full(start, bounds(8));
+  EXPECT_THAT(full.frames, ElementsAreArray(expected));
+  EXPECT_EQ(Walk::kRoot, full.reason);
+}
+
+TEST_F(TableWalk, AllRegistersAreFollowedOnlyByTheSecondWalk) {
+  put(10, {1, in(kSavesRbx)});
+  put(12, {7, at(20), in(kOddCfa)});  // rbx becomes 20
+  put(20, {at(30), in(kOddCfa)});     // CFA = rbx + 16 = 22; rbx becomes 30
+  put(30, {5, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  const Walked first = walk(start, bounds(10));
+  EXPECT_TRUE(first.needs_all);
+  EXPECT_THAT(first.frames, ElementsAre(in(kFlat), in(kSavesRbx), in(kOddCfa)));
+  const Walked second = walk_full(start, bounds(8));
+  EXPECT_THAT(second.frames, ElementsAre(in(kFlat), in(kSavesRbx), in(kOddCfa), in(kOddCfa), in(kFirst)));
+  EXPECT_EQ(Walk::kRoot, second.reason);
+}
+
+TEST_F(TableWalk, ReturnAddressesAreLookedUpOneByteBefore) {
+  // The call was the last instruction of kFlat: the address behind it is kPushesBp's first.
+  put(10, {1, in(kPushesBp, 0)});
+  put(12, {7, in(kFirst)});
+  const Walked w = walk({in(kFlat), at(10), 0}, bounds(10));
+  EXPECT_THAT(w.frames, ElementsAre(in(kFlat), in(kPushesBp, 0), in(kFirst)));
+}
+
+TEST_F(TableWalk, EndReasons) {
+  const auto reason_after = [&](uint64_t next, const StackBounds& stack) {
+    put(10, {1, next});
+    const Walked w = walk({in(kFlat), at(10), 0}, stack);
+    const Walked full = walk_full({in(kFlat), at(10), 0}, {at(8), stack.high, stack.grow});
+    if (!w.needs_all) {
+      EXPECT_EQ(w.reason, full.reason);
+    }
+    EXPECT_EQ(w.frames, full.frames);
+    return full.reason;
+  };
+  EXPECT_EQ(Walk::kRoot, reason_after(in(kFirst), bounds(10)));
+  EXPECT_EQ(Walk::kRoot, reason_after(0, bounds(10)));
+  EXPECT_EQ(Walk::kBadFrame, reason_after(4095, bounds(10)));
+  EXPECT_EQ(Walk::kNoRule, reason_after(in(kElsewhere), bounds(10)));
+  EXPECT_EQ(Walk::kNoRule, reason_after(in(kBadRow), bounds(10)));
+  EXPECT_EQ(Walk::kNoRule, reason_after(in(kGap), bounds(10)));
+  EXPECT_EQ(Walk::kBadFrame, reason_after(in(kNotMoving), bounds(10)));
+  EXPECT_EQ(Walk::kBadFrame, reason_after(in(kUnaligned), bounds(10)));
+  EXPECT_EQ(Walk::kLeftStack, reason_after(in(kFlat), bounds(10, 13)));
+  EXPECT_EQ(Walk::kLeftStack, reason_after(in(kFlat), bounds(10, 11)));
+  // Nothing of the stack is left above a function without a table: it was the first.
+  EXPECT_EQ(Walk::kRoot, reason_after(in(kGap), bounds(10, 12)));
+}
+
+TEST_F(TableWalk, TheDepthLimitKeepsTheLeafEnd) {
+  for (uint64_t i = 0; i < 20; ++i) {
+    put(10 + 2 * i, {0, in(kFlat, 1 + i)});
+  }
+  put(50, {0, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  for (const uint32_t depth : {1u, 2u, 20u, 21u}) {
+    const Walked w = walk(start, bounds(10), depth);
+    ASSERT_EQ(depth, w.frames.size());
+    EXPECT_EQ(Walk::kDepthLimit, w.reason);
+    EXPECT_EQ(in(kFlat), w.frames[0]);
+    const Walked full = walk_full(start, bounds(8), 0, depth);
+    EXPECT_EQ(w.frames, full.frames);
+    EXPECT_EQ(Walk::kDepthLimit, full.reason);
+  }
+  EXPECT_EQ(Walk::kRoot, walk(start, bounds(10), 22).reason);
+  EXPECT_EQ(22u, walk(start, bounds(10), 22).frames.size());
+}
+
+TEST_F(TableWalk, HooksAreLeftOutAtTheLeafEndOnly) {
+  world_.hooks_below = kPushesBp;  // kFlat
+  put(10, {1, in(kFlat, 40)});
+  put(12, {1, in(kPushesBp)});
+  put(14, {7, 0, in(kFlat, 50)});
+  put(17, {1, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  EXPECT_THAT(walk(start, bounds(10)).frames, ElementsAre(in(kPushesBp), in(kFlat, 50), in(kFirst)));
+  EXPECT_THAT(walk_full(start, bounds(8)).frames, ElementsAre(in(kPushesBp), in(kFlat, 50), in(kFirst)));
+}
+
+TEST_F(TableWalk, CodeWithoutATableIsLeftByItsFramePointer) {
+  put(10, {1, in(kElsewhere, 7)});
+  put(20, {at(24), in(kElsewhere, 8)});
+  put(24, {at(30), in(kFlat)});
+  put(26, {3, in(kFirst)});
+  const Start start{in(kFlat), at(10), at(20)};
+  const Walked w = walk(start, bounds(10));
+  EXPECT_THAT(w.frames, ElementsAre(in(kFlat), in(kElsewhere, 7), in(kElsewhere, 8), in(kFlat), in(kFirst)));
+  EXPECT_EQ(Walk::kRoot, w.reason);
+  EXPECT_EQ(w.frames, walk_full(start, bounds(8)).frames);
+  // Not if that is no return address, nor from a register that holds anything else.
+  world_.call_sites = false;
+  EXPECT_THAT(walk(start, bounds(10)).frames, ElementsAre(in(kFlat), in(kElsewhere, 7)));
+  EXPECT_EQ(Walk::kNoRule, walk_full(start, bounds(8)).reason);
+  world_.call_sites = true;
+  for (const uint64_t bp :
+       {uint64_t{0}, at(5), at(11), at(20) + 4, at(255), at(256), ~uint64_t{0}, ~uint64_t{7}}) {
+    const Walked bad = walk({in(kFlat), at(10), bp}, bounds(10));
+    EXPECT_THAT(bad.frames, ElementsAre(in(kFlat), in(kElsewhere, 7))) << bp;
+    EXPECT_EQ(Walk::kNoRule, bad.reason) << bp;
+    EXPECT_EQ(Walk::kNoRule, walk_full({in(kFlat), at(10), bp}, bounds(8)).reason) << bp;
+  }
+}
+
+TEST_F(TableWalk, CodeInNoModuleIsNotRemembered) {
+  put(10, {1, in(kGap)});
+  put(20, {0, in(kFirst)});
+  const Start start{in(kFlat), at(10), at(20)};
+  Rule rule{};
+  ASSERT_EQ(3u, walk(start, bounds(10)).frames.size());
+  EXPECT_TRUE(g_rule_cache.find(in(kGap)-1, &rule));
+  put(10, {1, in(kElsewhere)});
+  ASSERT_EQ(3u, walk(start, bounds(10)).frames.size());
+  EXPECT_FALSE(g_rule_cache.find(in(kElsewhere)-1, &rule));
+}
+
+TEST_F(TableWalk, TheCacheIsNotAskedDuringAnUnload) {
+  put(10, {1, in(kPushesBp)});
+  put(12, {7, 0, in(kFirst)});
+  const uint32_t ticket = g_rule_cache.ticket();
+  g_rule_cache.enter(in(kPushesBp)-1, {Rule::kFromSp, 1, 0}, ticket);  // wrong: of a library that is gone
+  const Start start{in(kFlat), at(10), 0};
+  EXPECT_EQ(Walk::kBadFrame, walk(start, bounds(10)).reason) << "the planted rule is not asked for";
+  g_rule_cache.begin_unload();
+  EXPECT_THAT(walk(start, bounds(10)).frames, ElementsAre(in(kFlat), in(kPushesBp), in(kFirst)));
+  g_rule_cache.end_unload();
+  EXPECT_THAT(walk(start, bounds(10)).frames, ElementsAre(in(kFlat), in(kPushesBp), in(kFirst)));
+}
+
+// ---- Signal frames
+// -------------------------------------------------------------------------------------------
+
+constexpr uint64_t kContextWords = 22;  // up to the pc
+
+class SignalWalk : public TableWalk {
+ protected:
+  // A ucontext at the word: what the interrupted code had in its registers.
+  void put_context(uint64_t word, uint64_t pc, uint64_t sp, uint64_t bp, uint64_t rbx = 0) {
+    put(word, std::vector<uint64_t>(kContextWords, 0x5555));
+    world_.words[word + 5 + 10] = bp;
+    world_.words[word + 5 + 11] = rbx;
+    world_.words[word + 5 + 15] = sp;
+    world_.words[word + 5 + 16] = pc;
+  }
+};
+
+TEST_F(SignalWalk, AHandlerOnTheSameStack) {
+  put(10, {1, in(kTrampoline)});
+  put_context(12, in(kFlat, 0), at(50), at(60));  // interrupted at its first instruction
+  put(50, {1, in(kFramed)});
+  put(60, {0, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  const std::vector<uint64_t> expected = {in(kFlat), in(kTrampoline), in(kFlat, 1), in(kFramed), in(kFirst)};
+  const Walked w = walk(start, bounds(10));
+  EXPECT_THAT(w.frames, ElementsAreArray(expected)) << "the interrupted address is one less than noted";
+  EXPECT_EQ(Walk::kRoot, w.reason);
+  const Walked full = walk_full(start, bounds(8));
+  EXPECT_THAT(full.frames, ElementsAreArray(expected));
+  EXPECT_EQ(Walk::kRoot, full.reason);
+}
+
+TEST_F(SignalWalk, AllRegistersComeFromTheContext) {
+  put(10, {1, in(kTrampoline)});
+  put_context(12, in(kOddCfa), at(40), 0, at(50));
+  put(50, {0, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  EXPECT_TRUE(walk(start, bounds(10)).needs_all);
+  EXPECT_THAT(walk_full(start, bounds(8)).frames,
+              ElementsAre(in(kFlat), in(kTrampoline), in(kOddCfa) + 1, in(kFirst)));
+}
+
+TEST_F(SignalWalk, AHandlerOnAStackOfItsOwn) {
+  put(10, {1, in(kTrampoline)});
+  put_context(12, in(kFlat), at(300), 0);
+  put(300, {1, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  world_.other_stack = bounds(300, 400);
+  const Walked w = walk(start, bounds(10));
+  EXPECT_THAT(w.frames, ElementsAre(in(kFlat), in(kTrampoline), in(kFlat) + 1, in(kFirst)));
+  EXPECT_EQ(Walk::kRoot, w.reason);
+  EXPECT_EQ(w.frames, walk_full(start, bounds(8)).frames);
+  world_.other_stack = bounds(300, 301);  // too short: no return address
+  EXPECT_EQ(Walk::kLeftStack, walk(start, bounds(10)).reason);
+  EXPECT_EQ(Walk::kLeftStack, walk_full(start, bounds(8)).reason);
+}
+
+TEST_F(SignalWalk, BelowTheHandlersStack) {
+  put(210, {1, in(kTrampoline)});
+  put_context(212, in(kFlat), at(100), 0);
+  put(100, {1, in(kFirst)});
+  world_.other_stack = bounds(100, 200);
+  const Start start{in(kFlat), at(210), 0};
+  const Walked w = walk(start, bounds(210));
+  EXPECT_EQ(4u, w.frames.size());
+  EXPECT_EQ(Walk::kRoot, w.reason);
+  EXPECT_EQ(w.frames, walk_full(start, bounds(208)).frames);
+}
+
+TEST_F(SignalWalk, ContextsThatLeadInACircleEnd) {
+  // Each interrupted function is the trampoline again, on the same context.
+  put(10, {1, in(kTrampoline)});
+  put_context(12, in(kTrampoline), at(12), 0);
+  world_.other_stack = bounds(10, 200);
+  const Start start{in(kFlat), at(10), 0};
+  EXPECT_LE(walk(start, bounds(10)).frames.size(), 10u);
+  EXPECT_NE(Walk::kDepthLimit, walk(start, bounds(10)).reason);
+  EXPECT_NE(Walk::kDepthLimit, walk_full(start, bounds(8)).reason);
+}
+
+TEST_F(SignalWalk, DamagedContexts) {
+  put(10, {1, in(kTrampoline)});
+  const Start start{in(kFlat), at(10), 0};
+  put_context(12, 100, at(50), 0);
+  EXPECT_EQ(Walk::kBadFrame, walk(start, bounds(10)).reason);
+  put_context(12, in(kFlat), at(50) + 4, 0);
+  EXPECT_EQ(Walk::kBadFrame, walk(start, bounds(10)).reason);
+  put_context(12, in(kFlat), at(50), 0);
+  EXPECT_EQ(Walk::kLeftStack, walk(start, bounds(10, 30)).reason);
+  EXPECT_EQ(Walk::kLeftStack, walk_full(start, bounds(8, 30)).reason);
+}
+
+// ---- Anything
+// -------------------------------------------------------------------------------------------------
+
+// Whatever lies on the stack: every read is inside it (its neighbours are inaccessible), each walk ends, and
+// both walks agree on what both can see.
+TEST_F(SignalWalk, RandomStacksAreSurvived) {
+  constexpr uint64_t kWords = 512;
+  const size_t page = 4096;
+  char* memory = static_cast<char*>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void*>(memory));
+  ASSERT_EQ(0, mprotect(memory + page, page, PROT_READ | PROT_WRITE));
+  auto* words = reinterpret_cast<uint64_t*>(memory + page);
+  const uint64_t low = reinterpret_cast<uint64_t>(words);
+  const StackBounds stack{low, low + page, nullptr};
+  world_.other_stack = stack;
+  Random random(20250108);
+  uint64_t reasons[platform::kWalkReasons] = {};
+  uint64_t frames = 0;
+  for (uint64_t round = 0; round < scaled(200000); ++round) {
+    for (uint64_t i = 0; i < kWords; ++i) {
+      const uint64_t kind = random.below(8);
+      words[i] = kind < 4   ? in(random.below(kElsewhere + 1), random.below(64))
+                 : kind < 7 ? low + 8 * (i + random.below(24))
+                            : random.next();
+    }
+    const Start start{in(random.below(kElsewhere), 20), low + 8 * (2 + random.below(100)),
+                      low + 8 * random.below(kWords)};
+    const uint32_t max_depth = 1 + static_cast<uint32_t>(random.below(6));
+    const Walked w = walk(start, stack, max_depth);
+    ++reasons[static_cast<int>(w.reason)];
+    frames += w.frames.size();
+    walk_full(start, stack, low + 8 * random.below(kWords), max_depth);
+  }
+  munmap(memory, 3 * page);
+  for (const uint64_t n : reasons) {
+    EXPECT_GT(n, scaled(200));
+  }
+  EXPECT_GT(frames, scaled(300000));
+}
+
+}  // namespace
+}  // namespace memprof::table_walk_test
