@@ -2,6 +2,7 @@
 // The public C API (include/memprof.h): checks, translates, calls.
 #include "memprof.h"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -49,6 +50,26 @@ int to_error(memprof::Status status) {
   }
   return MEMPROF_ERR_STATE;
 }
+
+// errno as the caller left it, whatever the system calls of ours made of it.
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+  // MEMPROF_ERR_SYSTEM: errno says why.
+  int result(int error) {
+    if (error == MEMPROF_ERR_SYSTEM) {
+      saved_ = errno;
+    }
+    return error;
+  }
+
+ private:
+  int saved_;
+};
 
 const Snapshot* ours(const memprof_snapshot* snapshot) {
   return reinterpret_cast<const Snapshot*>(snapshot);
@@ -121,6 +142,7 @@ int memprof_options_init(memprof_options* options, uint32_t struct_size) {
 }
 
 int memprof_init(const memprof_options* options) {
+  const KeepErrno keep;
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes));
@@ -139,6 +161,7 @@ int memprof_init(const memprof_options* options) {
 }
 
 int memprof_start(void) {
+  const KeepErrno keep;
   if (!profiler::has_hooks()) {
     return profiler::state() == memprof::State::kInitialized ? MEMPROF_ERR_NO_HOOKS : MEMPROF_ERR_STATE;
   }
@@ -154,6 +177,7 @@ int memprof_shutdown(void) {
 }
 
 int memprof_set_rate(uint64_t rate_bytes) {
+  const KeepErrno keep;
   if (rate_bytes > memprof::kMaxRateBytes) {
     return MEMPROF_ERR_INVALID;
   }
@@ -191,6 +215,7 @@ int memprof_get_stats(memprof_stats* stats) {
 }
 
 int memprof_get_snapshot(memprof_snapshot** snapshot) {
+  const KeepErrno keep;
   if (snapshot == nullptr) {
     return MEMPROF_ERR_INVALID;
   }
@@ -201,6 +226,7 @@ int memprof_get_snapshot(memprof_snapshot** snapshot) {
 }
 
 void memprof_free_snapshot(memprof_snapshot* snapshot) {
+  const KeepErrno keep;
   Snapshot::release(reinterpret_cast<Snapshot*>(snapshot));
 }
 
@@ -249,6 +275,7 @@ const memprof_symbol* memprof_snapshot_symbols(const memprof_snapshot* snapshot,
 }
 
 int64_t memprof_resolve_symbols(memprof_snapshot* snapshot) {
+  const KeepErrno keep;
   if (snapshot == nullptr) {
     return MEMPROF_ERR_INVALID;
   }
@@ -261,11 +288,13 @@ int memprof_write_profile(const char* path, uint32_t flags) {
   if (path == nullptr || (flags & ~uint32_t{MEMPROF_WRITE_OVERWRITE}) != 0) {
     return MEMPROF_ERR_INVALID;
   }
-  return memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0);
+  KeepErrno keep;
+  return keep.result(memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0));
 }
 
 int memprof_write_profile_fd(int fd) {
-  return fd < 0 ? MEMPROF_ERR_INVALID : memprof::write_profile(fd);
+  KeepErrno keep;
+  return fd < 0 ? MEMPROF_ERR_INVALID : keep.result(memprof::write_profile(fd));
 }
 
 }  // extern "C"

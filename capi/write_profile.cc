@@ -193,11 +193,12 @@ int write_profile_file(const char* pattern, bool overwrite, char* written, size_
   if (!overwrite && platform::file_exists(path)) {
     return MEMPROF_ERR_EXISTS;
   }
-  // Beside the target, so that the rename stays on one file system; of this thread alone.
+  // Beside the target, so that the rename stays on one file system.  The number is random: one that a process
+  // which died left behind, with the same ids in another container, is not in the way.
   const size_t length = strlen(path);
   memcpy(temporary, path, length);
   memcpy(temporary + length, ".tmp.", 5);
-  format_decimal(platform::thread_id(), temporary + length + 5);
+  format_decimal(platform::random_seed() % 1000000000, temporary + length + 5);
   const int fd = platform::file_create(temporary);
   if (fd < 0) {
     return system_error(fd);
