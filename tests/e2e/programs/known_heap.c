@@ -20,7 +20,7 @@ SITE void* site_mixed(size_t size) {
 
 static void* volatile g_sink;
 
-static void run(const char* name, void* (*site)(void), uint64_t size, uint64_t blocks, uint64_t live) {
+SITE void run(const char* name, void* (*site)(void), uint64_t size, uint64_t blocks, uint64_t live) {
   for (uint64_t i = 0; i < blocks; ++i) {
     g_sink = site();
     if (i >= live) free(g_sink);

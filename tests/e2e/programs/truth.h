@@ -10,10 +10,15 @@
 #include <string.h>
 
 // A function with a frame of its own: not inlined, and never left by a jump (-fno-optimize-sibling-calls).
-#ifdef __cplusplus
-#define SITE extern "C" __attribute__((noinline, noclone, used))
+#ifdef __clang__
+#define SITE_ALONE __attribute__((noinline, optnone, used))
 #else
-#define SITE __attribute__((noinline, noclone, used))
+#define SITE_ALONE __attribute__((noinline, noclone, used))
+#endif
+#ifdef __cplusplus
+#define SITE extern "C" SITE_ALONE
+#else
+#define SITE SITE_ALONE
 #endif
 
 // The compiler may not know what a value is, nor drop the work that made it.
