@@ -55,8 +55,9 @@ class Fields {
     for (size_t i = 0; found != values_.end() && i < found->second.size(); ++i) {
       const std::string_view value = found->second;
       unsigned byte = 0;
+      const char* digits = value.data() + i + 1;
       if (value[i] == '%' && i + 2 < value.size() &&
-          std::from_chars(&value[i + 1], &value[i + 1] + 2, byte, 16).ptr == &value[i + 1] + 2) {
+          std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
         out += static_cast<char>(byte);
         i += 2;
       } else {
@@ -74,8 +75,9 @@ class Fields {
       ok_ = false;
       return 0;
     }
-    const char* end = found->second.data() + found->second.size();
-    const auto result = std::from_chars(found->second.data(), end, value, base);
+    const char* begin = found->second.data();
+    const char* end = begin + found->second.size();
+    const auto result = std::from_chars(begin, end, value, base);
     ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
     return value;
   }

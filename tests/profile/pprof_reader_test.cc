@@ -168,6 +168,14 @@ TEST(PprofReader, limits_what_a_file_can_make_it_hold) {
   EXPECT_NE(error_of_reading(many.bytes(), options).find("NAME: too large"), std::string::npos);
 }
 
+TEST(PprofReader, refuses_a_stack_that_is_deeper_than_any) {
+  ForeignPprof deep(ForeignPprof::Types{{"inuse_space", "bytes"}});
+  deep.location(1, 0x10);
+  deep.sample(std::vector<uint64_t>((1 << 20) + 1, 1), {1});
+  EXPECT_EQ(error_of_reading(deep.bytes()),
+            "NAME: damaged pprof profile: a stack of more than 1048576 frames");
+}
+
 TEST(PprofReader, no_damage_makes_it_do_more_than_throw) {
   const std::string good = write_pprof(named_profile(), {false});
   std::mt19937 random(3);
