@@ -5,9 +5,11 @@
 // Signals: while it runs, SIGINT and SIGQUIT from the terminal are the program's (it gets them, too: memprof
 // ignores them); those and SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 that a process sends to memprof are forwarded.
 // SIGTSTP stops both, as the terminal sends it to both.  From wait() on, memprof ignores them all: it is
-// about to write the profile. fork: between fork and exec the child waits, so that its process id is known
-// before it does anything. Threads: at most one object at a time, in a program with one thread. Owns: two
-// pipes, closed on exec.
+// about to write the profile.  SIGPIPE and SIGXFSZ are errors of a write in memprof only.
+//
+// fork: between fork and exec the child waits, so that its process id is known before it does anything.
+// Threads: at most one object at a time, in a program with one thread.
+// Owns: two pipes, closed on exec.
 #pragma once
 
 #include <sys/types.h>
