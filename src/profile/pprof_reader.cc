@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/pprof_reader.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <vector>
@@ -261,6 +261,23 @@ const char* other_kind(std::string_view data) {
   return "";
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 }  // namespace
 
 Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options) {
@@ -287,23 +304,28 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
 }
 
 Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (file == nullptr) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) {
     throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
   }
   std::string data;
   std::string buffer(size_t{1} << 18, '\0');
-  size_t got = 0;
-  do {
-    got = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    if (got < buffer.size() && std::ferror(file.get()) != 0) {
+  for (;;) {
+    const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
       throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
     }
-    data.append(buffer, 0, got);
+    if (got == 0) {
+      break;
+    }
+    data.append(buffer, 0, static_cast<size_t>(got));
     if (data.size() > options.max_decompressed_bytes) {
       throw Error(fmt::format("{}: larger than {} bytes", path, options.max_decompressed_bytes));
     }
-  } while (got == buffer.size());
+  }
   return read_pprof(data, path, options);
 }
 

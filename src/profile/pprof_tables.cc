@@ -138,36 +138,36 @@ void PprofTables::read_function(pbf_reader reader) {
   function_ids_.add(id, budget_);
 }
 
-bool PprofTables::read_location(pbf_reader& outer) {
-  if (outer.tag_and_type() != bytes_field(field::kLocation)) {
+bool PprofTables::read_location(pbf_reader& reader) {
+  if (reader.tag_and_type() != bytes_field(field::kLocation)) {
     return false;
   }
-  pbf_reader reader = outer.get_message();
+  pbf_reader message = reader.get_message();
   budget_.charge(2 * sizeof(Location));
   uint64_t id = 0;
   Location& location = profile_.locations.emplace_back();
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
+  while (message.next()) {
+    switch (message.tag_and_type()) {
       case number_field(schema::location_field::kId):
-        id = reader.get_uint64();
+        id = message.get_uint64();
         break;
       case number_field(schema::location_field::kMappingId):
-        if (const uint64_t mapping = reader.get_uint64()) {
+        if (const uint64_t mapping = message.get_uint64()) {
           location.mapping = mapping_ids_.find(mapping);
         }
         break;
       case number_field(schema::location_field::kAddress):
-        location.address = reader.get_uint64();
+        location.address = message.get_uint64();
         break;
       case bytes_field(schema::location_field::kLine):
         budget_.charge(2 * sizeof(Line));
-        location.lines.push_back(read_line(reader.get_message()));
+        location.lines.push_back(read_line(message.get_message()));
         break;
       case number_field(schema::location_field::kIsFolded):
-        location.is_folded = reader.get_bool();
+        location.is_folded = message.get_bool();
         break;
       default:
-        reader.skip();
+        message.skip();
     }
   }
   location_ids_.add(id, budget_);
