@@ -54,8 +54,8 @@ size_t last_slots(size_t addresses) {
   return slots;
 }
 
-// Hands out pieces of the scratch memory.  After one refusal all others are refused too, so that only the last has
-// to be checked.
+// Hands out pieces of the scratch memory.  After one refusal all others are refused too, so that only the
+// last has to be checked.
 class Scratch {
  public:
   Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
