@@ -41,14 +41,14 @@ struct Rule {
   uint16_t b;  // 10 bits
 };
 
-inline constexpr uint32_t kRuleBits = 30;
+inline constexpr uint32_t kRuleBits = 30;  // a, kind, b, from the low end
 
 inline constexpr uint32_t pack(const Rule& rule) {
-  return uint32_t{rule.kind} | uint32_t{rule.a} << 4 | uint32_t{rule.b} << 20;
+  return uint32_t{rule.a} | uint32_t{rule.kind} << 16 | uint32_t{rule.b} << 20;
 }
 
 inline constexpr Rule unpack(uint32_t bits) {
-  return {static_cast<Rule::Kind>(bits & 15), static_cast<uint16_t>(bits >> 4),
+  return {static_cast<Rule::Kind>(bits >> 16 & 15), static_cast<uint16_t>(bits),
           static_cast<uint16_t>(bits >> 20 & 0x3ff)};
 }
 

@@ -4,9 +4,10 @@
 // Model: 2^14 words, each a whole entry, so nothing can be torn:
 //     63 ......... 30 29 ........ 0
 //     `---- tag ----' `-- rule --'        0: empty
-// An address times an odd constant modulo 2^48 is a bijection; 14 of its bits are the index and the other 34
-// the tag, so a hit is never false.  A collision replaces; "in no module" is never entered, because something
-// may be loaded there.
+// The address after the one asked for (a return address, mostly: the walk need not subtract first) gives the
+// index with its low 14 bits and the tag with the 34 above them, so a hit is never false.  No hash: which
+// addresses share a slot would depend on the same bits, and the walk waits for the index at each frame.
+// A collision replaces; "in no module" is never entered, because something may be loaded there.
 //
 // Unloading: while somebody unloads (begin_unload .. end_unload), lookups miss and nothing is entered;
 // end_unload forgets everything, because another library can come to the same addresses.
@@ -28,13 +29,16 @@ class RuleCache {
 
   // false: not there.
   bool find(uint64_t address, Rule* rule) const {
-    const uint64_t key = spread(address);
-    const uint64_t word = words_[key & (kSlots - 1)].load(std::memory_order_relaxed);
-    if (word >> kRuleBits != key >> 14 || word == 0) {
-      return false;
-    }
-    *rule = unpack(static_cast<uint32_t>(word));
-    return true;
+    const uint32_t bits = find_bits(address);
+    *rule = unpack(bits);
+    return bits != 0;
+  }
+
+  // The packed rule, with more bits above it; 0: not there.
+  uint32_t find_bits(uint64_t address) const {
+    const uint64_t key = address + 1;
+    const uint64_t word = words_[key % kSlots].load(std::memory_order_relaxed);
+    return (word ^ tag(key)) >> kRuleBits != 0 ? 0 : static_cast<uint32_t>(word);
   }
 
   // `ticket` was taken before the rule was derived.
@@ -42,11 +46,11 @@ class RuleCache {
     if (is_unloading(ticket)) {
       return;
     }
-    const uint64_t key = spread(address);
-    std::atomic<uint64_t>& word = words_[key & (kSlots - 1)];
+    const uint64_t key = address + 1;
+    std::atomic<uint64_t>& word = words_[key % kSlots];
     // Sequentially consistent, as the count of unloads: either we see that an unload began since, or its
     // sweep comes after this.
-    word.store((key >> 14) << kRuleBits | pack(rule), std::memory_order_seq_cst);
+    word.store(tag(key) | pack(rule), std::memory_order_seq_cst);
     if (this->ticket() != ticket) {
       word.store(0, std::memory_order_relaxed);
     }
@@ -61,9 +65,8 @@ class RuleCache {
   void end_unload();
 
  private:
-  static uint64_t spread(uint64_t address) {
-    return (address * 0x9e3779b97f4a7c15ull) & ((uint64_t{1} << 48) - 1);
-  }
+  // Bits 14 to 47 in their place in a word.
+  static uint64_t tag(uint64_t key) { return key << 16 >> kRuleBits << kRuleBits; }
 
   static constexpr uint32_t kActive = 0xfff;  // threads that are unloading
   static constexpr uint32_t kBegun = 0x1000;  // one unload that began, ever

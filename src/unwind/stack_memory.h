@@ -47,6 +47,7 @@ class StackMemory {
 
   // Is `high` the end of the stack, not just the end of what was asked for so far?
   bool is_whole() const { return bounds_.grow == nullptr; }
+  uint64_t low() const { return bounds_.low; }
   uint64_t high() const { return bounds_.high; }
 
  private:

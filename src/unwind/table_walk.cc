@@ -11,8 +11,10 @@ using platform::Walk;
 using platform::WalkResult;
 
 constexpr uint64_t kWord = 8;
-constexpr uint64_t kLeastAddress = 4096;  // what is below is no code
-constexpr int kMostStackChanges = 4;      // signal stacks in one walk
+// Code lies between these.  The cache tells addresses apart by their 48 low bits.
+constexpr uint64_t kLeastAddress = 4096;
+constexpr uint64_t kAddressEnd = uint64_t{1} << 47;
+constexpr int kMostStackChanges = 4;  // signal stacks in one walk
 
 // x86-64 Linux: a signal handler returns to a trampoline with sp at the ucontext; these are the places of the
 // interrupted registers in it (asm/sigcontext.h behind uc_flags, uc_link, uc_stack).
@@ -22,6 +24,10 @@ constexpr uint64_t kContextBp = kContextRegisters + 10 * kWord;
 constexpr uint64_t kContextBx = kContextRegisters + 11 * kWord;
 constexpr uint64_t kContextSp = kContextRegisters + 15 * kWord;
 constexpr uint64_t kContextPc = kContextRegisters + 16 * kWord;
+
+bool is_code_address(uint64_t address) {
+  return address - kLeastAddress < kAddressEnd - kLeastAddress;
+}
 
 // The first time that an address is seen.
 [[gnu::noinline]] Rule derive(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
@@ -74,6 +80,11 @@ class Frames {
   }
   WalkResult end(Walk reason) const { return {depth_, reason}; }
 
+  // For a loop of its own: where the next ones go, if none can be a hook's any more.
+  uint64_t* next() const { return frames_ + depth_; }
+  uint64_t* limit() const { return at_leaf_ ? next() : frames_ + max_depth_; }
+  void advance_to(const uint64_t* next) { depth_ = static_cast<uint32_t>(next - frames_); }
+
  private:
   uint64_t* frames_;
   const uint32_t max_depth_;
@@ -86,6 +97,59 @@ class Frames {
 // loader's entry, which runs the constructors of libraries, has none).
 bool is_used_up(const StackMemory& stack, uint64_t sp) {
   return stack.is_whole() && sp >= stack.high();
+}
+
+struct Position {
+  uint64_t pc, sp, bp;
+};
+
+// The way of nearly every frame, as tight as it gets: it is left from sp or bp by a rule that is in the
+// cache, and the stack is known that far.  Stops at the first frame that is otherwise; whatever is wrong with
+// that one is found out by the caller.
+[[gnu::always_inline]] inline void leave_common_frames(const StackMemory& stack, Position* at, Frames* out) {
+  const auto word_at = [](uint64_t address) {
+    uint64_t word;
+    memcpy(&word, reinterpret_cast<const void*>(address), sizeof(word));
+    return word;
+  };
+  const uint64_t low = stack.low();
+  const uint64_t high = stack.high();
+  Position p = *at;
+  uint64_t* next = out->next();
+  uint64_t* const limit = out->limit();
+  if (p.sp < low || p.sp > high) {
+    return;
+  }
+  while (next != limit) {
+    const uint32_t bits = g_rule_cache.find_bits(p.pc - 1);
+    const Rule rule = unpack(bits);
+    uint64_t cfa;
+    if (rule.kind == Rule::kFromSp) {
+      cfa = p.sp + kWord * rule.a;
+    } else if (rule.kind == Rule::kFromBp) {
+      cfa = p.bp + kWord * rule.a;
+    } else {
+      break;
+    }
+    if (cfa > high || cfa < p.sp + kWord || cfa % kWord != 0) {
+      break;
+    }
+    const uint64_t pc = word_at(cfa - kWord);
+    if (!is_code_address(pc)) {
+      break;
+    }
+    if (rule.b != 0) {
+      if (kWord * rule.b > cfa - low) {
+        break;
+      }
+      p.bp = word_at(cfa - kWord * rule.b);
+    }
+    p.pc = pc;
+    p.sp = cfa;
+    *next++ = pc;
+  }
+  out->advance_to(next);
+  *at = p;
 }
 
 struct SignalFrame {
@@ -115,6 +179,13 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
     return out.end(Walk::kDepthLimit);
   }
   for (;;) {
+    if (before_call != 0 && !RuleCache::is_unloading(ticket)) {
+      Position at{pc, sp, bp};
+      leave_common_frames(stack, &at, &out);
+      pc = at.pc;
+      sp = at.sp;
+      bp = at.bp;
+    }
     const Rule rule = look_up(pc - before_call, surroundings, ticket);
     before_call = 1;
     uint64_t cfa = 0;
@@ -141,7 +212,7 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
         if (!read_signal_frame(stack, sp, &interrupted)) {
           return out.end(Walk::kLeftStack);
         }
-        if (interrupted.pc < kLeastAddress || interrupted.sp % kWord != 0) {
+        if (!is_code_address(interrupted.pc) || interrupted.sp % kWord != 0) {
           return out.end(Walk::kBadFrame);
         }
         if (interrupted.sp <= sp || !stack.contains(interrupted.sp)) {
@@ -203,7 +274,7 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
     if (next == 0) {
       return out.end(Walk::kRoot);  // code that ends its stack so, as ABIs ask of the first frame
     }
-    if (next < kLeastAddress) {
+    if (!is_code_address(next)) {
       return out.end(Walk::kBadFrame);
     }
     pc = next;
@@ -375,7 +446,7 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     if (pc == 0) {
       return out.end(Walk::kRoot);
     }
-    if (pc < kLeastAddress) {
+    if (!is_code_address(pc)) {
       return out.end(Walk::kBadFrame);
     }
     if (by_frame_pointer && !surroundings.is_call_site(pc)) {

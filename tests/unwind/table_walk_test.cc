@@ -217,6 +217,8 @@ TEST_F(TableWalk, EndReasons) {
   EXPECT_EQ(Walk::kRoot, reason_after(in(kFirst), bounds(10)));
   EXPECT_EQ(Walk::kRoot, reason_after(0, bounds(10)));
   EXPECT_EQ(Walk::kBadFrame, reason_after(4095, bounds(10)));
+  EXPECT_EQ(Walk::kBadFrame, reason_after(uint64_t{1} << 47, bounds(10)));
+  EXPECT_EQ(Walk::kBadFrame, reason_after(in(kFlat) | uint64_t{1} << 48, bounds(10)));
   EXPECT_EQ(Walk::kNoRule, reason_after(in(kElsewhere), bounds(10)));
   EXPECT_EQ(Walk::kNoRule, reason_after(in(kBadRow), bounds(10)));
   EXPECT_EQ(Walk::kNoRule, reason_after(in(kGap), bounds(10)));
