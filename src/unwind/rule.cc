@@ -4,9 +4,9 @@
 namespace memprof::unwind {
 namespace {
 
-constexpr int64_t kWord = 8;
-constexpr int64_t kMostA = (1 << 16) - 1;
-constexpr int64_t kMostB = (1 << 10) - 1;
+constexpr uint64_t kWord = 8;
+constexpr uint64_t kMostA = (1 << 16) - 1;
+constexpr uint64_t kMostB = (1 << 10) - 1;
 constexpr Rule kComplexRule{Rule::kComplex, 0, 0};
 
 // DWARF operations of the expressions that are common enough to have a kind.
@@ -24,8 +24,9 @@ constexpr uint8_t kDwarfRbp = 6;
 constexpr uint8_t kDwarfRsp = 7;
 constexpr uint8_t kDwarfRip = 16;
 
-bool in_words(int64_t offset, int64_t most, uint16_t* words) {
-  if (offset < 0 || offset % kWord != 0 || offset / kWord > most) {
+// Unsigned, because tables may hold any number: a negative one is too large.
+bool in_words(uint64_t offset, uint64_t most, uint16_t* words) {
+  if (offset % kWord != 0 || offset / kWord > most) {
     return false;
   }
   *words = static_cast<uint16_t>(offset / kWord);
@@ -45,13 +46,13 @@ bool is_plt(Bytes e) {
 }
 
 // breg OFFSET; deref; [plus_uconst N]
-bool is_slot(Bytes e, uint8_t* dwarf, int64_t* offset, int64_t* plus) {
+bool is_slot(Bytes e, uint8_t* dwarf, uint64_t* offset, uint64_t* plus) {
   const uint8_t op = e.read<uint8_t>();
   if (op != kBreg0 + kDwarfRbp && op != kBreg0 + kDwarfRsp) {
     return false;
   }
   *dwarf = op - kBreg0;
-  *offset = e.read_sleb();
+  *offset = static_cast<uint64_t>(e.read_sleb());
   *plus = 0;
   if (e.read<uint8_t>() != kDeref) {
     return false;
@@ -60,7 +61,7 @@ bool is_slot(Bytes e, uint8_t* dwarf, int64_t* offset, int64_t* plus) {
     if (e.read<uint8_t>() != kPlusConst) {
       return false;
     }
-    *plus = static_cast<int64_t>(e.read_uleb());
+    *plus = e.read_uleb();
   }
   return e.ok() && e.empty();
 }
@@ -86,14 +87,14 @@ Rule derive_from_expression(const Row& row) {
     return is_same(rbp) ? Rule{Rule::kPlt, 0, 0} : kComplexRule;
   }
   uint8_t dwarf = 0;
-  int64_t offset = 0;
-  int64_t plus = 0;
+  uint64_t offset = 0;
+  uint64_t plus = 0;
   Rule rule{};
   if (!is_slot(e, &dwarf, &offset, &plus)) {
     return kComplexRule;
   }
   if (dwarf == kDwarfRbp && plus == 0 && (is_at_bp(rbp) || is_same(rbp)) &&
-      in_words(-offset, kMostA, &rule.a)) {
+      in_words(0 - offset, kMostA, &rule.a)) {
     rule.kind = Rule::kFromBpSlot;
     rule.b = is_same(rbp) ? 0 : 1;
     return rule;
@@ -116,7 +117,7 @@ Rule derive_rule(const Row& row) {
   if (row.is_signal_frame) {
     return {Rule::kSignal, 0, 0};
   }
-  if (return_address.kind != RegisterRule::kAtCfa || return_address.value != -kWord ||
+  if (return_address.kind != RegisterRule::kAtCfa || return_address.value != -static_cast<int64_t>(kWord) ||
       !is_same(row.registers[kRsp])) {
     return kComplexRule;
   }
@@ -126,13 +127,13 @@ Rule derive_rule(const Row& row) {
   Rule rule{};
   const RegisterRule& rbp = row.registers[kRbp];
   if (rbp.kind == RegisterRule::kAtCfa) {
-    if (rbp.value >= 0 || !in_words(-rbp.value, kMostB, &rule.b)) {
+    if (rbp.value >= 0 || !in_words(0 - static_cast<uint64_t>(rbp.value), kMostB, &rule.b)) {
       return kComplexRule;
     }
   } else if (!is_same(rbp)) {
     return kComplexRule;
   }
-  if (!in_words(row.cfa_offset, kMostA, &rule.a)) {
+  if (!in_words(static_cast<uint64_t>(row.cfa_offset), kMostA, &rule.a)) {
     return kComplexRule;
   }
   if (row.cfa_register == kRsp) {

@@ -215,8 +215,13 @@ TEST(Rule, FromRegisters) {
 
 TEST(Rule, WhatDoesNotFitIsComplex) {
   const Blob rows[] = {
-      join({{0x0e}, uleb(65536 * 8)}),       // a is too large
-      join({{0x86}, uleb(1024)}),            // b is too large
+      join({{0x0e}, uleb(65536 * 8)}),  // a is too large
+      join({{0x86}, uleb(1024)}),       // b is too large
+      join({{0x11, 6}, sleb(INT64_MIN / 8)}),
+      join({{0x11, 6}, sleb(INT64_MAX)}),
+      join({{0x13}, sleb(INT64_MIN / 8)}),
+      join({{0x0f, 12, 0x76}, sleb(INT64_MIN), {0x06}}),
+      join({{0x0f, 12, 0x77}, sleb(INT64_MIN), {0x06}}),
       {0x0e, 12},                            // not a multiple of 8
       join({{0x13}, sleb(1)}),               // below the register
       {0x0c, 3, 16},                         // from rbx
