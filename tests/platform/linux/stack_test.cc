@@ -16,6 +16,7 @@
 
 #include "core/platform.h"
 #include "tests/support/engine.h"
+#include "unwind/rule_cache.h"
 
 #if defined(__x86_64__)
 namespace memprof::stack_test {
@@ -257,6 +258,49 @@ TEST(Stack, ACoroutine) {
   ASSERT_GE(c.ours.size(), 8u);  // seven and the function; where a coroutine begins, each ends as it likes
   for (size_t i = 0; i < 8; ++i) {
     EXPECT_EQ(c.theirs[i], c.ours[i]);
+  }
+}
+#endif
+
+#if !MEMPROF_TEST_SANITIZED
+// How far down a capture writes: paints the stack below it first.
+constexpr uint64_t kPaint = 0x5ca1ab1e5ca1ab1e;
+constexpr size_t kPainted = 64 * 1024;
+uint64_t g_used;
+
+NOINLINE void measure_use() {
+  static uint64_t frames[kMost];
+  auto* const frame = static_cast<volatile uint64_t*>(__builtin_frame_address(0));
+  volatile uint64_t* const low = frame - kPainted / 8;
+  for (volatile uint64_t* p = low; p < frame - 64; ++p) {  // not this function's own variables
+    *p = kPaint;
+  }
+  const auto result = platform::capture_stack({__builtin_frame_address(0)}, frames, kMost);
+  volatile uint64_t* p = low;
+  while (p < frame && *p == kPaint) {
+    ++p;
+  }
+  g_used = static_cast<uint64_t>(frame - p) * 8;
+  g_sink = g_sink + result.depth;
+}
+
+template <size_t kBytes>
+NOINLINE void measure_below() {
+  volatile char locals[kBytes];
+  locals[0] = locals[kBytes - 1] = 1;
+  measure_use();
+  g_sink = g_sink + static_cast<uint64_t>(locals[0]);
+}
+
+TEST(Stack, AWalkUsesLittleOfIt) {
+  for (const auto& below : {measure_below<64>, measure_below<700000>}) {  // one rule; all registers
+    unwind::g_rule_cache.begin_unload();
+    unwind::g_rule_cache.end_unload();
+    below();
+    printf("%lu bytes\n", g_used);
+    EXPECT_GT(g_used, 512u);
+    // With what is above it in a sample (the frames, 1 KiB, and the hooks) less than 5 KiB.
+    EXPECT_LT(g_used, 3500u);
   }
 }
 #endif
