@@ -12,6 +12,7 @@
 #include "core/platform.h"
 #include "core/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
+#include "platform/linux/interpose/nested.h"
 
 // glibc's own names for its functions, for the case that dlsym cannot say.
 extern "C" {
@@ -238,6 +239,7 @@ void resolve() {
   publish(g_real.valloc, found.valloc);
   publish(g_real.pvalloc, found.pvalloc);
   g_stage.store(kResolved, std::memory_order_release);
+  mute_nested_calls();
 }
 
 }  // namespace memprof::interpose
