@@ -36,9 +36,9 @@ OS_HEADER = re.compile(
     r"(sys|linux|asm|asm-generic|bits|mach|mach-o|malloc|libkern|gnu|net|netinet|arpa)/|"
     r"(unistd|pthread|dlfcn|link|elf|fcntl|sched|signal|ucontext|poll|termios|spawn|dirent|malloc|features|"
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
-# The command starts and looks at processes, names come from files, and a file is replaced as a whole: these use
-# POSIX, never #ifdef.
-POSIX_ALLOWED = ["tools", "src/profile/symbolize", "src/profile/atomic_file.cc"]
+# The command starts and looks at processes, names come from files, a file is replaced as a whole, and a profile is read by
+# descriptor: these use POSIX, never #ifdef.
+POSIX_ALLOWED = ["tools", "src/profile/symbolize", "src/profile/atomic_file.cc", "src/profile/pprof_reader.cc"]
 
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"

@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/bootstrap.cc": INTERPOSER,
     "src/platform/linux/interpose/dlclose.cc": INTERPOSER,
     "src/platform/linux/interpose/malloc.cc": INTERPOSER,
+    "src/platform/linux/interpose/nested.cc": INTERPOSER,
     "src/platform/linux/interpose/operators.cc": INTERPOSER,
     "src/platform/linux/interpose/process.cc": INTERPOSER,
     "src/platform/linux/interpose/real.cc": INTERPOSER,
