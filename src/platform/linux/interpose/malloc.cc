@@ -37,9 +37,6 @@ MEMPROF_EXPORT void* malloc(size_t size) {
 }
 
 MEMPROF_SLOW_PATH void memprof_slow_free(void* block) {
-  if (__builtin_expect(!g_sampled_filter.may_be_sample(block), 1)) {
-    return g_real.free(block);  // a neighbour of a sample
-  }
   if (is_bootstrap(block)) {
     return;
   }
