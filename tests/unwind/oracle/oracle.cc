@@ -4,6 +4,7 @@
 //
 // ORACLE_FILE   a file of sizeof(Results), made by oracle_test.py; all processes of a run add to it
 // ORACLE_EVERY  n
+// ORACLE_CACHE  "none": libunwind remembers nothing (it does not notice a dlclose)
 //
 // Threads: one compares at a time, the others go on without.  Signals: a handler's allocations are compared,
 // too, but for those that interrupt a comparison.  Allocates: never; libunwind has memory of its own.
@@ -67,6 +68,10 @@ __attribute__((constructor)) void open_results() {
   }
   void* p = mmap(nullptr, sizeof(Results), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
+  const char* cache = getenv("ORACLE_CACHE");
+  if (cache != nullptr && strcmp(cache, "none") == 0) {
+    unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
+  }
   if (p != MAP_FAILED) {
     g_every = every != nullptr ? strtoull(every, nullptr, 10) : 1;
     g_results = static_cast<Results*>(p);
