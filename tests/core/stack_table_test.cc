@@ -23,7 +23,9 @@ using testing_support::take;
 
 uint32_t intern(ScopedArena& a, const std::vector<uint64_t>& frames, Walk walk = Walk::kRoot) {
   bool is_new = false;
-  return a.stacks.intern(frames.data(), static_cast<uint32_t>(frames.size()), walk, &is_new);
+  const uint64_t none = 0;
+  return a.stacks.intern(frames.empty() ? &none : frames.data(), static_cast<uint32_t>(frames.size()), walk,
+                         &is_new);
 }
 
 TEST(StackTable, TheSameFramesAreTheSameStack) {

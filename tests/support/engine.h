@@ -122,7 +122,8 @@ inline void seed_sampler(uint64_t seed) {
 struct FakeStack {
   explicit FakeStack(uint64_t return_address) : words{0, return_address} {}
   platform::Entry entry() const { return {words}; }
-  uint64_t words[2];  // the caller's frame (none), the return address
+  // The caller's frame (none), the return address; zeros, which end the stack wherever a table may lead.
+  uint64_t words[32];
 };
 
 // What the slow path of an interposer does, for a block at `address` that is not really allocated.
