@@ -81,9 +81,9 @@ TEST(Autostart, ReadsRates) {
                                                     {"1024T", 1ull << 50},
                                                     {"1125899906842624", 1ull << 50},
                                                     {"", kDefaultRateBytes}};
-  for (const auto& [text, rate] : rates) {
-    EXPECT_EQ("", configure({{"MEMPROF_RATE", text}}, [rate = rate, text = text](const Configuration& c) {
-                EXPECT_EQ(rate, c.rate_bytes) << text;
+  for (const auto& pair : rates) {
+    EXPECT_EQ("", configure({{"MEMPROF_RATE", pair.first}}, [&pair](const Configuration& c) {
+                EXPECT_EQ(pair.second, c.rate_bytes) << pair.first;
               }));
   }
 }
