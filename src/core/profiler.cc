@@ -31,12 +31,16 @@ uint32_t raw(State state) {
 
 bool change_state(State from, State to) {
   uint32_t expected = raw(from);
-  if (!g_state.compare_exchange_strong(expected, raw(to), std::memory_order_acq_rel)) {
+  if (!g_state.compare_exchange_strong(expected, raw(to), std::memory_order_seq_cst)) {
     return false;
   }
-  if (g_arena) {
-    g_arena.header().state.store(raw(to), std::memory_order_relaxed);
-  }
+  // For readers from outside.  Another change may come in between; whoever is last must leave the last state,
+  // hence sequential consistency: each store is followed by a look for a later state.
+  uint32_t now;
+  do {
+    now = g_state.load(std::memory_order_seq_cst);
+    g_arena.header().state.store(now, std::memory_order_seq_cst);
+  } while (g_state.load(std::memory_order_seq_cst) != now);
   return true;
 }
 

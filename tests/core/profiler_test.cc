@@ -190,30 +190,37 @@ TEST(Profiler, EightThreadsInitializeOnce) {
   });
 }
 
+// A stop, and a start that comes as soon as it can: then it is active, and that must be true.
 TEST(Profiler, RacingControlsLeaveAStateThatIsTrue) {
   in_child([] {
     start_at(1);
-    for (uint64_t round = 0; round < scaled(4000); ++round) {
-      std::atomic<int> started{0};
-      std::atomic<int> stopped{0};
-      run_threads(4, [&](int thread) {
-        for (int i = 0; i < 10; ++i) {
-          if (thread % 2 == 0) {
-            started += profiler::start() == Status::kOk;
-          } else {
-            stopped += profiler::stop() == Status::kOk;
+    const uint64_t rounds = scaled(100000);
+    std::atomic<uint64_t> stops{0};
+    std::atomic<uint64_t> starts{0};
+    uint64_t untrue = 0;
+    run_threads(2, [&](int thread) {
+      for (uint64_t round = 1; round <= rounds; ++round) {
+        if (thread == 0) {
+          EXPECT_EQ(Status::kOk, profiler::stop());
+          stops = round;
+          while (starts != round) {
+            std::this_thread::yield();
           }
+          continue;
         }
-      });
-      const bool active = profiler::state() == State::kActive;
-      // Whether it records is what the state says, whoever came last.
-      const uint64_t before = profiler::counters().samples;
-      record(0x10000 + round * 16, 64, 1);
-      ASSERT_EQ(active, profiler::counters().samples == before + 1);
-      if (!active) {
-        ASSERT_EQ(Status::kOk, profiler::start());
+        while (profiler::start() != Status::kOk) {
+        }
+        while (stops != round) {  // both are through
+          std::this_thread::yield();
+        }
+        const uint64_t before = profiler::counters().samples;
+        record(0x10000, 64, 1);
+        untrue += profiler::state() != State::kActive || profiler::counters().samples != before + 1 ||
+                  read_counters(profiler::arena().header()).state != State::kActive;
+        starts = round;
       }
-    }
+    });
+    EXPECT_EQ(0u, untrue);
   });
 }
 
