@@ -254,7 +254,7 @@ TEST(HeapMap, ReadersNeverSeeAMixtureOfTwoRecords) {
     if (thread < 8) {
       Random random(static_cast<uint64_t>(thread));
       uint64_t held[64] = {};
-      for (uint64_t i = 0; i < scaled(2000000); ++i) {
+      for (uint64_t i = 0; i < scaled(2000000) || read < 1000; ++i) {
         const uint64_t which = random.below(64);
         const uint64_t address = 0x10000 + (static_cast<uint64_t>(thread) * 64 + which) * 16;
         if (held[which] != 0) {
