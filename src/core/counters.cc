@@ -20,9 +20,6 @@ Counters read_counters(const ArenaHeader& header) {
       state <= static_cast<uint32_t>(State::kTerminated) ? static_cast<State>(state) : State::kUninitialized;
   c.rate_bytes = get(header.rate_bytes);
   const Statistics& s = header.statistics;
-  c.samples = get(s.samples);
-  c.live_samples = get(s.live_samples);
-  c.freed_samples = get(s.freed_samples);
   c.dropped_weight_bytes = get(s.dropped_weight_bytes);
   c.dropped_live_table = get(s.dropped_live_table);
   c.dropped_stack_table = get(s.dropped_stack_table);
@@ -32,10 +29,16 @@ Counters read_counters(const ArenaHeader& header) {
   c.frames = get(s.frames);
   for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
     c.walks[i] = get(s.walks[i]);
+    c.samples += c.walks[i];
   }
+  // A sample is live, freed or dropped.  For the moment between its walk and its entry into the live map it
+  // counts as freed.
+  const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table;
+  c.live_samples = get(header.live_count);
+  c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
   const uint64_t least = get(s.min_depth_plus_one);
   c.min_depth = least == 0 ? 0 : least - 1;
-  c.cold_paths = get(s.cold_paths);
+  c.cold_paths = c.samples + get(s.unrecorded_events);
   c.filter_saturated = get(s.filter_saturated);
   c.muted_bytes = get(s.muted_bytes);
   c.arena_bytes = header.total_bytes;

@@ -56,9 +56,6 @@ void account_free(const LiveSample& sample) {
   const uint64_t now = platform::monotonic_ns();
   g_stacks.add_freed(sample.stack_id, sample.size_bytes, weigh(sample.size_bytes, sample.rate_bytes),
                      now > sample.time_ns ? now - sample.time_ns : 0);
-  Statistics& statistics = g_arena.header().statistics;
-  count(statistics.freed_samples);
-  statistics.live_samples.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
@@ -182,27 +179,28 @@ Arena arena() {
   return g_following.load(std::memory_order_acquire) || state() == State::kTerminated ? g_arena : Arena();
 }
 
-void record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry) {
   // Relaxed: a sample more or less at the edge of start and stop is none the worse.
   if (g_state.load(std::memory_order_relaxed) != raw(State::kActive) ||
       !g_following.load(std::memory_order_acquire) || !is_owner()) {
-    return;
+    return false;
   }
   ArenaHeader& header = g_arena.header();
   Statistics& statistics = header.statistics;
   const Weight weight = weigh(size_bytes, rate_bytes);
-  count(statistics.samples);
 
   // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
   uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(header.limits.max_depth * sizeof(uint64_t)));
   const platform::WalkResult walk = platform::capture_stack(entry, frames, header.limits.max_depth);
-  count_walk(statistics, walk);
   bool is_new = false;
   const uint32_t stack = g_stacks.intern(frames, walk.depth, walk.reason, &is_new);
+  // Not before: a locked instruction waits for all loads and stores under way, and those of the walk and of
+  // the table can be under way together.
+  count_walk(statistics, walk);
   if (stack == StackTable::kNone) {
     count_dropped(statistics.dropped_stack_table, weight);
-    return;
+    return true;
   }
   if (is_new) {
     g_modules.note(frames, walk.depth);
@@ -221,12 +219,12 @@ void record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_byt
   if (!g_live.insert(
           {address, size_bytes, rate_bytes, platform::monotonic_ns(), stack, current_thread_id()})) {
     count_dropped(statistics.dropped_live_table, weight);
-    return;
+    return true;
   }
-  count(statistics.live_samples);
   if (g_sampled_filter.mark(address)) {
     count(statistics.filter_saturated);
   }
+  return true;
 }
 
 void record_free(const void* block) {
@@ -247,10 +245,15 @@ void commit_realloc(const void* block, HeapMap::Token token) {
   }
 }
 
-void count_cold_path(uint64_t muted_bytes) {
+void count_cold_path(bool recorded, uint64_t muted_bytes) {
+  if (recorded && muted_bytes == 0) {
+    return;
+  }
   if (g_following.load(std::memory_order_acquire) && is_owner()) {
     Statistics& statistics = g_arena.header().statistics;
-    count(statistics.cold_paths);
+    if (!recorded) {
+      count(statistics.unrecorded_events);
+    }
     if (muted_bytes != 0) {
       count(statistics.muted_bytes, muted_bytes);
     }

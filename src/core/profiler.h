@@ -39,8 +39,8 @@ State state();
 Counters counters();
 Arena arena();
 
-// After a sampling event whose allocation succeeded.
-void record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+// After a sampling event whose allocation succeeded.  false: nothing is recorded now, nothing was counted.
+bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry);
 
 // Before the real free of a block that the filter marks.
@@ -52,8 +52,9 @@ void record_free(const void* block);
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
 
-// One more time that a clock ran out; `muted_bytes` went past it meanwhile.
-void count_cold_path(uint64_t muted_bytes);
+// One more time that a clock ran out; `recorded`: record_allocation did.  `muted_bytes` went past it
+// meanwhile.
+void count_cold_path(bool recorded, uint64_t muted_bytes);
 
 // The hooks say that the allocations of this process go through them; without that, start() has nothing to
 // see.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a profiler, in its arena.  capi/include/memprof.h says what each means.
+// The counters of a profiler, in its arena.  capi/include/memprof.h says what each means.  What follows from
+// others is not counted (core/counters.cc): each counter is a locked instruction in every sample.
 //
 // Threads: every counter is written by the cold paths of all threads with relaxed read-modify-writes and read
 // relaxed; they order nothing.
@@ -13,17 +14,14 @@
 namespace memprof {
 
 struct Statistics {
-  std::atomic<uint64_t> samples;
-  std::atomic<uint64_t> live_samples;
-  std::atomic<uint64_t> freed_samples;
   std::atomic<uint64_t> dropped_weight_bytes;
   std::atomic<uint64_t> dropped_live_table;
   std::atomic<uint64_t> dropped_stack_table;
   std::atomic<uint64_t> replaced_samples;
   std::atomic<uint64_t> frames;
-  std::atomic<uint64_t> walks[platform::kWalkReasons];
+  std::atomic<uint64_t> walks[platform::kWalkReasons];  // one for each sample
   std::atomic<uint64_t> min_depth_plus_one;  // 0: no walk yet
-  std::atomic<uint64_t> cold_paths;
+  std::atomic<uint64_t> unrecorded_events;   // a clock ran out, and no sample came of it
   std::atomic<uint64_t> filter_saturated;
   std::atomic<uint64_t> muted_bytes;
 };

@@ -282,7 +282,7 @@ TEST(CApi, StatisticsCount) {
     }
     record(0x20000, 100, 4096, 0x501000);  // a fourth stack
     hooked_free(reinterpret_cast<void*>(0x10000));
-    profiler::count_cold_path(5);
+    profiler::count_cold_path(false, 5);
     const memprof_stats s = stats();
     EXPECT_EQ(13u, s.samples);
     EXPECT_EQ(9u, s.live_samples);
@@ -294,7 +294,7 @@ TEST(CApi, StatisticsCount) {
     EXPECT_EQ(3u, s.stacks);
     EXPECT_EQ(13u, s.frames);
     EXPECT_EQ(1u, s.min_depth);
-    EXPECT_EQ(1u, s.cold_paths);
+    EXPECT_EQ(13u + 1, s.cold_paths);  // each sample is one
     EXPECT_EQ(5u, s.muted_bytes);
     EXPECT_EQ(13u, s.walks[0] + s.walks[1] + s.walks[2] + s.walks[3] + s.walks[4]);
     EXPECT_GT(s.arena_bytes, s.arena_used_bytes);

@@ -33,9 +33,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
   h.state = static_cast<uint32_t>(State::kStopped);
   h.rate_bytes = 1;
   Statistics& s = h.statistics;
-  s.samples = 2;
-  s.live_samples = 3;
-  s.freed_samples = 4;
+  h.live_count = 3;
   s.dropped_weight_bytes = 5;
   s.dropped_live_table = 6;
   s.dropped_stack_table = 7;
@@ -45,7 +43,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
     s.walks[i] = 10 + i;
   }
   s.min_depth_plus_one = 16;
-  s.cold_paths = 17;
+  s.unrecorded_events = 17;
   s.filter_saturated = 18;
   s.muted_bytes = 19;
   h.sections[kStackSection].used_bytes = 20 * sizeof(StackEntry);
@@ -53,9 +51,9 @@ TEST(Counters, EachIsReadFromItsPlace) {
   const Counters c = read_counters(h);
   EXPECT_EQ(State::kStopped, c.state);
   EXPECT_EQ(1u, c.rate_bytes);
-  EXPECT_EQ(2u, c.samples);
+  EXPECT_EQ(60u, c.samples);  // 10 + ... + 14: one walk each
   EXPECT_EQ(3u, c.live_samples);
-  EXPECT_EQ(4u, c.freed_samples);
+  EXPECT_EQ(60u - 3 - 6 - 7, c.freed_samples);
   EXPECT_EQ(5u, c.dropped_weight_bytes);
   EXPECT_EQ(6u, c.dropped_live_table);
   EXPECT_EQ(7u, c.dropped_stack_table);
@@ -65,7 +63,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
     EXPECT_EQ(10 + i, c.walks[i]);
   }
   EXPECT_EQ(15u, c.min_depth);
-  EXPECT_EQ(17u, c.cold_paths);
+  EXPECT_EQ(60u + 17, c.cold_paths);
   EXPECT_EQ(18u, c.filter_saturated);
   EXPECT_EQ(19u, c.muted_bytes);
   EXPECT_EQ(20u, c.stacks);

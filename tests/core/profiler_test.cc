@@ -412,11 +412,11 @@ TEST(Profiler, ASaturatedFilterSlotIsCountedAndFreesStillWork) {
 
 TEST(Profiler, ColdPathsAreCountedWhetherRecordingOrNot) {
   in_child([] {
-    profiler::count_cold_path(5);
+    profiler::count_cold_path(false, 5);
     ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 4096));
-    profiler::count_cold_path(0);
+    profiler::count_cold_path(false, 0);
     ASSERT_EQ(Status::kOk, profiler::start());
-    profiler::count_cold_path(7);
+    profiler::count_cold_path(false, 7);
     EXPECT_EQ(2u, profiler::counters().cold_paths);
     EXPECT_EQ(7u, profiler::counters().muted_bytes);
   });

@@ -132,10 +132,9 @@ inline void hooked_allocation(const void* address, uint64_t size_bytes, const pl
     return;
   }
   const SamplingEvent event = sampler_event(size_bytes);
-  profiler::count_cold_path(event.muted_bytes());
-  if (event.sampled) {
-    profiler::record_allocation(address, size_bytes, event.rate_bytes, entry);
-  }
+  const bool recorded =
+      event.sampled && profiler::record_allocation(address, size_bytes, event.rate_bytes, entry);
+  profiler::count_cold_path(recorded, event.muted_bytes());
   sampler_resume(event);
 }
 

@@ -113,10 +113,9 @@ template <typename Allocate>
     return block;
   }
   const int saved_errno = errno;
-  memprof::profiler::count_cold_path(0);
-  if (event.sampled && block != nullptr) {
-    memprof::profiler::record_allocation(block, size, event.rate_bytes, {frame});
-  }
+  const bool recorded = event.sampled && block != nullptr &&
+                        memprof::profiler::record_allocation(block, size, event.rate_bytes, {frame});
+  memprof::profiler::count_cold_path(recorded, 0);
   errno = saved_errno;
   return block;
 }

@@ -41,10 +41,9 @@ template <typename Allocate>
   const SamplingEvent event = begin_event(size);
   void* block = allocate();
   const int saved_errno = errno;
-  profiler::count_cold_path(event.muted_bytes());
-  if (event.sampled && block != nullptr) {
-    profiler::record_allocation(block, size, event.rate_bytes, {frame});
-  }
+  const bool recorded = event.sampled && block != nullptr &&
+                        profiler::record_allocation(block, size, event.rate_bytes, {frame});
+  profiler::count_cold_path(recorded, event.muted_bytes());
   sampler_resume(event);
   errno = saved_errno;
   return block;
