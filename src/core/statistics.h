@@ -20,8 +20,8 @@ struct Statistics {
   std::atomic<uint64_t> replaced_samples;
   std::atomic<uint64_t> frames;
   std::atomic<uint64_t> walks[platform::kWalkReasons];  // one for each sample
-  std::atomic<uint64_t> min_depth_plus_one;  // 0: no walk yet
-  std::atomic<uint64_t> unrecorded_events;   // a clock ran out, and no sample came of it
+  std::atomic<uint64_t> min_depth_plus_one;             // 0: no walk yet
+  std::atomic<uint64_t> unrecorded_events;              // a clock ran out, and no sample came of it
   std::atomic<uint64_t> filter_saturated;
   std::atomic<uint64_t> muted_bytes;
 };
