@@ -2,7 +2,6 @@
 #include "core/counters.h"
 
 #include "core/module_table.h"
-#include "core/stack_table.h"
 
 namespace memprof {
 namespace {
@@ -13,7 +12,7 @@ uint64_t get(const std::atomic<uint64_t>& counter) {
 
 }  // namespace
 
-Counters read_counters(const ArenaHeader& header) {
+Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint64_t stack_count) {
   Counters c{};
   const uint32_t state = header.state.load(std::memory_order_relaxed);
   c.state =
@@ -24,19 +23,34 @@ Counters read_counters(const ArenaHeader& header) {
   c.dropped_live_table = get(s.dropped_live_table);
   c.dropped_stack_table = get(s.dropped_stack_table);
   c.replaced_samples = get(s.replaced_samples);
-  c.stacks = get(header.sections[kStackSection].used_bytes) / sizeof(StackEntry);
   c.modules = get(header.sections[kModuleSection].used_bytes) / sizeof(ModuleEntry);
   c.frames = get(s.frames);
+  uint64_t least = get(s.min_depth_plus_one);
   for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
     c.walks[i] = get(s.walks[i]);
-    c.samples += c.walks[i];
+  }
+  for (uint64_t i = 0; i < stack_count; ++i) {
+    const StackEntry& e = stacks[i];
+    // acquire pairs with the release in stack_table.cc.
+    const uint64_t samples = e.ready.load(std::memory_order_acquire) != 0 ? get(e.allocated.samples) : 0;
+    if (samples == 0) {
+      continue;  // being entered, or by two threads at once
+    }
+    const uint64_t depth = __atomic_load_n(&e.depth, __ATOMIC_RELAXED);
+    const uint32_t walk = __atomic_load_n(&e.walk, __ATOMIC_RELAXED);
+    ++c.stacks;
+    c.frames += samples * depth;
+    c.walks[walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule)] += samples;
+    least = least == 0 || depth + 1 < least ? depth + 1 : least;
+  }
+  for (const uint64_t walks : c.walks) {
+    c.samples += walks;
   }
   // A sample is live, freed or dropped.  For the moment between its walk and its entry into the live map it
   // counts as freed.
   const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table;
   c.live_samples = get(header.live_count);
   c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
-  const uint64_t least = get(s.min_depth_plus_one);
   c.min_depth = least == 0 ? 0 : least - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);
   c.filter_saturated = get(s.filter_saturated);

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/platform.h"
+#include "core/stack_table.h"
 
 namespace memprof {
 
@@ -22,7 +23,8 @@ struct Counters {
   uint64_t arena_bytes, arena_used_bytes;
 };
 
-// Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes in the header will do.
-Counters read_counters(const ArenaHeader& header);
+// Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes will do.  Samples, frames
+// and walks are summed over the `stack_count` entries of the stack table: a line of cache each.
+Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint64_t stack_count);
 
 }  // namespace memprof

@@ -7,8 +7,16 @@ namespace {
 constexpr uint64_t kEmpty = 0;
 constexpr uint64_t kBusy = 1;
 
+// Levels beyond are opened only when there are thousands of samples.
+constexpr uint32_t kPrefetchedLevels = 3;
+
 uint64_t hash_of(uint64_t address) {
   return mix_hash(address);
+}
+
+// Where in its bucket a key goes first: bits that do not choose the bucket.
+uint64_t home_of(uint64_t hash) {
+  return hash % kBucketSlots;
 }
 
 }  // namespace
@@ -20,8 +28,8 @@ uint32_t live_levels_for(uint64_t max_live_samples) {
 HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
   const uint64_t keys = live_level_offset(level);
   const uint64_t records = keys + level_slots(level) * sizeof(uint64_t);
-  return {arena_.at<std::atomic<uint64_t>>(kLiveSection, keys) + slot_in_level,
-          arena_.at<LiveRecord>(kLiveSection, records) + slot_in_level};
+  return {reinterpret_cast<std::atomic<uint64_t>*>(section_ + keys) + slot_in_level,
+          reinterpret_cast<LiveRecord*>(section_ + records) + slot_in_level};
 }
 
 bool HeapMap::open_level(uint32_t level) {
@@ -37,10 +45,20 @@ bool HeapMap::open_level(uint32_t level) {
   return true;
 }
 
+void HeapMap::prefetch(uint64_t address) const {
+  const uint64_t hash = hash_of(address);
+  const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_relaxed);
+  for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
+    const Slot home = slot_at(level, bucket_slot(hash, level) - slots_before(level) + home_of(hash));
+    __builtin_prefetch(home.key, 1);
+    __builtin_prefetch(home.record, 1);  // where it crosses a line, the next one comes with it
+  }
+}
+
 bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sample) {
   const uint64_t first = bucket_slot(hash, level) - slots_before(level);
   for (uint32_t i = 0; i < kBucketSlots; ++i) {
-    const Slot slot = slot_at(level, first + i);
+    const Slot slot = slot_at(level, first + (home_of(hash) + i) % kBucketSlots);
     uint64_t expected = kEmpty;
     // acquire pairs with the release of the erase that emptied the slot.
     if (slot.key->load(std::memory_order_relaxed) != kEmpty ||
@@ -88,9 +106,10 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   for (uint32_t level = 0; level < open; ++level) {
     const uint64_t first = bucket_slot(hash, level) - slots_before(level);
     for (uint32_t i = 0; i < kBucketSlots; ++i) {
-      const Slot slot = slot_at(level, first + i);
+      const uint64_t at = first + (home_of(hash) + i) % kBucketSlots;
+      const Slot slot = slot_at(level, at);
       if (slot.key->load(std::memory_order_acquire) == address) {  // pairs with the release in insert_into
-        return {slots_before(level) + first + i, slot.record->generation.load(std::memory_order_acquire)};
+        return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};
       }
     }
   }

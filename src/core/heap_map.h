@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address -> live sample.  Lock-free; an erase leaves nothing behind, so a lookup costs the same for ever.
 //
-// Model: levels of buckets of 8 keys (core/levels.h); beside each key a record.
+// Model: levels of buckets of 8 keys (core/levels.h); for each key a record.  In its bucket a key has a home,
+// and goes to the first slot after it that is free, so that who looks for a key knows which record it will
+// most likely need before the key has been read.
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
 //     erase    address -> 1 (compare-exchange), read the record, -> 0 (release)
-//     read     key (acquire), generation, record, generation and key again: a difference means "changed,
-//     skip"
+//     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
 // program) are told apart by the compare-exchange.
@@ -62,7 +63,10 @@ class HeapMap {
   };
 
   HeapMap() = default;
-  explicit HeapMap(const Arena& arena) : arena_(arena) {}
+  explicit HeapMap(const Arena& arena) : arena_(arena), section_(arena.at<uint8_t>(kLiveSection)) {}
+
+  // Asks for the lines that an insert, find or erase of this address touches, most likely.
+  void prefetch(uint64_t address) const;
 
   bool insert(const LiveSample& sample);
 
@@ -88,6 +92,7 @@ class HeapMap {
   bool open_level(uint32_t level);
 
   Arena arena_;
+  uint8_t* section_ = nullptr;
 };
 
 }  // namespace memprof

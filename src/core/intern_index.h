@@ -29,6 +29,33 @@ class InternIndex {
   InternIndex(const Arena& arena, SectionId section, LevelsHead* levels)
       : arena_(arena), section_(section), levels_(levels), slots_(arena.at<std::atomic<uint64_t>>(section)) {}
 
+  // Asks for the lines that a lookup of `hash` reads.
+  void prefetch(uint64_t hash) const {
+    const uint32_t open = levels_->open.load(std::memory_order_relaxed);
+    for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
+      __builtin_prefetch(slots_ + bucket_slot(hash, level));
+    }
+  }
+
+  // The first id whose hash has the same high half; kNone: nothing of this hash is there.
+  uint32_t find_likely(uint64_t hash) const {
+    const uint64_t tag = hash & ~uint64_t{UINT32_MAX};
+    const uint32_t open = levels_->open.load(std::memory_order_acquire);
+    for (uint32_t level = 0; level < open; ++level) {
+      const std::atomic<uint64_t>* bucket = slots_ + bucket_slot(hash, level);
+      for (uint32_t i = 0; i < kBucketSlots; ++i) {
+        const uint64_t word = bucket[i].load(std::memory_order_acquire);  // pairs with the exchange below
+        if (word == 0) {
+          return kNone;
+        }
+        if ((word & ~uint64_t{UINT32_MAX}) == tag) {
+          return static_cast<uint32_t>(word) - 1;
+        }
+      }
+    }
+    return kNone;
+  }
+
   // Finds the id whose content satisfies same(id), or enters the one that make() returns (kNone: it could
   // not; nothing is entered).  make() is called at most once; what it made is wasted if another thread was
   // faster.
@@ -61,6 +88,8 @@ class InternIndex {
   }
 
  private:
+  static constexpr uint32_t kPrefetchedLevels = 4;  // who is further up has missed already
+
   bool open_level(uint32_t level) const;
 
   Arena arena_;

@@ -44,6 +44,11 @@ bool change_state(State from, State to) {
   return true;
 }
 
+// The tables are there and are this process's.
+bool is_following() {
+  return g_following.load(std::memory_order_acquire) && is_owner();
+}
+
 uint32_t current_thread_id() {
   if (t_sampler.thread_id == 0) {
     t_sampler.thread_id = platform::thread_id();
@@ -51,13 +56,7 @@ uint32_t current_thread_id() {
   return t_sampler.thread_id;
 }
 
-void account_free(const LiveSample& sample) {
-  g_sampled_filter.unmark(sample.address);
-  const uint64_t now = platform::monotonic_ns();
-  g_stacks.add_freed(sample.stack_id, sample.size_bytes, weigh(sample.size_bytes, sample.rate_bytes),
-                     now > sample.time_ns ? now - sample.time_ns : 0);
-}
-
+// Of a sample whose stack is not in the table; the others' are counted there.
 void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
   count(statistics.walks[static_cast<uint32_t>(walk.reason)]);
   count(statistics.frames, walk.depth);
@@ -67,9 +66,46 @@ void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
   }
 }
 
+bool take(const void* block, HeapMap::Token token, LiveSample* freed) {
+  if (!g_live.erase(reinterpret_cast<uint64_t>(block), token, freed)) {
+    return false;
+  }
+  g_stacks.prefetch_freed(freed->stack_id);
+  g_sampled_filter.unmark(freed->address);
+  return true;
+}
+
+void account_freed(const LiveSample& freed) {
+  const uint64_t now = platform::monotonic_ns();
+  g_stacks.add_freed(freed.stack_id, freed.size_bytes, weigh(freed.size_bytes, freed.rate_bytes),
+                     now > freed.time_ns ? now - freed.time_ns : 0);
+}
+
 void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count(counter);
   count(g_arena.header().statistics.dropped_weight_bytes, static_cast<uint64_t>(weight.bytes + 0.5));
+}
+
+// Walks the stack.  find: asks for what end_allocation will look up, and that is all.  enter: finds or makes
+// its entry.
+// A function of its own: its frames are gone when the real malloc is called.
+enum class Purpose { kFind, kEnter };
+[[gnu::noinline]] void walk_stack(const platform::Entry& entry, Purpose purpose, Pending* p) {
+  // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(max_depth * sizeof(uint64_t)));
+  const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
+  p->walk = walk;
+  p->key = stack_key(frames, walk.depth, walk.reason);
+  if (purpose == Purpose::kFind) {
+    g_stacks.prefetch(p->key);
+    return;
+  }
+  bool is_new = false;
+  p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new);
+  if (is_new) {
+    g_modules.note(frames, walk.depth);
+  }
 }
 
 }  // namespace
@@ -179,52 +215,57 @@ Arena arena() {
   return g_following.load(std::memory_order_acquire) || state() == State::kTerminated ? g_arena : Arena();
 }
 
-bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
-                       const platform::Entry& entry) {
+void begin_allocation(const platform::Entry& entry, Pending* pending) {
   // Relaxed: a sample more or less at the edge of start and stop is none the worse.
-  if (g_state.load(std::memory_order_relaxed) != raw(State::kActive) ||
-      !g_following.load(std::memory_order_acquire) || !is_owner()) {
-    return false;
+  pending->recording = g_state.load(std::memory_order_relaxed) == raw(State::kActive) && is_following();
+  if (pending->recording) {
+    walk_stack(entry, Purpose::kFind, pending);
   }
-  ArenaHeader& header = g_arena.header();
-  Statistics& statistics = header.statistics;
-  const Weight weight = weigh(size_bytes, rate_bytes);
+}
 
-  // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
-  uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(header.limits.max_depth * sizeof(uint64_t)));
-  const platform::WalkResult walk = platform::capture_stack(entry, frames, header.limits.max_depth);
-  bool is_new = false;
-  const uint32_t stack = g_stacks.intern(frames, walk.depth, walk.reason, &is_new);
-  // Not before: a locked instruction waits for all loads and stores under way, and those of the walk and of
-  // the table can be under way together.
-  count_walk(statistics, walk);
-  if (stack == StackTable::kNone) {
-    count_dropped(statistics.dropped_stack_table, weight);
-    return true;
-  }
-  if (is_new) {
-    g_modules.note(frames, walk.depth);
-  }
-  g_stacks.add_allocated(stack, size_bytes, weight);
-
+// The order: what memory is asked for first, and what needs none of it goes in between.  Locked instructions
+// come last, because they wait for all that the real malloc still stores.
+void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                    const platform::Entry& entry) {
   const uint64_t address = reinterpret_cast<uint64_t>(block);
-  if (g_sampled_filter.may_contain(block)) {
+  g_live.prefetch(address);
+  g_sampled_filter.prefetch(block);
+  pending->stack = g_stacks.find_likely(pending->key);
+  const Weight weight = weigh(size_bytes, rate_bytes);
+  const uint64_t time_ns = platform::monotonic_ns();
+  if (pending->stack == StackTable::kNone || !g_stacks.is(pending->stack, pending->key)) {
+    walk_stack(entry, Purpose::kEnter, pending);
+  }
+  Statistics& statistics = g_arena.header().statistics;
+  if (pending->stack == StackTable::kNone) {
+    count_walk(statistics, pending->walk);
+    count_dropped(statistics.dropped_stack_table, weight);
+    return;
+  }
+  g_stacks.add_allocated(pending->stack, size_bytes, weight);
+  if (g_sampled_filter.may_be(block)) {
     // A record at an address that the allocator hands out anew: its free went past us.
     LiveSample stale;
-    if (g_live.erase(address, &stale)) {
+    if (take(block, g_live.find(address), &stale)) {
       count(statistics.replaced_samples);
-      account_free(stale);
+      account_freed(stale);
     }
   }
-  if (!g_live.insert(
-          {address, size_bytes, rate_bytes, platform::monotonic_ns(), stack, current_thread_id()})) {
+  if (!g_live.insert({address, size_bytes, rate_bytes, time_ns, pending->stack, current_thread_id()})) {
     count_dropped(statistics.dropped_live_table, weight);
-    return true;
-  }
-  if (g_sampled_filter.mark(address)) {
+  } else if (g_sampled_filter.mark(address)) {
     count(statistics.filter_saturated);
   }
-  return true;
+}
+
+bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                       const platform::Entry& entry) {
+  Pending pending;
+  begin_allocation(entry, &pending);
+  if (pending.recording) {
+    end_allocation(&pending, block, size_bytes, rate_bytes, entry);
+  }
+  return pending.recording;
 }
 
 void record_free(const void* block) {
@@ -232,16 +273,18 @@ void record_free(const void* block) {
 }
 
 HeapMap::Token begin_realloc(const void* block) {
-  if (!g_following.load(std::memory_order_acquire) || !is_owner()) {
+  if (!is_following()) {
     return {};
   }
-  return g_live.find(reinterpret_cast<uint64_t>(block));
+  const uint64_t address = reinterpret_cast<uint64_t>(block);
+  g_live.prefetch(address);
+  return g_live.find(address);
 }
 
 void commit_realloc(const void* block, HeapMap::Token token) {
-  LiveSample sample;
-  if (token && g_live.erase(reinterpret_cast<uint64_t>(block), token, &sample)) {
-    account_free(sample);
+  LiveSample freed;
+  if (take(block, token, &freed)) {
+    account_freed(freed);
   }
 }
 
@@ -249,7 +292,7 @@ void count_cold_path(bool recorded, uint64_t muted_bytes) {
   if (recorded && muted_bytes == 0) {
     return;
   }
-  if (g_following.load(std::memory_order_acquire) && is_owner()) {
+  if (is_following()) {
     Statistics& statistics = g_arena.header().statistics;
     if (!recorded) {
       count(statistics.unrecorded_events);
@@ -262,7 +305,7 @@ void count_cold_path(bool recorded, uint64_t muted_bytes) {
 
 Counters counters() {
   if (Arena a = arena()) {
-    Counters c = read_counters(a.header());
+    Counters c = read_counters(a.header(), &g_stacks.entry(0), g_stacks.size());
     c.state = state();
     return c;
   }

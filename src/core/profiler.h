@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's front: life cycle, and what the hooks call when a clock ran out or a marked block is freed.
 //
-//     hook ── sampler_tick ── (ran out) ── sampler_event ── real malloc ── record_allocation
+//     hook ── sampler_tick ── (ran out) ── sampler_event ── begin_allocation ── real malloc ── end_allocation
 //     hook ── g_sampled_filter ── (marked) ── record_free ── real free
+// What is asked of memory before the real call is there after it.
 //
 // Threads: one profiler a process, zero-initialised.  The life cycle changes by compare-exchange on one
 // state, which says whether to record; hooks read it relaxed, and a flag `following` (acquire, pairs with the
-// release in initialize(), so that the tables behind it exist). Signals: the record_* functions may interrupt
-// each other on one thread. fork: a child's hooks see an owner mark of 0 and do nothing; its calls return
-// kForked. Allocates: the arena, once. Failure: what cannot be recorded is counted; the program's call goes
-// on.
+// release in initialize(), so that the tables behind it exist).
+// Signals: what the hooks call may be interrupted by itself on one thread.
+// fork: a child's hooks see an owner mark of 0 and do nothing; its calls return kForked.
+// Allocates: the arena, once.
+// Failure: what cannot be recorded is counted; the program's call goes on.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "core/counters.h"
 #include "core/heap_map.h"
 #include "core/platform.h"
+#include "core/stack_table.h"
 
 namespace memprof {
 
@@ -39,7 +42,21 @@ State state();
 Counters counters();
 Arena arena();
 
-// After a sampling event whose allocation succeeded.  false: nothing is recorded now, nothing was counted.
+// What is known of a sample before its block exists.
+struct Pending {
+  bool recording;  // false: nothing is recorded now, and nothing else here is set
+  platform::WalkResult walk;
+  StackKey key;
+  uint32_t stack;
+};
+
+// After a sampling event: walks the stack.
+void begin_allocation(const platform::Entry& entry, Pending* pending);
+// After the allocation succeeded, if recording; with the same `entry`.
+void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                    const platform::Entry& entry);
+
+// Both, for a block that exists.  false: nothing is recorded now, nothing was counted.
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry);
 
@@ -52,7 +69,7 @@ void record_free(const void* block);
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
 
-// One more time that a clock ran out; `recorded`: record_allocation did.  `muted_bytes` went past it
+// One more time that a clock ran out; `recorded`: a sample came of it.  `muted_bytes` went past it
 // meanwhile.
 void count_cold_path(bool recorded, uint64_t muted_bytes);
 

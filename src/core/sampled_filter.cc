@@ -9,8 +9,9 @@ bool SampledFilter::mark(uintptr_t address) {
   std::atomic<uint8_t>& slot = slots_[index(address)];
   uint8_t old = slot.load(std::memory_order_relaxed);
   while (old != kSaturated) {
-    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(old + 1), std::memory_order_relaxed)) {
-      return old + 1 == kSaturated;
+    const int marked = old == 0 ? place(address) : old <= kPlaces ? kPlaces + 2 : old + 1;
+    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(marked), std::memory_order_relaxed)) {
+      return marked == kSaturated;
     }
   }
   return false;
@@ -19,8 +20,9 @@ bool SampledFilter::mark(uintptr_t address) {
 void SampledFilter::unmark(uintptr_t address) {
   std::atomic<uint8_t>& slot = slots_[index(address)];
   uint8_t old = slot.load(std::memory_order_relaxed);
-  while (old != kSaturated && old != 0) {
-    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(old - 1), std::memory_order_relaxed)) {
+  while (old != kSaturated && (old > kPlaces || old == place(address))) {
+    const int left = old <= kPlaces + 1 ? 0 : old - 1;
+    if (slot.compare_exchange_weak(old, static_cast<uint8_t>(left), std::memory_order_relaxed)) {
       return;
     }
   }

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // "Can this address be a live sample?"  One probe, asked on every free; it can forget.
 //
-// Model: an array of small counters, one for each KiB of address space, modulo 4 GiB:
-//     address  ................ 31 ........................ 10 9 ........ 0
-//                               `------- index, 22 bits -----' `-- same --'
-// mark adds 1, unmark takes 1 away, a free of an address whose counter is 0 is not a sample.  Neighbours in
-// memory share a counter (so few cache lines are touched, and pages of counters without a sample all are the
-// kernel's one zero page); with R = 512 KiB a KiB around a sample has a false positive for 0.2 % of the
-// frees. A counter that reaches 255 stays there: it can no longer forget, which costs time, never an answer.
+// Model: an array of bytes, one for each KiB of address space, modulo 4 GiB:
+//     address  ................ 31 ........................ 10 9 ...... 4 3 .. 0
+//                               `------- index, 22 bits -----' `-- place -'
+//     0           no sample there
+//     1 + place   one, in this sixteenth of 1024 bytes
+//     64 + n      n of them, in places that are not known
+//     255         more than can be counted: it can no longer forget, which costs time, never an answer
+// A free of an address whose byte is 0 is not a sample: what the fast path asks.  Neighbours in memory share
+// a byte (so few cache lines are touched, and pages of bytes without a sample all are the kernel's one zero
+// page); what freed a neighbour of a sample learns from the place, nearly always, that it is not meant,
+// before it touches a table.
 //
 // There is never a false negative: mark happens before malloc returns the block, and whoever frees it got the
 // address from there.
 //
 // Threads: all operations may race.  Relaxed order suffices: a free of a block happens after its malloc by
-// the program's own synchronisation. Signals, fork: a child has its own copy.  Allocates: never (4 MiB of
-// zero pages, resident where touched).
+// the program's own synchronisation.
+// Signals, fork: a child has its own copy.
+// Allocates: never (4 MiB of zero pages, resident where touched).
 #pragma once
 
 #include <atomic>
@@ -29,8 +34,20 @@ class SampledFilter {
   static constexpr size_t kSlots = size_t{1} << (32 - kGranuleBits);
   static constexpr uint8_t kSaturated = 255;
 
+  // One load, one test: the fast path.
   bool may_contain(const void* address) const {
     return slots_[index(reinterpret_cast<uintptr_t>(address))].load(std::memory_order_relaxed) != 0;
+  }
+
+  // The same, with the place: for who was told "maybe".
+  bool may_be(const void* address) const {
+    const uintptr_t a = reinterpret_cast<uintptr_t>(address);
+    const uint8_t slot = slots_[index(a)].load(std::memory_order_relaxed);
+    return slot > kPlaces || slot == place(a);
+  }
+
+  void prefetch(const void* address) const {
+    __builtin_prefetch(&slots_[index(reinterpret_cast<uintptr_t>(address))], 1);
   }
 
   // One more sample there.  true: this call saturated the slot.
@@ -44,7 +61,9 @@ class SampledFilter {
   static constexpr size_t memory_bytes() { return kSlots; }
 
  private:
+  static constexpr uint8_t kPlaces = 64;
   static size_t index(uintptr_t address) { return static_cast<uint32_t>(address) >> kGranuleBits; }
+  static uint8_t place(uintptr_t address) { return static_cast<uint8_t>(1 + (address >> 4) % kPlaces); }
 
   std::atomic<uint8_t> slots_[kSlots];
 };

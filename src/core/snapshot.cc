@@ -124,7 +124,7 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   source.refresh();  // what grew since is wanted now
   s->copy_stacks(source);
   s->copy_modules(source);
-  s->counters = read_counters(header);
+  s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
   s->rate_bytes = s->counters.rate_bytes;
   return s;
 }

@@ -4,18 +4,31 @@
 #include <cstring>
 
 namespace memprof {
+namespace {
+
+__extension__ using Uint128 = unsigned __int128;
+
+}  // namespace
 
 uint32_t intern_levels_for(uint64_t entries) {
   return levels_for_keys(entries);
 }
 
-uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
-  uint64_t hash = 0xcbf29ce484222325ull ^ seed;
-  for (uint32_t i = 0; i < count; ++i) {
-    hash = (hash ^ words[i]) * 0x100000001b3ull;
-    hash ^= hash >> 29;  // a word at a time, FNV's low bits would never see the high bits of a word
+StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk) {
+  // Keys by place: the same arithmetic for all, so that no table of them is read.
+  const uint64_t seed = (uint64_t{depth} << 8 | static_cast<uint64_t>(walk)) << 32;
+  const auto key = [seed](uint32_t place) { return mix_hash(seed + place + 1); };
+  Uint128 sum = key(depth);
+  uint32_t i = 0;
+  for (; i + 1 < depth; i += 2) {
+    sum += static_cast<Uint128>(frames[i] + key(i)) * (frames[i + 1] + key(i + 1));
   }
-  return mix_hash(hash);
+  if (i < depth) {
+    sum += static_cast<Uint128>(frames[i] + key(i)) * key(i + 1);
+  }
+  const uint64_t low = static_cast<uint64_t>(sum);
+  const uint64_t high = static_cast<uint64_t>(sum >> 64);
+  return {mix_hash(low ^ (high << 32 | high >> 32)), mix_hash(high + seed)};
 }
 
 StackTable::StackTable(const Arena& arena)
@@ -23,14 +36,7 @@ StackTable::StackTable(const Arena& arena)
       index_(arena, kStackIndexSection, &arena.header().stack_levels),
       entries_(arena.at<StackEntry>(kStackSection)) {}
 
-bool StackTable::same(uint32_t id, uint64_t hash, const uint64_t* frames, uint32_t depth,
-                      platform::Walk walk) const {
-  const StackEntry& e = entries_[id];
-  return e.hash == hash && e.depth == depth && e.walk == static_cast<uint8_t>(walk) &&
-         memcmp(arena_.at<uint64_t>(kFrameSection, e.first_frame), frames, depth * sizeof(uint64_t)) == 0;
-}
-
-uint32_t StackTable::make(uint64_t hash, const uint64_t* frames, uint32_t depth, platform::Walk walk) {
+uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk) {
   const uint64_t first_frame = arena_.allocate(kFrameSection, depth * sizeof(uint64_t));
   if (first_frame == Arena::kNoOffset) {
     return kNone;
@@ -43,19 +49,29 @@ uint32_t StackTable::make(uint64_t hash, const uint64_t* frames, uint32_t depth,
   StackEntry& e = *arena_.at<StackEntry>(kStackSection, offset);
   e.depth = static_cast<uint16_t>(depth);
   e.walk = static_cast<uint8_t>(walk);
-  e.hash = hash;
+  e.hash = key.hash;
+  e.check = key.check;
   e.first_frame = first_frame;
   e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
   return static_cast<uint32_t>(offset / sizeof(StackEntry));
 }
 
-uint32_t StackTable::intern(const uint64_t* frames, uint32_t depth, platform::Walk walk, bool* is_new) {
-  const uint64_t hash = hash_words(frames, depth, static_cast<uint64_t>(walk));
+uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
+                            bool* is_new) {
   uint32_t made = kNone;
   const uint32_t id = index_.find_or_insert(
-      hash, [&](uint32_t other) { return same(other, hash, frames, depth, walk); },
-      [&] { return made = make(hash, frames, depth, walk); });
+      key.hash, [&](uint32_t other) { return is(other, key); },
+      [&] { return made = make(key, frames, depth, walk); });
   *is_new = id != kNone && id == made;
+  return id;
+}
+
+uint32_t StackTable::find_likely(const StackKey& key) const {
+  const uint32_t id = index_.find_likely(key.hash);
+  if (id != kNone) {
+    __builtin_prefetch(&entries_[id], 1);
+    __builtin_prefetch(&entries_[id].variance_bytes, 1);
+  }
   return id;
 }
 

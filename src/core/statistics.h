@@ -18,10 +18,11 @@ struct Statistics {
   std::atomic<uint64_t> dropped_live_table;
   std::atomic<uint64_t> dropped_stack_table;
   std::atomic<uint64_t> replaced_samples;
+  // Of samples whose stack is not in the stack table; the others' follow from their stacks.
   std::atomic<uint64_t> frames;
-  std::atomic<uint64_t> walks[platform::kWalkReasons];  // one for each sample
-  std::atomic<uint64_t> min_depth_plus_one;             // 0: no walk yet
-  std::atomic<uint64_t> unrecorded_events;              // a clock ran out, and no sample came of it
+  std::atomic<uint64_t> walks[platform::kWalkReasons];
+  std::atomic<uint64_t> min_depth_plus_one;  // 0: no walk yet
+  std::atomic<uint64_t> unrecorded_events;   // a clock ran out, and no sample came of it
   std::atomic<uint64_t> filter_saturated;
   std::atomic<uint64_t> muted_bytes;
 };

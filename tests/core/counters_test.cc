@@ -11,6 +11,7 @@
 namespace memprof::counters_test {
 namespace {
 
+using testing_support::counters_of;
 using testing_support::Random;
 using testing_support::run_threads;
 using testing_support::scaled;
@@ -18,7 +19,7 @@ using testing_support::ScopedArena;
 
 TEST(Counters, OfANewArenaAreZero) {
   ScopedArena a;
-  const Counters c = read_counters(a.header());
+  const Counters c = counters_of(a.arena);
   EXPECT_EQ(State::kUninitialized, c.state);
   EXPECT_EQ(0u, c.samples + c.live_samples + c.freed_samples + c.dropped_weight_bytes + c.dropped_live_table +
                     c.dropped_stack_table + c.replaced_samples + c.stacks + c.modules + c.frames +
@@ -46,9 +47,8 @@ TEST(Counters, EachIsReadFromItsPlace) {
   s.unrecorded_events = 17;
   s.filter_saturated = 18;
   s.muted_bytes = 19;
-  h.sections[kStackSection].used_bytes = 20 * sizeof(StackEntry);
   h.sections[kModuleSection].used_bytes = 21 * sizeof(ModuleEntry);
-  const Counters c = read_counters(h);
+  const Counters c = read_counters(h, nullptr, 0);
   EXPECT_EQ(State::kStopped, c.state);
   EXPECT_EQ(1u, c.rate_bytes);
   EXPECT_EQ(60u, c.samples);  // 10 + ... + 14: one walk each
@@ -66,16 +66,43 @@ TEST(Counters, EachIsReadFromItsPlace) {
   EXPECT_EQ(60u + 17, c.cold_paths);
   EXPECT_EQ(18u, c.filter_saturated);
   EXPECT_EQ(19u, c.muted_bytes);
-  EXPECT_EQ(20u, c.stacks);
+  EXPECT_EQ(0u, c.stacks);
   EXPECT_EQ(21u, c.modules);
-  EXPECT_EQ(kPageBytes + 20 * sizeof(StackEntry) + 21 * sizeof(ModuleEntry), c.arena_used_bytes);
+  EXPECT_EQ(kPageBytes + 21 * sizeof(ModuleEntry), c.arena_used_bytes);
+}
+
+TEST(Counters, SamplesAreSummedOverStacks) {
+  ScopedArena a;
+  bool is_new = false;
+  const uint64_t frames[] = {0x401000, 0x402000, 0x403000};
+  const uint32_t deep = a.stacks.intern(frames, 3, platform::Walk::kRoot, &is_new);
+  const uint32_t shallow = a.stacks.intern(frames, 1, platform::Walk::kBadFrame, &is_new);
+  a.stacks.intern(frames, 0, platform::Walk::kNoRule, &is_new);  // nobody came with a sample
+  for (int i = 0; i < 5; ++i) {
+    a.stacks.add_allocated(deep, 100, weigh(100, 0));
+  }
+  a.stacks.add_allocated(shallow, 100, weigh(100, 0));
+  Statistics& s = a.arena.header().statistics;
+  s.walks[static_cast<uint32_t>(platform::Walk::kRoot)] = 2;  // dropped: two of 7 frames together
+  s.frames = 7;
+  s.min_depth_plus_one = 3;
+  s.dropped_stack_table = 2;
+  const Counters c = counters_of(a.arena);
+  EXPECT_EQ(8u, c.samples);
+  EXPECT_EQ(2u, c.stacks);
+  EXPECT_EQ(5u * 3 + 1 + 7, c.frames);
+  EXPECT_EQ(7u, c.walks[static_cast<uint32_t>(platform::Walk::kRoot)]);
+  EXPECT_EQ(1u, c.walks[static_cast<uint32_t>(platform::Walk::kBadFrame)]);
+  EXPECT_EQ(0u, c.walks[static_cast<uint32_t>(platform::Walk::kNoRule)]);
+  EXPECT_EQ(1u, c.min_depth);
+  EXPECT_EQ(6u, c.freed_samples);  // neither live nor dropped
 }
 
 TEST(Counters, OpenLevelsCountAsUsed) {
   ScopedArena a;
   ASSERT_TRUE(a.live.insert({0x1000, 1, 1, 1, 0, 1}));
   EXPECT_EQ(kPageBytes + kFirstLevelSlots * (sizeof(uint64_t) + sizeof(LiveRecord)),
-            read_counters(a.header()).arena_used_bytes);
+            counters_of(a.arena).arena_used_bytes);
 }
 
 TEST(Counters, AnyBytesWillDo) {
@@ -85,7 +112,12 @@ TEST(Counters, AnyBytesWillDo) {
     for (uint8_t& b : bytes) {
       b = static_cast<uint8_t>(random.below(4) == 0 ? 0xff : random.next());
     }
-    const Counters c = read_counters(*reinterpret_cast<const ArenaHeader*>(bytes));
+    alignas(StackEntry) uint8_t entries[3 * sizeof(StackEntry)];
+    for (uint8_t& b : entries) {
+      b = static_cast<uint8_t>(random.next());
+    }
+    const Counters c = read_counters(*reinterpret_cast<const ArenaHeader*>(bytes),
+                                     reinterpret_cast<const StackEntry*>(entries), 3);
     ASSERT_LE(static_cast<uint32_t>(c.state), static_cast<uint32_t>(State::kTerminated));
   }
 }

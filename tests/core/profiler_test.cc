@@ -16,6 +16,7 @@
 namespace memprof::profiler_test {
 namespace {
 
+using testing_support::counters_of;
 using testing_support::FakeStack;
 using testing_support::hooked_free;
 using testing_support::hooked_malloc;
@@ -216,7 +217,7 @@ TEST(Profiler, RacingControlsLeaveAStateThatIsTrue) {
         const uint64_t before = profiler::counters().samples;
         record(0x10000, 64, 1);
         untrue += profiler::state() != State::kActive || profiler::counters().samples != before + 1 ||
-                  read_counters(profiler::arena().header()).state != State::kActive;
+                  counters_of(profiler::arena()).state != State::kActive;
         starts = round;
       }
     });
@@ -433,7 +434,7 @@ TEST(Profiler, AForkChildRecordsNothingAndIsRefused) {
                          profiler::stop() == Status::kForked && profiler::shutdown() == Status::kForked;
       record(0x20000);
       hooked_free(block_at(0x10000));
-      const Counters c = read_counters(profiler::arena().header());
+      const Counters c = counters_of(profiler::arena());
       return right && c.samples == 1 && c.live_samples == 1 && c.freed_samples == 0;
     };
     const pid_t forked = fork();
@@ -537,7 +538,7 @@ TEST(Profiler, Lesson11StartAndStopTenThousandTimesUnderLoad) {
           for (uint64_t i = 0; i < s->records.size; ++i) {
             ASSERT_LT(s->records.data[i].stack_id, s->stacks.size);
           }
-          read_counters(profiler::arena().header());
+          counters_of(profiler::arena());
         }
         return;
       }

@@ -60,16 +60,36 @@ TEST(SampledFilter, CountsSamplesThatShareASlot) {
   filter->unmark(0x1000);
   filter->unmark(0x1010);
   EXPECT_TRUE(filter->may_contain(pointer(0x1000)));
-  filter->unmark(0x1000);
+  filter->unmark(uintptr_t{0x1000} + (uintptr_t{1} << 32));
   EXPECT_FALSE(filter->may_contain(pointer(0x1000)));
+}
+
+TEST(SampledFilter, KnowsThePlaceOfAnOnlySample) {
+  const auto filter = make_filter();
+  filter->mark(0x1230);
+  for (uintptr_t address = 0x1000; address < 0x1400; ++address) {
+    ASSERT_EQ(address / 16 == 0x123, filter->may_be(pointer(address))) << std::hex << address;
+  }
+  filter->unmark(0x1240);  // not that one
+  EXPECT_TRUE(filter->may_be(pointer(0x1230)));
+  filter->mark(0x1240);  // two: anywhere
+  EXPECT_TRUE(filter->may_be(pointer(0x1000)));
+  filter->unmark(0x1230);  // one: anywhere
+  EXPECT_TRUE(filter->may_be(pointer(0x1240)));
+  EXPECT_TRUE(filter->may_be(pointer(0x1000)));
+  filter->unmark(0x1240);
+  EXPECT_EQ(0u, marked_slots(*filter));
+  filter->mark(0x13f0);
+  EXPECT_TRUE(filter->may_be(pointer(0x13f0)));
+  EXPECT_FALSE(filter->may_be(pointer(0x1230)));
 }
 
 TEST(SampledFilter, SaturationIsToldOnceAndSticks) {
   const auto filter = make_filter();
-  for (int i = 1; i < 255; ++i) {
+  for (int i = 1; i < 255 - 64; ++i) {
     ASSERT_FALSE(filter->mark(0x5000)) << i;
   }
-  EXPECT_TRUE(filter->mark(0x5000));   // the 255th
+  EXPECT_TRUE(filter->mark(0x5000));   // the 191st
   EXPECT_FALSE(filter->mark(0x5000));  // it was told already
   for (int i = 0; i < 1000; ++i) {
     filter->unmark(0x5000);
@@ -90,7 +110,7 @@ TEST(SampledFilter, PermanentMarksCoverTheWholeRange) {
   const auto filter = make_filter();
   filter->mark_permanently(0x12345, 5000);  // 0x12345 to 0x136cc
   for (uintptr_t address = 0x12345; address < 0x12345 + 5000; address += 16) {
-    ASSERT_TRUE(filter->may_contain(pointer(address))) << std::hex << address;
+    ASSERT_TRUE(filter->may_be(pointer(address))) << std::hex << address;
     filter->unmark(address);
     ASSERT_TRUE(filter->may_contain(pointer(address))) << std::hex << address;
   }
@@ -121,14 +141,14 @@ TEST(SampledFilter, NoFalseNegativeUnderEightRacingThreads) {
         held.push_back(address);
       } else if (!held.empty()) {
         const size_t which = random.below(held.size());
-        missed += !filter->may_contain(pointer(held[which]));
+        missed += !filter->may_be(pointer(held[which]));
         filter->unmark(held[which]);
         held[which] = held.back();
         held.pop_back();
       }
     }
     for (const uintptr_t address : held) {
-      missed += !filter->may_contain(pointer(address));
+      missed += !filter->may_be(pointer(address));
       filter->unmark(address);
     }
   });

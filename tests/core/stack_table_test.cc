@@ -57,18 +57,51 @@ TEST(StackTable, DepthOrderAndReasonTellStacksApart) {
   EXPECT_EQ(0u, ids.count(StackTable::kNone));
 }
 
-TEST(StackTable, HashesOfSimilarStacksDiffer) {
+TEST(StackTable, KeysOfSimilarStacksDiffer) {
   std::set<uint64_t> hashes;
   std::set<uint64_t> tags;
+  const auto enter = [&](const std::vector<uint64_t>& frames, Walk walk) {
+    const StackKey key = stack_key(frames.data(), static_cast<uint32_t>(frames.size()), walk);
+    hashes.insert(key.hash);
+    tags.insert(key.hash >> 32);
+  };
   for (uint64_t i = 0; i < 100000; ++i) {
     // Frames of one function: they differ in few low bits, or only in high ones.
-    const uint64_t frames[] = {0x7f0000401000 + i % 1000, 0x401000 + (i / 1000 << 48)};
-    const uint64_t hash = hash_words(frames, 2, 0);
-    hashes.insert(hash);
-    tags.insert(hash >> 32);
+    enter({0x7f0000401000 + i % 1000, 0x401000 + (i / 1000 << 48)}, Walk::kRoot);
   }
   EXPECT_EQ(100000u, hashes.size());
   EXPECT_GE(tags.size(), 99990u);  // of 2^32 tags, 100,000 share 1.2 pairs on average
+  // All orders of frames that repeat, of all lengths, with all endings.
+  uint64_t stacks = 0;
+  for (uint32_t length = 0; length <= 7; ++length) {
+    for (uint64_t bits = 0; bits < uint64_t{1} << (2 * length); ++bits) {
+      std::vector<uint64_t> frames;
+      for (uint32_t i = 0; i < length; ++i) {
+        frames.push_back(0x401000 + (bits >> (2 * i)) % 4 * 5);
+      }
+      enter(frames, static_cast<Walk>(bits % platform::kWalkReasons));
+      ++stacks;
+    }
+  }
+  EXPECT_EQ(100000 + stacks, hashes.size());
+}
+
+TEST(StackTable, FindsInStepsWhatItInterns) {
+  ScopedArena a;
+  const uint64_t frames[] = {0x401000, 0x402000, 0x403000};
+  const StackKey key = stack_key(frames, 3, Walk::kRoot);
+  EXPECT_EQ(StackTable::kNone, a.stacks.find_likely(key));
+  bool is_new = false;
+  const uint32_t id = a.stacks.intern(frames, 3, Walk::kRoot, &is_new);
+  a.stacks.prefetch(key);
+  EXPECT_EQ(id, a.stacks.find_likely(key));
+  EXPECT_TRUE(a.stacks.is(id, key));
+  // Half of a hash is not the stack.
+  const StackKey like{key.hash ^ 1 << 20, key.check};
+  const StackKey unlike{key.hash, key.check ^ 1};
+  EXPECT_FALSE(a.stacks.is(id, like));
+  EXPECT_EQ(id, a.stacks.find_likely(unlike));
+  EXPECT_FALSE(a.stacks.is(id, unlike));
 }
 
 TEST(StackTable, KeepsTheSumsThatIntervalsNeed) {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/arena.h"
+#include "core/counters.h"
 #include "core/heap_map.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
@@ -39,6 +40,10 @@ struct ReleaseSnapshot {
   void operator()(Snapshot* snapshot) const { Snapshot::release(snapshot); }
 };
 using SnapshotPointer = std::unique_ptr<Snapshot, ReleaseSnapshot>;
+
+inline Counters counters_of(const Arena& arena) {
+  return read_counters(arena.header(), arena.at<StackEntry>(kStackSection), StackTable(arena).size());
+}
 
 inline SnapshotPointer take(const Arena& arena) {
   bool is_arena = false;

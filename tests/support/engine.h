@@ -139,7 +139,7 @@ inline void hooked_allocation(const void* address, uint64_t size_bytes, const pl
 }
 
 inline void hooked_free(const void* address) {
-  if (g_sampled_filter.may_contain(address)) {
+  if (g_sampled_filter.may_contain(address) && g_sampled_filter.may_be(address)) {
     profiler::record_free(address);
   }
 }

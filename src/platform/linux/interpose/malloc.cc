@@ -20,6 +20,7 @@
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
+using memprof::interpose::free_marked;
 using memprof::interpose::g_real;
 using memprof::interpose::is_bootstrap;
 using memprof::interpose::sample;
@@ -37,13 +38,7 @@ MEMPROF_EXPORT void* malloc(size_t size) {
 }
 
 MEMPROF_SLOW_PATH void memprof_slow_free(void* block) {
-  if (is_bootstrap(block)) {
-    return;
-  }
-  const int saved_errno = errno;
-  profiler::record_free(block);
-  errno = saved_errno;
-  g_real.free(block);
+  free_marked(block, [=] { g_real.free(block); });
 }
 
 MEMPROF_EXPORT void free(void* block) {
@@ -53,13 +48,7 @@ MEMPROF_EXPORT void free(void* block) {
 // C23: the size and the alignment are what the program says of the block; a real function that checks them
 // may.
 MEMPROF_SLOW_PATH void memprof_slow_free_sized(void* block, size_t size) {
-  if (is_bootstrap(block)) {
-    return;
-  }
-  const int saved_errno = errno;
-  profiler::record_free(block);
-  errno = saved_errno;
-  g_real.free_sized(block, size);
+  free_marked(block, [=] { g_real.free_sized(block, size); });
 }
 
 MEMPROF_EXPORT void free_sized(void* block, size_t size) {
@@ -70,13 +59,7 @@ MEMPROF_EXPORT void free_sized(void* block, size_t size) {
 }
 
 MEMPROF_SLOW_PATH void memprof_slow_free_aligned_sized(void* block, size_t alignment, size_t size) {
-  if (is_bootstrap(block)) {
-    return;
-  }
-  const int saved_errno = errno;
-  profiler::record_free(block);
-  errno = saved_errno;
-  g_real.free_aligned_sized(block, alignment, size);
+  free_marked(block, [=] { g_real.free_aligned_sized(block, alignment, size); });
 }
 
 MEMPROF_EXPORT void free_aligned_sized(void* block, size_t alignment, size_t size) {

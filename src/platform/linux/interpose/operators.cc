@@ -23,6 +23,7 @@
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
 using memprof::interpose::free_block;
+using memprof::interpose::free_marked;
 using memprof::interpose::g_foreign;
 using memprof::interpose::g_real;
 using memprof::interpose::sample;
@@ -207,9 +208,7 @@ template <typename... Arguments>
 MEMPROF_HOOK __attribute__((noinline)) void foreign_delete(void (*function)(void*, Arguments...), void* block,
                                                            Arguments... arguments) {
   if (__builtin_expect(g_sampled_filter.may_contain(block), 0)) {
-    const int saved_errno = errno;
-    memprof::profiler::record_free(block);
-    errno = saved_errno;
+    return free_marked(block, [=] { function(block, arguments...); });
   }
   function(block, arguments...);
 }

@@ -8,6 +8,7 @@
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "platform/linux/hook_section.h"
+#include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/real.h"
 
 // For every function whose frame is the entry of a stack: reached by a jump from the hook, so that its return
@@ -38,15 +39,39 @@ SamplingEvent begin_event(size_t size);
 // sample.
 template <typename Allocate>
 [[gnu::always_inline]] inline void* sample(size_t size, const void* frame, const Allocate& allocate) {
+  const int errno_before = errno;
   const SamplingEvent event = begin_event(size);
+  profiler::Pending pending;
+  pending.recording = false;
+  if (event.sampled) {
+    profiler::begin_allocation({frame}, &pending);
+  }
+  errno = errno_before;
   void* block = allocate();
-  const int saved_errno = errno;
-  const bool recorded = event.sampled && block != nullptr &&
-                        profiler::record_allocation(block, size, event.rate_bytes, {frame});
+  const int errno_after = errno;
+  const bool recorded = pending.recording && block != nullptr;
+  if (recorded) {
+    profiler::end_allocation(&pending, block, size, event.rate_bytes, {frame});
+  }
   profiler::count_cold_path(recorded, event.muted_bytes());
   sampler_resume(event);
-  errno = saved_errno;
+  errno = errno_after;
   return block;
+}
+
+// The filter marks the block: `release()` is the real free.
+template <typename Release>
+[[gnu::always_inline]] inline void free_marked(void* block, const Release& release) {
+  if (!g_sampled_filter.may_be(block)) {
+    return release();
+  }
+  if (is_bootstrap(block)) {
+    return;
+  }
+  const int saved_errno = errno;
+  profiler::record_free(block);
+  errno = saved_errno;
+  return release();
 }
 
 }  // namespace memprof::interpose
