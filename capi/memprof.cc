@@ -26,6 +26,7 @@ MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
+static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
 static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerminated));
@@ -258,6 +259,11 @@ const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, u
 
 const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<uint64_t>(ours(snapshot)->frames, count) : no_elements<uint64_t>(count);
+}
+
+const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<uint32_t>(ours(snapshot)->frame_modules, count)
+                             : no_elements<uint32_t>(count);
 }
 
 const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count) {

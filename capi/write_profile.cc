@@ -48,7 +48,9 @@ profile::RawTotals to_raw(const SnapshotTotals& t) {
           t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
 }
 
-size_t convert_modules(const Snapshot& s, profile::RawModule* modules) {
+// The main program comes first: *main is its index in the snapshot.
+size_t convert_modules(const Snapshot& s, profile::RawModule* modules, uint64_t* main_index) {
+  *main_index = 0;
   for (uint64_t i = 0; i < s.modules.size; ++i) {
     const SnapshotModule& m = s.modules.data[i];
     profile::RawModule& raw = modules[i];
@@ -58,7 +60,9 @@ size_t convert_modules(const Snapshot& s, profile::RawModule* modules) {
     raw.path = s.strings.data + m.path_offset;
     raw.build_id = m.build_id;
     raw.build_id_size = m.build_id_size;
-    if (i > 0 && strcmp(raw.path, s.program()) == 0) {  // the main program comes first
+    if (i > 0 && *main_index == 0 && strcmp(raw.path, s.program()) == 0 &&
+        strcmp(modules[0].path, s.program()) != 0) {
+      *main_index = i;
       const profile::RawModule main = raw;
       memmove(modules + 1, modules, i * sizeof(*modules));
       modules[0] = main;
@@ -103,12 +107,25 @@ int write_snapshot(const Snapshot& s, int fd) {
   }
   profile::RawProfile p;
   p.modules = modules.as<profile::RawModule>();
-  p.module_count = convert_modules(s, modules.as<profile::RawModule>());
+  uint64_t main_index = 0;
+  p.module_count = convert_modules(s, modules.as<profile::RawModule>(), &main_index);
+  const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
+  if (frame_modules.as<void>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  for (uint64_t i = 0; i < s.frames.size; ++i) {
+    const uint32_t m = s.frame_modules.data[i];
+    frame_modules.as<uint32_t>()[i] = m == main_index ? 0 : m < main_index ? m + 1 : m;
+  }
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
     const SnapshotStack& from = s.stacks.data[i];
-    stacks.as<profile::RawStack>()[i] = {
-        s.frames.data + from.first_frame, from.frame_count,   from.walk,
-        to_raw(from.allocated),           to_raw(from.freed), from.lifetime_ns};
+    stacks.as<profile::RawStack>()[i] = {s.frames.data + from.first_frame,
+                                         from.frame_count,
+                                         from.walk,
+                                         to_raw(from.allocated),
+                                         to_raw(from.freed),
+                                         from.lifetime_ns,
+                                         frame_modules.as<uint32_t>() + from.first_frame};
   }
   p.stacks = stacks.as<profile::RawStack>();
   p.stack_count = s.stacks.size;

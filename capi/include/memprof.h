@@ -216,6 +216,9 @@ typedef struct memprof_stack {
   uint64_t max_lifetime_ns;
 } memprof_stack;
 
+/* Of memprof_module.flags: the process has unloaded it (dlclose).  Another module may overlap it. */
+#define MEMPROF_MODULE_UNLOADED 1u
+
 /* One executable or library (its code segment) with a frame in a stack. */
 typedef struct memprof_module {
   uint64_t start; /* addresses start <= a < limit belong to it                                     */
@@ -224,7 +227,7 @@ typedef struct memprof_module {
   uint64_t bias;          /* what the loader added to the addresses in the file                            */
   uint64_t path_offset;   /* of the NUL-terminated path in the array of strings                            */
   uint32_t build_id_size; /* bytes of the build id; 0: it has none                                         */
-  uint32_t flags;         /* 0                                                                             */
+  uint32_t flags;         /* MEMPROF_MODULE_*                                                              */
   uint8_t build_id[32];
 } memprof_module;
 
@@ -256,11 +259,14 @@ MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memp
  *   records  ordered by stack_id, then size_bytes, then rate_bytes
  *   stacks   index = stack_id
  *   frames   return addresses, of all stacks, leaf first
+ *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
+ *            module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
  *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
 

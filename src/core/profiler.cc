@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/profiler.h"
 
+#include <new>
+
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/sampled_filter.h"
@@ -95,6 +97,7 @@ enum class Purpose { kFind, kEnter };
   const uint32_t max_depth = g_arena.header().limits.max_depth;
   uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(max_depth * sizeof(uint64_t)));
   const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
+  g_modules.tag(frames, walk.depth);
   p->walk = walk;
   p->key = stack_key(frames, walk.depth, walk.reason);
   if (purpose == Purpose::kFind) {
@@ -153,7 +156,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes) {
   g_live = HeapMap(arena);
   g_stacks = StackTable(arena);
   g_names = NameTable(arena);
-  g_modules = ModuleTable(arena, &g_names);
+  new (&g_modules) ModuleTable(arena, &g_names);
   g_following.store(true, std::memory_order_release);
   set_rate(rate_bytes);
   arena.header().state.store(raw(State::kInitialized), std::memory_order_relaxed);
@@ -312,6 +315,12 @@ Counters counters() {
   Counters c{};
   c.rate_bytes = sampler_rate();
   return c;
+}
+
+void code_was_unloaded() {
+  if (is_following()) {
+    g_modules.retire_unloaded();
+  }
 }
 
 void announce_hooks() {

@@ -73,6 +73,9 @@ void commit_realloc(const void* block, HeapMap::Token token);
 // meanwhile.
 void count_cold_path(bool recorded, uint64_t muted_bytes);
 
+// After a library may have been unloaded: another one can come to its addresses.
+void code_was_unloaded();
+
 // The hooks say that the allocations of this process go through them; without that, start() has nothing to
 // see.
 void announce_hooks();

@@ -99,7 +99,9 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
   const uint64_t frames_at = stacks_at + most_stacks * sizeof(SnapshotStack);
   const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
-  const uint64_t strings_at = modules_at + most_modules * sizeof(SnapshotModule);
+  const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
+  const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
+  const uint64_t strings_at = module_of_entry_at + most_modules * sizeof(uint32_t);
   const uint64_t total = strings_at + most_text;
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
   if (memory == nullptr) {
@@ -111,6 +113,7 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
   s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
+  s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
   s->strings.data = reinterpret_cast<char*>(memory + strings_at);
 
   const ArenaHeader& header = source.header();
@@ -123,7 +126,9 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   s->copy_records(source);
   source.refresh();  // what grew since is wanted now
   s->copy_stacks(source);
-  s->copy_modules(source);
+  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
+  s->copy_modules(source, &module_of_entry);
+  s->find_frame_modules(module_of_entry);
   s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
   s->rate_bytes = s->counters.rate_bytes;
   return s;
@@ -211,26 +216,26 @@ void Snapshot::copy_stacks(const Source& source) {
 }
 
 // Two threads that met a module first at the same moment may both have entered it, with others in between.
-// What was loaded where another was is no repetition, and the latest at an address is what counts.
-bool Snapshot::is_repeated(const SnapshotModule& m) const {
-  for (uint64_t i = modules.size; i-- > 0;) {
+uint32_t Snapshot::find_same(const SnapshotModule& m) const {
+  for (uint32_t i = 0; i < modules.size; ++i) {
     const SnapshotModule& other = modules.data[i];
-    if (other.start < m.limit && m.start < other.limit) {
-      return other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
-             memcmp(other.build_id, m.build_id, m.build_id_size) == 0 &&
-             strcmp(strings.data + other.path_offset, strings.data + m.path_offset) == 0;
+    if (other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
+        memcmp(other.build_id, m.build_id, m.build_id_size) == 0 &&
+        strcmp(strings.data + other.path_offset, strings.data + m.path_offset) == 0) {
+      return i;
     }
   }
-  return false;
+  return kNoModule;
 }
 
-void Snapshot::copy_modules(const Source& source) {
+void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
   strings.data[strings.size++] = '\0';  // offset 0: the empty text
   const uint64_t names = source.count<NameEntry>(kNameSection);
   const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
   const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
   for (uint64_t i = 0; i < count; ++i) {
     const ModuleEntry& e = entries[i];
+    module_of_entry->data[module_of_entry->size++] = kNoModule;
     // acquire pairs with the release in module_table.cc.
     if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
       continue;
@@ -242,7 +247,7 @@ void Snapshot::copy_modules(const Source& source) {
                      load_once(e.bias),
                      0,
                      std::min(build_id_size, platform::kMaxBuildIdBytes),
-                     0,
+                     e.is_unloaded.load(std::memory_order_relaxed) != 0 ? kModuleUnloaded : 0,
                      {}};
     memcpy(m.build_id, e.build_id, sizeof(m.build_id));
     if (m.start >= m.limit) {
@@ -262,11 +267,49 @@ void Snapshot::copy_modules(const Source& source) {
         strings.data[strings.size++] = '\0';
       }
     }
-    if (is_repeated(m)) {
+    uint32_t index = find_same(m);
+    if (index != kNoModule) {
       strings.size = strings_before;
     } else {
-      modules.data[modules.size++] = m;
+      index = static_cast<uint32_t>(modules.size++);
+      modules.data[index] = m;
     }
+    module_of_entry->data[i] = index;
+  }
+}
+
+// Takes the tags off the frames (core/module_table.h).
+void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
+  frame_modules.size = frames.size;
+  uint32_t last = kNoModule;  // neighbours of a stack are often of one module
+  const auto contains = [&](uint32_t index, uint64_t address) {
+    return modules.data[index].start <= address && address < modules.data[index].limit;
+  };
+  bool overlap = false;
+  for (uint64_t i = 0; i < modules.size && !overlap; ++i) {
+    for (uint64_t j = 0; j < i && !overlap; ++j) {
+      overlap =
+          modules.data[i].start < modules.data[j].limit && modules.data[j].start < modules.data[i].limit;
+    }
+  }
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
+    frames.data[i] = ModuleTable::address_of(frames.data[i]);
+    uint32_t& found = frame_modules.data[i];
+    found = kNoModule;
+    if (entry != UINT32_MAX) {
+      found = entry < module_of_entry.size ? module_of_entry.data[entry] : kNoModule;
+      continue;
+    }
+    const uint64_t address = frames.data[i] - 1;
+    if (!overlap && last != kNoModule && contains(last, address)) {
+      found = last;
+      continue;
+    }
+    for (uint32_t m = 0; m < modules.size && found == kNoModule; ++m) {
+      found = contains(m, address) ? m : kNoModule;
+    }
+    last = found;
   }
 }
 
@@ -285,6 +328,8 @@ int64_t Snapshot::resolve_symbols() {
   struct Order {
     uint64_t address;
     uint64_t frame;
+    uint32_t module;
+    bool is(const Order& other) const { return address == other.address && module == other.module; }
   };
   const uint64_t order_bytes = (frames.size + 1) * sizeof(Order);
   Order* order = static_cast<Order*>(platform::reserve_pages(order_bytes));
@@ -292,14 +337,17 @@ int64_t Snapshot::resolve_symbols() {
     return -1;
   }
   for (uint64_t i = 0; i < frames.size; ++i) {
-    order[i] = {frames.data[i] - 1, i};
+    order[i] = {frames.data[i] - 1, i, frame_modules.data[i]};
   }
   std::sort(order, order + frames.size, [](const Order& a, const Order& b) {
-    return a.address != b.address ? a.address < b.address : a.frame < b.frame;
+    if (a.address != b.address) {
+      return a.address < b.address;
+    }
+    return a.module != b.module ? a.module < b.module : a.frame < b.frame;
   });
   uint64_t different = 0;
   for (uint64_t i = 0; i < frames.size; ++i) {
-    different += i == 0 || order[i].address != order[i - 1].address;
+    different += i == 0 || !order[i].is(order[i - 1]);
   }
   // A name has at most kMostNameBytes; what is reserved and not touched costs nothing.
   const uint64_t symbols_bytes = (frames.size * sizeof(SnapshotSymbol) + 63) / 64 * 64;
@@ -315,11 +363,14 @@ int64_t Snapshot::resolve_symbols() {
   int64_t found = 0;
   SnapshotSymbol symbol{};
   for (uint64_t i = 0; i < frames.size; ++i) {
-    if (i == 0 || order[i].address != order[i - 1].address) {
+    if (i == 0 || !order[i].is(order[i - 1])) {
       symbol = {};
       const char* name = nullptr;
       uint64_t start = 0;
-      if (platform::find_symbol(order[i].address, &name, &start)) {
+      // The loader knows nothing of what was unloaded.
+      const uint32_t module = order[i].module;
+      const bool is_gone = module != kNoModule && (modules.data[module].flags & kModuleUnloaded) != 0;
+      if (!is_gone && platform::find_symbol(order[i].address, &name, &start)) {
         const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
         symbol = {text.size, order[i].address + 1 - start};
         memcpy(text.data + text.size, name, length);

@@ -59,9 +59,11 @@ struct SnapshotModule {
   uint64_t bias;
   uint64_t path_offset;
   uint32_t build_id_size;
-  uint32_t flags;
+  uint32_t flags;  // kModuleUnloaded
   uint8_t build_id[platform::kMaxBuildIdBytes];
 };
+
+inline constexpr uint32_t kModuleUnloaded = 1;
 
 struct SnapshotSymbol {
   uint64_t name_offset;
@@ -76,6 +78,8 @@ struct Span {
 
 class Snapshot {
  public:
+  static constexpr uint32_t kNoModule = UINT32_MAX;
+
   // Of the arena at `base`, of which `length_bytes` bytes can be read.
   static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
   static void release(Snapshot* snapshot);
@@ -97,6 +101,7 @@ class Snapshot {
   Span<SnapshotStack> stacks;
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
+  Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
   Span<char> strings;
   Span<SnapshotSymbol> symbols;
 
@@ -104,8 +109,9 @@ class Snapshot {
   struct Source;
   void copy_records(const Source& source);
   void copy_stacks(const Source& source);
-  void copy_modules(const Source& source);
-  bool is_repeated(const SnapshotModule& m) const;
+  void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
+  uint32_t find_same(const SnapshotModule& m) const;
+  void find_frame_modules(const Span<uint32_t>& module_of_entry);
 
   uint64_t mapping_bytes_ = 0;
   void* symbol_mapping_ = nullptr;

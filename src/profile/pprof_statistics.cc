@@ -226,7 +226,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
 bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint32_t samples) const {
   StackId id;
   for (const uint32_t location : stack.locations) {
-    id.add(profile.locations[location].address);
+    const Location& l = profile.locations[location];
+    id.add(overlap_ ? location_key(l.address, l.mapping, profile.mappings.data(), profile.mappings.size())
+                    : l.address);
   }
   const auto found = stacks_.find(id.value());
   if (found == stacks_.end()) {
@@ -260,7 +262,8 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint32_t s
   return true;
 }
 
-void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) const {
+void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) {
+  overlap_ = mappings_overlap(profile.mappings.data(), profile.mappings.size());
   const bool has_all_metrics =
       std::all_of(profile.has_metric.begin(), profile.has_metric.end(), [](bool has) { return has; });
   for (size_t i = 0; i < profile.stacks.size(); ++i) {

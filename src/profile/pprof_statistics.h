@@ -27,7 +27,7 @@ class StatisticsReader {
   // Gives statistics to the stacks whose `values` and `parts` agree with their comment and labels; their
   // parts become live groups.  Call once, when all stacks are there; samples_of[i] is the number of samples
   // that were summed into stacks[i] and so the most units that rounding can be off.
-  void apply(Profile& profile, const std::vector<uint32_t>& samples_of) const;
+  void apply(Profile& profile, const std::vector<uint32_t>& samples_of);
 
  private:
   struct StackFacts {
@@ -40,6 +40,7 @@ class StatisticsReader {
   bool apply_to(Stack& stack, const Profile& profile, uint32_t samples) const;
 
   std::unordered_map<uint64_t, StackFacts> stacks_;  // by StackId
+  bool overlap_ = false;                             // of the profile's mappings
   bool has_profile_comment_ = false;
 };
 

@@ -269,13 +269,17 @@ class Writer {
     CommentText text;
     profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
     write_comment({text.data(), text.size()});
+    const bool overlap = mappings_overlap(profile_.mappings.data(), profile_.mappings.size());
     for (const Stack& stack : profile_.stacks) {
       if (!stack.has_statistics) {
         continue;
       }
       StackId id;
       for (const uint32_t location : stack.locations) {
-        id.add(profile_.locations[location].address);
+        const Location& l = profile_.locations[location];
+        id.add(overlap
+                   ? location_key(l.address, l.mapping, profile_.mappings.data(), profile_.mappings.size())
+                   : l.address);
       }
       CommentText of_stack;
       stack_comment(of_stack, id.value(), stack);

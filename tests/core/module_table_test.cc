@@ -76,6 +76,60 @@ TEST(ModuleTable, TheByteBeforeAReturnAddressTellsItsModule) {
   }
 }
 
+// As if another library had been where libc is now.
+void enter_predecessor_of(ScopedArena& a, const platform::ModuleInfo& info) {
+  const uint64_t offset = a.arena.allocate(kModuleSection, sizeof(ModuleEntry));
+  ModuleEntry& e = *a.arena.at<ModuleEntry>(kModuleSection, offset);
+  e.path = a.names.intern("/lib/before.so", 14);
+  e.start = info.start;
+  e.limit = info.start + 4096 + (info.limit - info.start) / 2;
+  e.state.store(ModuleTable::kReady);
+}
+
+TEST(ModuleTable, FramesSayWhichOfTwoModulesAtOnePlaceTheyBelongTo) {
+  ScopedArena a;
+  platform::ModuleInfo libc{};
+  ASSERT_TRUE(platform::find_module(address_in_libc(), &libc));
+  enter_predecessor_of(a, libc);
+  const uint64_t untagged[] = {libc.start + 5, libc.limit - 8192, address_of(some_function)};
+  uint64_t frames[3];
+  memcpy(frames, untagged, sizeof(frames));
+  a.modules.tag(frames, 3);  // nothing was unloaded
+  EXPECT_EQ(0, memcmp(untagged, frames, sizeof(frames)));
+  a.modules.retire_unloaded();
+  a.modules.tag(frames, 3);
+  EXPECT_EQ(1u, ModuleTable::entry_of(frames[0]));  // entered by that: libc, after its predecessor
+  EXPECT_EQ(untagged[0], ModuleTable::address_of(frames[0]));
+  EXPECT_EQ(untagged[1], frames[1]);  // where the predecessor never was
+  EXPECT_EQ(untagged[2], frames[2]);
+  a.modules.note(frames, 3);
+  EXPECT_EQ(3u, a.modules.size());  // and this program
+  const auto s = take(a.arena);
+  EXPECT_EQ(kModuleUnloaded, s->modules.data[0].flags);
+  EXPECT_EQ(0u, s->modules.data[1].flags);
+  EXPECT_EQ(libc.limit, s->modules.data[1].limit);
+}
+
+TEST(ModuleTable, WhatComesBackIsTheModuleThatItWas) {
+  ScopedArena a;
+  uint64_t frames[] = {address_in_libc()};
+  a.modules.note(frames, 1);
+  ASSERT_EQ(1u, a.modules.size());
+  a.modules.retire_unloaded();  // libc stays
+  EXPECT_EQ(0u, take(a.arena)->modules.data[0].flags);
+  a.arena.at<ModuleEntry>(kModuleSection)->limit += 4096;  // another one, which is gone
+  a.modules.retire_unloaded();
+  EXPECT_EQ(kModuleUnloaded, take(a.arena)->modules.data[0].flags);
+  a.modules.tag(frames, 1);
+  EXPECT_EQ(1u, ModuleTable::entry_of(frames[0]));
+  a.arena.at<ModuleEntry>(kModuleSection)->limit -= 4096;  // and libc again
+  frames[0] = ModuleTable::address_of(frames[0]);
+  a.arena.at<ModuleEntry>(kModuleSection)[1].is_unloaded = 1;
+  a.modules.tag(frames, 1);
+  EXPECT_EQ(UINT32_MAX, ModuleTable::entry_of(frames[0]));  // the first one: no tag
+  EXPECT_EQ(0u, take(a.arena)->modules.data[0].flags);
+}
+
 TEST(ModuleTable, RacingThreadsMayEnterAModuleTwiceAndASnapshotDropsTheSecond) {
   for (int round = 0; round < 50; ++round) {
     ScopedArena a;

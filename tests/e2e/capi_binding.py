@@ -12,7 +12,7 @@ OVERWRITE = 1
 NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
-         "memprof_snapshot_modules memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
+         "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_write_profile memprof_write_profile_fd").split()
 
 
@@ -101,6 +101,7 @@ def load(path=None):
         "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
         "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
+        "memprof_snapshot_frame_modules": (POINTER(c_uint32), [snapshot, count]),
         "memprof_snapshot_modules": (POINTER(Module), [snapshot, count]),
         "memprof_snapshot_strings": (POINTER(c_char), [snapshot, count]),
         "memprof_resolve_symbols": (c_int64, [snapshot]),

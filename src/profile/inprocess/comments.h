@@ -17,12 +17,37 @@ inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr uint64_t kCommentVersion = 1;
 
-// 64-bit FNV-1a over location addresses, leaf first, each as 8 bytes little-endian.
+// Does any of the mappings share an address with another one?  Members of Mapping: start, limit.
+template <typename Mapping>
+bool mappings_overlap(const Mapping* mappings, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (mappings[i].start < mappings[j].limit && mappings[j].start < mappings[i].limit) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
+// the address alone would mean another one: the first that contains it.
+template <typename Mapping>
+uint64_t location_key(uint64_t address, size_t mapping, const Mapping* mappings, size_t count) {
+  for (size_t i = 0; i < count && i < mapping; ++i) {
+    if (mappings[i].start <= address && address < mappings[i].limit) {
+      return mapping < count ? address ^ uint64_t { mapping + 1 } << 48 : address;
+    }
+  }
+  return address;
+}
+
+// 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian.
 class StackId {
  public:
-  void add(uint64_t location_address) {
+  void add(uint64_t location_key) {
     for (int shift = 0; shift < 64; shift += 8) {
-      hash_ = (hash_ ^ (location_address >> shift & 0xff)) * 0x100000001b3u;
+      hash_ = (hash_ ^ (location_key >> shift & 0xff)) * 0x100000001b3u;
     }
   }
   uint64_t value() const { return hash_; }

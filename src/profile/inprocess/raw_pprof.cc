@@ -78,7 +78,7 @@ class Scratch {
   size_t left_;
 };
 
-// Different addresses, numbered from 1 in the order of their first use.
+// Different keys of locations, numbered from 1 in the order of their first use.
 class LocationTable {
  public:
   LocationTable(Scratch& scratch, size_t most)
@@ -246,7 +246,7 @@ class RawPprofWriter {
         continue;
       }
       for (size_t frame = 0; frame < stack.depth; ++frame) {
-        ids_[frame] = locations_.id(location_address(stack.frames[frame]));
+        ids_[frame] = locations_.id(key_of(stack, frame));
         if (ids_[frame] == 0) {
           return false;
         }
@@ -263,16 +263,24 @@ class RawPprofWriter {
     return live == profile_.live_count;  // else it was not ordered by stack
   }
 
-  // The call, not the instruction after it, which may belong to another line or function.
-  static uint64_t location_address(uint64_t return_address) { return return_address - 1; }
+  // Of the call, not the instruction after it, which may belong to another line or function.
+  uint64_t key_of(const RawStack& stack, size_t frame) const {
+    const uint64_t address = stack.frames[frame] - 1;
+    return overlap_ && stack.modules != nullptr
+               ? location_key(address, stack.modules[frame], profile_.modules, profile_.module_count)
+               : address;
+  }
 
   void write_locations() {
     for (size_t i = 0; i < locations_.size() && output_.ok(); ++i) {
       uint8_t memory[64];
       wire::Message location(memory, sizeof(memory));
       location.field(schema::location_field::kId, i + 1);
-      location.field(schema::location_field::kMappingId, mapping_id(locations_.address(i)));
-      location.field(schema::location_field::kAddress, locations_.address(i));
+      const uint64_t key = locations_.address(i);
+      const size_t told = overlap_ ? static_cast<size_t>(key >> 48) : 0;
+      const uint64_t address = told != 0 ? key ^ uint64_t { told } << 48 : key;
+      location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
+      location.field(schema::location_field::kAddress, address);
       output_.message_field(field::kLocation, location);
     }
   }
@@ -280,7 +288,7 @@ class RawPprofWriter {
   // 0: no module has the address.
   size_t mapping_id(uint64_t address) {
     // Neighbours of a stack are often of one module, hence the last answer is tried first.
-    for (size_t i = 0; i <= profile_.module_count; ++i) {
+    for (size_t i = overlap_ ? 1 : 0; i <= profile_.module_count; ++i) {
       const size_t index = i == 0 ? last_module_ : i - 1;
       if (index < profile_.module_count && profile_.modules[index].start <= address &&
           address < profile_.modules[index].limit) {
@@ -308,7 +316,7 @@ class RawPprofWriter {
       }
       StackId id;
       for (size_t frame = 0; frame < stack.depth; ++frame) {
-        id.add(location_address(stack.frames[frame]));
+        id.add(key_of(stack, frame));
       }
       CommentText comment;
       stack_comment(comment, id.value(), stack);
@@ -327,6 +335,7 @@ class RawPprofWriter {
   LocationTable locations_;
   uint32_t next_string_ = 0;
   size_t last_module_ = 0;
+  const bool overlap_ = mappings_overlap(profile_.modules, profile_.module_count);
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ struct RawStack {
   RawTotals allocated;
   RawTotals freed;  // variance_* and max_* unused
   double lifetime_ns = 0;
+  const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
 };
 
 // Live samples of one stack that have the same size and rate.

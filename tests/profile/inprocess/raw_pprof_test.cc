@@ -77,6 +77,35 @@ TEST(RawPprof, everything_comes_back) {
   }
 }
 
+// A library was unloaded, and another one came to its addresses: stacks of equal addresses stay two, each
+// with its statistics, through the writer in the process, the reader, and the writer outside.
+TEST(RawPprof, modules_that_overlap_keep_their_stacks_apart) {
+  RawFixture raw;
+  raw.modules.push_back({0x7f0000000000, 0x7f0000100000, 0, "/lib/after.so", nullptr, 0});
+  const uint32_t before[] = {0, 0, 1};
+  const uint32_t after[] = {0, 0, 2};
+  raw.stacks[0].modules = before;
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks[3].modules = after;
+  raw.stacks[3].allocated = {};
+  add_samples(raw.stacks[3].allocated, 4096, 7);
+  raw.point();
+  Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(profile.stacks.size(), 4u);
+    ASSERT_EQ(profile.mappings.size(), 3u);
+    for (const size_t i : {0, 3}) {
+      const Stack& stack = profile.stacks[i];
+      const Location& root = profile.locations[stack.locations[2]];
+      EXPECT_EQ(root.address, 0x7f0000001000u);
+      EXPECT_EQ(profile.mappings[root.mapping].path, i == 0 ? "/lib/libc.so.6" : "/lib/after.so");
+      ASSERT_TRUE(stack.has_statistics) << i;
+      EXPECT_EQ(stack.allocated.samples, raw.stacks[i].allocated.samples);
+    }
+    profile = read_pprof(write_pprof(profile), "again");
+  }
+}
+
 TEST(RawPprof, the_writer_outside_writes_the_same_samples) {
   // The same meaning through different code: a difference in order, labels or rounding would show here.
   const RawFixture raw;

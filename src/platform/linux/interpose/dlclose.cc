@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "core/profiler.h"
 #include "platform/linux/hook_section.h"
 #include "unwind/rule_cache.h"
 
@@ -29,6 +30,7 @@ extern "C" MEMPROF_HOOK __attribute__((visibility("default"))) int dlclose(void*
   }
   memprof::unwind::g_rule_cache.begin_unload();
   const int result = real(handle);
+  memprof::profiler::code_was_unloaded();
   memprof::unwind::g_rule_cache.end_unload();
   return result;
 }
