@@ -12,9 +12,11 @@
 // two threads never insert the same address at once; two that erase the same one (a double free in the
 // program) are told apart by the compare-exchange.
 //
-// Threads: any number.  Signals: a handler may insert and erase while its thread is in the middle of either.
+// Threads: any number.
+// Signals: a handler may insert and erase while its thread is in the middle of either.
 // fork: a child must not write (Profiler checks the owner).
-// Allocates: levels of its section.  Failure: insert returns false when no bucket has room, the limit of live
+// Allocates: levels of its section.
+// Failure: insert returns false when no bucket has room, the limit of live
 // samples is reached or memory is refused.
 #pragma once
 

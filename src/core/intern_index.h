@@ -11,7 +11,8 @@
 //
 // Threads: any number of writers and readers.  A slot is published with release after its content is written,
 // and read with acquire.
-// Allocates: levels of its section.  Failure: kNone when every level's bucket is full or memory is refused.
+// Allocates: levels of its section.
+// Failure: kNone when every level's bucket is full or memory is refused.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,8 @@
 // The two functions of a real variable that sampling needs, so that nothing in the profiled process needs
 // libm. Both are right to about 2 units in the last place (tests/core/math_test.cc).
 //
-// Signals, fork: pure.  Allocates: never.
+// Signals, fork: pure.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>

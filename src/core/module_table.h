@@ -12,7 +12,8 @@
 // Threads: any number.  An entry is published with release.  Two threads that see the same module first at
 // the same moment may both enter it: readers drop the second.  A thread that loads a library while another
 // one is between its dlclose and retire_unloaded may record frames of it without a tag.
-// Allocates: from its section.  Failure: a full table leaves frames without module (they keep their address).
+// Allocates: from its section.
+// Failure: a full table leaves frames without module (they keep their address).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned texts in the arena: paths of modules now, names of language runtimes later.
 //
-// Threads: any number; built on core/intern_index.h.  Allocates: from its sections.
+// Threads: any number; built on core/intern_index.h.
+// Allocates: from its sections.
 // Failure: kNone when a limit is reached.  A text longer than kMostNameBytes is cut.
 #pragma once
 

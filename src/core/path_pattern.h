@@ -3,7 +3,8 @@
 // 1970,
 // %% a percent sign.  Any other character after a percent sign is an error.
 //
-// Signals, fork: pure.  Allocates: never.
+// Signals, fork: pure.
+// Allocates: never.
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,11 @@
 //
 // Threads: all state is thread-local; the rate is one relaxed atomic.
 // Signals: a handler that allocates between the tick and the event of its thread finds a count that wrapped
-// to almost 2^64 and is not sampled: the muted state. fork: the owner mark reads 0 in a child; the generator
+// to almost 2^64 and is not sampled: the muted state.
+// fork: the owner mark reads 0 in a child; the generator
 // is then seeded anew.  Forked workers would still meet their first sampling point at the same byte, so the
-// fork handler of the platform calls sampler_reseed. Allocates: never.
+// fork handler of the platform calls sampler_reseed.
+// Allocates: never.
 #pragma once
 
 #include <atomic>
@@ -108,7 +110,7 @@ class MuteScope {
 };
 
 // Exponential distance with mean `rate_bytes`, rounded down; 0 when rate_bytes is 0 or 1.  `random` is
-// uniform over 64 bits.  Not clamped: the largest draw is 44.4 R, and kMaxRateBytes keeps that inside 64
+// uniform over 64 bits.  Not clamped: the largest draw is 45.05 R, and kMaxRateBytes keeps that inside 64
 // bits.
 uint64_t exponential_distance(uint64_t rate_bytes, uint64_t random);
 

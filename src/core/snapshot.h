@@ -7,7 +7,8 @@
 // was freed in between is still live in this snapshot and may be freed in its totals already.
 //
 // Threads: writers go on.  Snapshots are independent of each other and of the arena once they are made.
-// Allocates: pages of its own, one mapping a snapshot.  Owns: that mapping, until release().
+// Allocates: pages of its own, one mapping a snapshot.
+// Owns: that mapping, until release().
 // Failure: nullptr when the arena is not one, or memory is refused.
 #pragma once
 

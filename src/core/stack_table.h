@@ -7,7 +7,8 @@
 //
 // Threads: any number.  An entry is published with its frames written; totals are relaxed atomics, each right
 // by itself (a snapshot may see one sample in some of them and not yet in others).
-// Allocates: from its sections.  Failure: kNone when a limit is reached.
+// Allocates: from its sections.
+// Failure: kNone when a limit is reached.
 #pragma once
 
 #include <atomic>

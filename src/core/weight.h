@@ -11,7 +11,8 @@
 // An allocation of size 0 counts as one byte of the line and as 0 bytes in sums.  With R of 0 or 1 every
 // allocation is sampled and stands for itself.
 //
-// Signals, fork: pure.  Allocates: never.
+// Signals, fork: pure.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The four metrics by the names that pprof knows them by.
 //
-// Threads: no state.  Owns: the texts are static.
+// Threads: no state.
+// Owns: the texts are static.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole stacks as sequences of named frames, root first and with inlined functions, as exporters write them.
 //
-// Threads: immutable once made.  Owns: the names; the profile must outlive it.
+// Threads: immutable once made.
+// Owns: the names; the profile must outlive it.
 #pragma once
 
 #include <cstdint>

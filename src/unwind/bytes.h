@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cursor over bytes that may be damaged: every read is inside the given range, or fails.
 //
-// Threads, signals, fork: a plain value.  Allocates: never.
+// Threads, signals, fork: a plain value.
+// Allocates: never.
 // Failure: ok() becomes false and stays so; reads then give 0.
 #pragma once
 

@@ -8,8 +8,11 @@
 //
 // Registers are those that a walk needs: what a called function keeps, the stack pointer, the return address.
 //
-// Threads: no state.  Signals, fork: pure; reads only inside Image::readable.  Allocates: never; 2 KiB of
-// stack. Failure: kCorrupt, whatever the bytes are.
+// Threads: no state.
+// Signals, fork: pure; reads only inside Image::readable.
+// Allocates: never; 2 KiB of
+// stack.
+// Failure: kCorrupt, whatever the bytes are.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,10 @@
 // Evaluates the DWARF expressions that occur in unwind tables (DWARF 5, 2.5): arithmetic on registers and on
 // words of the stack.
 //
-// Signals, fork: pure; reads the expression's bytes and the given stack only.  Allocates: never; 0.5 KiB of
-// stack. Failure: false for everything that is not understood, too long, or reads elsewhere.
+// Signals, fork: pure; reads the expression's bytes and the given stack only.
+// Allocates: never; 0.5 KiB of
+// stack.
+// Failure: false for everything that is not understood, too long, or reads elsewhere.
 #pragma once
 
 #include <cstdint>

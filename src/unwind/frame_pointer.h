@@ -7,7 +7,9 @@
 // inside the given bounds, be aligned and above the one before, and its return address must follow a call
 // instruction (asked of the caller of this function, who can read code safely).
 //
-// Threads: no state.  Signals, fork: pure but for `is_call_site`.  Allocates: never.
+// Threads: no state.
+// Signals, fork: pure but for `is_call_site`.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>

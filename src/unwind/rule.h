@@ -14,7 +14,8 @@
 //     kFramePointer  no table: [bp], [bp + 8], if plausible
 // rbp: b = 0: unchanged; else saved at CFA - 8 b (kFromBpSlot: at bp, which b = 1 says).
 //
-// Signals, fork: pure.  Allocates: never.
+// Signals, fork: pure.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>

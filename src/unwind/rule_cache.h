@@ -13,7 +13,9 @@
 // end_unload forgets everything, because another library can come to the same addresses.
 //
 // Threads: any number, relaxed words.  The count of unloads is written with sequential consistency around
-// dlclose. Signals, fork: safe.  Allocates: never (128 KiB of zero pages).
+// dlclose.
+// Signals, fork: safe.
+// Allocates: never (128 KiB of zero pages).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a walk may read: the stack that the thread is running on, and nothing else.
 //
-// Threads, signals, fork: a plain value.  Allocates: never.
+// Threads, signals, fork: a plain value.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>

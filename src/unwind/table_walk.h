@@ -7,7 +7,9 @@
 //
 // Nothing is believed: each frame must lie above the one before and inside the stack.
 //
-// Threads: any number.  Signals: safe.  Allocates: never; at most 4 KiB of stack.
+// Threads: any number.
+// Signals: safe.
+// Allocates: never; at most 4 KiB of stack.
 #pragma once
 
 #include <cstdint>

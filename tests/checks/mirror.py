@@ -20,6 +20,7 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/operators.cc": INTERPOSER,
     "src/platform/linux/interpose/process.cc": INTERPOSER,
     "src/platform/linux/interpose/real.cc": INTERPOSER,
+    "src/platform/linux/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
     "tools/memprof/main.cc": "calls cli.cc, which has the tests; tests/e2e runs the program",
 }
 

@@ -8,8 +8,10 @@
 // stack) is on a foreign stack: the pages above it are asked for each time and nothing is remembered, because
 // that memory can go away.
 //
-// Threads: thread-local state.  Signals: a handler may interrupt the update of the remembered bounds; they
-// only ever describe memory that was found readable.  Allocates: never.
+// Threads: thread-local state.
+// Signals: a handler may interrupt the update of the remembered bounds; they
+// only ever describe memory that was found readable.
+// Allocates: never.
 #pragma once
 
 #include "unwind/frame_pointer.h"

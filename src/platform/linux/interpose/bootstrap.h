@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A region that serves allocations while the real functions are not known yet (see real.h).
 //
-// Threads: any number, lock-free.  Allocates: from static memory.  Failure: nullptr and ENOMEM when it is
+// Threads: any number, lock-free.
+// Allocates: from static memory.
+// Failure: nullptr and ENOMEM when it is
 // used up. What it gave is zeroed, never reused, and marked in the filter for ever.
 #pragma once
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// capture_stack of the seam by libunwind, in builds with MEMPROF_USE_LIBUNWIND: to compare with, and for
+// machines that the engine's own unwinder does not know.  Slower by three orders of magnitude, and libunwind
+// may take the loader's lock.
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include "core/platform.h"
+#include "platform/linux/hook_section.h"
+
+namespace memprof::platform {
+
+WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+  // The frame of the hook: what lies below it is ours.
+  const unw_word_t hook = reinterpret_cast<unw_word_t>(entry.frame_address);
+  unw_context_t context;
+  unw_cursor_t cursor;
+  if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) {
+    return {0, Walk::kNoRule};
+  }
+  uint32_t depth = 0;
+  for (;;) {
+    const int step = unw_step(&cursor);
+    unw_word_t pc = 0;
+    unw_word_t sp = 0;
+    if (step < 0) {
+      return {depth, step == -UNW_ENOINFO ? Walk::kNoRule : Walk::kBadFrame};
+    }
+    unw_get_reg(&cursor, UNW_REG_IP, &pc);
+    unw_get_reg(&cursor, UNW_REG_SP, &sp);
+    if (step == 0 || pc == 0) {
+      return {depth, Walk::kRoot};
+    }
+    if (depth == 0 && (sp <= hook || is_hook_address(pc))) {
+      continue;
+    }
+    if (depth == max_depth) {
+      return {depth, Walk::kDepthLimit};
+    }
+    // As everywhere: one is taken away before a frame is looked up, which is wrong for what a signal
+    // interrupted.
+    frames[depth++] = unw_is_signal_frame(&cursor) > 0 ? pc + 1 : pc;
+  }
+}
+
+}  // namespace memprof::platform
