@@ -148,4 +148,10 @@ Estimate Accumulator::estimate(Metric metric) const {
   return estimate;
 }
 
+std::array<Estimate, kMetricCount> Accumulator::estimates() const {
+  std::array<Estimate, kMetricCount> all;
+  for (const Metric metric : kMetrics) all[metric_index(metric)] = estimate(metric);
+  return all;
+}
+
 }  // namespace memprof::profile

@@ -47,6 +47,7 @@ class Accumulator {
 
   double value(Metric metric) const;  // of estimate(metric), without the cost of the interval
   Estimate estimate(Metric metric) const;
+  std::array<Estimate, kMetricCount> estimates() const;  // by metric_index()
 
  private:
   std::array<MissedMass, kMetricCount> missed_;

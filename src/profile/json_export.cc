@@ -10,11 +10,10 @@
 #include "profile/frame_name.h"
 #include "profile/json_text.h"
 #include "profile/metric.h"
+#include "profile/stack_health.h"
 
 namespace memprof::profile {
 namespace {
-
-constexpr const char* kWalkNames[] = {"root", "depth_limit", "bad_frame", "left_stack", "no_rule"};
 
 std::string estimate_json(const Estimate& estimate) {
   if (!estimate.has_interval) {
@@ -81,8 +80,7 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
                                 estimates_json(profile, sum));
   if (stack.has_statistics) {
     out += fmt::format(",\"walk\":\"{}\",\"allocated_samples\":{},\"freed_samples\":{}",
-                       kWalkNames[static_cast<size_t>(stack.walk)], stack.allocated.samples,
-                       stack.freed.samples);
+                       walk_name(stack.walk), stack.allocated.samples, stack.freed.samples);
     const double mean_lifetime_ns =
         stack.freed.weight_count > 0 ? stack.lifetime_ns / stack.freed.weight_count : 0;
     out += stack.freed.samples != 0 ? fmt::format(",\"mean_lifetime_ns\":{}", mean_lifetime_ns)
@@ -116,7 +114,7 @@ std::string write_json(const Profile& profile) {
       profile.samples, profile.live_samples, profile.dropped_samples, profile.dropped_weight_bytes,
       profile.replaced_samples);
   for (size_t i = 0; i < profile.walks.size(); ++i) {
-    out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", kWalkNames[i], profile.walks[i]);
+    out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", walk_name(static_cast<Walk>(i)), profile.walks[i]);
   }
   out += fmt::format("}},\n\"totals\":{},\n\"mappings\":[{}\n],\n\"locations\":[{}\n],\n\"stacks\":[",
                      estimates_json(profile, total), mappings_json(profile), locations_json(profile));

@@ -95,6 +95,11 @@ struct Stack {
   double lifetime_ns = 0;
 };
 
+// Whether the stack's outermost frames are missing.
+inline bool is_cut(const Stack& stack) {
+  return stack.has_statistics && stack.walk != Walk::kRoot;
+}
+
 struct Profile {
   std::string program;
   uint64_t pid = 0;

@@ -2,132 +2,168 @@
 #include "profile/report.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 
-#include "profile/allocator_frames.h"
-#include "profile/frame_name.h"
+#include "profile/error.h"
+#include "profile/function_match.h"
 
 namespace memprof::profile {
 namespace {
 
-constexpr const char kUnknown[] = "[unknown]";
-
 // A row while it is summed.
 struct Sum {
-  ReportRow row;
   Accumulator self;
   Accumulator cumulative;
   size_t last_stack = SIZE_MAX;  // that was added to cumulative
 };
 
-struct RowFrame {
-  uint32_t row = 0;
-  bool is_allocator = false;
-};
-
-class Grouping {
- public:
-  Grouping(const Profile& profile, GroupBy by)
-      : profile_(profile), by_(by), frames_(profile.locations.size()) {}
-
-  // Rows of a location's frames, innermost first.
-  const std::vector<RowFrame>& frames(uint32_t location) {
-    std::vector<RowFrame>& known = frames_[location];
-    if (known.empty()) {
-      for (const Frame& frame : location_frames(profile_, profile_.locations[location])) {
-        known.push_back({row_of(frame), frame.is_named && is_allocator(frame.name)});
-      }
-    }
-    return known;
-  }
-
-  uint32_t unknown_row() {
-    Frame nowhere;
-    nowhere.name = kUnknown;
-    return row_of(nowhere);
-  }
-
-  std::vector<Sum>& sums() { return sums_; }
-
- private:
-  using Key = std::tuple<std::string, std::string, int64_t, std::string>;
-
-  uint32_t row_of(const Frame& frame) {
-    Key key;
-    switch (by_) {
-      case GroupBy::kFunction:
-        key = {frame.name, frame.file, 0, frame.module};
-        break;
-      case GroupBy::kLine:
-        key = {frame.name, frame.file, frame.line, frame.module};
-        break;
-      case GroupBy::kFile:
-        // Code without a source file is told apart by its module.
-        key = frame.file.empty() ? Key{or_unknown(frame.module), "", 0, frame.module}
-                                 : Key{frame.file, frame.file, 0, ""};
-        break;
-      case GroupBy::kModule:
-        key = {or_unknown(frame.module), "", 0, frame.module};
-        break;
-    }
-    const auto [place, is_new] = rows_.emplace(std::move(key), static_cast<uint32_t>(sums_.size()));
-    if (is_new) {
-      Sum sum;
-      std::tie(sum.row.name, sum.row.file, sum.row.line, sum.row.module) = place->first;
-      if (by_ == GroupBy::kFunction) sum.row.line = frame.line;
-      sums_.push_back(std::move(sum));
-    } else if (by_ == GroupBy::kFunction && sums_[place->second].row.line != frame.line) {
-      sums_[place->second].row.line = 0;
-    }
-    return place->second;
-  }
-
-  bool is_allocator(const std::string& name) {
-    const auto [place, is_new] = allocators_.emplace(name, false);
-    if (is_new) place->second = is_allocator_function(name);
-    return place->second;
-  }
-
-  static std::string or_unknown(const std::string& text) { return text.empty() ? kUnknown : text; }
-
-  const Profile& profile_;
-  const GroupBy by_;
-  std::vector<std::vector<RowFrame>> frames_;
-  std::map<Key, uint32_t> rows_;
-  std::map<std::string, bool> allocators_;
-  std::vector<Sum> sums_;
-};
-
-void add_stack(Grouping& grouping, const Stack& stack, size_t index, const Accumulator& content) {
-  std::vector<uint32_t> rows;  // leaf first
-  uint32_t outermost_allocator = 0;
-  bool has_allocator = false;
-  for (const uint32_t location : stack.locations) {
-    for (const RowFrame& frame : grouping.frames(location)) {
-      if (rows.empty() && frame.is_allocator) {
-        outermost_allocator = frame.row;
-        has_allocator = true;
-        continue;
-      }
-      rows.push_back(frame.row);
+// Sums by group.
+std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, FrameGrouping* grouping) {
+  std::vector<Sum> sums;
+  std::vector<GroupedFrame> frames;
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    Accumulator content;
+    content.add(*stacks[i]);
+    grouping->frames_of(*stacks[i], &frames);
+    sums.resize(std::max(sums.size(), grouping->groups().size()));
+    sums[frames.front().group].self.add(content);
+    for (const GroupedFrame& frame : frames) {
+      Sum& sum = sums[frame.group];
+      if (sum.last_stack == i) continue;
+      sum.last_stack = i;
+      sum.cumulative.add(content);
     }
   }
-  if (rows.empty()) rows.push_back(has_allocator ? outermost_allocator : grouping.unknown_row());
-  std::vector<Sum>& sums = grouping.sums();
-  sums[rows.front()].self.add(content);
-  for (const uint32_t row : rows) {
-    if (sums[row].last_stack == index) continue;
-    sums[row].last_stack = index;
-    sums[row].cumulative.add(content);
+  return sums;
+}
+
+void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& options, FrameGrouping* grouping,
+               Report* report) {
+  const std::vector<Sum> sums = sum_rows(stacks, grouping);
+  const std::vector<FrameGroup>& groups = grouping->groups();
+  struct Entry {
+    size_t group;
+    double self;  // of the metric, computed once
+    double cumulative;
+  };
+  std::vector<Entry> order;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    // A row that nothing was added to is that of an allocator's function.
+    if (sums[i].last_stack == SIZE_MAX) continue;
+    const Entry entry{i, sums[i].self.value(options.metric), sums[i].cumulative.value(options.metric)};
+    if (!options.skip_empty || entry.self != 0 || entry.cumulative != 0) order.push_back(entry);
+  }
+  std::sort(order.begin(), order.end(), [&groups](const Entry& a, const Entry& b) {
+    if (a.self != b.self) return a.self > b.self;
+    if (a.cumulative != b.cumulative) return a.cumulative > b.cumulative;
+    const FrameGroup& x = groups[a.group];
+    const FrameGroup& y = groups[b.group];
+    return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
+  });
+  report->row_count = order.size();
+  for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
+    const Sum& sum = sums[order[i].group];
+    const FrameGroup& group = groups[order[i].group];
+    report->rows.push_back(
+        {group.name, group.file, group.line, group.module, sum.self.estimates(), sum.cumulative.estimates()});
   }
 }
 
-std::array<Estimate, kMetricCount> estimates(const Accumulator& accumulator) {
-  std::array<Estimate, kMetricCount> all;
-  for (const Metric metric : kMetrics) all[metric_index(metric)] = accumulator.estimate(metric);
-  return all;
+// Neighbours of one name are one node where rows are of many functions: files and modules.
+void merge_neighbours(GroupBy by, std::vector<uint32_t>* groups) {
+  if (by == GroupBy::kFile || by == GroupBy::kModule) {
+    groups->erase(std::unique(groups->begin(), groups->end()), groups->end());
+  }
+}
+
+CallTree tree_of(std::vector<TreePath> paths, const Report& report, const ReportOptions& options) {
+  if (options.skip_empty) {
+    const auto is_empty = [&](const TreePath& path) {
+      return estimated_value(*path.stack, options.metric) == 0;
+    };
+    paths.erase(std::remove_if(paths.begin(), paths.end(), is_empty), paths.end());
+  }
+  TreeLimits limits = options.tree;
+  limits.max_rows = options.max_rows;
+  return build_tree(std::move(paths), options.metric, report.totals[metric_index(options.metric)].value,
+                    limits);
+}
+
+CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions& options,
+                    FrameGrouping* grouping, const Report& report) {
+  std::vector<TreePath> paths;
+  std::vector<GroupedFrame> frames;
+  for (const Stack* stack : stacks) {
+    grouping->frames_of(*stack, &frames);
+    TreePath path;
+    path.stack = stack;
+    if (is_cut(*stack)) path.groups.push_back(grouping->made_up_group(kCutStack));
+    for (size_t i = frames.size(); i-- > 0;) path.groups.push_back(frames[i].group);
+    merge_neighbours(options.by, &path.groups);
+    paths.push_back(std::move(path));
+  }
+  return tree_of(std::move(paths), report, options);
+}
+
+// The functions that `text` means; throws with what is close if there is none.
+FunctionMatch functions_for(const Profile& profile, const char* option, const std::string& text,
+                            FrameGrouping* grouping) {
+  // All stacks' names must be known, selected or not.
+  std::vector<GroupedFrame> frames;
+  std::vector<bool> is_shown;
+  for (const Stack& stack : profile.stacks) {
+    grouping->frames_of(stack, &frames);
+    is_shown.resize(std::max(is_shown.size(), grouping->functions().size()));
+    for (const GroupedFrame& frame : frames) is_shown[frame.function] = true;
+  }
+  // An allocator's function that is only at leaves is no row anywhere.
+  std::vector<std::string> names;
+  std::vector<uint32_t> index;
+  for (uint32_t i = 0; i < is_shown.size(); ++i) {
+    if (!is_shown[i]) continue;
+    names.push_back(grouping->functions()[i]);
+    index.push_back(i);
+  }
+  FunctionMatch match = find_functions(names, text);
+  for (uint32_t& function : match.functions) function = index[function];
+  if (!match.functions.empty()) return match;
+  std::string error = std::string(option) + ": no function of the profile matches '" + text + "'";
+  for (size_t i = 0; i < match.suggestions.size(); ++i) {
+    const bool is_last = i + 1 == match.suggestions.size();
+    error += (i == 0 ? "; did you mean " : is_last ? " or " : ", ") + ("'" + match.suggestions[i] + "'");
+  }
+  if (!match.suggestions.empty()) error += "?";
+  if (match.suggestions.empty()) error += "; the table (memprof report FILE) lists those that there are";
+  if (!match.pattern_error.empty()) error += " (and " + match.pattern_error + ")";
+  throw Error(error);
+}
+
+ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& stacks, Direction direction,
+                     const std::string& text, const ReportOptions& options, FrameGrouping* grouping,
+                     const Report& report) {
+  const FunctionMatch match =
+      functions_for(profile, direction == Direction::kCallers ? "--callers" : "--callees", text, grouping);
+  std::vector<bool> is_wanted(grouping->functions().size());
+  ReportCalls calls;
+  calls.edges.function = text;
+  for (const uint32_t function : match.functions) {
+    is_wanted[function] = true;
+    calls.edges.matched.push_back(grouping->functions()[function]);
+  }
+  std::sort(calls.edges.matched.begin(), calls.edges.matched.end());
+  EdgeFinder finder(grouping, direction, std::move(is_wanted));
+  std::vector<TreePath> paths;
+  for (const Stack* stack : stacks) {
+    finder.add(*stack);
+    if (!options.has_tree) continue;
+    TreePath path{stack, finder.path_of(*stack)};
+    merge_neighbours(options.by, &path.groups);
+    if (!path.groups.empty()) paths.push_back(std::move(path));
+  }
+  finder.finish(options.metric, options.max_rows, options.skip_empty, &calls.edges);
+  if (options.has_tree) calls.tree = tree_of(std::move(paths), report, options);
+  return calls;
 }
 
 Report header_of(const Profile& profile) {
@@ -145,27 +181,33 @@ Report header_of(const Profile& profile) {
   report.replaced_samples = profile.replaced_samples;
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
-  double walks = 0;
-  for (const uint64_t count : profile.walks) walks += static_cast<double>(count);
-  if (walks > 0) {
-    report.complete_stacks = static_cast<double>(profile.walks[static_cast<size_t>(Walk::kRoot)]) / walks;
-  }
+  report.health = stack_health(profile);
   return report;
 }
 
-}  // namespace
-
-const char* group_by_name(GroupBy by) {
-  static constexpr const char* kNames[] = {"function", "line", "file", "module"};
-  return kNames[static_cast<size_t>(by)];
-}
-
-std::optional<GroupBy> group_by_from_name(std::string_view name) {
-  for (const GroupBy by : {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule}) {
-    if (name == group_by_name(by)) return by;
+// The stacks that the rows are of; fills in the sums of these and of all.
+std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFilter& filter, Report* report) {
+  const std::vector<bool> is_selected = select_stacks(profile, filter);
+  std::vector<const Stack*> stacks;
+  Accumulator all;
+  Accumulator selected;
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    Accumulator content;
+    content.add(profile.stacks[i]);
+    all.add(content);
+    if (!is_selected[i]) continue;
+    selected.add(content);
+    stacks.push_back(&profile.stacks[i]);
   }
-  return std::nullopt;
+  report->totals = all.estimates();
+  report->selected = filter.is_empty() ? report->totals : selected.estimates();
+  report->has_intervals = profile.from_memprof && report->totals[0].has_interval;
+  if (filter.focus) report->focus = filter.focus->text();
+  if (filter.ignore) report->ignore = filter.ignore->text();
+  return stacks;
 }
+
+}  // namespace
 
 Metric default_metric(const Profile& profile) {
   for (const Metric metric :
@@ -179,44 +221,23 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   Report report = header_of(profile);
   report.by = options.by;
   report.metric = options.metric;
-
-  Grouping grouping(profile, options.by);
-  Accumulator total;
-  for (size_t i = 0; i < profile.stacks.size(); ++i) {
-    Accumulator content;
-    content.add(profile.stacks[i]);
-    total.add(content);
-    add_stack(grouping, profile.stacks[i], i, content);
+  report.has_table = options.has_table;
+  report.tree_limits = options.tree;
+  const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
+  FrameGrouping grouping(profile, options.by);
+  if (options.has_table) add_table(stacks, options, &grouping, &report);
+  if (options.has_tree && !options.callers && !options.callees) {
+    report.tree = whole_tree(stacks, options, &grouping, report);
   }
-  report.totals = estimates(total);
-  report.has_intervals = profile.from_memprof && report.totals[0].has_interval;
-
-  struct Entry {
-    const Sum* sum;
-    double self;  // of the metric, computed once
-    double cumulative;
-  };
-  std::vector<Entry> order;
-  for (const Sum& sum : grouping.sums()) {
-    // A row that nothing was added to is that of an allocator's function.
-    if (sum.last_stack == SIZE_MAX) continue;
-    const Entry entry{&sum, sum.self.value(options.metric), sum.cumulative.value(options.metric)};
-    if (!options.skip_empty || entry.self != 0 || entry.cumulative != 0) order.push_back(entry);
+  if (options.callers) {
+    report.calls.push_back(
+        calls_of(profile, stacks, Direction::kCallers, *options.callers, options, &grouping, report));
   }
-  std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
-    if (a.self != b.self) return a.self > b.self;
-    if (a.cumulative != b.cumulative) return a.cumulative > b.cumulative;
-    const ReportRow& x = a.sum->row;
-    const ReportRow& y = b.sum->row;
-    return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
-  });
-  report.row_count = order.size();
-  for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
-    ReportRow row = order[i].sum->row;
-    row.self = estimates(order[i].sum->self);
-    row.cumulative = estimates(order[i].sum->cumulative);
-    report.rows.push_back(std::move(row));
+  if (options.callees) {
+    report.calls.push_back(
+        calls_of(profile, stacks, Direction::kCallees, *options.callees, options, &grouping, report));
   }
+  if (options.has_tree) report.groups = grouping.groups();
   return report;
 }
 

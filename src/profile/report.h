@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile as a table: what each function, line, file or module holds itself and together with what it
-// calls.
+// A profile as a person asks for it: as a table of what each function, line, file or module holds itself and
+// together with what it calls; as a tree of calls; or as the callers and callees of a function.
 //
 // Model: `self` of a stack goes to its leaf, where the allocator's own functions (malloc, operator new) are
 // not counted as the leaf; `cumulative` goes once to everything on the stack, however often it recurs.  Rows
-// are sums of stacks with intervals (estimate.h).
+// are sums of stacks with intervals (estimate.h).  With focus or ignore, rows are of the stacks selected, and
+// percents still of the whole profile.
 //
 // Threads: plain values.
 #pragma once
@@ -13,27 +14,32 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "profile/call_edges.h"
+#include "profile/call_tree.h"
 #include "profile/estimate.h"
+#include "profile/frame_grouping.h"
 #include "profile/metric.h"
 #include "profile/model.h"
+#include "profile/stack_filter.h"
+#include "profile/stack_health.h"
 
 namespace memprof::profile {
-
-enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule };
-
-// "function", "line", "file", "module"
-const char* group_by_name(GroupBy by);
-std::optional<GroupBy> group_by_from_name(std::string_view name);
 
 struct ReportOptions {
   GroupBy by = GroupBy::kFunction;
   Metric metric = Metric::kInuseSpace;  // rows are ordered by it
-  size_t max_rows = SIZE_MAX;
+  size_t max_rows = SIZE_MAX;           // of each table and tree
   // Rows that hold nothing of the metric, neither themselves nor below, are left out (and not counted).
   bool skip_empty = false;
+  StackFilter filter;
+  bool has_table = true;
+  // A tree; with callers or callees, one of those instead of their tables.
+  bool has_tree = false;
+  TreeLimits tree;
+  std::optional<std::string> callers;  // of this function
+  std::optional<std::string> callees;
 };
 
 struct ReportRow {
@@ -43,6 +49,12 @@ struct ReportRow {
   std::string module;  // executable or library; empty: unknown, or the row is of several
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;
+};
+
+// Callers or callees.
+struct ReportCalls {
+  CallEdges edges;
+  std::optional<CallTree> tree;
 };
 
 struct Report {
@@ -61,16 +73,29 @@ struct Report {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  std::optional<double> complete_stacks;  // share of the samples, 0 to 1
+  std::optional<StackHealth> health;
   std::array<bool, kMetricCount> has_metric{};
   double unlisted_bound_bytes = 0;
 
-  std::array<Estimate, kMetricCount> totals;
+  std::array<Estimate, kMetricCount> totals;  // of the whole profile
+  std::optional<std::string> focus;
+  std::optional<std::string> ignore;
+  std::array<Estimate, kMetricCount> selected;  // of the stacks that these leave; else the totals
+
+  bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows
   size_t row_count = 0;         // with those that are not in `rows`
+
+  TreeLimits tree_limits;
+  std::vector<FrameGroup> groups;  // that the trees' nodes name
+  std::optional<CallTree> tree;
+  std::vector<ReportCalls> calls;  // callers first
+
+  bool is_filtered() const { return focus || ignore; }
 };
 
 // Values first by self, then by cumulative, then names: the order is always the same.
+// Failure: throws Error where `callers` or `callees` names no function.
 Report build_report(const Profile& profile, const ReportOptions& options = {});
 
 // The metric that a reader looks at first: inuse_space, or the last that the profile has.

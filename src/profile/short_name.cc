@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/short_name.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace memprof::profile {
@@ -103,6 +104,24 @@ std::string short_name(const std::string& name, size_t width) {
   // The end of a name says more than its middle.
   const size_t back = kept / 2;
   return std::string(head(text, kept - back)) + kEllipsis + std::string(tail(text, back));
+}
+
+std::string plain_name(const std::string& name) {
+  std::string text = collapse(collapse_parameters(name), '<', '>');
+  for (const std::string mark : {"<…>", "<>"}) {
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.erase(at, mark.size());
+  }
+  // Parameters end a name, but for `const` and `[clone .cold]`.
+  size_t end = 0;
+  for (const std::string mark : {"(…)", "()"}) {
+    const size_t at = text.rfind(mark);
+    constexpr std::string_view kOperator = "operator";
+    const bool is_operator = at != std::string::npos && at >= kOperator.size() &&
+                             text.compare(at - kOperator.size(), kOperator.size(), kOperator) == 0;
+    if (at != std::string::npos && !is_operator) end = std::max(end, at);
+  }
+  if (end != 0) text.erase(end);
+  return text;
 }
 
 }  // namespace memprof::profile

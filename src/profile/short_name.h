@@ -17,4 +17,7 @@ size_t text_width(std::string_view text);
 // goes.
 std::string short_name(const std::string& name, size_t width);
 
+// Without parameters and template arguments: `ns::Cache::insert`.
+std::string plain_name(const std::string& name);
+
 }  // namespace memprof::profile

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "profile/error.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -219,8 +222,8 @@ TEST(Report, TheHeaderIsThatOfTheProfile) {
   EXPECT_EQ(report.pid, 4711u);
   EXPECT_EQ(report.samples, 9u);
   EXPECT_EQ(report.dropped_samples, 2u);
-  ASSERT_TRUE(report.complete_stacks.has_value());
-  EXPECT_DOUBLE_EQ(*report.complete_stacks, 0.75);
+  ASSERT_TRUE(report.health.has_value());
+  EXPECT_DOUBLE_EQ(report.health->truncation_rate(), 0.25);
   EXPECT_NEAR(report.unlisted_bound_bytes, 3.0 * (1 << 20), 0.01 * (1 << 20));
 }
 
@@ -234,7 +237,7 @@ TEST(Report, AProfileByOthersHasNoIntervals) {
   const Report report = build_report(b.profile());
   EXPECT_FALSE(report.has_intervals);
   EXPECT_EQ(self(report, "f"), 4);
-  EXPECT_FALSE(report.complete_stacks.has_value());
+  EXPECT_FALSE(report.health.has_value());
 }
 
 TEST(Report, TheDefaultMetricIsOneThatTheProfileHas) {
@@ -245,10 +248,109 @@ TEST(Report, TheDefaultMetricIsOneThatTheProfileHas) {
   EXPECT_EQ(default_metric(profile), Metric::kAllocSpace);
 }
 
-TEST(Report, NamesOfGroups) {
-  EXPECT_EQ(group_by_from_name("file"), GroupBy::kFile);
-  EXPECT_EQ(group_by_from_name("files"), std::nullopt);
-  EXPECT_STREQ(group_by_name(GroupBy::kModule), "module");
+TEST(Report, FocusAndIgnoreLeaveTheTotalsAsTheyAre) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t cache = b.at("cache");
+  b.stack({parse, main}, 100, 1).stack({cache, parse, main}, 10, 1).stack({cache, main}, 1, 1);
+  ReportOptions options;
+  options.filter.focus = Pattern("parse");
+  options.filter.ignore = Pattern("^cache$");
+  const Report report = build_report(b.profile(), options);
+  const size_t bytes = metric_index(Metric::kInuseSpace);
+  EXPECT_EQ(report.totals[bytes].value, 111);
+  EXPECT_EQ(report.selected[bytes].value, 100);
+  EXPECT_EQ(self(report, "parse"), 100);
+  EXPECT_EQ(cumulative(report, "main"), 100);
+  EXPECT_EQ(row(report, "cache"), nullptr);
+  EXPECT_EQ(report.focus, "parse");
+  EXPECT_EQ(report.ignore, "^cache$");
+  EXPECT_EQ(build_report(b.profile()).selected[bytes].value, 111);
+}
+
+// As text: depth, names, cumulative live bytes, self.
+std::string tree_text(const Report& report, const CallTree& tree) {
+  std::string text;
+  for (const TreeNode& node : tree.nodes) {
+    text += std::to_string(node.depth) + ":";
+    for (const uint32_t group : node.groups) text += report.groups[group].name + " ";
+    const size_t bytes = metric_index(Metric::kInuseSpace);
+    text += std::to_string(std::lround(node.cumulative[bytes].value)) + "/" +
+            std::to_string(std::lround(node.self[bytes].value)) + "; ";
+  }
+  return text;
+}
+
+TEST(Report, TheTreeBeginsAtTheRoot) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t node = b.at("node");
+  const uint32_t cut = b.at("cut off");
+  const uint32_t malloc = b.at("malloc");
+  b.stack({malloc, node, parse, main}, 100, 2).stack({parse, main}, 10, 1).stack({node, cut}, 1, 1);
+  b.profile().stacks.back().walk = Walk::kNoRule;
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  ASSERT_TRUE(report.tree.has_value());
+  EXPECT_EQ(tree_text(report, *report.tree),
+            "1:main parse 210/10; 2:node 200/200; 1:[stack cut] cut off node 1/1; ");
+  options.filter.focus = Pattern("cut");
+  const Report focused = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(focused, *focused.tree), "1:[stack cut] cut off node 1/1; ");
+}
+
+TEST(Report, ATreeOfModulesHasOneNodeForNeighbours) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t inflate = b.module("libz.so.1").at("inflate");
+  b.stack({inflate, inflate, parse, main}, 10, 1).stack({main, inflate, parse, main}, 1, 1);
+  ReportOptions options = grouped_by(GroupBy::kModule);
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(report, *report.tree), "1:server libz.so.1 11/10; 2:server 1/1; ");
+}
+
+TEST(Report, TreesOfCallersAndCallees) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t a = b.at("a");
+  const uint32_t c = b.at("c");
+  const uint32_t f = b.at("f");
+  b.stack({f, a, main}, 100, 1).stack({c, f, c, main}, 10, 1).stack({c, main}, 1, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  options.callers = "f";
+  options.callees = "f";
+  const Report report = build_report(b.profile(), options);
+  EXPECT_FALSE(report.tree.has_value());
+  ASSERT_EQ(report.calls.size(), 2u);
+  EXPECT_EQ(tree_text(report, *report.calls[0].tree), "1:f 110/0; 2:a main 100/100; 2:c main 10/10; ");
+  EXPECT_EQ(tree_text(report, *report.calls[1].tree), "1:f 110/100; 2:c 10/10; ");
+}
+
+TEST(Report, AFunctionThatIsNotThereIsAnErrorThatHelps) {
+  Builder b;
+  b.stack({b.at("malloc"), b.at("Cache::insert(int)")}, 1, 1);
+  ReportOptions options;
+  const auto error_of = [&](const std::string& function) -> std::string {
+    options.callers = function;
+    try {
+      build_report(b.profile(), options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of("insrt"),
+            "--callers: no function of the profile matches 'insrt'; did you mean 'Cache::insert(int)'?");
+  EXPECT_NE(error_of("zzz").find("; the table (memprof report FILE) lists"), std::string::npos);
+  EXPECT_NE(error_of("malloc").find("no function"), std::string::npos) << "the allocator's own is no row";
+  EXPECT_NE(error_of("[[").find("missing ]"), std::string::npos);
+  EXPECT_EQ(error_of("insert"), "");
 }
 
 }  // namespace

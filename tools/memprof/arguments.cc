@@ -52,6 +52,17 @@ size_t parse_count(const std::string& option, const std::string& text) {
   return count;
 }
 
+double parse_percent(const std::string& option, const std::string& text) {
+  const size_t size = text.size() - (!text.empty() && text.back() == '%' ? 1 : 0);
+  double percent = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + size, percent, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + size || !(percent >= 0 && percent <= 100)) {
+    throw Failure(option + ": '" + text + "' is not a number from 0 to 100");
+  }
+  return percent;
+}
+
 uint64_t parse_rate(const std::string& text) {
   const auto rate = profile::parse_bytes(text);
   if (!rate) {

@@ -19,6 +19,8 @@ bool parse_arguments(CLI::App& app, const std::string& name, const std::vector<s
 
 // "-n" with a whole number.
 size_t parse_count(const std::string& option, const std::string& text);
+// "--min-percent" with a number from 0 to 100.
+double parse_percent(const std::string& option, const std::string& text);
 uint64_t parse_rate(const std::string& text);
 profile::Metric parse_metric(const std::string& text);
 

@@ -19,13 +19,15 @@ constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
 usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
-       memprof report FILE [-n N] [--by function|line|file|module]
+       memprof report FILE [-n N] [--by function|line|file|module] [--tree]
+                           [--focus REGEX] [--ignore REGEX]
+                           [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--json]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
 
 commands:
   run      run a program and write a profile of what it allocated
-  report   show a profile as a table
+  report   show a profile: a table, a tree of calls, callers and callees
   export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
 
 `memprof COMMAND --help` says more about each.

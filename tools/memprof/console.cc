@@ -4,7 +4,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -52,9 +55,29 @@ bool is_output_terminal() {
 }
 
 size_t terminal_width() {
+  size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    const char* end = text + std::strlen(text);
+    const auto [last, error] = std::from_chars(text, end, columns);
+    if (error != std::errc() || last != end) columns = 0;
+  }
   winsize size{};
-  if (!is_output_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
-  return size.ws_col < kLeastWidth ? kLeastWidth : size.ws_col;
+  if (columns == 0 && is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
+  return columns == 0 ? 0 : std::max(columns, kLeastWidth);
+}
+
+bool wants_utf8() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(variable)) continue;
+    std::string codeset;
+    for (const char* c = std::getenv(variable); *c != '\0'; ++c) {
+      if (*c != '-') codeset += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+    }
+    return codeset.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 bool wants_color() {

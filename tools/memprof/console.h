@@ -16,11 +16,16 @@ void print(std::string_view text);
 // One line on standard error, `memprof: LINE`.  Line breaks and other control characters in it become `?`.
 void complain(std::string_view line);
 
-// Columns of the terminal that is standard output; 0: it is not a terminal.
+// Columns of a line: those that COLUMNS says, else those of the terminal that is standard output; 0: it is
+// not a terminal, and lines may have any length.
 size_t terminal_width();
 
 // Whether colours are wanted: standard output is a terminal, NO_COLOR is not set, TERM is not "dumb".
 bool wants_color();
+
+// Whether text may be UTF-8: by LC_ALL, LC_CTYPE or LANG, the first that is set.  The locale itself need not
+// be installed.
+bool wants_utf8();
 
 bool is_output_terminal();
 

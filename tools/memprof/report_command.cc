@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/report_command.h"
 
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include "memprof/arguments.h"
 #include "memprof/console.h"
 #include "memprof/failure.h"
 #include "memprof/profile_input.h"
+#include "profile/error.h"
+#include "profile/pattern.h"
 #include "profile/report.h"
 #include "profile/report_json.h"
 #include "profile/report_text.h"
@@ -14,22 +18,38 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kDefaultRows = 20;
+constexpr size_t kTableRows = 20;
+constexpr size_t kTreeRows = 40;
+constexpr double kTreePercent = 0.5;
 
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by function|line|file|module]
-                           [--metric METRIC] [--json]
+                           [--metric METRIC] [--focus REGEX] [--ignore REGEX]
+                           [--tree] [--min-percent P] [--depth N]
+                           [--callers FUNCTION] [--callees FUNCTION] [--json]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
 
-  -n N             rows to show (20; with --json all)
+  -n N             rows to show (20, of a tree 40; with --json all)
   --by WHAT        a row for each function (default), line, file or module
   --metric METRIC  what rows are ordered by:
                      inuse_space    bytes that are live (default)
                      inuse_objects  blocks that are live
                      alloc_space    bytes allocated since the start
                      alloc_objects  blocks allocated since the start
+  --focus REGEX    only stacks with a frame whose function, source file or
+                   module matches; percents stay those of the whole profile
+  --ignore REGEX   without the stacks that have such a frame
+  --tree           the calls from the root down, heaviest first
+  --min-percent P  of the total: the smallest branch of the tree (0.5; with
+                   --json 0)
+  --depth N        levels of the tree
+  --callers FUNCTION
+                   the functions that call it, with what is allocated through
+                   each; with --tree, and those that call these
+  --callees FUNCTION
+                   the functions that it calls, and what it allocates itself
   --json           for programs; docs/report-json.md describes it
 
 self        what was allocated in the function itself (or by malloc,
@@ -37,13 +57,31 @@ self        what was allocated in the function itself (or by malloc,
 cumulative  the same with everything that it called
 ±           the 95 % interval, its larger half: the truth is within this share
             of the number
+
+REGEX has the syntax of RE2, as pprof's has; (?i) at its start ignores case.
+FUNCTION is a name, with or without parameters, else a part of one, else a
+REGEX. On a terminal lines are cut to its width; elsewhere nothing is cut,
+unless COLUMNS says how wide lines are.
 )";
+
+std::string help() {
+  constexpr std::string_view kSign = "±";
+  std::string text = kHelp;
+  if (!wants_utf8()) text.replace(text.find(kSign), kSign.size() + 1, "+-");
+  return text;
+}
 
 struct Options {
   std::string file;
   std::optional<size_t> rows;
   profile::GroupBy by = profile::GroupBy::kFunction;
   std::optional<profile::Metric> metric;
+  profile::StackFilter filter;
+  bool tree = false;
+  std::optional<double> min_percent;
+  std::optional<size_t> depth;
+  std::optional<std::string> callers;
+  std::optional<std::string> callees;
   bool json = false;
 };
 
@@ -53,42 +91,90 @@ profile::GroupBy parse_group_by(const std::string& text) {
   return *by;
 }
 
+profile::Pattern parse_pattern(const std::string& option, const std::string& text) {
+  if (text.empty()) throw Failure(option + ": an empty expression matches everything; give some text");
+  try {
+    return profile::Pattern(text);
+  } catch (const profile::Error& error) {
+    throw Failure(option + ": " + error.what());
+  }
+}
+
+std::string parse_function(const std::string& option, const std::string& text) {
+  if (text.empty()) throw Failure(option + ": which function? The name is empty");
+  return text;
+}
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  CLI::App app;
+  std::map<std::string, std::string> values;
+  app.add_option("FILE", options.file);
+  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--min-percent", "--depth",
+                             "--callers", "--callees"}) {
+    app.add_option(option, values[option]);
+  }
+  app.add_flag("--tree", options.tree);
+  app.add_flag("--json", options.json);
+  if (parse_arguments(app, "report", arguments)) return std::nullopt;
+  const auto given = [&](const char* option, const auto& use) {
+    if (app.count(option) != 0) use(std::string(option), values[option]);
+  };
+  using Text = const std::string&;
+  given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
+  given("--by", [&](Text, Text text) { options.by = parse_group_by(text); });
+  given("--metric", [&](Text, Text text) { options.metric = parse_metric(text); });
+  given("--focus", [&](Text option, Text text) { options.filter.focus = parse_pattern(option, text); });
+  given("--ignore", [&](Text option, Text text) { options.filter.ignore = parse_pattern(option, text); });
+  given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
+  given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
+  given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
+  given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
+  if (options.file.empty()) throw Failure("report: which profile? memprof report FILE");
+  for (const char* option : {"--min-percent", "--depth"}) {
+    if (app.count(option) != 0 && !options.tree) {
+      throw Failure(std::string(option) + ": is for trees; add --tree");
+    }
+  }
+  return options;
+}
+
+profile::ReportOptions report_options(const Options& options, const profile::Profile& profile) {
+  profile::ReportOptions report;
+  const bool has_calls = options.callers || options.callees;
+  report.by = options.by;
+  report.metric = options.metric.value_or(profile::default_metric(profile));
+  report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
+  report.skip_empty = !options.json;
+  report.filter = options.filter;
+  report.has_table = options.json || (!options.tree && !has_calls);
+  report.has_tree = options.tree;
+  report.tree.min_percent = options.min_percent.value_or(options.json ? 0 : kTreePercent);
+  report.tree.max_depth = options.depth.value_or(SIZE_MAX);
+  report.callers = options.callers;
+  report.callees = options.callees;
+  return report;
+}
+
 }  // namespace
 
 int report_command(const std::vector<std::string>& arguments) {
-  Options options;
-  CLI::App app;
-  std::string rows;
-  std::string by;
-  std::string metric;
-  app.add_option("FILE", options.file);
-  const auto* rows_option = app.add_option("-n", rows);
-  const auto* by_option = app.add_option("--by", by);
-  const auto* metric_option = app.add_option("--metric", metric);
-  app.add_flag("--json", options.json);
-  if (parse_arguments(app, "report", arguments)) {
-    print(kHelp);
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(help());
     return 0;
   }
-  if (rows_option->count() != 0) options.rows = parse_count("-n", rows);
-  if (by_option->count() != 0) options.by = parse_group_by(by);
-  if (metric_option->count() != 0) options.metric = parse_metric(metric);
-  if (options.file.empty()) throw Failure("report: which profile? memprof report FILE");
-
-  const profile::Profile profile = load_profile(options.file);
-  if (options.metric) require_metric(profile, *options.metric, options.file);
-  profile::ReportOptions report_options;
-  report_options.by = options.by;
-  report_options.metric = options.metric.value_or(profile::default_metric(profile));
-  report_options.max_rows = options.rows.value_or(options.json ? SIZE_MAX : kDefaultRows);
-  report_options.skip_empty = !options.json;
-  const profile::Report report = profile::build_report(profile, report_options);
-  if (options.json) {
+  const profile::Profile profile = load_profile(options->file);
+  if (options->metric) require_metric(profile, *options->metric, options->file);
+  const profile::Report report = profile::build_report(profile, report_options(*options, profile));
+  if (options->json) {
     print(profile::report_json(report));
   } else {
     profile::TextOptions text;
     text.width = terminal_width();
     text.has_color = wants_color();
+    text.has_utf8 = wants_utf8();
     print(profile::report_text(report, text));
   }
   return 0;

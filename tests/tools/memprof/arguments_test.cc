@@ -54,6 +54,12 @@ TEST(Arguments, Values) {
   for (const char* text : {"", "x", "-1", "1x", "1.5", "99999999999999999999"}) {
     EXPECT_THAT(failure_of([&] { parse_count("-n", text); }), HasSubstr("is not a whole number")) << text;
   }
+  EXPECT_DOUBLE_EQ(parse_percent("--min-percent", "0.5"), 0.5);
+  EXPECT_DOUBLE_EQ(parse_percent("--min-percent", "100%"), 100);
+  for (const char* text : {"", "%", "x", "-1", "1x", "101", "nan", "1%%"}) {
+    EXPECT_THAT(failure_of([&] { parse_percent("--min-percent", text); }), HasSubstr("is not a number from"))
+        << text;
+  }
   EXPECT_EQ(parse_rate("64k"), 65536u);
   EXPECT_THAT(failure_of([] { parse_rate("64q"); }), HasSubstr("'64q'"));
   EXPECT_EQ(parse_metric("alloc_space"), profile::Metric::kAllocSpace);

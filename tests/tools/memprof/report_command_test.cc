@@ -50,6 +50,50 @@ TEST_F(ReportCommand, ReadsStandardInput) {
   EXPECT_THAT(result.out, HasSubstr("insert(int)"));
 }
 
+TEST_F(ReportCommand, ShowsATree) {
+  const auto result = memprof({"report", file_, "--tree"}, {{"LC_ALL", "C.UTF-8"}});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("300 B  0%  100.0%  300 B       3  main → insert(int)\n"));
+  EXPECT_THAT(result.out, Not(HasSubstr("cumulative"))) << "no table";
+  EXPECT_THAT(memprof({"report", file_, "--tree", "--depth", "0"}).out, HasSubstr("none shown"));
+}
+
+TEST_F(ReportCommand, ShowsCallersAndCallees) {
+  const auto result = memprof({"report", file_, "--callers", "insert", "--callees", "main"});
+  EXPECT_THAT(result.out, HasSubstr("Callers of insert(int): 300 B live"));
+  EXPECT_THAT(result.out, HasSubstr("Callees of main: 300 B live"));
+  EXPECT_THAT(result.out, Not(HasSubstr("cumulative"))) << "no table";
+}
+
+TEST_F(ReportCommand, FocusAndIgnore) {
+  EXPECT_THAT(memprof({"report", file_, "--focus", "INSERT"}).out, HasSubstr("0 B of 300 B total"));
+  EXPECT_THAT(memprof({"report", file_, "--focus", "(?i)INSERT"}).out, HasSubstr("300 B of 300 B total"));
+  EXPECT_THAT(memprof({"report", file_, "--ignore=server"}).out, HasSubstr("0 B of 300 B total"));
+}
+
+TEST_F(ReportCommand, AllOfItIsInTheJson) {
+  const auto json = nlohmann::json::parse(memprof({"report", file_, "--json", "--tree", "--focus", "main",
+                                                   "--metric", "alloc_space", "--by", "module"})
+                                              .out);
+  EXPECT_EQ(json["tree"]["nodes"][0]["frames"][0]["name"], "server");
+  EXPECT_EQ(json["selected"]["alloc_space"]["value"], json["totals"]["alloc_space"]["value"]);
+  EXPECT_EQ(json["stack_health"]["confidence"], "high");
+  EXPECT_FALSE(json["rows"].empty());
+  const auto calls = nlohmann::json::parse(memprof({"report", file_, "--json", "--callers", "insert"}).out);
+  EXPECT_EQ(calls["callers"]["rows"][0]["name"], "main");
+}
+
+TEST_F(ReportCommand, TheLocaleAndTheWidthAreRespected) {
+  const auto ascii = memprof({"report", file_, "--tree"}, {{"LC_ALL", "C"}, {"COLUMNS", "50"}});
+  EXPECT_THAT(ascii.out, HasSubstr("main -> insert(int)\n"));
+  for (const char c : ascii.out) EXPECT_GE(c, 0);
+  for (const char* option : {"--help", "-h"}) {
+    for (const char c : memprof({"report", option}, {{"LC_ALL", "C"}}).out) EXPECT_GE(c, 0) << option;
+  }
+  const auto narrow = memprof({"report", file_}, {{"LC_ALL", "C"}, {"COLUMNS", "50"}});
+  EXPECT_THAT(narrow.out, HasSubstr("3 samples (3 still\n  live), 0 dropped\n"));
+}
+
 TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
   testing_tools::write_file(folder_ / "empty", "");
   testing_tools::write_file(folder_ / "text", "this is not a profile\n");
@@ -67,6 +111,15 @@ TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
       {{"report", file_, "--by"}, "--by needs a value"},
       {{"report", file_, "--loud"}, "'--loud'"},
       {{"report", file_, file_}, file_},
+      {{"report", file_, "--focus", "["}, "--focus: '[' is not a regular expression: missing ]"},
+      {{"report", file_, "--ignore", "a**"}, "--ignore: 'a**' is not a regular expression"},
+      {{"report", file_, "--focus", ""}, "--focus: an empty expression"},
+      {{"report", file_, "--callers", "isnert"}, "matches 'isnert'; did you mean 'insert(int)'?"},
+      {{"report", file_, "--callees", ""}, "--callees: which function?"},
+      {{"report", file_, "--tree", "--min-percent", "101"}, "--min-percent: '101'"},
+      {{"report", file_, "--tree", "--min-percent", "x"}, "--min-percent: 'x'"},
+      {{"report", file_, "--tree", "--depth", "-1"}, "--depth"},
+      {{"report", file_, "--depth", "1"}, "--depth: is for trees; add --tree"},
   };
   for (const auto& [arguments, expected] : cases) {
     const auto result = memprof(arguments);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report_header.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "profile/report_cells.h"
+#include "profile/units.h"
+
+namespace memprof::profile {
+namespace {
+
+std::string number(uint64_t count) {
+  return format_count(static_cast<double>(count));
+}
+
+// Never "100 %" for less than all, nor "0 %" for some.
+std::string share_text(double share) {
+  const double percent = 100 * share;
+  const double shown = percent == 100 ? 100 : percent == 0 ? 0 : std::clamp(percent, 0.1, 99.9);
+  return fmt::format("{:.{}f} %", shown, percent == 100 || percent == 0 ? 0 : 1);
+}
+
+const char* reason_text(Walk walk) {
+  switch (walk) {
+    case Walk::kRoot:
+      return "complete";
+    case Walk::kDepthLimit:
+      return "at the depth limit";
+    case Walk::kBadFrame:
+      return "at an implausible frame";
+    case Walk::kLeftStack:
+      return "outside the thread's stack";
+    case Walk::kNoRule:
+      return "in code without unwind rules";
+  }
+  return "";
+}
+
+class Header {
+ public:
+  Header(const Report& report, TextWriter* writer) : report_(report), writer_(*writer) {}
+
+  void write() {
+    who();
+    if (report_.from_memprof) {
+      sampling();
+    } else {
+      say(fmt::format(
+          "Not written by memprof: the values are those of the file, and how exact they are is unknown.{}",
+          report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
+    }
+    if (report_.is_filtered()) filter();
+    total("Live", Metric::kInuseSpace, Metric::kInuseObjects);
+    total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
+  }
+
+ private:
+  void say(const std::string& sentence) { writer_.sentence(sentence); }
+  bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
+
+  void who() {
+    std::string name = report_.program.empty() ? "unknown program" : printable(report_.program);
+    if (report_.pid != 0) name += fmt::format(" (pid {})", report_.pid);
+    std::string when;
+    if (report_.time_unix_ns != 0) {
+      const auto seconds = static_cast<std::time_t>(report_.time_unix_ns / 1'000'000'000);
+      when += fmt::format(", {:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
+    }
+    if (report_.duration_ns != 0)
+      when += fmt::format(", after {:.1f} s", static_cast<double>(report_.duration_ns) / 1e9);
+    say(writer_.bold(name) + when);
+  }
+
+  void sampling() {
+    std::string line =
+        is_exact(report_) ? "Rate 0 (every allocation): " : "Rate " + format_rate(report_.rate_bytes) + ": ";
+    line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
+                        report_.samples == 1 ? "" : "s", number(report_.live_samples),
+                        number(report_.dropped_samples));
+    say(line);
+    if (report_.health) health(*report_.health);
+    if (report_.dropped_samples != 0) {
+      say(fmt::format(
+          "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
+          format_bytes(static_cast<double>(report_.dropped_weight_bytes))));
+    }
+    if (report_.replaced_samples != 0) {
+      say(fmt::format(
+          "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
+          number(report_.replaced_samples)));
+    }
+    if (!report_.has_intervals && report_.samples != 0) {
+      say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    }
+  }
+
+  void health(const StackHealth& health) {
+    const size_t root = static_cast<size_t>(Walk::kRoot);
+    const auto walks = static_cast<double>(health.walks);
+    std::string line =
+        "Stacks: " + share_text(static_cast<double>(health.samples[root]) / walks) + " complete";
+    if (health.total_allocated_bytes > 0) {
+      line += fmt::format(" ({} of the bytes)",
+                          share_text(health.allocated_bytes[root] / health.total_allocated_bytes));
+    }
+    if (health.median_depth && health.min_depth) {
+      line += fmt::format("; median {} frame{}, least {}", *health.median_depth,
+                          *health.median_depth == 1 ? "" : "s", *health.min_depth);
+    }
+    say(line);
+    std::vector<std::string> reasons;
+    for (size_t i = 0; i < kWalkCount; ++i) {
+      if (i == root || health.samples[i] == 0) continue;
+      std::string reason = fmt::format("{} {}", share_text(static_cast<double>(health.samples[i]) / walks),
+                                       reason_text(static_cast<Walk>(i)));
+      if (health.total_allocated_bytes > 0 && health.allocated_bytes[i] > 0) {
+        reason += fmt::format(" ({} of the bytes)",
+                              share_text(health.allocated_bytes[i] / health.total_allocated_bytes));
+      }
+      reasons.push_back(std::move(reason));
+    }
+    if (!reasons.empty()) say(fmt::format("  cut short: {}", fmt::join(reasons, ", ")));
+  }
+
+  void filter() {
+    std::string line = "Only stacks";
+    if (report_.focus) line += " with a frame that matches '" + printable(*report_.focus) + "'";
+    if (report_.focus && report_.ignore) line += ", and";
+    if (report_.ignore) line += " without a frame that matches '" + printable(*report_.ignore) + "'";
+    say(line + "; percents are of the total.");
+  }
+
+  std::string interval(Metric metric) const {
+    const Estimate& total = report_.selected[metric_index(metric)];
+    if (!report_.has_intervals || !total.has_interval) return {};
+    if (total.low == total.high) {
+      return is_exact(report_) || total.value == 0 ? "" : " (all of it was sampled)";
+    }
+    const std::string low = format_metric(metric, total.low);
+    const std::string high = format_metric(metric, total.high);
+    if (low != high) return fmt::format(" (95 %: {} to {})", low, high);
+    return fmt::format(" (95 %: {}{})", writer_.signs().plus_minus, plus_minus_cell(report_, total));
+  }
+
+  std::string value(Metric metric) const {
+    std::string text = writer_.bold(value_cell(report_, metric, report_.selected));
+    if (report_.is_filtered()) text += " of " + value_cell(report_, metric, report_.totals) + " total";
+    return text + interval(metric);
+  }
+
+  void total(const char* what, Metric bytes, Metric blocks) {
+    if (!has(bytes) && !has(blocks)) return;
+    std::string line = fmt::format("{:<10}", std::string(what) + ":");
+    if (has(bytes)) line += " " + value(bytes);
+    if (has(bytes) && has(blocks)) line += " in";
+    if (has(blocks)) {
+      const std::string count = value_cell(report_, blocks, report_.selected);
+      line += " " + count + (count == "1" ? " block" : " blocks");
+      if (report_.is_filtered()) line += " of " + value_cell(report_, blocks, report_.totals);
+      line += interval(blocks);
+    }
+    say(line);
+  }
+
+  const Report& report_;
+  TextWriter& writer_;
+};
+
+}  // namespace
+
+void write_header(const Report& report, TextWriter* writer) {
+  Header(report, writer).write();
+}
+
+}  // namespace memprof::profile

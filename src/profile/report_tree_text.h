@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree of calls as rows with lines before the names, and a line below for what is left out.
+//
+// Threads: no state.
+#pragma once
+
+#include "profile/report.h"
+#include "profile/text_writer.h"
+
+namespace memprof::profile {
+
+// `direction`: of the calls from a row to those under it.
+void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer);
+
+}  // namespace memprof::profile

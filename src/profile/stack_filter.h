@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses stacks by what is on them, as pprof's focus and ignore do.
+//
+// Model: an expression matches a frame if it is found in the name of its function (as shown or as in the
+// symbol table), in its source file, or in the path of its module.  A stack stays if one of its frames
+// matches `focus` and none matches `ignore`.  The allocator's own functions at the leaf are not looked at:
+// they are on every stack.
+//
+// Threads: one report's own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "profile/model.h"
+#include "profile/pattern.h"
+
+namespace memprof::profile {
+
+struct StackFilter {
+  std::optional<Pattern> focus;
+  std::optional<Pattern> ignore;
+
+  bool is_empty() const { return !focus && !ignore; }
+};
+
+// For each stack of the profile, whether it stays.
+std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filter);
+
+}  // namespace memprof::profile

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How complete the stacks of a profile are: why their walks ended, and how deep they are.
+//
+// Model: shares of samples are counted by the profiler, over all that it walked.  Shares of bytes and depths
+// are of the stacks in the file, weighted by the bytes allocated there and by their samples; an inlined
+// function adds no depth.  Nothing is guessed from a depth: a stack is short (truncated) when its walk ended
+// before the root.
+//
+// Threads: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "profile/model.h"
+
+namespace memprof::profile {
+
+inline constexpr size_t kWalkCount = 5;
+
+struct StackHealth {
+  uint64_t walks = 0;                                // stacks taken, one a sample
+  std::array<uint64_t, kWalkCount> samples{};        // of them, by Walk
+  std::array<double, kWalkCount> allocated_bytes{};  // estimates, by Walk
+  double total_allocated_bytes = 0;
+  // Of the stacks in the file; nothing where it has no statistics.
+  std::optional<uint64_t> median_depth;
+  std::optional<uint64_t> min_depth;
+  std::optional<double> mean_depth;
+
+  uint64_t truncated() const { return walks - samples[static_cast<size_t>(Walk::kRoot)]; }
+  double truncation_rate() const;  // of samples, 0 to 1
+};
+
+// Nothing for a profile that does not say how its walks ended.
+std::optional<StackHealth> stack_health(const Profile& profile);
+
+// "high": less than 5 % of the samples are truncated; "medium": less than 20 %; "low".
+const char* confidence_name(double truncation_rate);
+
+// "root", "depth_limit", "bad_frame", "left_stack", "no_rule"
+const char* walk_name(Walk walk);
+
+}  // namespace memprof::profile

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text for a terminal or a file: sentences that break where the terminal ends, colours and signs beyond ASCII
+// only where they are wanted.
+//
+// Threads: plain values.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace memprof::profile {
+
+struct TextOptions {
+  size_t width = 0;  // columns of the terminal; 0: no terminal, nothing is cut
+  bool has_color = false;
+  bool has_utf8 = true;  // else ASCII
+};
+
+struct Signs {
+  const char* plus_minus;
+  const char* times;
+  const char* calls;      // between a caller and what it calls
+  const char* called_by;  // the other way round
+  const char* branch;     // the last four: two columns before a node
+  const char* last_branch;
+  const char* bar;
+  const char* blank;
+};
+
+class TextWriter {
+ public:
+  explicit TextWriter(const TextOptions& options) : options_(options) {}
+
+  const TextOptions& options() const { return options_; }
+  const Signs& signs() const;
+
+  // As it is.
+  void line(const std::string& text);
+  // Broken between words where the terminal ends.
+  void sentence(const std::string& text);
+
+  std::string bold(const std::string& text) const { return styled("1", text); }
+  std::string faint(const std::string& text) const { return styled("2", text); }
+
+  // All of it; the writer is empty then.
+  std::string take();
+
+ private:
+  std::string styled(const char* code, const std::string& text) const;
+
+  TextOptions options_;
+  std::string text_;
+};
+
+// Names come from files: what would steer a terminal, or is not UTF-8, becomes `?`.
+std::string printable(const std::string& text);
+
+}  // namespace memprof::profile

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report_header.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string header_of(Builder& b, const ReportOptions& options = {}) {
+  TextWriter writer({});
+  write_header(build_report(b.profile(), options), &writer);
+  return writer.take();
+}
+
+TEST(ReportHeader, SaysHowCompleteStacksAre) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  b.stack({f, f, f}, 100, 7).stack({f}, 100, 2).stack({f, f}, 100, 1);
+  b.profile().stacks[1].walk = Walk::kNoRule;
+  b.profile().stacks[2].walk = Walk::kDepthLimit;
+  b.profile().walks = {7, 1, 0, 0, 2};
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Stacks: 70.0 % complete (70.0 % of the bytes); median 3 frames, least 1\n"
+                        "  cut short: 10.0 % at the depth limit (10.0 % of the bytes), "
+                        "20.0 % in code without unwind rules (20.0 % of the bytes)\n"));
+}
+
+TEST(ReportHeader, NearlyAllStacksAreNotAll) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Stacks: 100 % complete (100 % of the bytes); median 1 frame, least 1\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("cut short")));
+  b.profile().walks = {99999, 1, 0, 0, 0};
+  EXPECT_THAT(header_of(b), HasSubstr("Stacks: 99.9 % complete"));
+  EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % at the depth limit\n"));
+  b.profile().walks = {1, 99999, 0, 0, 0};
+  EXPECT_THAT(header_of(b), HasSubstr("Stacks: 0.1 % complete"));
+}
+
+TEST(ReportHeader, WithAFilterTotalsAreOfTheWhole) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 1).stack({b.at("g")}, 50, 2, 0).stack({b.at("h")}, 300, 1);
+  ReportOptions options;
+  options.filter.focus = Pattern("f|g");
+  const std::string header = header_of(b, options);
+  EXPECT_THAT(header, HasSubstr("Only stacks with a frame that matches 'f|g'; percents are of the total.\n"));
+  EXPECT_THAT(header, HasSubstr("Live:      100 B of 400 B total in 1 block of 2\n"));
+  EXPECT_THAT(header, HasSubstr("Allocated: 200 B of 500 B total in 3 blocks of 4\n"));
+  options.filter.ignore = Pattern("g");
+  EXPECT_THAT(header_of(b, options),
+              HasSubstr("that matches 'f|g', and without a frame that matches 'g'; percents"));
+  options.filter.focus.reset();
+  EXPECT_THAT(header_of(b, options), HasSubstr("Only stacks without a frame that matches 'g'; percents"));
+}
+
+TEST(ReportHeader, AProfileByOthersSaysNothingOfStacks) {
+  Builder b;
+  b.profile().from_memprof = false;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Stacks:")));
+}
+
+}  // namespace
+}  // namespace memprof::profile
