@@ -41,16 +41,22 @@ struct Row {
 
 class TreeBuilder {
  public:
-  TreeBuilder(std::vector<TreePath> paths, Metric metric, double whole, const TreeLimits& limits)
-      : paths_(std::move(paths)), limits_(limits), least_(std::abs(whole) * limits.min_percent / 100) {
+  TreeBuilder(std::vector<TreePath> paths, Metric metric, const TreeLimits& limits)
+      : paths_(std::move(paths)), limits_(limits) {
     std::sort(paths_.begin(), paths_.end(),
               [](const TreePath& a, const TreePath& b) { return a.groups < b.groups; });
     values_.reserve(paths_.size());
-    for (const TreePath& path : paths_) values_.push_back(estimated_value(*path.stack, metric));
+    double whole = 0;
+    for (const TreePath& path : paths_) {
+      values_.push_back(estimated_value(*path.stack, metric));
+      whole += values_.back();
+    }
+    least_ = std::abs(whole) * limits.min_percent / 100;
   }
 
   CallTree build() {
     CallTree tree;
+    tree.least_value = least_;
     open_children({0, paths_.size(), 0, 0}, kNoParent, 1, &tree.hidden_roots, &tree.hidden_root_value);
     while (!candidates_.empty()) {
       const Candidate candidate = candidates_.top();
@@ -164,7 +170,7 @@ class TreeBuilder {
 
   std::vector<TreePath> paths_;
   const TreeLimits limits_;
-  const double least_;
+  double least_ = 0;
   std::vector<double> values_;  // of paths_
   std::priority_queue<Candidate> candidates_;
   std::vector<Row> rows_;
@@ -178,8 +184,8 @@ size_t CallTree::hidden_nodes() const {
   return count;
 }
 
-CallTree build_tree(std::vector<TreePath> paths, Metric metric, double whole, const TreeLimits& limits) {
-  return TreeBuilder(std::move(paths), metric, whole, limits).build();
+CallTree build_tree(std::vector<TreePath> paths, Metric metric, const TreeLimits& limits) {
+  return TreeBuilder(std::move(paths), metric, limits).build();
 }
 
 }  // namespace memprof::profile

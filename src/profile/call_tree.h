@@ -22,7 +22,7 @@ namespace memprof::profile {
 struct TreeLimits {
   size_t max_rows = SIZE_MAX;
   size_t max_depth = SIZE_MAX;  // rows from the root to a leaf
-  double min_percent = 0;       // of `whole`: smaller nodes are not shown
+  double min_percent = 0;       // of all paths together: smaller nodes are not shown
 };
 
 inline constexpr size_t kNoParent = SIZE_MAX;
@@ -41,6 +41,8 @@ struct CallTree {
   std::vector<TreeNode> nodes;  // each before its children, heavier siblings first
   size_t hidden_roots = 0;
   double hidden_root_value = 0;
+  double least_value = 0;  // that a node must hold
+
   size_t hidden_nodes() const;
 };
 
@@ -50,7 +52,6 @@ struct TreePath {
   std::vector<uint32_t> groups;  // at least one
 };
 
-// `whole`: what percents are of.
-CallTree build_tree(std::vector<TreePath> paths, Metric metric, double whole, const TreeLimits& limits);
+CallTree build_tree(std::vector<TreePath> paths, Metric metric, const TreeLimits& limits);
 
 }  // namespace memprof::profile

@@ -7,6 +7,7 @@
 
 #include "profile/error.h"
 #include "profile/function_match.h"
+#include "profile/short_name.h"
 
 namespace memprof::profile {
 namespace {
@@ -70,14 +71,13 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
   }
 }
 
-// Neighbours of one name are one node where rows are of many functions: files and modules.
-void merge_neighbours(GroupBy by, std::vector<uint32_t>* groups) {
-  if (by == GroupBy::kFile || by == GroupBy::kModule) {
-    groups->erase(std::unique(groups->begin(), groups->end()), groups->end());
-  }
+// A function that calls itself, and calls within a file or module, are one node: what a reader asks is what
+// lies below all of them.
+void merge_neighbours(std::vector<uint32_t>* groups) {
+  groups->erase(std::unique(groups->begin(), groups->end()), groups->end());
 }
 
-CallTree tree_of(std::vector<TreePath> paths, const Report& report, const ReportOptions& options) {
+CallTree tree_of(std::vector<TreePath> paths, const ReportOptions& options) {
   if (options.skip_empty) {
     const auto is_empty = [&](const TreePath& path) {
       return estimated_value(*path.stack, options.metric) == 0;
@@ -86,12 +86,11 @@ CallTree tree_of(std::vector<TreePath> paths, const Report& report, const Report
   }
   TreeLimits limits = options.tree;
   limits.max_rows = options.max_rows;
-  return build_tree(std::move(paths), options.metric, report.totals[metric_index(options.metric)].value,
-                    limits);
+  return build_tree(std::move(paths), options.metric, limits);
 }
 
 CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions& options,
-                    FrameGrouping* grouping, const Report& report) {
+                    FrameGrouping* grouping) {
   std::vector<TreePath> paths;
   std::vector<GroupedFrame> frames;
   for (const Stack* stack : stacks) {
@@ -100,13 +99,19 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     path.stack = stack;
     if (is_cut(*stack)) path.groups.push_back(grouping->made_up_group(kCutStack));
     for (size_t i = frames.size(); i-- > 0;) path.groups.push_back(frames[i].group);
-    merge_neighbours(options.by, &path.groups);
+    merge_neighbours(&path.groups);
     paths.push_back(std::move(path));
   }
-  return tree_of(std::move(paths), report, options);
+  return tree_of(std::move(paths), options);
 }
 
-// The functions that `text` means; throws with what is close if there is none.
+// What a user would type for the function: names of templates can fill screens.
+std::string typed_name(const std::string& name) {
+  constexpr size_t kLongest = 80;
+  return name.size() <= kLongest ? name : plain_name(name);
+}
+
+// The functions that `text` means; throws with what is close if there is none (in a profile that has any).
 FunctionMatch functions_for(const Profile& profile, const char* option, const std::string& text,
                             FrameGrouping* grouping) {
   // All stacks' names must be known, selected or not.
@@ -127,11 +132,14 @@ FunctionMatch functions_for(const Profile& profile, const char* option, const st
   }
   FunctionMatch match = find_functions(names, text);
   for (uint32_t& function : match.functions) function = index[function];
-  if (!match.functions.empty()) return match;
+  if (!match.functions.empty() || profile.stacks.empty()) return match;
   std::string error = std::string(option) + ": no function of the profile matches '" + text + "'";
   for (size_t i = 0; i < match.suggestions.size(); ++i) {
     const bool is_last = i + 1 == match.suggestions.size();
-    error += (i == 0 ? "; did you mean " : is_last ? " or " : ", ") + ("'" + match.suggestions[i] + "'");
+    error += (i == 0    ? "; did you mean "
+              : is_last ? " or "
+                        : ", ") +
+             ("'" + typed_name(match.suggestions[i]) + "'");
   }
   if (!match.suggestions.empty()) error += "?";
   if (match.suggestions.empty()) error += "; the table (memprof report FILE) lists those that there are";
@@ -140,8 +148,7 @@ FunctionMatch functions_for(const Profile& profile, const char* option, const st
 }
 
 ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& stacks, Direction direction,
-                     const std::string& text, const ReportOptions& options, FrameGrouping* grouping,
-                     const Report& report) {
+                     const std::string& text, const ReportOptions& options, FrameGrouping* grouping) {
   const FunctionMatch match =
       functions_for(profile, direction == Direction::kCallers ? "--callers" : "--callees", text, grouping);
   std::vector<bool> is_wanted(grouping->functions().size());
@@ -158,11 +165,11 @@ ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& st
     finder.add(*stack);
     if (!options.has_tree) continue;
     TreePath path{stack, finder.path_of(*stack)};
-    merge_neighbours(options.by, &path.groups);
+    merge_neighbours(&path.groups);
     if (!path.groups.empty()) paths.push_back(std::move(path));
   }
   finder.finish(options.metric, options.max_rows, options.skip_empty, &calls.edges);
-  if (options.has_tree) calls.tree = tree_of(std::move(paths), report, options);
+  if (options.has_tree) calls.tree = tree_of(std::move(paths), options);
   return calls;
 }
 
@@ -227,15 +234,15 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   FrameGrouping grouping(profile, options.by);
   if (options.has_table) add_table(stacks, options, &grouping, &report);
   if (options.has_tree && !options.callers && !options.callees) {
-    report.tree = whole_tree(stacks, options, &grouping, report);
+    report.tree = whole_tree(stacks, options, &grouping);
   }
   if (options.callers) {
     report.calls.push_back(
-        calls_of(profile, stacks, Direction::kCallers, *options.callers, options, &grouping, report));
+        calls_of(profile, stacks, Direction::kCallers, *options.callers, options, &grouping));
   }
   if (options.callees) {
     report.calls.push_back(
-        calls_of(profile, stacks, Direction::kCallees, *options.callees, options, &grouping, report));
+        calls_of(profile, stacks, Direction::kCallees, *options.callees, options, &grouping));
   }
   if (options.has_tree) report.groups = grouping.groups();
   return report;

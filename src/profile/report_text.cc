@@ -9,6 +9,7 @@
 #include "profile/report_cells.h"
 #include "profile/report_header.h"
 #include "profile/report_tree_text.h"
+#include "profile/short_name.h"
 #include "profile/text_table.h"
 #include "profile/units.h"
 
@@ -25,7 +26,7 @@ class TextReport {
     write_header(report_, &writer_);
     if (says_why_nothing_is_shown()) return writer_.take();
     if (report_.tree) {
-      writer_.line("");
+      writer_.blank();
       write_tree(report_, *report_.tree, Direction::kCallees, &writer_);
     } else if (report_.calls.empty()) {
       table();
@@ -42,12 +43,13 @@ class TextReport {
 
   bool has_rows() const {
     if (report_.tree) return !report_.tree->nodes.empty();
-    return !report_.calls.empty() || !report_.rows.empty();
+    if (!report_.calls.empty()) return !report_.calls[0].edges.matched.empty();
+    return !report_.rows.empty();
   }
 
   bool says_why_nothing_is_shown() {
     if (report_.from_memprof && report_.samples == 0) {
-      say("");
+      writer_.blank();
       if (is_exact(report_)) {
         say("No allocation was made while the profiler was on: 0 samples at rate 0 (every allocation).");
       } else {
@@ -60,7 +62,7 @@ class TextReport {
       return true;
     }
     if (has_rows()) return false;
-    say("");
+    writer_.blank();
     const size_t count = report_.tree ? report_.tree->hidden_nodes() : report_.row_count;
     if (count != 0) {
       say(fmt::format("{} rows, none shown.", count));
@@ -87,7 +89,7 @@ class TextReport {
     titles.name_text = group_by_name(report_.by);
     if (has_places()) titles.place = has_files ? "file:line" : "module";
     TextTable table(std::move(titles), {{"self", 5}, {"cumulative", 2}});
-    table.set_optional({4, 3, 1});
+    table.set_optional({4, 3, 1}, {2});
     for (const ReportRow& row : report_.rows) {
       TextRow line;
       line.numbers = {value_cell(report_, report_.metric, row.self),
@@ -101,9 +103,9 @@ class TextReport {
       if (has_places()) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
       table.add(std::move(line));
     }
-    writer_.line("");
+    writer_.blank();
     table.write(&writer_);
-    writer_.line("");
+    writer_.blank();
     not_all(report_.rows.size(), report_.row_count);
   }
 
@@ -114,14 +116,20 @@ class TextReport {
                                   format_count(static_cast<double>(count)), count)));
   }
 
+  // Names of templates can fill screens.
+  std::string short_in_sentence(const std::string& name) const {
+    const size_t width = writer_.options().width;
+    return width == 0 ? name : short_name(name, width / 2);
+  }
+
   // Which functions the text means, and what goes through them.
   void title_of(const CallEdges& edges) {
     const size_t metric = metric_index(report_.metric);
     const bool has_several = edges.matched.size() > 1;
-    writer_.line("");
+    writer_.blank();
     std::string what = has_several
                            ? fmt::format("{} functions that match '{}'", edges.matched.size(), edges.function)
-                           : edges.matched[0];
+                           : short_in_sentence(edges.matched[0]);
     const double whole = report_.totals[metric].value;
     const std::string percent = percent_cell(edges.cumulative[metric].value, whole);
     say(fmt::format("{} of {}: {} {} in and below {}{}",
@@ -132,7 +140,7 @@ class TextReport {
     if (!has_several) return;
     std::string names;
     for (size_t i = 0; i < edges.matched.size() && i < kMostNames; ++i) {
-      names += (i == 0 ? "" : ", ") + printable(edges.matched[i]);
+      names += (i == 0 ? "" : ", ") + printable(short_in_sentence(edges.matched[i]));
     }
     if (edges.matched.size() > kMostNames) {
       names += fmt::format(" and {} more", edges.matched.size() - kMostNames);
@@ -160,7 +168,7 @@ class TextReport {
     titles.name_text = edges.direction == Direction::kCallers ? "caller" : "callee";
     if (has_places()) titles.place = "place";
     TextTable table(std::move(titles));
-    table.set_optional({5, 1, 4});
+    table.set_optional({5, 1, 4}, {3});
     for (const EdgeRow& row : edges.rows) {
       const double value = row.values[metric].value;
       TextRow line;
@@ -177,7 +185,7 @@ class TextReport {
       table.add(std::move(line));
     }
     table.write(&writer_);
-    writer_.line("");
+    writer_.blank();
     not_all(edges.rows.size(), edges.row_count);
     if (edges.has_recursion) {
       say(writer_.faint(

@@ -38,7 +38,7 @@ class TreeText {
     titles.name_text = group_by_name(report_.by);
     if (direction_ == Direction::kCallers) titles.numbers.erase(titles.numbers.begin() + kSelf);
     TextTable table(std::move(titles));
-    table.set_optional({1});
+    table.set_optional({1}, {kSelf});
     table.set_arrow(direction_ == Direction::kCallers ? writer_.signs().called_by : writer_.signs().calls);
     rows(roots, &table);
     table.write(&writer_);
@@ -56,9 +56,7 @@ class TreeText {
     std::string below_guide;  // of those under it
   };
 
-  bool says_what_is_hidden(double value) const {
-    return value != 0 && std::abs(value) >= std::abs(whole_) * report_.tree_limits.min_percent / 100;
-  }
+  bool says_what_is_hidden(double value) const { return value != 0 && std::abs(value) >= tree_.least_value; }
 
   void push_children(const std::vector<size_t>& children, size_t parent, double hidden_value,
                      const std::string& guide, std::vector<Item>* open) const {
@@ -126,7 +124,7 @@ class TreeText {
   }
 
   void footer() {
-    writer_.line("");
+    writer_.blank();
     const size_t hidden = tree_.hidden_nodes();
     if (hidden == 0) return;
     const double least = report_.tree_limits.min_percent;

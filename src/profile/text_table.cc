@@ -12,7 +12,8 @@ namespace memprof::profile {
 namespace {
 
 constexpr size_t kGap = 2;              // between columns
-constexpr size_t kLeastTextWidth = 24;  // of name and place, come what may
+constexpr size_t kLeastTextWidth = 24;  // before the last of them, and places
+constexpr size_t kLeastNameWidth = 12;  // come what may
 constexpr size_t kGoodTextWidth = 36;   // before columns are left out
 constexpr size_t kFilePadWidth = 100;   // of names where no terminal limits a line: longer ones stick out
 
@@ -34,51 +35,32 @@ std::string short_path(const std::string& path, size_t width) {
 
 }  // namespace
 
-std::string run_text(const std::vector<std::string>& names, const std::string& arrow, const char* times,
-                     size_t width) {
-  std::vector<std::string> parts;
-  std::vector<size_t> counts;
-  for (const std::string& name : names) {
-    if (!parts.empty() && parts.back() == name) {
-      ++counts.back();
-    } else {
-      parts.push_back(name);
-      counts.push_back(1);
-    }
-  }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (counts[i] > 1) parts[i] += fmt::format(" {}{}", times, counts[i]);
-  }
+std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width) {
   const std::string between = " " + arrow + " ";
-  const std::string whole = fmt::format("{}", fmt::join(parts, between));
+  const std::string whole = fmt::format("{}", fmt::join(names, between));
   if (width == 0 || text_width(whole) <= width) return whole;
-  const std::string& last = parts.back();
-  if (parts.size() == 1) return short_name(last, width);
+  const std::string& last = names.back();
+  if (names.size() == 1) return short_name(last, width);
 
-  const auto left_out = [&](size_t first, size_t end) {  // parts of this range
-    size_t count = 0;
-    for (size_t i = first; i < end; ++i) count += counts[i];
-    return fmt::format("(+{})", count) + between;
-  };
+  const auto left_out = [&](size_t count) { return fmt::format("(+{})", count) + between; };
   std::string tail = last;
-  size_t begin = parts.size() - 1;  // of the parts in `tail`
-  const std::string head = parts.front() + between;
-  if (text_width(head + left_out(1, begin) + last) > width) {
-    // No room for the first: those nearest to the end.
-    while (begin > 0 && text_width(left_out(0, begin - 1) + parts[begin - 1] + between + tail) <= width) {
-      tail = parts[--begin] + between + tail;
+  size_t begin = names.size() - 1;  // of the names in `tail`
+  const std::string head = names.front() + between;
+  if (text_width(head + left_out(begin - 1) + last) <= width) {
+    while (begin > 2 && text_width(head + left_out(begin - 2) + names[begin - 1] + between + tail) <= width) {
+      tail = names[--begin] + between + tail;
     }
-    const std::string mark = left_out(0, begin);
-    if (text_width(mark + tail) <= width) return mark + tail;
-    const size_t mark_width = text_width(mark);
-    return mark_width + kLeastTextWidth / 2 <= width ? mark + short_name(last, width - mark_width)
-                                                     : short_name(last, width);
+    return head + left_out(begin - 1) + tail;
   }
-  while (begin > 2 &&
-         text_width(head + left_out(1, begin - 1) + parts[begin - 1] + between + tail) <= width) {
-    tail = parts[--begin] + between + tail;
+  // No room for the first: those nearest to the end.
+  while (begin > 1 && text_width(left_out(begin - 1) + names[begin - 1] + between + tail) <= width) {
+    tail = names[--begin] + between + tail;
   }
-  return head + left_out(1, begin) + tail;
+  const std::string mark = left_out(begin);
+  const size_t mark_width = text_width(mark);
+  if (mark_width + text_width(tail) <= width) return mark + tail;
+  return mark_width + kLeastNameWidth <= width ? mark + short_name(last, width - mark_width)
+                                               : short_name(last, width);
 }
 
 TextTable::TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups)
@@ -105,13 +87,19 @@ void TextTable::drop_columns(size_t width) {
     if (numbers_width() + kGoodTextWidth <= width) return;
     is_shown_[column] = false;
   }
+  for (const size_t column : last_resort_) {
+    if (numbers_width() + kLeastTextWidth <= width) return;
+    is_shown_[column] = false;
+  }
 }
 
 // Shares what a terminal leaves beside the numbers.
 void TextTable::fit(size_t width) {
   const size_t used = numbers_width();
-  const size_t room = std::max(width > used ? width - used : 0, kLeastTextWidth);
-  if (place_width_ == 0) {
+  const size_t room = std::max(width > used ? width - used : 0, kLeastNameWidth);
+  if (room < kLeastTextWidth) place_width_ = 0;
+  has_places_ = place_width_ != 0;
+  if (!has_places_) {
     name_width_ = room;
     return;
   }
@@ -129,7 +117,7 @@ std::string TextTable::name_of(const TextRow& row, size_t width, const TextWrite
   if (is_cut && text_width(guide) > width / 2) guide = fmt::format("[{}] ", text_width(guide) / 2 + 1);
   const size_t room = is_cut ? width - std::min(width - 1, text_width(guide)) : 0;
   if (row.names.empty()) return guide + (is_cut ? short_name(row.name_text, room) : row.name_text);
-  return guide + run_text(row.names, arrow_, writer.signs().times, room);
+  return guide + run_text(row.names, arrow_, room);
 }
 
 std::string TextTable::joined(const TextRow& row, const TextWriter& writer) const {
@@ -139,7 +127,7 @@ std::string TextTable::joined(const TextRow& row, const TextWriter& writer) cons
   }
   const std::string name = name_of(row, name_width_, writer);
   text += name;
-  if (!row.place.empty()) {
+  if (has_places_ && !row.place.empty()) {
     const bool is_cut = writer.options().width != 0;
     text += padding(name_width_ + kGap, name);
     if (text_width(name) > name_width_) text.append(kGap, ' ');

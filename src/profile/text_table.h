@@ -29,8 +29,11 @@ class TextTable {
   // Titles of columns; a group is a title over as many of them.
   TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups = {});
 
-  // The columns that a narrow terminal can do without, first those that go first.
-  void set_optional(std::vector<size_t> columns) { optional_ = std::move(columns); }
+  // The columns that a narrow terminal can do without, first those that go first; and that a tiny one can.
+  void set_optional(std::vector<size_t> columns, std::vector<size_t> last_resort = {}) {
+    optional_ = std::move(columns);
+    last_resort_ = std::move(last_resort);
+  }
   // Between the names of a run.
   void set_arrow(std::string arrow) { arrow_ = std::move(arrow); }
   void add(TextRow row) { rows_.push_back(std::move(row)); }
@@ -48,17 +51,18 @@ class TextTable {
   TextRow titles_;
   std::vector<std::pair<std::string, size_t>> groups_;
   std::vector<size_t> optional_;
+  std::vector<size_t> last_resort_;
   std::string arrow_;
   std::vector<TextRow> rows_;
   std::vector<bool> is_shown_;  // columns
   std::vector<size_t> widths_;
   size_t name_width_ = 0;
   size_t place_width_ = 0;
+  bool has_places_ = true;
 };
 
 // A run of calls in at most `width` columns (0: any): those at its end are kept longest, then the first;
-// `(+3)` stands for three that are left out, and `f ×5` for f five times.
-std::string run_text(const std::vector<std::string>& names, const std::string& arrow, const char* times,
-                     size_t width);
+// `(+3)` stands for three that are left out.
+std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width);
 
 }  // namespace memprof::profile

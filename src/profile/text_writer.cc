@@ -11,8 +11,8 @@
 namespace memprof::profile {
 namespace {
 
-constexpr Signs kUtf8Signs = {"±", "×", "→", "←", "├ ", "└ ", "│ ", "  "};
-constexpr Signs kAsciiSigns = {"+-", "x", "->", "<-", "|-", "`-", "| ", "  "};
+constexpr Signs kUtf8Signs = {"±", "→", "←", "├ ", "└ ", "│ ", "  "};
+constexpr Signs kAsciiSigns = {"+-", "->", "<-", "|-", "`-", "| ", "  "};
 
 // Columns of a word that may have colour codes.
 size_t visible_width(const std::string& word) {
@@ -66,6 +66,11 @@ const Signs& TextWriter::signs() const {
 
 void TextWriter::line(const std::string& text) {
   text_ += text + "\n";
+}
+
+void TextWriter::blank() {
+  const bool is_there = text_.size() > 1 && text_.compare(text_.size() - 2, 2, "\n\n") == 0;
+  if (!is_there) text_ += '\n';
 }
 
 void TextWriter::sentence(const std::string& text) {

@@ -18,7 +18,6 @@ struct TextOptions {
 
 struct Signs {
   const char* plus_minus;
-  const char* times;
   const char* calls;      // between a caller and what it calls
   const char* called_by;  // the other way round
   const char* branch;     // the last four: two columns before a node
@@ -36,6 +35,8 @@ class TextWriter {
 
   // As it is.
   void line(const std::string& text);
+  // An empty line, if there is none yet.
+  void blank();
   // Broken between words where the terminal ends.
   void sentence(const std::string& text);
 

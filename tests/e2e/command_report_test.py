@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof report` and `memprof export` on real profiles and on hostile files; pprof opens what we write."""
+import fcntl
 import gzip
 import json
+import os
 import pathlib
+import pty
 import random
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 
 import e2e
 
@@ -79,6 +84,61 @@ class Report(e2e.Test):
         for line in said.splitlines():
             self.assertLessEqual(len(line), 120)
             self.assertEqual(line, line.rstrip())
+
+    def test_the_tree_tells_the_truth(self):
+        tree = self.report(EXACT, "--tree", "--min-percent", "0", "--metric", "alloc_space")["tree"]["nodes"]
+        found = {}
+        for node in tree:
+            if node["frames"][-1]["name"] in TRUTH:
+                sums = found.setdefault(node["frames"][-1]["name"], dict.fromkeys(e2e.METRICS, 0))
+                for metric in e2e.METRICS:
+                    sums[metric] += node["self"][metric]["value"]
+        self.assertEqual(found, TRUTH)
+        for node in tree:
+            if node["parent"] is not None:
+                parent = tree[node["parent"]]
+                self.assertGreaterEqual(parent["cumulative"]["alloc_space"]["value"],
+                                        node["cumulative"]["alloc_space"]["value"])
+
+    def test_callers_tell_the_truth(self):
+        for site, truth in TRUTH.items():
+            calls = self.report(EXACT, "--callers", site, "--callees", site)
+            self.assertEqual(calls["callers"]["matched"], [site])
+            itself = [row["values"] for row in calls["callees"]["rows"] if row["name"] == "[itself]"]
+            for metric in e2e.METRICS:
+                for edges in (calls["callers"], calls["callees"]):
+                    self.assertEqual(sum(row["values"][metric]["value"] for row in edges["rows"]),
+                                     edges["cumulative"][metric]["value"])
+                self.assertEqual(sum(values[metric]["value"] for values in itself), truth[metric])
+
+    def test_a_terminal(self):
+        """As wide as it is, in colours; a dumb one without."""
+        for columns, extra, has_color in ((80, {"TERM": "xterm"}, True), (132, {"TERM": "dumb"}, False),
+                                          (50, {"TERM": "xterm", "NO_COLOR": "1"}, False)):
+            for arguments in ((), ("--tree",), ("--callers", "main", "--callees", "main")):
+                said = self.on_terminal(columns, extra, "report", SAMPLED, "--metric", "alloc_space", *arguments)
+                self.assertEqual("\x1b[" in said, has_color)
+                plain = re.sub(r"\x1b\[\d*m", "", said)
+                self.assertIn("known_heap", plain)
+                for line in plain.splitlines():
+                    self.assertLessEqual(len(line), columns, plain)
+
+    def on_terminal(self, columns, extra, *arguments):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        environment = e2e.plain_environment(**extra)
+        environment.pop("COLUMNS", None)
+        with subprocess.Popen([e2e.COMMAND, *arguments], env=environment, stdout=slave) as process:
+            os.close(slave)
+            said = b""
+            try:
+                while part := os.read(master, 65536):
+                    said += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(master)
+        self.assertEqual(process.returncode, 0)
+        return said.decode().replace("\r\n", "\n")
 
     def test_text_of_a_sampled_profile(self):
         said = self.memprof("report", SAMPLED, "--metric", "alloc_space").stdout.decode()
@@ -263,6 +323,36 @@ class Pprof(e2e.Test):
             for site, truth in TRUTH.items():
                 if truth[metric]:
                     self.assertEqual(flat.get(site), truth[metric], f"{site}\n{said}")
+
+    def test_pprof_agrees_on_callers_and_callees(self):
+        """Its peek shows, above a function, its callers with the bytes through them, and below, its callees."""
+        for function in ("main", *(site for site, truth in TRUTH.items() if truth["alloc_space"])):
+            said = self.pprof("-nodecount=1000", "-nodefraction=0", "-edgefraction=0", "-unit=B",
+                              "-sample_index=alloc_space", f"-peek=^{function}$", EXACT)
+            edges, where = {"callers": {}, "callees": {}}, "callers"
+            for line in said.splitlines():
+                if re.search(rf"%\s+\|\s{function}$", line) and not re.search(r"\|   ", line):
+                    where = "callees"
+                edge = re.match(r"\s+(\d+)B?\s+[\d.]+%\s+\|   (\S.*)", line)
+                if edge:
+                    edges[where][edge.group(2)] = int(edge.group(1))
+            calls = self.report(EXACT, "--callers", function, "--callees", function, "--metric", "alloc_space")
+            for name, expected in edges.items():
+                rows = {row["name"]: row["values"]["alloc_space"]["value"] for row in calls[name]["rows"]
+                        if row["name"][0] != "[" and row["values"]["alloc_space"]["value"] != 0}
+                self.assertEqual(rows, expected, said)
+            self.assertTrue(edges["callers"], said)
+
+    def test_pprof_agrees_on_focus_and_ignore(self):
+        for focus, ignore in (("site_m", None), (None, "site_[a-m]"), ("family", "realloc|^site_c"), ("libc", None)):
+            arguments = [f"-{name}={text}" for name, text in (("focus", focus), ("ignore", ignore)) if text]
+            said = self.pprof("-nodecount=1000", "-nodefraction=0", "-unit=B", "-sample_index=alloc_space", *arguments,
+                              "-top", EXACT)
+            shown, total = re.search(r"accounting for (\d+)B?, .* of (\d+)B? total", said).groups()
+            report = self.report(EXACT, *(f"-{argument}" for argument in arguments))
+            self.assertEqual(report["totals"]["alloc_space"]["value"], int(total))
+            self.assertEqual(report["selected"]["alloc_space"]["value"], int(shown), said)
+            self.assertEqual(sum(row["self"]["alloc_space"]["value"] for row in report["rows"]), int(shown))
 
     def test_pprof_default_is_what_is_live(self):
         said = self.pprof("-top", SAMPLED)

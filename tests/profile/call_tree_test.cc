@@ -17,7 +17,6 @@ class Paths {
   Paths& add(const std::string& path, double bytes) {
     Stack& stack = stacks_.emplace_back();
     stack.values = {0, 0, 1, bytes};
-    whole_ += bytes;
     TreePath one;
     one.stack = &stack;
     for (const char c : path) one.groups.push_back(static_cast<uint32_t>(c));
@@ -25,12 +24,11 @@ class Paths {
     return *this;
   }
 
-  CallTree tree(const TreeLimits& limits = {}) const { return build_tree(paths_, kMetric, whole_, limits); }
+  CallTree tree(const TreeLimits& limits = {}) const { return build_tree(paths_, kMetric, limits); }
 
  private:
   std::deque<Stack> stacks_;
   std::vector<TreePath> paths_;
-  double whole_ = 0;
 };
 
 // "depth:letters cumulative/self+hidden", in order.
@@ -139,7 +137,7 @@ TEST(CallTree, ADifferenceOfProfilesHasNegativeBranches) {
 }
 
 TEST(CallTree, NoPathsNoTree) {
-  EXPECT_TRUE(build_tree({}, kMetric, 0, {}).nodes.empty());
+  EXPECT_TRUE(build_tree({}, kMetric, {}).nodes.empty());
 }
 
 // A recursive builder would overflow the stack, a quadratic one would not end.

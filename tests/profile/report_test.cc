@@ -314,6 +314,20 @@ TEST(Report, ATreeOfModulesHasOneNodeForNeighbours) {
   EXPECT_EQ(tree_text(report, *report.tree), "1:server libz.so.1 11/10; 2:server 1/1; ");
 }
 
+TEST(Report, ARecursionIsOneNodeOfATree) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t f = b.at("f");
+  const uint32_t g = b.at("g");
+  b.stack({f, main}, 1, 1).stack({f, f, main}, 10, 1).stack({f, f, f, main}, 100, 1);
+  b.stack({f, g, f, main}, 1000, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(report, *report.tree), "1:main f 1111/111; 2:g f 1000/1000; ");
+  EXPECT_EQ(cumulative(report, "f"), 1111);
+}
+
 TEST(Report, TreesOfCallersAndCallees) {
   Builder b;
   const uint32_t main = b.at("main");

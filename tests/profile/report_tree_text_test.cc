@@ -49,7 +49,7 @@ TEST_F(TreeText, IsATree) {
             "1000 B  0%  100.0%    0 B       4  main → run\n"
             " 910 B  0%   91.0%  300 B       3  ├ parse\n"
             " 600 B  0%   60.0%  600 B       1  │ ├ node\n"
-            "  10 B  0%    1.0%   10 B       1  │ └ cache ×2\n"
+            "  10 B  0%    1.0%   10 B       1  │ └ cache\n"
             "  90 B  0%    9.0%   90 B       1  └ cache\n"
             "\n");
 }
@@ -90,7 +90,7 @@ TEST_F(TreeText, WithoutUtf8ItIsAscii) {
   const std::string shown = text(options);
   EXPECT_THAT(shown, HasSubstr("  main -> run\n"));
   EXPECT_THAT(shown, HasSubstr("  |-parse\n"));
-  EXPECT_THAT(shown, HasSubstr("  | `-cache x2\n"));
+  EXPECT_THAT(shown, HasSubstr("  | `-cache\n"));
   for (const char c : shown) EXPECT_GE(c, 0) << shown;
 }
 

@@ -11,7 +11,7 @@ namespace memprof::profile {
 namespace {
 
 std::string run(const std::vector<std::string>& names, size_t width) {
-  return run_text(names, "→", "×", width);
+  return run_text(names, "→", width);
 }
 
 TEST(TextTable, ARunOfCallsKeepsItsEndsLongest) {
@@ -27,12 +27,6 @@ TEST(TextTable, ARunOfCallsKeepsItsEndsLongest) {
   EXPECT_EQ(run(names, 10), "node");
   EXPECT_EQ(run(names, 3), "n…e");
   for (size_t width = 1; width < 60; ++width) EXPECT_LE(text_width(run(names, width)), width);
-}
-
-TEST(TextTable, ARunOfOneFunctionIsCounted) {
-  EXPECT_EQ(run({"main", "fib", "fib", "fib", "main"}, 0), "main → fib ×3 → main");
-  EXPECT_EQ(run({"f", "f"}, 0), "f ×2");
-  EXPECT_EQ(run({"main", "fib", "fib", "fib", "longer"}, 21), "main → (+3) → longer");
 }
 
 std::string table_text(size_t width, const std::string& name, const std::string& place) {

@@ -24,6 +24,15 @@ TEST(TextWriter, WithoutATerminalNothingBreaks) {
   EXPECT_EQ(writer.take(), std::string(300, 'x') + " y\n");
 }
 
+TEST(TextWriter, BlankLinesDoNotAddUp) {
+  TextWriter writer({});
+  writer.line("a");
+  writer.blank();
+  writer.blank();
+  writer.line("b");
+  EXPECT_EQ(writer.take(), "a\n\nb\n");
+}
+
 TEST(TextWriter, AsciiKeepsColumns) {
   TextOptions options;
   options.has_utf8 = false;

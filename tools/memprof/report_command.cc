@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kTableRows = 20;
 constexpr size_t kTreeRows = 40;
 constexpr double kTreePercent = 0.5;
+constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
 
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by function|line|file|module]
@@ -41,9 +42,10 @@ standard input.
   --focus REGEX    only stacks with a frame whose function, source file or
                    module matches; percents stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
-  --tree           the calls from the root down, heaviest first
-  --min-percent P  of the total: the smallest branch of the tree (0.5; with
-                   --json 0)
+  --tree           the calls from the root down, heaviest first; a function that
+                   calls itself is one row
+  --min-percent P  the smallest branch of the tree, of what the tree holds (0.5;
+                   with --json 0.1)
   --depth N        levels of the tree
   --callers FUNCTION
                    the functions that call it, with what is allocated through
@@ -150,7 +152,7 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   report.filter = options.filter;
   report.has_table = options.json || (!options.tree && !has_calls);
   report.has_tree = options.tree;
-  report.tree.min_percent = options.min_percent.value_or(options.json ? 0 : kTreePercent);
+  report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);
   report.tree.max_depth = options.depth.value_or(SIZE_MAX);
   report.callers = options.callers;
   report.callees = options.callees;
