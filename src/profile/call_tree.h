@@ -21,8 +21,9 @@ namespace memprof::profile {
 
 struct TreeLimits {
   size_t max_rows = SIZE_MAX;
-  size_t max_depth = SIZE_MAX;  // rows from the root to a leaf
-  double min_percent = 0;       // of all paths together: smaller nodes are not shown
+  size_t max_depth = SIZE_MAX;          // rows from the root to a leaf
+  size_t max_frames = size_t{1} << 27;  // of all paths: half a GiB of memory
+  double min_percent = 0;               // of all paths together: smaller nodes are not shown
 };
 
 inline constexpr size_t kNoParent = SIZE_MAX;

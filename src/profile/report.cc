@@ -71,11 +71,28 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
   }
 }
 
-// A function that calls itself, and calls within a file or module, are one node: what a reader asks is what
-// lies below all of them.
-void merge_neighbours(std::vector<uint32_t>* groups) {
-  groups->erase(std::unique(groups->begin(), groups->end()), groups->end());
-}
+// Paths of a tree; a small file can ask for many frames.
+class Paths {
+ public:
+  explicit Paths(size_t max_frames) : frames_left_(max_frames) {}
+
+  void add(TreePath path) {
+    // A function that calls itself, and calls within a file or module, are one node: what a reader asks is
+    // what lies below all of them.
+    path.groups.erase(std::unique(path.groups.begin(), path.groups.end()), path.groups.end());
+    if (path.groups.size() > frames_left_) {
+      throw Error("--tree: the stacks have too many frames for a tree; --focus REGEX takes fewer of them");
+    }
+    frames_left_ -= path.groups.size();
+    if (!path.groups.empty()) paths_.push_back(std::move(path));
+  }
+
+  std::vector<TreePath> take() { return std::move(paths_); }
+
+ private:
+  size_t frames_left_;
+  std::vector<TreePath> paths_;
+};
 
 CallTree tree_of(std::vector<TreePath> paths, const ReportOptions& options) {
   if (options.skip_empty) {
@@ -91,7 +108,7 @@ CallTree tree_of(std::vector<TreePath> paths, const ReportOptions& options) {
 
 CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions& options,
                     FrameGrouping* grouping) {
-  std::vector<TreePath> paths;
+  Paths paths(options.tree.max_frames);
   std::vector<GroupedFrame> frames;
   for (const Stack* stack : stacks) {
     grouping->frames_of(*stack, &frames);
@@ -99,10 +116,9 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     path.stack = stack;
     if (is_cut(*stack)) path.groups.push_back(grouping->made_up_group(kCutStack));
     for (size_t i = frames.size(); i-- > 0;) path.groups.push_back(frames[i].group);
-    merge_neighbours(&path.groups);
-    paths.push_back(std::move(path));
+    paths.add(std::move(path));
   }
-  return tree_of(std::move(paths), options);
+  return tree_of(paths.take(), options);
 }
 
 // What a user would type for the function: names of templates can fill screens.
@@ -160,16 +176,13 @@ ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& st
   }
   std::sort(calls.edges.matched.begin(), calls.edges.matched.end());
   EdgeFinder finder(grouping, direction, std::move(is_wanted));
-  std::vector<TreePath> paths;
+  Paths paths(options.tree.max_frames);
   for (const Stack* stack : stacks) {
     finder.add(*stack);
-    if (!options.has_tree) continue;
-    TreePath path{stack, finder.path_of(*stack)};
-    merge_neighbours(&path.groups);
-    if (!path.groups.empty()) paths.push_back(std::move(path));
+    if (options.has_tree) paths.add({stack, finder.path_of(*stack)});
   }
   finder.finish(options.metric, options.max_rows, options.skip_empty, &calls.edges);
-  if (options.has_tree) calls.tree = tree_of(std::move(paths), options);
+  if (options.has_tree) calls.tree = tree_of(paths.take(), options);
   return calls;
 }
 

@@ -95,7 +95,7 @@ struct Report {
 };
 
 // Values first by self, then by cumulative, then names: the order is always the same.
-// Failure: throws Error where `callers` or `callees` names no function.
+// Failure: throws Error where `callers` or `callees` names no function, or a tree has too many frames.
 Report build_report(const Profile& profile, const ReportOptions& options = {});
 
 // The metric that a reader looks at first: inuse_space, or the last that the profile has.

@@ -328,6 +328,23 @@ TEST(Report, ARecursionIsOneNodeOfATree) {
   EXPECT_EQ(cumulative(report, "f"), 1111);
 }
 
+TEST(Report, TooManyFramesForATreeAreAnError) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  const uint32_t g = b.at("g");
+  b.stack({f, g, f, g}, 1, 1).stack({g, f, f, f, f, g}, 1, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  options.tree.max_frames = 7;
+  EXPECT_NO_THROW(build_report(b.profile(), options)) << "recursion is one node";
+  options.tree.max_frames = 6;
+  EXPECT_THROW(build_report(b.profile(), options), Error);
+  options.callees = "f";
+  EXPECT_NO_THROW(build_report(b.profile(), options)) << "from the outermost f inwards";
+  options.tree.max_frames = 4;
+  EXPECT_THROW(build_report(b.profile(), options), Error);
+}
+
 TEST(Report, TreesOfCallersAndCallees) {
   Builder b;
   const uint32_t main = b.at("main");
