@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof run` as a user meets it: statuses, streams, the last line, and what cannot be profiled."""
+import fcntl
 import os
 import re
 import resource
 import shutil
 import signal
 import subprocess
+import termios
 
 import e2e
 
@@ -228,12 +230,17 @@ class Run(e2e.Test):
         """The terminal sends SIGINT to both; the program handles it, and its profile is written."""
         script = ("import signal, sys, time\ndef stop(*_): print('stopping'); sys.exit(9)\n"
                   "signal.signal(signal.SIGINT, stop)\nprint('ready', flush=True)\ntime.sleep(60)\n")
+        # A real terminal: a signal that kill sends to the group is passed on, too, and would come twice.
+        terminal, end = os.openpty()
         process = subprocess.Popen([e2e.COMMAND, "run", "-o", "x.pb.gz", "--", e2e.system_python(), "-c", script],
-                                   cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, start_new_session=True, env=e2e.plain_environment())
+                                   cwd=self.folder, stdin=end, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True, env=e2e.plain_environment(),
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(end)
         self.assertEqual(process.stdout.readline(), b"ready\n")
-        os.killpg(process.pid, signal.SIGINT)
+        os.write(terminal, b"\x03")
         out, err = process.communicate(timeout=e2e.WATCHDOG_S)
+        os.close(terminal)
         self.assertEqual((process.returncode, out), (9, b"stopping\n"), err)
         self.assertIn(b"wrote x.pb.gz", err)
         e2e.Profile(self.folder / "x.pb.gz")
