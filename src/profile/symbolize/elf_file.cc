@@ -61,11 +61,6 @@ std::string lower_case_error(int error) {
 }  // namespace
 
 std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why) {
-  static const bool is_ready = elf_version(EV_CURRENT) != EV_NONE;
-  if (!is_ready) {
-    *why = "libelf does not fit";
-    return nullptr;
-  }
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     *why = lower_case_error(errno);
@@ -77,15 +72,18 @@ std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why
     ::close(fd);
     return nullptr;
   }
-  // Read, not mapped: a file that shrinks meanwhile must not raise SIGBUS.
-  Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
-  if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getclass(elf) == ELFCLASSNONE) {
-    *why = "not an ELF file";
-    if (elf != nullptr) elf_end(elf);
-    ::close(fd);
+  auto image = status.st_size > 0 ? FileImage::map(fd, static_cast<size_t>(status.st_size)) : nullptr;
+  const int map_error = errno;
+  ::close(fd);
+  if (image == nullptr && status.st_size > 0) {
+    *why = lower_case_error(map_error);
     return nullptr;
   }
-  std::unique_ptr<ElfFile> file(new ElfFile(path, fd, elf));
+  auto file = of_image(path, std::move(image));
+  if (file == nullptr) {
+    *why = "not an ELF file";
+    return nullptr;
+  }
   const timespec& latest = std::max(status.st_mtim, status.st_ctim, [](const timespec& a, const timespec& b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
   });
@@ -93,16 +91,27 @@ std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why
     file->changed_unix_ns_ =
         static_cast<uint64_t>(latest.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(latest.tv_nsec);
   }
+  return file;
+}
+
+std::unique_ptr<ElfFile> ElfFile::of_image(const std::string& path, std::unique_ptr<FileImage> image) {
+  if (image == nullptr || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  Elf* elf = elf_memory(image->data(), image->size());
+  if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getclass(elf) == ELFCLASSNONE) {
+    if (elf != nullptr) elf_end(elf);
+    return nullptr;
+  }
+  std::unique_ptr<ElfFile> file(new ElfFile(path, std::move(image), elf));
   file->read_segments();
   file->read_build_id();
   return file;
 }
 
-ElfFile::ElfFile(std::string path, int fd, Elf* elf) : path_(std::move(path)), fd_(fd), elf_(elf) {}
+ElfFile::ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf)
+    : path_(std::move(path)), image_(std::move(image)), elf_(elf) {}
 
 ElfFile::~ElfFile() {
   elf_end(elf_);
-  ::close(fd_);
 }
 
 void ElfFile::read_segments() {
@@ -151,50 +160,61 @@ void ElfFile::read_build_id() {
   }
 }
 
-std::optional<ElfFile::DebugLink> ElfFile::debug_link() const {
+std::string_view ElfFile::section(const char* wanted) const {
   size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return std::nullopt;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return {};
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf_, section)) != nullptr) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_PROGBITS) continue;
     const char* name = elf_strptr(elf_, names, header.sh_name);
-    if (name == nullptr || std::strcmp(name, ".gnu_debuglink") != 0) continue;
+    if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
     Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data == nullptr || data->d_buf == nullptr) return std::nullopt;
-    // The name, NUL, padding to 4 bytes, checksum.
-    const char* text = static_cast<const char*>(data->d_buf);
-    const size_t length = strnlen(text, data->d_size);
-    const size_t crc_offset = (length + 4) & ~size_t{3};
-    if (length == 0 || crc_offset + 4 > data->d_size) return std::nullopt;
-    DebugLink link;
-    link.name.assign(text, length);
-    if (link.name.find('/') != std::string::npos) return std::nullopt;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(text) + crc_offset;
-    const char* ident = elf_getident(elf_, nullptr);
-    const bool is_big_endian = ident != nullptr && ident[EI_DATA] == ELFDATA2MSB;
-    for (unsigned i = 0; i < 4; ++i) {
-      link.crc |= static_cast<uint32_t>(bytes[i]) << (8 * (is_big_endian ? 3 - i : i));
-    }
-    return link;
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
   }
-  return std::nullopt;
+  return {};
 }
 
-bool ElfFile::checksum(uint32_t* crc) const {
-  std::vector<unsigned char> buffer(1 << 16);
-  uLong sum = crc32(0, nullptr, 0);
-  off_t offset = 0;
-  while (true) {
-    const ssize_t size = pread(fd_, buffer.data(), buffer.size(), offset);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    if (size == 0) break;
-    sum = crc32(sum, buffer.data(), static_cast<uInt>(size));
-    offset += size;
+std::optional<ElfFile::DebugLink> ElfFile::debug_link() const {
+  // The name, NUL, padding to 4 bytes, checksum.
+  const std::string_view data = section(".gnu_debuglink");
+  const size_t length = std::min(data.find('\0'), data.size());
+  const size_t crc_offset = (length + 4) & ~size_t{3};
+  if (length == 0 || crc_offset + 4 > data.size()) return std::nullopt;
+  DebugLink link;
+  link.name.assign(data.substr(0, length));
+  if (link.name.find('/') != std::string::npos) return std::nullopt;
+  const char* ident = elf_getident(elf_, nullptr);
+  const bool is_big_endian = ident != nullptr && ident[EI_DATA] == ELFDATA2MSB;
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(data[crc_offset + i]);
+    link.crc |= static_cast<uint32_t>(byte) << (8 * (is_big_endian ? 3 - i : i));
   }
-  *crc = static_cast<uint32_t>(sum);
-  return true;
+  return link;
+}
+
+std::optional<ElfFile::AlternateLink> ElfFile::alternate_link() const {
+  // The name, NUL, the build id of the other file.
+  const std::string_view data = section(".gnu_debugaltlink");
+  const size_t length = data.find('\0');
+  if (length == std::string_view::npos || length == 0) return std::nullopt;
+  const size_t id_size = data.size() - length - 1;
+  if (id_size == 0 || id_size > kMaxBuildIdBytes) return std::nullopt;
+  AlternateLink link;
+  link.path.assign(data.substr(0, length));
+  link.build_id = to_hex(reinterpret_cast<const unsigned char*>(data.data()) + length + 1, id_size);
+  return link;
+}
+
+uint32_t ElfFile::checksum() const {
+  constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
+  uLong sum = crc32(0, nullptr, 0);
+  for (size_t offset = 0; offset < image_->size(); offset += kChunk) {
+    sum = crc32(sum, reinterpret_cast<const unsigned char*>(image_->data()) + offset,
+                static_cast<uInt>(std::min(kChunk, image_->size() - offset)));
+  }
+  return static_cast<uint32_t>(sum);
 }
 
 }  // namespace memprof::profile

@@ -3,14 +3,17 @@
 // not trusted: what lies outside the file, or is not what it says, is as if it were not there.
 //
 // Threads: one object, one thread.
-// Owns: the open file, until the object is destroyed.
+// Owns: the mapped file, until the object is destroyed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "profile/symbolize/file_image.h"
 
 struct Elf;
 
@@ -21,6 +24,9 @@ class ElfFile {
   // nullptr: it cannot be used, and *why says so ("no such file", "permission denied", "not an ELF file"
   // ...). Never blocks, whatever the path is (pipe, device).
   static std::unique_ptr<ElfFile> open(const std::string& path, std::string* why);
+
+  // The same of bytes that are in memory; nullptr: not an ELF file.
+  static std::unique_ptr<ElfFile> of_image(const std::string& path, std::unique_ptr<FileImage> image);
 
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
@@ -41,8 +47,21 @@ class ElfFile {
   };
   std::optional<DebugLink> debug_link() const;
 
-  // Checksum over the whole file, as a debug link has it.  False: it cannot be read.
-  bool checksum(uint32_t* crc) const;
+  // Where what several debug files have in common was moved to (by dwz).
+  struct AlternateLink {
+    std::string path;  // absolute, or from the folder of this file
+    std::string build_id;
+  };
+  std::optional<AlternateLink> alternate_link() const;
+
+  // Whether it has lines and functions, not just symbols.
+  bool has_debug_info() const { return !section(".debug_info").empty() || !section(".zdebug_info").empty(); }
+
+  // The bytes of a section as they are in the file; empty: there is none.
+  std::string_view section(const char* name) const;
+
+  // Checksum over the whole file, as a debug link has it.
+  uint32_t checksum() const;
 
   Elf* handle() const { return elf_; }
 
@@ -53,12 +72,12 @@ class ElfFile {
     uint64_t vaddr;
   };
 
-  ElfFile(std::string path, int fd, Elf* elf);
+  ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf);
   void read_segments();
   void read_build_id();
 
   std::string path_;
-  int fd_;
+  std::unique_ptr<FileImage> image_;
   Elf* elf_;
   std::string build_id_;
   uint64_t changed_unix_ns_ = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/symbolizer.h"
 
+#include <algorithm>
 #include <string_view>
 
+#include "profile/symbolize/debug_info.h"
 #include "profile/symbolize/demangle.h"
 #include "profile/symbolize/elf_file.h"
 #include "profile/symbolize/symbol_table.h"
@@ -58,6 +60,10 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
   return file;
 }
 
+std::string function_key(const std::string& system_name, const std::string& filename) {
+  return system_name + '\0' + filename;
+}
+
 }  // namespace
 
 SymbolizeSummary Symbolizer::symbolize(Profile& profile, const SymbolizeOptions& options) {
@@ -66,8 +72,8 @@ SymbolizeSummary Symbolizer::symbolize(Profile& profile, const SymbolizeOptions&
   // One function a symbol, also with those that a former round made.
   for (size_t i = 0; i < profile.functions.size(); ++i) {
     const Function& function = profile.functions[i];
-    if (!function.system_name.empty() && function.filename.empty() && function.start_line == 0) {
-      functions_.emplace(function.system_name, static_cast<uint32_t>(i));
+    if (!function.system_name.empty() && function.start_line == 0) {
+      functions_.emplace(function_key(function.system_name, function.filename), static_cast<uint32_t>(i));
     }
   }
   std::vector<std::vector<uint32_t>> unnamed(profile.mappings.size());
@@ -104,27 +110,70 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
   if (debug != nullptr) symbols.add(*debug);
   symbols.finish();
 
-  std::string name;
+  std::vector<uint32_t> known;
+  std::vector<uint64_t> vaddrs;
   for (const uint32_t index : locations) {
-    Location& location = profile.locations[index];
+    const Location& location = profile.locations[index];
     if (location.address < mapping.start || location.address >= mapping.limit) continue;
     const auto vaddr = file->vaddr_of_offset(location.address - mapping.start + mapping.file_offset);
-    if (!vaddr || !symbols.find(*vaddr, &name)) continue;
-    location.lines.push_back({function_index(profile, name), 0});
-    // As pprof's own symbolizer sets it: names were looked up here, another tool need not.
+    if (!vaddr) continue;
+    known.push_back(index);
+    vaddrs.push_back(*vaddr);
+  }
+  std::vector<std::vector<SourceFrame>> frames(vaddrs.size());
+  if (options.use_debug_info && !vaddrs.empty()) {
+    const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file;
+    const auto alternate = open_alternate_file(described, options.debug_root);
+    if (const auto info = DebugInfo::open(described, alternate.get())) frames = info->frames_of(vaddrs);
+  }
+  for (size_t i = 0; i < known.size(); ++i) {
+    Location& location = profile.locations[known[i]];
+    location.lines = lines_of(profile, frames[i], symbols, vaddrs[i]);
+    if (location.lines.empty()) continue;
+    // As pprof's own symbolizer sets them: names were looked up here, another tool need not.
     mapping.has_functions = true;
+    mapping.has_filenames |= !frames[i].empty();
+    mapping.has_line_numbers |= !frames[i].empty();
+    mapping.has_inline_frames |= !frames[i].empty();
     ++summary.named;
     --summary.unnamed;
   }
 }
 
-uint32_t Symbolizer::function_index(Profile& profile, const std::string& system_name) {
-  const auto [place, is_new] =
-      functions_.emplace(system_name, static_cast<uint32_t>(profile.functions.size()));
+std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<SourceFrame>& frames,
+                                       const SymbolTable& symbols, uint64_t vaddr) {
+  std::vector<Line> lines;
+  for (const SourceFrame& frame : frames) {
+    std::string system_name = frame.name.linkage_name;
+    const bool is_function = &frame == &frames.back();  // it has a symbol, others were inlined
+    if (system_name.empty() && is_function && symbols.find(vaddr, &system_name) &&
+        !frame.name.plain_name.empty() && system_name[0] == '_') {
+      // `.cold`, `.part.0`: the debug info counts them to the function, and so it is for functions that have
+      // a linkage name there.
+      system_name.erase(std::min(system_name.find('.', 1), system_name.size()));
+    }
+    // What has no symbol of its own is called as the debug info calls it.
+    const bool has_symbol = !system_name.empty();
+    if (!has_symbol) system_name = frame.name.plain_name;
+    if (system_name.empty()) continue;
+    lines.push_back(
+        {function_index(profile, system_name, has_symbol ? "" : system_name, frame.file), frame.line});
+  }
+  std::string name;
+  if (frames.empty() && symbols.find(vaddr, &name))
+    lines.push_back({function_index(profile, name, "", ""), 0});
+  return lines;
+}
+
+uint32_t Symbolizer::function_index(Profile& profile, const std::string& system_name, const std::string& name,
+                                    const std::string& filename) {
+  const auto [place, is_new] = functions_.emplace(function_key(system_name, filename),
+                                                  static_cast<uint32_t>(profile.functions.size()));
   if (is_new) {
     Function function;
-    function.name = demangle(system_name);
+    function.name = name.empty() ? demangle(system_name) : name;
     function.system_name = system_name;
+    function.filename = filename;
     profile.functions.push_back(std::move(function));
   }
   return place->second;

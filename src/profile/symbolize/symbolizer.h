@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives names to the locations of a profile that have none, from the files that its mappings name.
 //
-// Model: address -> mapping -> offset in the file -> segment -> address as symbols count -> symbol.  A file
-// is used only when it is the one that was profiled: its build id is that of the mapping.
+// Model: address -> mapping -> offset in the file -> segment -> address as symbols count -> debug info
+// (lines, inlined calls), else symbol.  A file is used only when it is the one that was profiled: its build
+// id is that of the mapping.
 //
 // Threads: one object, one thread.
-// Memory, time: one module at a time; in proportion to its symbol tables, which are read once.
+// Memory, time: one module at a time; in proportion to its symbol tables, which are read once, and to the
+// units of its debug info that the addresses lie in.
 // Failure: a file that cannot be used leaves its locations without names and is a warning.
 #pragma once
 
@@ -23,8 +25,13 @@ namespace memprof::profile {
 
 struct SymbolizeOptions {
   bool use_debug_files = true;
+  bool use_debug_info = true;  // lines and inlined calls; false: the names of symbol tables only
   std::string debug_root = kDebugRoot;
 };
+
+class DebugInfo;
+class SymbolTable;
+struct SourceFrame;
 
 struct SymbolizeSummary {
   size_t named = 0;                   // locations that got a name now
@@ -38,11 +45,15 @@ class Symbolizer {
   SymbolizeSummary symbolize(Profile& profile, const SymbolizeOptions& options = {});
 
  private:
+  std::vector<Line> lines_of(Profile& profile, const std::vector<SourceFrame>& frames,
+                             const SymbolTable& symbols, uint64_t vaddr);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
-  uint32_t function_index(Profile& profile, const std::string& system_name);
+  // `name` is empty where it is to be made of the system name.
+  uint32_t function_index(Profile& profile, const std::string& system_name, const std::string& name,
+                          const std::string& filename);
 
-  std::unordered_map<std::string, uint32_t> functions_;  // by system name
+  std::unordered_map<std::string, uint32_t> functions_;  // by system name and file
 };
 
 }  // namespace memprof::profile

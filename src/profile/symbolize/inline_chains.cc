@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/inline_chains.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace memprof::profile {
+namespace {
+
+// A file that is not to be trusted can nest entries as deep as it is long; compilers need less than 100.
+constexpr unsigned kMaxDepth = 500;
+
+class Walk {
+ public:
+  Walk(const std::vector<uint64_t>& addresses, std::vector<InlineChain>& chains)
+      : addresses_(addresses), chains_(chains), missing_(addresses.size()) {}
+
+  bool is_done() const { return missing_ == 0; }
+
+  // Functions below `scope`; also in types, functions and blocks when `everywhere`.
+  void find_functions(Dwarf_Die& scope, bool everywhere, unsigned depth) {
+    if (depth > kMaxDepth) return;
+    for_each_child(scope, [&](Dwarf_Die& child) {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_subprogram) take_function(child);
+      const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_module;
+      if ((is_scope || everywhere) && dwarf_haschildren(&child) == 1) {
+        find_functions(child, everywhere, depth + 1);
+      }
+      return !is_done();
+    });
+  }
+
+ private:
+  // Calls `visit` with each child until it returns false.
+  template <typename Visit>
+  static void for_each_child(Dwarf_Die& parent, Visit visit) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    while (visit(child)) {
+      const void* before = child.addr;
+      // A sibling that is not behind is damage, and would be an endless loop.
+      if (dwarf_siblingof(&child, &child) != 0 || child.addr <= before) return;
+    }
+  }
+
+  // Calls `visit` with the index of each address that the entry covers.
+  template <typename Visit>
+  void for_each_covered(Dwarf_Die& die, Visit visit) const {
+    Dwarf_Addr base = 0;
+    Dwarf_Addr begin = 0;
+    Dwarf_Addr end = 0;
+    ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0) {
+      if (begin == 0) continue;  // thrown away by the linker
+      auto i = std::lower_bound(addresses_.begin(), addresses_.end(), begin);
+      for (; i != addresses_.end() && *i < end; ++i) visit(static_cast<size_t>(i - addresses_.begin()));
+    }
+  }
+
+  void take_function(Dwarf_Die& function) {
+    bool is_wanted = false;
+    for_each_covered(function, [&](size_t i) {
+      if (!chains_[i].empty()) return;
+      chains_[i].push_back(function);
+      --missing_;
+      is_wanted = true;
+    });
+    if (is_wanted) find_calls(function, function, 1);
+  }
+
+  // Inlined calls below `scope`, which stands at `level` of the chain of `function`.
+  void find_calls(Dwarf_Die& function, Dwarf_Die& scope, size_t level) {
+    if (level > kMaxDepth) return;
+    for_each_child(scope, [&](Dwarf_Die& child) {
+      const int tag = dwarf_tag(&child);
+      const bool is_call = tag == DW_TAG_inlined_subroutine;
+      if (!is_call && tag != DW_TAG_lexical_block) return true;
+      bool is_wanted = false;
+      for_each_covered(child, [&](size_t i) {
+        InlineChain& chain = chains_[i];
+        if (chain.size() < level || chain[0].addr != function.addr) return;
+        // Blocks keep the level; an inlined call that overlaps its sibling is not inside of it.
+        if (is_call && chain.size() == level) chain.push_back(child);
+        is_wanted = true;
+      });
+      // A block without addresses of its own can hold calls that have some.
+      const bool has_no_code =
+          !is_call && dwarf_hasattr(&child, DW_AT_low_pc) == 0 && dwarf_hasattr(&child, DW_AT_ranges) == 0;
+      if (is_wanted || has_no_code) find_calls_below(function, child, is_call ? level + 1 : level);
+      return true;
+    });
+  }
+
+  void find_calls_below(Dwarf_Die& function, Dwarf_Die& scope, size_t level) {
+    if (nesting_ == kMaxDepth || dwarf_haschildren(&scope) != 1) return;
+    ++nesting_;
+    find_calls(function, scope, level);
+    --nesting_;
+  }
+
+  const std::vector<uint64_t>& addresses_;
+  std::vector<InlineChain>& chains_;
+  size_t missing_;
+  unsigned nesting_ = 0;
+};
+
+}  // namespace
+
+std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64_t>& addresses) {
+  std::vector<InlineChain> chains(addresses.size());
+  Walk walk(addresses, chains);
+  for (const bool everywhere : {false, true}) {
+    if (!walk.is_done()) walk.find_functions(root, everywhere, 0);
+  }
+  return chains;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which function each address of one compilation unit lies in, and which inlined calls inside of it.
+//
+// Model: one walk over the functions of the unit; only functions and blocks that cover one of the addresses
+// are entered.  The walk stops when each address has its function.  Compilers put functions into the unit and
+// its namespaces; where an address is not found there, a second walk looks into everything.
+//
+// Threads: no state.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace memprof::profile {
+
+// The function itself first, the innermost inlined call last; empty: no function of the unit has the address.
+using InlineChain = std::vector<Dwarf_Die>;
+
+// `addresses` must be in ascending order.
+std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64_t>& addresses);
+
+}  // namespace memprof::profile
