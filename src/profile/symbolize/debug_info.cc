@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "profile/symbolize/elf_file.h"
 #include "profile/symbolize/inline_chains.h"
@@ -124,6 +125,13 @@ void DebugInfo::resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& 
   if (dwarf_getsrcfiles(&entries, &files, &file_count) != 0) file_count = 0;
 
   std::vector<InlineChain> chains = inline_chains(entries, addresses);
+  std::unordered_map<const void*, uint64_t> code;
+  for (InlineChain& chain : chains) {
+    for (size_t level = 1; level < chain.size(); ++level) {
+      if (names_->name_of(chain[level]).linkage_name.empty()) code[EntryNames::place_of(chain[level])] = 0;
+    }
+  }
+  if (!code.empty()) find_code(entries, &code);
   for (size_t i = 0; i < addresses.size(); ++i) {
     SourceFrame innermost;
     set_line(root, addresses[i], &innermost);
@@ -136,6 +144,11 @@ void DebugInfo::resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& 
     for (size_t level = chains[i].size(); level-- > 0;) {
       Dwarf_Die& entry = chains[i][level];
       next.name = names_->name_of(entry);
+      if (level == 0) {
+        next.code = addresses[i];
+      } else if (next.name.linkage_name.empty()) {
+        next.code = code[EntryNames::place_of(entry)];
+      }
       result.push_back(std::move(next));
       next = {};
       if (level > 0) set_call(entry, files, file_count, &next);

@@ -28,6 +28,9 @@ struct SourceFrame {
   EntryName name;  // both empty: no function is known, only the line
   std::string file;
   int64_t line = 0;  // 0: unknown
+  // Code of the function itself, whose symbol is its name if the debug info has no linkage name; 0: it was
+  // only inlined.
+  uint64_t code = 0;
 };
 
 class DebugInfo {

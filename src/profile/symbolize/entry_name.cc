@@ -19,12 +19,26 @@ std::string text_of(Dwarf_Attribute* attribute) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
+// What an entry refers to for the rest of what it says.
+bool declaration_of(Dwarf_Die& entry, Dwarf_Die* declaration) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die next;
+  if ((dwarf_attr(&entry, DW_AT_abstract_origin, &attribute) == nullptr &&
+       dwarf_attr(&entry, DW_AT_specification, &attribute) == nullptr) ||
+      dwarf_formref_die(&attribute, &next) == nullptr) {
+    return false;
+  }
+  *declaration = next;
+  return true;
+}
+
 bool is_type_of_lambda(Dwarf_Die& type) {
   Dwarf_Die child;
   if (dwarf_child(&type, &child) != 0) return false;
   while (true) {
     const char* name = dwarf_diename(&child);
-    if (name != nullptr && (std::strstr(name, "<lambda") != nullptr || std::strcmp(name, "operator()") == 0)) {
+    if (name != nullptr &&
+        (std::strstr(name, "<lambda") != nullptr || std::strcmp(name, "operator()") == 0)) {
       return true;
     }
     const void* before = child.addr;
@@ -51,27 +65,24 @@ bool is_cxx(int language) {
 
 }  // namespace
 
-const EntryName& EntryNames::name_of(Dwarf_Die& entry) {
-  Dwarf_Attribute attribute;
-  Dwarf_Die declaration = entry;
+const void* EntryNames::place_of(Dwarf_Die& entry) {
   // Constructors have several entries with one declaration, and each its linkage name.
-  const bool has_own_name = dwarf_hasattr(&entry, DW_AT_linkage_name) != 0 ||
-                            dwarf_hasattr(&entry, DW_AT_MIPS_linkage_name) != 0 ||
-                            dwarf_hasattr(&entry, DW_AT_name) != 0;
-  const void* key = entry.addr;
-  for (unsigned i = 0; i < kMaxReferences; ++i) {
-    Dwarf_Die next;
-    if ((dwarf_attr(&declaration, DW_AT_abstract_origin, &attribute) == nullptr &&
-         dwarf_attr(&declaration, DW_AT_specification, &attribute) == nullptr) ||
-        dwarf_formref_die(&attribute, &next) == nullptr) {
-      break;
-    }
-    declaration = next;
-    if (i == 0 && !has_own_name) key = declaration.addr;
+  if (dwarf_hasattr(&entry, DW_AT_linkage_name) != 0 || dwarf_hasattr(&entry, DW_AT_MIPS_linkage_name) != 0 ||
+      dwarf_hasattr(&entry, DW_AT_name) != 0) {
+    return entry.addr;
   }
-  const auto [place, is_new] = names_.try_emplace(key);
+  Dwarf_Die declaration;
+  return declaration_of(entry, &declaration) ? declaration.addr : entry.addr;
+}
+
+const EntryName& EntryNames::name_of(Dwarf_Die& entry) {
+  const auto [place, is_new] = names_.try_emplace(place_of(entry));
   EntryName& name = place->second;
   if (!is_new) return name;
+  Dwarf_Attribute attribute;
+  Dwarf_Die declaration = entry;
+  for (unsigned i = 0; i < kMaxReferences && declaration_of(declaration, &declaration); ++i) {
+  }
   name.linkage_name = text_of(dwarf_attr_integrate(&entry, DW_AT_linkage_name, &attribute));
   if (name.linkage_name.empty()) {
     name.linkage_name = text_of(dwarf_attr_integrate(&entry, DW_AT_MIPS_linkage_name, &attribute));

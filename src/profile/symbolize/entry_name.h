@@ -27,6 +27,9 @@ class EntryNames {
   // Of a function or of an inlined call.
   const EntryName& name_of(Dwarf_Die& entry);
 
+  // The place of what has the name of an entry: a function and its inlined calls have the same.
+  static const void* place_of(Dwarf_Die& entry);
+
  private:
   // An entry that has children: they lie between it and `end` (nullptr: the end of its parent).
   struct Scope {

@@ -5,11 +5,25 @@
 
 #include <algorithm>
 
+#include "profile/symbolize/entry_name.h"
+
 namespace memprof::profile {
 namespace {
 
 // A file that is not to be trusted can nest entries as deep as it is long; compilers need less than 100.
 constexpr unsigned kMaxDepth = 500;
+
+// Calls `visit` with each child until it returns false.
+template <typename Visit>
+void for_each_child(Dwarf_Die& parent, Visit visit) {
+  Dwarf_Die child;
+  if (dwarf_child(&parent, &child) != 0) return;
+  while (visit(child)) {
+    const void* before = child.addr;
+    // A sibling that is not behind is damage, and would be an endless loop.
+    if (dwarf_siblingof(&child, &child) != 0 || child.addr <= before) return;
+  }
+}
 
 class Walk {
  public:
@@ -33,18 +47,6 @@ class Walk {
   }
 
  private:
-  // Calls `visit` with each child until it returns false.
-  template <typename Visit>
-  static void for_each_child(Dwarf_Die& parent, Visit visit) {
-    Dwarf_Die child;
-    if (dwarf_child(&parent, &child) != 0) return;
-    while (visit(child)) {
-      const void* before = child.addr;
-      // A sibling that is not behind is damage, and would be an endless loop.
-      if (dwarf_siblingof(&child, &child) != 0 || child.addr <= before) return;
-    }
-  }
-
   // Calls `visit` with the index of each address that the entry covers.
   template <typename Visit>
   void for_each_covered(Dwarf_Die& die, Visit visit) const {
@@ -106,6 +108,21 @@ class Walk {
   unsigned nesting_ = 0;
 };
 
+void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>* code, unsigned depth) {
+  if (depth > kMaxDepth) return;
+  for_each_child(scope, [&](Dwarf_Die& child) {
+    const int tag = dwarf_tag(&child);
+    Dwarf_Addr begin = 0;
+    if (tag == DW_TAG_subprogram && dwarf_hasattr(&child, DW_AT_abstract_origin) != 0 &&
+        dwarf_entrypc(&child, &begin) == 0 && begin != 0) {
+      const auto wanted = code->find(EntryNames::place_of(child));
+      if (wanted != code->end()) wanted->second = begin;
+    }
+    if (tag == DW_TAG_namespace || tag == DW_TAG_module) find_code_below(child, code, depth + 1);
+    return true;
+  });
+}
+
 }  // namespace
 
 std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64_t>& addresses) {
@@ -115,6 +132,10 @@ std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64
     if (!walk.is_done()) walk.find_functions(root, everywhere, 0);
   }
   return chains;
+}
+
+void find_code(Dwarf_Die& root, std::unordered_map<const void*, uint64_t>* code) {
+  find_code_below(root, code, 0);
 }
 
 }  // namespace memprof::profile

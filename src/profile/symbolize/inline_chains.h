@@ -11,6 +11,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace memprof::profile {
@@ -20,5 +21,9 @@ using InlineChain = std::vector<Dwarf_Die>;
 
 // `addresses` must be in ascending order.
 std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64_t>& addresses);
+
+// For functions that were inlined and have code of their own, too: where it begins.  Keys are
+// EntryNames::place_of() of what is wanted; those without code are left as they are.
+void find_code(Dwarf_Die& root, std::unordered_map<const void*, uint64_t>* code);
 
 }  // namespace memprof::profile

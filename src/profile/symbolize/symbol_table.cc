@@ -147,7 +147,7 @@ bool SymbolTable::is_better(const Symbol& a, const Symbol& b) const {
   return x < y;
 }
 
-bool SymbolTable::find(uint64_t vaddr, std::string* name) const {
+const SymbolTable::Symbol* SymbolTable::best_at(uint64_t vaddr) const {
   const auto above = std::upper_bound(symbols_.begin(), symbols_.end(), vaddr,
                                       [](uint64_t address, const Symbol& s) { return address < s.begin; });
   const Symbol* best = nullptr;
@@ -155,11 +155,27 @@ bool SymbolTable::find(uint64_t vaddr, std::string* name) const {
     const Symbol& symbol = symbols_[i];
     if (symbol.end > vaddr && (best == nullptr || is_better(symbol, *best))) best = &symbol;
   }
+  return best;
+}
+
+bool SymbolTable::find(uint64_t vaddr, std::string* name) const {
+  const Symbol* best = best_at(vaddr);
   if (best == nullptr) return false;
   const std::string_view text = name_of(*best);
   if (text.empty()) return false;
   name->assign(text);
   return true;
+}
+
+std::string SymbolTable::usual_name(uint64_t vaddr, const std::string& alias) const {
+  const Symbol* best = best_at(vaddr);
+  if (best == nullptr) return alias;
+  const auto first = std::lower_bound(symbols_.begin(), symbols_.end(), best->begin,
+                                      [](const Symbol& s, uint64_t address) { return s.begin < address; });
+  for (auto symbol = first; symbol != symbols_.end() && symbol->begin == best->begin; ++symbol) {
+    if (name_of(*symbol) == alias) return std::string(name_of(*best));
+  }
+  return alias;
 }
 
 }  // namespace memprof::profile

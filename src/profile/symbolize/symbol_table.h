@@ -35,6 +35,10 @@ class SymbolTable {
   // none.
   bool find(uint64_t vaddr, std::string* name) const;
 
+  // The name that find() would give to code that is also called `alias`: libc's debug info says
+  // `__GI___libc_malloc` where people know `malloc`.  `alias` itself where no symbol of that name is there.
+  std::string usual_name(uint64_t vaddr, const std::string& alias) const;
+
   bool empty() const { return symbols_.empty(); }
   size_t size() const { return symbols_.size(); }
 
@@ -54,6 +58,7 @@ class SymbolTable {
     size_t strings_section;
   };
 
+  const Symbol* best_at(uint64_t vaddr) const;
   void add_table(Elf* elf, Elf_Scn* section, bool is_dynamic);
   std::string_view name_of(const Symbol& symbol) const;
   bool is_better(const Symbol& a, const Symbol& b) const;

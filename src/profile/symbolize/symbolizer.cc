@@ -60,6 +60,12 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
   return file;
 }
 
+// Names of C, not mangled.
+bool is_plain(const std::string& name) {
+  return !name.empty() && name.compare(0, 2, "_Z") != 0 && name.compare(0, 2, "_R") != 0 &&
+         name.compare(0, 2, "_D") != 0;
+}
+
 std::string function_key(const std::string& system_name, const std::string& filename) {
   return system_name + '\0' + filename;
 }
@@ -145,12 +151,13 @@ std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<Sourc
   std::vector<Line> lines;
   for (const SourceFrame& frame : frames) {
     std::string system_name = frame.name.linkage_name;
-    const bool is_function = &frame == &frames.back();  // it has a symbol, others were inlined
-    if (system_name.empty() && is_function && symbols.find(vaddr, &system_name) &&
-        !frame.name.plain_name.empty() && system_name[0] == '_') {
-      // `.cold`, `.part.0`: the debug info counts them to the function, and so it is for functions that have
-      // a linkage name there.
+    if (system_name.empty() && (frame.code != 0 || frames.size() == 1) &&
+        symbols.find(frame.code != 0 ? frame.code : vaddr, &system_name) && frame.code != 0 &&
+        system_name[0] == '_') {
+      // `.cold`, `.part.0`: the debug info counts them to the function.
       system_name.erase(std::min(system_name.find('.', 1), system_name.size()));
+    } else if (frame.code != 0 && is_plain(system_name)) {
+      system_name = symbols.usual_name(frame.code, system_name);
     }
     // What has no symbol of its own is called as the debug info calls it.
     const bool has_symbol = !system_name.empty();

@@ -34,8 +34,9 @@ class OpenDwarf {
     uint64_t size = 0;
   };
 
-  // The function whose symbol begins with `prefix`; zeros: there is none.
+  // The function whose symbol is `prefix`, else begins with it; zeros: there is none.
   Function function(const std::string& prefix) const {
+    Function found;
     Elf_Scn* section = nullptr;
     while ((section = elf_nextscn(file_->handle(), section)) != nullptr) {
       GElf_Shdr header;
@@ -48,11 +49,12 @@ class OpenDwarf {
         const char* name = elf_strptr(file_->handle(), header.sh_link, symbol.st_name);
         if (symbol.st_size != 0 && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
             std::strncmp(name, prefix.c_str(), prefix.size()) == 0) {
-          return {symbol.st_value, symbol.st_size};
+          found = {symbol.st_value, symbol.st_size};
+          if (prefix == name) return found;
         }
       }
     }
-    return {};
+    return found;
   }
 
  private:
