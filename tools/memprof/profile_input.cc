@@ -43,6 +43,12 @@ void add_names(profile::Profile& profile) {
   }
 }
 
+void add_jit_names(profile::Profile& profile) {
+  profile::SymbolizeOptions options;
+  options.use_files = false;
+  static_cast<void>(profile::Symbolizer().symbolize(profile, options));
+}
+
 profile::Profile load_profile(const std::string& path) {
   profile::Profile profile = path == "-" ? profile::read_pprof(read_standard_input(), "standard input")
                                          : profile::read_pprof_file(path);

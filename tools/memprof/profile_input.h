@@ -17,6 +17,9 @@ profile::Profile load_profile(const std::string& path);
 // Names, and prints the warnings, few of many.
 void add_names(profile::Profile& profile);
 
+// Names of JIT code only: the files that have them vanish.
+void add_jit_names(profile::Profile& profile);
+
 // Whether the file has the metric; else throws Failure with those that it has.
 void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path);
 

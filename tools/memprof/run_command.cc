@@ -43,8 +43,8 @@ of 0.
             process id, %t the time in seconds since 1970, %% a percent sign.
             A file whose name ends in .pb is not compressed.
   --force   replace PATH if it exists
-  --raw     write addresses only; report and export find the names later, on
-            this machine
+  --raw     write addresses, and names only of code that the program made while
+            it ran; report and export find the others later, on this machine
 
 The process that is started is profiled, also when it executes another program;
 its children are not.
@@ -123,7 +123,11 @@ bool finish(const RunOptions& options, const std::string& raw_path, const std::s
             TemporaryFolder& folder) {
   try {
     profile::Profile profile = profile::read_pprof_file(raw_path);
-    if (!options.raw) add_names(profile);
+    if (options.raw) {
+      add_jit_names(profile);
+    } else {
+      add_names(profile);
+    }
     profile::PprofWriteOptions write_options;
     write_options.gzip = is_compressed(path);
     profile::write_file_atomically(path, profile::write_pprof(profile, write_options),

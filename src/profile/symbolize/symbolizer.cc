@@ -7,6 +7,7 @@
 #include "profile/symbolize/debug_info.h"
 #include "profile/symbolize/demangle.h"
 #include "profile/symbolize/elf_file.h"
+#include "profile/symbolize/jit_names.h"
 #include "profile/symbolize/symbol_table.h"
 
 namespace memprof::profile {
@@ -83,17 +84,53 @@ SymbolizeSummary Symbolizer::symbolize(Profile& profile, const SymbolizeOptions&
     }
   }
   std::vector<std::vector<uint32_t>> unnamed(profile.mappings.size());
+  std::vector<uint32_t> without_file;
   for (size_t i = 0; i < profile.locations.size(); ++i) {
     const Location& location = profile.locations[i];
     if (!location.lines.empty()) continue;
     ++summary.unnamed;
-    if (location.mapping < unnamed.size()) unnamed[location.mapping].push_back(static_cast<uint32_t>(i));
+    if (location.mapping >= unnamed.size() || has_no_file(profile.mappings[location.mapping].path)) {
+      without_file.push_back(static_cast<uint32_t>(i));
+    } else {
+      unnamed[location.mapping].push_back(static_cast<uint32_t>(i));
+    }
   }
+  if (options.use_jit_files) symbolize_jit_code(profile, std::move(without_file), options, summary);
+  if (!options.use_files) return summary;
   for (size_t i = 0; i < unnamed.size(); ++i) {
-    if (unnamed[i].empty() || has_no_file(profile.mappings[i].path)) continue;
+    if (unnamed[i].empty()) continue;
     symbolize_mapping(profile, static_cast<uint32_t>(i), unnamed[i], options, summary);
   }
   return summary;
+}
+
+void Symbolizer::symbolize_jit_code(Profile& profile, std::vector<uint32_t> locations,
+                                    const SymbolizeOptions& options, SymbolizeSummary& summary) {
+  if (locations.empty() || !profile.from_memprof) return;
+  std::sort(locations.begin(), locations.end(), [&](uint32_t a, uint32_t b) {
+    return profile.locations[a].address < profile.locations[b].address;
+  });
+  std::vector<uint64_t> addresses;
+  for (const uint32_t index : locations) addresses.push_back(profile.locations[index].address);
+  JitProcess process;
+  process.pid = profile.pid;
+  process.start_unix_ns = profile.time_unix_ns - std::min(profile.time_unix_ns, profile.duration_ns);
+  if (!options.jit_folders.empty()) process.folders = options.jit_folders;
+  for (const Mapping& mapping : profile.mappings) {
+    if (ends_with(mapping.path, "/jit-" + std::to_string(profile.pid) + ".dump")) {
+      process.mapped_dumps.push_back(mapping.path);
+    }
+  }
+  const std::vector<JitFrame> frames = find_jit_names(process, addresses);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].name.empty()) continue;
+    Location& location = profile.locations[locations[i]];
+    location.lines.push_back(
+        {function_index(profile, frames[i].name, frames[i].name, frames[i].file), frames[i].line});
+    if (location.mapping < profile.mappings.size()) profile.mappings[location.mapping].has_functions = true;
+    ++summary.named;
+    --summary.unnamed;
+  }
 }
 
 void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,

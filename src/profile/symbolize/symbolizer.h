@@ -27,6 +27,9 @@ struct SymbolizeOptions {
   bool use_debug_files = true;
   bool use_debug_info = true;  // lines and inlined calls; false: the names of symbol tables only
   std::string debug_root = kDebugRoot;
+  bool use_files = true;  // false: only what vanishes when the process is gone, the names of JIT code
+  bool use_jit_files = true;
+  std::vector<std::string> jit_folders;  // where to look for them; empty: the usual ones
 };
 
 class DebugInfo;
@@ -47,6 +50,8 @@ class Symbolizer {
  private:
   std::vector<Line> lines_of(Profile& profile, const std::vector<SourceFrame>& frames,
                              const SymbolTable& symbols, uint64_t vaddr);
+  void symbolize_jit_code(Profile& profile, std::vector<uint32_t> locations, const SymbolizeOptions& options,
+                          SymbolizeSummary& summary);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
   // `name` is empty where it is to be made of the system name.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of code that a process made at run time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace memprof::profile {
+
+struct JitFrame {
+  std::string name;  // empty: nobody has told
+  std::string file;  // source; empty: unknown
+  int64_t line = 0;  // of the address; 0: unknown
+};
+
+}  // namespace memprof::profile
