@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
+                           [--no-debuginfod]
 
 Writes a profile in another format, with names. FILE is a pprof file, by memprof
 or others; `-` is standard input.
@@ -29,6 +30,7 @@ or others; `-` is standard input.
   --metric METRIC  for collapsed, which has room for one: inuse_space (default),
                    inuse_objects, alloc_space, alloc_objects
   --force          replace OUT if it exists
+  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 )";
 
 struct FormatName {
@@ -126,6 +128,7 @@ int export_command(const std::vector<std::string>& arguments) {
   app.add_option("--format", format_name);
   app.add_option("--metric", metric_text);
   app.add_flag("--force", force);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "export", arguments)) {
     print(kHelp);
     return 0;
@@ -144,7 +147,8 @@ int export_command(const std::vector<std::string>& arguments) {
     throw Failure("export: standard output is a terminal, and pprof is not text; give -o FILE or a pipe");
   }
 
-  const profile::Profile profile = load_profile(input);
+  const profile::Profile profile =
+      load_profile(input, no_servers->count() == 0 ? AskServers::kYes : AskServers::kNo);
   if (metric) require_metric(profile, *metric, input);
   if (profile.from_memprof && profile.samples == 0) {
     complain("note: " + input + " has no sample: nothing was allocated, or less than the rate shows");

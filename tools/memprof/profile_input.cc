@@ -9,7 +9,9 @@
 #include "memprof/failure.h"
 #include "profile/metric.h"
 #include "profile/pprof_reader.h"
+#include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/symbolizer.h"
+#include "profile/units.h"
 
 namespace memprof::cli {
 namespace {
@@ -30,10 +32,41 @@ std::string read_standard_input() {
   }
 }
 
+// On a terminal a line that is written over; elsewhere one line when a file takes its time.
+class Progress {
+ public:
+  void operator()(const std::string& path, uint64_t bytes, uint64_t total, bool is_over) {
+    if (isatty(STDERR_FILENO) != 1) {
+      if (path != said_) complain("debuginfod: waiting for the debug file of " + path);
+      said_ = path;
+      return;
+    }
+    std::string line = "\r\x1b[K";
+    if (!is_over) {
+      line += "memprof: debuginfod: ";
+      for (const char c : path.substr(path.rfind('/') + 1))
+        line += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      line += ": " + profile::format_bytes(static_cast<double>(bytes));
+      if (total != 0) line += " of " + profile::format_bytes(static_cast<double>(total));
+    }
+    // Nothing hangs on it.
+    static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  }
+
+ private:
+  std::string said_;
+};
+
 }  // namespace
 
-void add_names(profile::Profile& profile) {
-  const profile::SymbolizeSummary summary = profile::Symbolizer().symbolize(profile);
+void add_names(profile::Profile& profile, AskServers ask_servers) {
+  profile::DebuginfodOptions debuginfod_options;
+  debuginfod_options.progress = Progress();
+  profile::Debuginfod debuginfod(debuginfod_options);
+  profile::SymbolizeOptions options;
+  if (ask_servers == AskServers::kYes) options.debuginfod = &debuginfod;
+  const profile::SymbolizeSummary summary = profile::Symbolizer().symbolize(profile, options);
+  if (!debuginfod.warning().empty()) complain("warning: " + debuginfod.warning());
   for (size_t i = 0; i < summary.warnings.size() && i < kMostWarnings; ++i) {
     complain("warning: " + summary.warnings[i]);
   }
@@ -49,10 +82,10 @@ void add_jit_names(profile::Profile& profile) {
   static_cast<void>(profile::Symbolizer().symbolize(profile, options));
 }
 
-profile::Profile load_profile(const std::string& path) {
+profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
   profile::Profile profile = path == "-" ? profile::read_pprof(read_standard_input(), "standard input")
                                          : profile::read_pprof_file(path);
-  add_names(profile);
+  add_names(profile, ask_servers);
   return profile;
 }
 

@@ -11,11 +11,14 @@
 
 namespace memprof::cli {
 
+// Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
+enum class AskServers { kNo, kYes };
+
 // `path` may be `-`, standard input.  Warnings are printed.
-profile::Profile load_profile(const std::string& path);
+profile::Profile load_profile(const std::string& path, AskServers ask_servers);
 
 // Names, and prints the warnings, few of many.
-void add_names(profile::Profile& profile);
+void add_names(profile::Profile& profile, AskServers ask_servers);
 
 // Names of JIT code only: the files that have them vanish.
 void add_jit_names(profile::Profile& profile);

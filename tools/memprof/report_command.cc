@@ -28,6 +28,7 @@ constexpr char kHelp[] =
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
+                           [--no-debuginfod]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
@@ -53,6 +54,7 @@ standard input.
   --callees FUNCTION
                    the functions that it calls, and what it allocates itself
   --json           for programs; docs/report-json.md describes it
+  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 self        what was allocated in the function itself (or by malloc,
             operator new ... for it)
@@ -85,6 +87,7 @@ struct Options {
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
+  bool ask_servers = true;  // debuginfod's
 };
 
 profile::GroupBy parse_group_by(const std::string& text) {
@@ -119,7 +122,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   }
   app.add_flag("--tree", options.tree);
   app.add_flag("--json", options.json);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "report", arguments)) return std::nullopt;
+  options.ask_servers = no_servers->count() == 0;
   const auto given = [&](const char* option, const auto& use) {
     if (app.count(option) != 0) use(std::string(option), values[option]);
   };
@@ -167,7 +172,8 @@ int report_command(const std::vector<std::string>& arguments) {
     print(help());
     return 0;
   }
-  const profile::Profile profile = load_profile(options->file);
+  const profile::Profile profile =
+      load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
   if (options->metric) require_metric(profile, *options->metric, options->file);
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {

@@ -30,7 +30,8 @@ namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
+    R"(usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--no-debuginfod]
+                   [--] CMD ARG...
 
 Runs CMD and writes a profile of what it allocated. The program's input, output
 and exit status are its own (128+N when signal N ended it); memprof speaks on
@@ -45,6 +46,7 @@ of 0.
   --force   replace PATH if it exists
   --raw     write addresses, and names only of code that the program made while
             it ran; report and export find the others later, on this machine
+  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 The process that is started is profiled, also when it executes another program;
 its children are not.
@@ -126,7 +128,7 @@ bool finish(const RunOptions& options, const std::string& raw_path, const std::s
     if (options.raw) {
       add_jit_names(profile);
     } else {
-      add_names(profile);
+      add_names(profile, options.ask_servers ? AskServers::kYes : AskServers::kNo);
     }
     profile::PprofWriteOptions write_options;
     write_options.gzip = is_compressed(path);

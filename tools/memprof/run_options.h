@@ -14,7 +14,8 @@ struct RunOptions {
   uint64_t rate_bytes = 512 * 1024;
   std::string output = "memprof.%n.%p.pb.gz";  // a pattern (path_pattern.h)
   bool force = false;
-  bool raw = false;  // no names
+  bool raw = false;         // names of JIT code only
+  bool ask_servers = true;  // debuginfod's
   std::vector<std::string> command;
   bool wants_help = false;
 };

@@ -43,17 +43,16 @@ std::unique_ptr<ElfFile> open_debug_file(const ElfFile& module, const std::strin
   return nullptr;
 }
 
-std::unique_ptr<ElfFile> open_alternate_file(const ElfFile& debug, const std::string& debug_root) {
-  const auto link = debug.alternate_link();
-  if (!link) return nullptr;
+std::unique_ptr<ElfFile> open_alternate_file(const ElfFile& debug, const ElfFile::AlternateLink& link,
+                                             const std::string& debug_root) {
   std::error_code error;
   // The path leads from where the debug file really is, not from a link in .build-id.
   const std::string real = std::filesystem::canonical(debug.path(), error);
   const std::string folder = folder_of(error ? debug.path() : real);
   std::string why;
-  auto file = ElfFile::open(link->path[0] == '/' ? link->path : folder + "/" + link->path, &why);
-  if (file != nullptr && file->build_id() == link->build_id) return file;
-  return open_by_build_id(link->build_id, debug_root);
+  auto file = ElfFile::open(link.path[0] == '/' ? link.path : folder + "/" + link.path, &why);
+  if (file != nullptr && file->build_id() == link.build_id) return file;
+  return open_by_build_id(link.build_id, debug_root);
 }
 
 }  // namespace memprof::profile

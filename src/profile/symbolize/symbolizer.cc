@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "profile/symbolize/debug_info.h"
+#include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/demangle.h"
 #include "profile/symbolize/elf_file.h"
 #include "profile/symbolize/jit_names.h"
+#include "profile/symbolize/mini_symbols.h"
 #include "profile/symbolize/symbol_table.h"
 
 namespace memprof::profile {
@@ -147,10 +149,16 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
     summary.warnings.push_back(warning);
     return;
   }
-  const auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
+  const auto ask = [&](const std::string& build_id) {
+    return options.debuginfod != nullptr ? options.debuginfod->find(build_id, mapping.path) : nullptr;
+  };
+  auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
+  if (debug == nullptr && !file->has_debug_info()) debug = ask(file->build_id());
+  const auto mini = debug == nullptr ? open_mini_symbols(*file) : nullptr;
   SymbolTable symbols;
   symbols.add(*file);
   if (debug != nullptr) symbols.add(*debug);
+  if (mini != nullptr) symbols.add(*mini);
   symbols.finish();
 
   std::vector<uint32_t> known;
@@ -166,7 +174,13 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
   std::vector<std::vector<SourceFrame>> frames(vaddrs.size());
   if (options.use_debug_info && !vaddrs.empty()) {
     const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file;
-    const auto alternate = open_alternate_file(described, options.debug_root);
+    const auto link = described.alternate_link();
+    auto alternate = link ? open_alternate_file(described, *link, options.debug_root) : nullptr;
+    if (link && alternate == nullptr) alternate = ask(link->build_id);
+    if (link && alternate == nullptr) {
+      summary.warnings.push_back(described.path() + ": needs " + link->path +
+                                 ", which is not there; some inlined functions have no names");
+    }
     if (const auto info = DebugInfo::open(described, alternate.get())) frames = info->frames_of(vaddrs);
   }
   for (size_t i = 0; i < known.size(); ++i) {

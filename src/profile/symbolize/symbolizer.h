@@ -23,18 +23,20 @@
 
 namespace memprof::profile {
 
+class DebugInfo;
+class Debuginfod;
+class SymbolTable;
+struct SourceFrame;
+
 struct SymbolizeOptions {
   bool use_debug_files = true;
   bool use_debug_info = true;  // lines and inlined calls; false: the names of symbol tables only
   std::string debug_root = kDebugRoot;
+  Debuginfod* debuginfod = nullptr;  // asked for what is not there; nullptr: nobody is
   bool use_files = true;  // false: only what vanishes when the process is gone, the names of JIT code
   bool use_jit_files = true;
   std::vector<std::string> jit_folders;  // where to look for them; empty: the usual ones
 };
-
-class DebugInfo;
-class SymbolTable;
-struct SourceFrame;
 
 struct SymbolizeSummary {
   size_t named = 0;                   // locations that got a name now

@@ -62,6 +62,39 @@ TEST(DebugFiles, WithoutBuildIdsTheChecksumDecides) {
   EXPECT_EQ(debug_file_of(folder / "no_id", "/nowhere"), "");
 }
 
+TEST(DebugFiles, FindsWhatDebugFilesShare) {
+  std::string why;
+  const auto debug = ElfFile::open(fixture::path("debug/shared/gcc5.debug"), &why);
+  const auto link = debug->alternate_link();
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->path, "common.dwz");
+  const auto found = open_alternate_file(*debug, *link, "/nowhere");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->build_id(), link->build_id);
+
+  // By build id, when it is not where it was.
+  const fixture::Folder root;
+  fs::copy_file(debug->path(), root / "gcc5.debug");
+  const auto moved = ElfFile::open(root / "gcc5.debug", &why);
+  EXPECT_EQ(open_alternate_file(*moved, *link, root.path()), nullptr);
+  const std::string place = root / ".build-id/" + link->build_id.substr(0, 2);
+  fs::create_directories(place);
+  fs::copy_file(found->path(), place + "/" + link->build_id.substr(2) + ".debug");
+  EXPECT_NE(open_alternate_file(*moved, *link, root.path()), nullptr);
+
+  // Another file of that name is not it.
+  fs::copy_file(fixture::path("pie"), root / "common.dwz");
+  EXPECT_EQ(open_alternate_file(*moved, *link, "/nowhere"), nullptr);
+}
+
+TEST(DebugFiles, ALinkInsteadOfADebugFileLeadsToTheSharedOne) {
+  const fixture::Folder root;
+  fs::create_symlink(fixture::path("debug/shared/gcc5.debug"), root / "link.debug");
+  std::string why;
+  const auto debug = ElfFile::open(root / "link.debug", &why);
+  EXPECT_NE(open_alternate_file(*debug, *debug->alternate_link(), "/nowhere"), nullptr);
+}
+
 TEST(DebugFiles, ThereIsNone) {
   EXPECT_EQ(debug_file_of(fixture::path("stripped"), "/nowhere"), "");
 }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/debuginfod.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace memprof::profile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kProgressInterval = std::chrono::milliseconds(250);
+
+const char* urls() {
+  const char* value = std::getenv("DEBUGINFOD_URLS");
+  return value != nullptr && value[std::strspn(value, " \t")] != '\0' ? value : nullptr;
+}
+
+}  // namespace
+
+// libdebuginfod's functions (elfutils/debuginfod.h, version 0.179 and later).
+struct Debuginfod::Library {
+  using Progress = int (*)(void* client, long bytes, long total);
+  void* (*begin)() = nullptr;
+  void (*end)(void* client) = nullptr;
+  int (*find_debuginfo)(void* client, const unsigned char* build_id, int size, char** path) = nullptr;
+  void (*set_progress)(void* client, Progress progress) = nullptr;
+  void (*set_user_data)(void* client, void* data) = nullptr;
+  void* (*get_user_data)(void* client) = nullptr;
+
+  bool load() {
+    // Never closed: libcurl, which it brings along, does not bear that.
+    void* handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return false;
+    const auto get = [handle](const char* name, auto* function) {
+      void* symbol = dlsym(handle, name);
+      std::memcpy(function, &symbol, sizeof(symbol));
+      return symbol != nullptr;
+    };
+    g_get_user_data = nullptr;
+    const bool is_whole = get("debuginfod_begin", &begin) && get("debuginfod_end", &end) &&
+                          get("debuginfod_find_debuginfo", &find_debuginfo) &&
+                          get("debuginfod_set_progressfn", &set_progress) &&
+                          get("debuginfod_set_user_data", &set_user_data) &&
+                          get("debuginfod_get_user_data", &get_user_data);
+    g_get_user_data = get_user_data;
+    return is_whole;
+  }
+
+  // For the callback, which gets the client only.
+  static void* (*g_get_user_data)(void* client);
+};
+
+void* (*Debuginfod::Library::g_get_user_data)(void* client) = nullptr;
+
+struct Debuginfod::Query {
+  const Debuginfod* self;
+  const std::string* path;
+  Clock::time_point begin;
+  Clock::time_point last_byte;
+  Clock::time_point last_shown;
+  long bytes = 0;
+  bool is_given_up = false;
+  bool was_shown = false;
+};
+
+Debuginfod::Debuginfod(DebuginfodOptions options) : options_(std::move(options)) {}
+
+Debuginfod::~Debuginfod() {
+  if (client_ != nullptr) library_->end(client_);
+}
+
+bool Debuginfod::begin() {
+  if (has_begun_) return client_ != nullptr;
+  has_begun_ = true;
+  library_ = std::make_unique<Library>();
+  if (!library_->load()) {
+    warning_ =
+        "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded; install libdebuginfod1, or give "
+        "--no-debuginfod";
+    return false;
+  }
+  client_ = library_->begin();
+  if (client_ != nullptr) library_->set_progress(client_, on_progress);
+  return client_ != nullptr;
+}
+
+int Debuginfod::on_progress(void* client, long bytes, long total) {
+  auto* query = static_cast<Query*>(Library::g_get_user_data(client));
+  return query != nullptr && query->self->is_given_up(query, bytes, total) ? 1 : 0;
+}
+
+bool Debuginfod::is_given_up(Query* query, long bytes, long total) const {
+  const auto now = Clock::now();
+  // Until the size is known, `bytes` counts the turns of libdebuginfod's waiting.
+  if (total <= 0) bytes = 0;
+  if (bytes != query->bytes) query->last_byte = now;
+  query->bytes = bytes;
+  if (now - query->last_byte > options_.most_silence || now - query->begin > options_.most_time) {
+    query->is_given_up = true;
+    return true;
+  }
+  if (options_.progress && now - query->last_shown > kProgressInterval) {
+    query->last_shown = now;
+    query->was_shown = true;
+    options_.progress(*query->path, static_cast<uint64_t>(std::max(bytes, 0L)),
+                      static_cast<uint64_t>(std::max(total, 0L)), false);
+  }
+  return false;
+}
+
+std::unique_ptr<ElfFile> Debuginfod::find(const std::string& build_id, const std::string& path) {
+  if (build_id.empty() || urls() == nullptr || !begin()) return nullptr;
+  Query query;
+  query.self = this;
+  query.path = &path;
+  query.begin = query.last_byte = query.last_shown = Clock::now();
+  library_->set_user_data(client_, &query);
+  char* found = nullptr;
+  // Size 0: the build id is hexadecimal text.
+  const int fd =
+      library_->find_debuginfo(client_, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &found);
+  library_->set_user_data(client_, nullptr);
+  if (query.was_shown) {
+    options_.progress(path, static_cast<uint64_t>(std::max(query.bytes, 0L)), 0, true);
+  }
+  const std::unique_ptr<char, decltype(&std::free)> owned(found, &std::free);
+  if (fd >= 0) ::close(fd);
+  if (query.is_given_up || fd == -ETIME || fd == -ETIMEDOUT) {
+    library_->end(client_);
+    client_ = nullptr;  // not asked again
+    warning_ = "debuginfod (" + std::string(urls()) +
+               ") does not answer in time; names and lines without it (--no-debuginfod does not ask)";
+    return nullptr;
+  }
+  if (fd < 0 || found == nullptr) {
+    if (fd != -ENOENT && warning_.empty()) {
+      warning_ = "debuginfod (" + std::string(urls()) + "): " + std::strerror(-fd) +
+                 "; names and lines without it (--no-debuginfod does not ask)";
+    }
+    return nullptr;
+  }
+  std::string why;
+  auto file = ElfFile::open(found, &why);
+  return file != nullptr && file->build_id() == build_id ? std::move(file) : nullptr;
+}
+
+}  // namespace memprof::profile
