@@ -18,7 +18,8 @@ namespace {
 constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
-usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--] CMD ARG...
+usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--no-debuginfod]
+                   [--] CMD ARG...
        memprof report FILE [-n N] [--by function|line|file|module] [--tree]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]

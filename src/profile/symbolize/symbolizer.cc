@@ -172,8 +172,9 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
     vaddrs.push_back(*vaddr);
   }
   std::vector<std::vector<SourceFrame>> frames(vaddrs.size());
-  if (options.use_debug_info && !vaddrs.empty()) {
-    const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file;
+  const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file;
+  // (Stripped files can keep the link of debug info that they do not have.)
+  if (options.use_debug_info && described.has_debug_info() && !vaddrs.empty()) {
     const auto link = described.alternate_link();
     auto alternate = link ? open_alternate_file(described, *link, options.debug_root) : nullptr;
     if (link && alternate == nullptr) alternate = ask(link->build_id);

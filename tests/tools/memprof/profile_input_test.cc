@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 TEST(ProfileInput, LoadsAFile) {
   const testing_tools::Folder folder;
   testing_tools::write_file(folder / "p", profile::write_pprof(testing_tools::small_profile()));
-  EXPECT_EQ(load_profile(folder / "p").samples, 3u);
-  EXPECT_THROW(load_profile(folder / "gone"), profile::Error);
+  EXPECT_EQ(load_profile(folder / "p", AskServers::kNo).samples, 3u);
+  EXPECT_THROW(load_profile(folder / "gone", AskServers::kNo), profile::Error);
 }
 
 TEST(ProfileInput, FilesWithoutNamesAreSaidButNotAllOfMany) {
@@ -35,7 +35,7 @@ TEST(ProfileInput, FilesWithoutNamesAreSaidButNotAllOfMany) {
     p.locations.push_back(location);
   }
   testing::internal::CaptureStderr();
-  add_names(p);
+  add_names(p, AskServers::kNo);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("memprof: warning: /nowhere/lib0.so: no such file or directory; no names\n"));
   EXPECT_THAT(said, HasSubstr("no names for 3 more files"));

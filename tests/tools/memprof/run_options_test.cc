@@ -27,16 +27,18 @@ TEST(RunOptions, Defaults) {
   EXPECT_EQ(options.output, "memprof.%n.%p.pb.gz");
   EXPECT_FALSE(options.force);
   EXPECT_FALSE(options.raw);
+  EXPECT_TRUE(options.ask_servers);
   EXPECT_THAT(options.command, ElementsAre("ls"));
 }
 
 TEST(RunOptions, EveryOptionInEveryForm) {
   const RunOptions options =
-      parse_run_options({"-r", "64k", "-o", "x.pb", "--force", "--raw", "--", "ls", "-l"});
+      parse_run_options({"-r", "64k", "-o", "x.pb", "--force", "--raw", "--no-debuginfod", "--", "ls", "-l"});
   EXPECT_EQ(options.rate_bytes, 65536u);
   EXPECT_EQ(options.output, "x.pb");
   EXPECT_TRUE(options.force);
   EXPECT_TRUE(options.raw);
+  EXPECT_FALSE(options.ask_servers);
   EXPECT_THAT(options.command, ElementsAre("ls", "-l"));
   EXPECT_EQ(parse_run_options({"-r0", "ls"}).rate_bytes, 0u);
   EXPECT_EQ(parse_run_options({"--rate=1M", "ls"}).rate_bytes, 1048576u);
