@@ -10,18 +10,27 @@
 namespace memprof::profile {
 namespace {
 
-// A file that is not to be trusted can nest entries as deep as it is long; compilers need less than 100.
-constexpr unsigned kMaxDepth = 500;
+// A file that is not to be trusted can nest entries as deep as it is long, and going through a level can mean
+// to read all below it. Compilers nest scopes a dozen deep, and inlined calls less than a hundred.
+constexpr unsigned kMaxScopes = 48;
+constexpr unsigned kMaxDepth = 200;
 
-// Calls `visit` with each child until it returns false.
+// What one walk may read, again and again where entries do not say where their siblings are. A large unit
+// takes a tenth of it; a damaged one would take hours.
+constexpr ptrdiff_t kMostBytesRead = ptrdiff_t{256} << 20;
+
+// Calls `visit` with each child until it returns false, or the budget is spent.
 template <typename Visit>
-void for_each_child(Dwarf_Die& parent, Visit visit) {
+void for_each_child(Dwarf_Die& parent, ptrdiff_t* budget, Visit visit) {
   Dwarf_Die child;
   if (dwarf_child(&parent, &child) != 0) return;
-  while (visit(child)) {
-    const void* before = child.addr;
+  while (*budget > 0 && visit(child)) {
+    const auto* before = static_cast<const char*>(child.addr);
+    const bool has_sibling = dwarf_siblingof(&child, &child) == 0;
+    const ptrdiff_t read = static_cast<const char*>(child.addr) - before;
     // A sibling that is not behind is damage, and would be an endless loop.
-    if (dwarf_siblingof(&child, &child) != 0 || child.addr <= before) return;
+    if (!has_sibling || read <= 0) return;
+    *budget -= read;
   }
 }
 
@@ -34,8 +43,8 @@ class Walk {
 
   // Functions below `scope`; also in types, functions and blocks when `everywhere`.
   void find_functions(Dwarf_Die& scope, bool everywhere, unsigned depth) {
-    if (depth > kMaxDepth) return;
-    for_each_child(scope, [&](Dwarf_Die& child) {
+    if (depth > kMaxScopes) return;
+    for_each_child(scope, &budget_, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_subprogram) take_function(child);
       const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_module;
@@ -75,7 +84,7 @@ class Walk {
   // Inlined calls below `scope`, which stands at `level` of the chain of `function`.
   void find_calls(Dwarf_Die& function, Dwarf_Die& scope, size_t level) {
     if (level > kMaxDepth) return;
-    for_each_child(scope, [&](Dwarf_Die& child) {
+    for_each_child(scope, &budget_, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       const bool is_call = tag == DW_TAG_inlined_subroutine;
       if (!is_call && tag != DW_TAG_lexical_block) return true;
@@ -106,11 +115,13 @@ class Walk {
   std::vector<InlineChain>& chains_;
   size_t missing_;
   unsigned nesting_ = 0;
+  ptrdiff_t budget_ = kMostBytesRead;
 };
 
-void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>* code, unsigned depth) {
-  if (depth > kMaxDepth) return;
-  for_each_child(scope, [&](Dwarf_Die& child) {
+void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>* code, unsigned depth,
+                     ptrdiff_t* budget) {
+  if (depth > kMaxScopes) return;
+  for_each_child(scope, budget, [&](Dwarf_Die& child) {
     const int tag = dwarf_tag(&child);
     Dwarf_Addr begin = 0;
     if (tag == DW_TAG_subprogram && dwarf_hasattr(&child, DW_AT_abstract_origin) != 0 &&
@@ -118,7 +129,7 @@ void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>
       const auto wanted = code->find(EntryNames::place_of(child));
       if (wanted != code->end()) wanted->second = begin;
     }
-    if (tag == DW_TAG_namespace || tag == DW_TAG_module) find_code_below(child, code, depth + 1);
+    if (tag == DW_TAG_namespace || tag == DW_TAG_module) find_code_below(child, code, depth + 1, budget);
     return true;
   });
 }
@@ -135,7 +146,8 @@ std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64
 }
 
 void find_code(Dwarf_Die& root, std::unordered_map<const void*, uint64_t>* code) {
-  find_code_below(root, code, 0);
+  ptrdiff_t budget = kMostBytesRead;
+  find_code_below(root, code, 0, &budget);
 }
 
 }  // namespace memprof::profile
