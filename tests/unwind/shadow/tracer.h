@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shadow stack of a traced program, and the signal handler that keeps it (shadow.cc sets both up).
+//
+// Threads: one.  Signals: on_trap calls nothing of a traced library, because a breakpoint in a handler ends
+// the process.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace shadow {
+
+inline constexpr uint64_t kLogWords = uint64_t{1} << 23;
+inline constexpr uint32_t kMostEntries = 1 << 16;
+inline constexpr int kMostFiles = 64;
+inline constexpr uint8_t kBreakpoint = 0xCC;
+inline constexpr uint8_t kPushRbp = 0x55;
+
+struct Log {  // shadow_test.py reads it
+  uint64_t used_words;
+  uint64_t samples;
+  uint64_t calls;
+  uint64_t returns;
+  uint64_t passed_over;       // entries left otherwise: our own functions return untraced; longjmp
+  uint64_t without_partner;   // returns to traced code that no call was seen for
+  uint64_t changed;           // returns to another address than was pushed
+  uint64_t lost;              // samples for which there was no room
+  uint64_t words[kLogWords];  // for each sample: number of frames, frames
+};
+
+struct Entry {
+  uint64_t slot;  // where on the stack the return address is
+  uint64_t return_address;
+};
+
+struct File {
+  uint64_t start;  // of the code segment
+  uint64_t limit;
+  const uint8_t* original;  // its bytes
+  const uint64_t* sites;    // addresses in the file
+  uint64_t site_count;
+  uint64_t bias;
+};
+
+struct Tracer {
+  Log* log;
+  File files[kMostFiles];
+  int file_count;
+  uint64_t event;   // entered once a sample; begins with push %rbp
+  uint64_t forget;  // leave out every n-th call; 0: none
+  uint32_t depth;
+  Entry entries[kMostEntries];
+};
+extern Tracer g_tracer;
+
+void on_trap(int signal, siginfo_t* information, void* context);
+
+// Ends the process: a line on standard error, status 99.
+[[noreturn]] void fail(const char* text);
+
+}  // namespace shadow
