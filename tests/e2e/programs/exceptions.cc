@@ -27,7 +27,7 @@ SITE void* after_rethrow() {
 }
 
 struct Guard {
-  ~Guard() { free(in_destructor()); }
+  __attribute__((always_inline)) ~Guard() { free(in_destructor()); }
 };
 
 SITE void through(int depth) {
