@@ -20,7 +20,8 @@
 // SHADOW_FORGET    n: leaves out every n-th call, which the test must find
 //
 // Threads: programs with one (pthread_create blocks the signal, and the kernel ends the process).
-// Signals: SIGTRAP is ours. Failure: a line on standard error, status 99.
+// Signals: SIGTRAP and the alternate stack are ours; handlers of the program are followed (signals.cc).
+// Failure: a line on standard error, status 99.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

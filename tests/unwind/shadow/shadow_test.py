@@ -5,8 +5,8 @@
 
 usage: shadow_test.py [PROGRAM...]      all by default; the environment names the libraries (CMakeLists.txt)
 
-A tracer that forgets one call in a hundred must be found out: the test can fail. (Some 100 samples differ then; that none
-does would be an odd of e^-100.)
+A tracer that forgets one call in a hundred must be found out: the test can fail. (Some 100 samples differ
+then: odds far below 1e-6 that none does.)
 """
 import collections
 import os
@@ -55,6 +55,7 @@ my @s = sort { $a cmp $b } keys %h; my $t = join ",", map { s/key(\\d+)/$1-$1/r 
 
 def programs():
     """name -> (least samples, command, input)."""
+    yield "odd_control", 1000, [os.environ["MEMPROF_SHADOW_ODD_CONTROL"]], None
     yield "sqlite3", 1000, ["sqlite3", ":memory:"], SQL
     yield "python3", 3000, ["/usr/bin/python3", "-I", "-S", "-c", PYTHON], None
     yield "perl", 1000, ["perl", "-e", PERL], None

@@ -88,6 +88,18 @@ void do_return(const Step& step, greg_t* registers) {
 
 }  // namespace
 
+void push_signal_frame(uint64_t* slot, void* context) {
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (g_tracer.log == nullptr || g_tracer.depth + 2 > kMostEntries) {
+    fail("shadow: a signal before the program began, or more frames than there is room for\n");
+  }
+  drop_below(static_cast<uint64_t>(registers[REG_RSP]));
+  // memprof keeps an interrupted place as the address after it, like that of a call.
+  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(&registers[REG_RIP]),
+                                        static_cast<uint64_t>(registers[REG_RIP]) + 1};
+  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(slot), *slot};
+}
+
 void on_trap(int, siginfo_t*, void* context) {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const uint64_t address = static_cast<uint64_t>(registers[REG_RIP]) - 1;

@@ -56,6 +56,9 @@ extern Tracer g_tracer;
 
 void on_trap(int signal, siginfo_t* information, void* context);
 
+// A handler was entered, whose return address is at `slot`: it, and what was interrupted, are frames.
+void push_signal_frame(uint64_t* slot, void* context);
+
 // Ends the process: a line on standard error, status 99.
 [[noreturn]] void fail(const char* text);
 
