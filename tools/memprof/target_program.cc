@@ -58,7 +58,7 @@ std::string elf_interpreter(const File& file, const ElfW(Ehdr) & header) {
     if (!file.read_struct(header.e_phoff + i * sizeof(segment), &segment)) break;
     if (segment.p_type != PT_INTERP) continue;
     const std::string text = file.read(segment.p_offset, std::min<size_t>(segment.p_filesz, 4096));
-    return text.c_str();
+    return text.substr(0, text.find('\0'));
   }
   return {};
 }

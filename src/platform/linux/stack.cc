@@ -77,9 +77,9 @@ const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_
       "movq %%rbx, 0(%0)\n\tmovq %%rbp, 8(%0)\n\tmovq %%rsp, 16(%0)\n\tmovq %%r12, 24(%0)\n\t"
       "movq %%r13, 32(%0)\n\tmovq %%r14, 40(%0)\n\tmovq %%r15, 48(%0)\n\t"
       "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%0)"
-      :
+      : "=m"(v)
       : "a"(v)
-      : "rcx", "memory");
+      : "rcx");
   static_assert(unwind::kRbx == 0 && unwind::kRbp == 1 && unwind::kRsp == 2 && unwind::kR12 == 3 &&
                 unwind::kR15 == 6 && unwind::kReturnAddress == 7);
   unwind::RegisterFile registers{};
