@@ -4,9 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <limits.h>
 #include <link.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,9 +42,12 @@ std::vector<Module> loaded_modules() {
   return modules;
 }
 
-std::string real_path(const std::string& path) {
-  char real[PATH_MAX];
-  return realpath(path.c_str(), real) != nullptr ? real : path;
+// The kernel's path of a file has no links in it, and under an emulator it is that of another root.
+bool are_the_same_file(const std::string& a, const std::string& b) {
+  struct stat of_a{};
+  struct stat of_b{};
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
 }
 
 // A library that nobody else here loads; nullptr: this system has none.
@@ -89,7 +90,7 @@ TEST(ModuleMap, EachSegmentOfEachModuleAsTheLoaderHasIt) {
         if (module.path.empty()) {
           EXPECT_STREQ(platform::program_path(), segment.path);
         } else if (module.path[0] == '/') {
-          EXPECT_EQ(real_path(module.path), segment.path);
+          EXPECT_TRUE(are_the_same_file(module.path, segment.path)) << segment.path;
         }
         ++segments;
       }
@@ -140,9 +141,9 @@ TEST(ModuleMap, ALibraryThatComesAndGoes) {
   link_map* loaded = nullptr;
   ASSERT_EQ(0, dlinfo(handle, RTLD_DI_LINKMAP, &loaded));
   const uint64_t address = reinterpret_cast<uint64_t>(loaded->l_ld);
-  const std::string path = real_path(loaded->l_name);
+  const std::string path = loaded->l_name;
   ASSERT_TRUE(map.find(address, &segment));
-  EXPECT_EQ(path, segment.path);
+  EXPECT_TRUE(are_the_same_file(path, segment.path)) << segment.path;
   EXPECT_EQ(2u, map.renewals());
   dlclose(handle);
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) {
