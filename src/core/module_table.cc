@@ -49,7 +49,8 @@ uint64_t ModuleTable::enter(const platform::ModuleInfo& info) {
   return offset / sizeof(ModuleEntry);
 }
 
-void ModuleTable::note(const uint64_t* frames, uint32_t depth) {
+bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
+  bool replaced = false;
   platform::ModuleInfo info{};
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
@@ -57,11 +58,37 @@ void ModuleTable::note(const uint64_t* frames, uint32_t depth) {
       continue;  // entered already, or the same module as the frame before
     }
     if (platform::find_module(address, &info)) {
+      replaced = retire_replaced(info) || replaced;
       enter(info);
     } else {
       info = {};
     }
   }
+  return replaced;
+}
+
+bool ModuleTable::retire_replaced(const platform::ModuleInfo& info) {
+  bool replaced = false;
+  const uint64_t count = size();
+  for (uint64_t i = 0; i < count; ++i) {
+    ModuleEntry& e = entries_[i];
+    if (e.state.load(std::memory_order_acquire) == kReady && e.start < info.limit && info.start < e.limit &&
+        e.is_unloaded.load(std::memory_order_relaxed) == 0 && !is(e, info)) {
+      retire(e);
+      replaced = true;
+    }
+  }
+  return replaced;
+}
+
+// The range first: whoever sees the mark must find the entry in it.
+void ModuleTable::retire(ModuleEntry& entry) {
+  uint64_t start = retired_start_.load(std::memory_order_relaxed);
+  while (entry.start < start &&
+         !retired_start_.compare_exchange_weak(start, entry.start, std::memory_order_relaxed)) {
+  }
+  raise(retired_limit_, entry.limit);
+  entry.is_unloaded.store(1, std::memory_order_relaxed);
 }
 
 uint64_t ModuleTable::tag_of(uint64_t address) {
@@ -109,12 +136,7 @@ void ModuleTable::retire_unloaded() {
         (platform::find_module(e.start, &info) && is(e, info))) {
       continue;
     }
-    uint64_t start = retired_start_.load(std::memory_order_relaxed);
-    while (e.start < start &&
-           !retired_start_.compare_exchange_weak(start, e.start, std::memory_order_relaxed)) {
-    }
-    raise(retired_limit_, e.limit);
-    e.is_unloaded.store(1, std::memory_order_relaxed);
+    retire(e);
   }
 }
 

@@ -47,8 +47,10 @@ class ModuleTable {
   // Writes tags into frames, where a module was unloaded; before the stack is looked up.
   void tag(uint64_t* frames, uint32_t depth);
 
-  // Records the modules of the frames of a new stack.
-  void note(const uint64_t* frames, uint32_t depth);
+  // Records the modules of the frames of a new stack.  true: one of them lies where another module was, whose
+  // unloading nobody told us of (the C library unloads some by itself); that one is retired now, and what was
+  // remembered of its code is wrong.
+  bool note(const uint64_t* frames, uint32_t depth);
 
   // Asks the loader which modules are gone.  After each unload.
   void retire_unloaded();
@@ -66,6 +68,9 @@ class ModuleTable {
 
   // The entry of what is loaded now, made or revived if need be; kNone: the table is full.
   uint64_t enter(const platform::ModuleInfo& info);
+  void retire(ModuleEntry& entry);
+  // Of all that lie where `info` is loaded.
+  bool retire_replaced(const platform::ModuleInfo& info);
   bool is(const ModuleEntry& entry, const platform::ModuleInfo& info) const;
   uint64_t tag_of(uint64_t address);
 

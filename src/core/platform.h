@@ -76,6 +76,9 @@ struct ModuleInfo {
 // it on its stack), so it cannot be unloaded meanwhile.  false: none.
 bool find_module(uint64_t address, ModuleInfo* info);
 
+// A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
+void forget_code();
+
 // The exported symbol that contains `address`: its name (mangled; valid while the module stays loaded) and
 // where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);

@@ -96,18 +96,22 @@ enum class Purpose { kFind, kEnter };
   // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
   const uint32_t max_depth = g_arena.header().limits.max_depth;
   uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(max_depth * sizeof(uint64_t)));
-  const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
-  g_modules.tag(frames, walk.depth);
-  p->walk = walk;
-  p->key = stack_key(frames, walk.depth, walk.reason);
-  if (purpose == Purpose::kFind) {
-    g_stacks.prefetch(p->key);
-    return;
-  }
-  bool is_new = false;
-  p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new);
-  if (is_new) {
-    g_modules.note(frames, walk.depth);
+  // A second time at most: when the first walk went by what was remembered of a module that is gone.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
+    g_modules.tag(frames, walk.depth);
+    p->walk = walk;
+    p->key = stack_key(frames, walk.depth, walk.reason);
+    if (purpose == Purpose::kFind) {
+      g_stacks.prefetch(p->key);
+      return;
+    }
+    bool is_new = false;
+    p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new);
+    if (!is_new || !g_modules.note(frames, walk.depth)) {
+      return;
+    }
+    platform::forget_code();
   }
 }
 

@@ -16,9 +16,12 @@ uint64_t read_word(uint64_t address) {
 }
 
 #if defined(__aarch64__)
-// Pointer authentication signs return addresses in their top bits; user space has 48 (or 52) bits.
+// Pointer authentication signs return addresses in their top bits; which, depends on the kernel.  The
+// instruction (xpaclri, a hint that does nothing on processors without it) knows.
 uint64_t strip(uint64_t address) {
-  return address & 0x000fffffffffffffull;
+  register uint64_t x30 asm("x30") = address;
+  asm("hint #7" : "+r"(x30));
+  return x30;
 }
 #else
 uint64_t strip(uint64_t address) {

@@ -25,7 +25,7 @@ open openat close read write writev pread pread64 pwrite lseek rename renameat r
 access faccessat fsync fstat stat readlink
 clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom getauxval sysconf process_vm_readv
 environ __environ getenv secure_getenv program_invocation_name program_invocation_short_name
-dlsym dlvsym dladdr dladdr1 dlopen dlclose _dl_find_object
+dlsym dlvsym dladdr dladdr1 dlopen dlclose
 __libc_stack_end __libc_start_main pthread_create
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort
@@ -35,10 +35,10 @@ abort
 # no lock of the loader or of the C library, no file, no allocation.
 HOOKS_ALLOWED = set("""
 __errno_location __stack_chk_fail
-memcpy memmove memset memcmp bcmp strlen strnlen strcmp strncmp
+memcpy memmove memset memcmp bcmp memchr strlen strnlen strcmp strncmp
 mmap munmap madvise fallocate
 clock_gettime getpid gettid syscall getrandom getauxval sched_yield process_vm_readv readlink
-_dl_find_object abort
+abort
 environ __environ __libc_stack_end __libc_start_main pthread_create
 """.split())
 
@@ -60,6 +60,7 @@ BANNED = {
     "pthread_getattr_np": "locks and allocates",
     "printf": "stdio locks and allocates",
     "dl_iterate_phdr": "takes the lock of the loader",
+    "_dl_find_object": "then it does not load before glibc 2.35, weak or not; it is looked up by name",
     "dladdr": "takes the lock of the loader",
     "__cxa_guard_acquire": "guarded statics lock",
 }

@@ -48,15 +48,19 @@ class Plugins(e2e.Test):
                 self.check(done)
                 self.check_truth(done.stdout.decode(), self.named(self.folder / f"{behind}.pb"))
 
-    def check_replaced(self, first, second):
+    def check_replaced(self, first, second, *how):
         said, profile = self.profile_program("unload", e2e.program(f"{first}.so"), e2e.program(f"{second}.so"),
-                                             f"{first}_site", f"{second}_site")
+                                             f"{first}_site", f"{second}_site", *how)
         self.assertIn("same address 1", said)
         self.check_truth(said, profile)
 
     def test_library_at_the_address_of_another_one(self):
         """Lesson 9: what an unloaded library allocated is not counted for the one that took its place."""
         self.check_replaced("plugin_a", "plugin_c")
+
+    def test_library_at_the_address_of_one_that_the_c_library_unloaded(self):
+        """The same, when no dlclose of ours is called."""
+        self.check_replaced("plugin_a", "plugin_c", "past")
 
     def test_library_at_the_address_of_one_that_is_laid_out_alike(self):
         """Lesson 9, when even the return addresses are the same."""

@@ -280,6 +280,35 @@ TEST(FollowsCall, TheTrampolineOfSignalsIsKnown) {
     EXPECT_FALSE(unwind::is_signal_return(other)) << i;
   }
 }
+#elif defined(__aarch64__)
+TEST(FollowsCall, KnowsEveryFormOfCall) {
+  for (const uint32_t instruction : {0x94000000u, 0x97ffffffu,     // bl
+                                     0xd63f0000u, 0xd63f03c0u,     // blr x0, blr x30
+                                     0xd63f081fu, 0xd63f0fdfu,     // blraaz x0, blrabz x30
+                                     0xd73f0800u, 0xd73f0fffu}) {  // blraa x0, x0, blrab x31, sp
+    uint8_t code[8] = {};
+    memcpy(code + 4, &instruction, 4);
+    EXPECT_TRUE(unwind::follows_call(code + 8)) << std::hex << instruction;
+  }
+  for (const uint32_t instruction :
+       {0xd503201fu, 0x14000001u, 0xd61f0000u, 0xd65f03c0u, 0xd65f0bffu, 0x54000000u}) {
+    uint8_t code[8] = {};  // nop, b, br, ret, retaa, b.eq
+    memcpy(code + 4, &instruction, 4);
+    EXPECT_FALSE(unwind::follows_call(code + 8)) << std::hex << instruction;
+  }
+}
+
+TEST(FollowsCall, TheTrampolineOfSignalsIsKnown) {
+  const uint32_t code[] = {0xd2801168u, 0xd4000001u, 0};  // mov x8, #139; svc #0
+  uint8_t bytes[sizeof(code)];
+  memcpy(bytes, code, sizeof(code));
+  EXPECT_TRUE(unwind::is_signal_return(bytes));
+  for (size_t i = 0; i < 8; ++i) {
+    memcpy(bytes, code, sizeof(code));
+    bytes[i] ^= 1;
+    EXPECT_FALSE(unwind::is_signal_return(bytes)) << i;
+  }
+}
 #endif
 
 // What a compiler made of calls in this very program.

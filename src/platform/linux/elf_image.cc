@@ -6,15 +6,26 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include <atomic>
+
 #include "core/platform.h"
+#include "platform/linux/module_map.h"
 #include "platform/linux/stack_bounds.h"
 
-// Weak: an older C library has none; frames then have no module and no table until a later version of ours
-// looks elsewhere.
-extern "C" int _dl_find_object(void* address, struct dl_find_object* result) noexcept __attribute__((weak));
+// MEMPROF_MODULE_MAP: never ask the C library (for tests, and where its headers do not declare the function).
+#if defined(DLFO_STRUCT_HAS_EH_DBASE) && !defined(MEMPROF_MODULE_MAP)
+#define MEMPROF_HAS_FIND_OBJECT 1
+#else
+#define MEMPROF_HAS_FIND_OBJECT 0
+#endif
 
 namespace memprof::platform {
 namespace {
+
+#if MEMPROF_HAS_FIND_OBJECT
+// Looked up by name: the linker would note even a weak reference as a need for that version of the C library.
+using FindObject = int (*)(void*, dl_find_object*);
+std::atomic<FindObject> g_find_object{nullptr};  // relaxed: whoever looks it up finds the same
 
 constexpr uint64_t kMostHeaders = 128;
 constexpr uint64_t kPage = 4096;
@@ -34,11 +45,9 @@ void find_headers_at(uint64_t base, ElfImage* image) {
   }
 }
 
-}  // namespace
-
-bool find_elf(uint64_t address, ElfImage* image) {
+bool ask_the_loader(FindObject find_object, uint64_t address, ElfImage* image) {
   dl_find_object found;
-  if (&_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) {
+  if (find_object(reinterpret_cast<void*>(address), &found) != 0) {
     return false;
   }
   const link_map* map = found.dlfo_link_map;
@@ -59,6 +68,42 @@ bool find_elf(uint64_t address, ElfImage* image) {
     find_headers_at(image->map_start, image);
   }
   return true;
+}
+#endif
+
+bool ask_the_map(uint64_t address, ElfImage* image) {
+  LoadedSegment segment;
+  if (!g_module_map.find(address, &segment)) {
+    return false;
+  }
+  *image = {};
+  image->map_start = segment.start;
+  image->map_end = segment.limit;
+  image->bias = segment.bias;
+  image->path = segment.path;
+  image->eh_frame = segment.eh_frame;
+  image->headers = reinterpret_cast<const ElfW(Phdr)*>(segment.headers);
+  image->header_count = segment.header_count;
+  return true;
+}
+
+}  // namespace
+
+// Of a program that links the engine without the hooks, which call it earlier.
+__attribute__((constructor)) void find_loader_functions() {
+#if MEMPROF_HAS_FIND_OBJECT
+  g_find_object.store(reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object")),
+                      std::memory_order_relaxed);
+#endif
+}
+
+bool find_elf(uint64_t address, ElfImage* image) {
+#if MEMPROF_HAS_FIND_OBJECT
+  if (const FindObject find_object = g_find_object.load(std::memory_order_relaxed)) {
+    return ask_the_loader(find_object, address, image);
+  }
+#endif
+  return ask_the_map(address, image);
 }
 
 const ElfW(Phdr) * find_segment(const ElfImage& image, uint64_t address) {

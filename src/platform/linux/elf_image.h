@@ -2,7 +2,8 @@
 // A loaded ELF module as the loader knows it: program headers, load address, unwind tables.
 //
 // Model: _dl_find_object (glibc 2.35 and later: lock-free, 5 to 11 ns) finds the module; the program headers
-// are the kernel's (main program) or follow the ELF header at the load address.
+// are the kernel's (main program) or follow the ELF header at the load address.  Where the C library has no
+// such function, module_map.h knows.
 //
 // Threads, signals: any; the module is one that the caller runs in, so it cannot be unloaded meanwhile.
 // Allocates: never.
@@ -25,6 +26,10 @@ struct ElfImage {
   const ElfW(Phdr) * headers;  // nullptr: not to be found
   uint64_t header_count;
 };
+
+// Looks for what the C library has to ask; once, where dlsym may be called.  Until then module_map.h is
+// asked.
+void find_loader_functions();
 
 bool find_elf(uint64_t address, ElfImage* image);
 

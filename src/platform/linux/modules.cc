@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_module and find_symbol of the seam.
+// find_module, forget_code and find_symbol of the seam.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -7,6 +7,7 @@
 
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
+#include "unwind/rule_cache.h"
 
 namespace memprof::platform {
 namespace {
@@ -77,6 +78,11 @@ bool find_module(uint64_t address, ModuleInfo* info) {
     }
   }
   return true;
+}
+
+void forget_code() {
+  unwind::g_rule_cache.begin_unload();
+  unwind::g_rule_cache.end_unload();
 }
 
 bool find_symbol(uint64_t address, const char** name, uint64_t* start) {

@@ -2,10 +2,7 @@
 // capture_stack of the seam: by the unwind tables (x86-64), by frame pointers elsewhere and where there are
 // none; within the bounds of the stack, code read through the kernel.
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <atomic>
 
@@ -13,6 +10,7 @@
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
 #include "platform/linux/hook_section.h"
+#include "platform/linux/safe_read.h"
 #include "platform/linux/stack_bounds.h"
 #include "unwind/frame_pointer.h"
 #include "unwind/table_walk.h"
@@ -30,22 +28,6 @@ namespace {
 constexpr uint32_t kCallSites = 4096;
 std::atomic<uint64_t> g_call_sites[kCallSites];
 
-// Reads code without a fault whatever the address is.
-bool read_code(uint64_t address, uint8_t* bytes, size_t size_bytes) {
-  iovec to{bytes, size_bytes};
-  iovec from{reinterpret_cast<void*>(address), size_bytes};
-  const int saved_errno = errno;
-  const ssize_t got = process_vm_readv(static_cast<pid_t>(process_id()), &to, 1, &from, 1, 0);
-  const bool refused = got < 0 && (errno == ENOSYS || errno == EPERM || errno == EACCES);
-  errno = saved_errno;
-  if (refused && is_readable(address) && is_readable(address + size_bytes - 8)) {
-    // A sandbox without process_vm_readv.  Code stays where it is while a thread returns to it.
-    __builtin_memcpy(bytes, reinterpret_cast<const void*>(address), size_bytes);
-    return true;
-  }
-  return got == static_cast<ssize_t>(size_bytes);
-}
-
 bool is_call_site(uint64_t return_address) {
   if (return_address < 4096 || return_address >> 56 != 0) {
     return false;
@@ -56,8 +38,8 @@ bool is_call_site(uint64_t return_address) {
   }
   uint8_t code[8 + 9];
   // The bytes after the address are only wanted for a signal trampoline, and may not be there.
-  const bool both = read_code(return_address - 8, code, sizeof(code));
-  if (!both && !read_code(return_address - 8, code, 8)) {
+  const bool both = read_memory(return_address - 8, code, sizeof(code));
+  if (!both && !read_memory(return_address - 8, code, 8)) {
     return false;
   }
   if (!unwind::follows_call(code + 8) && !(both && unwind::is_signal_return(code + 8))) {

@@ -94,7 +94,9 @@ TEST(ElfImage, EachSegmentOfEachModule) {
 // The vdso is a module, too: its headers lie in the page that the kernel maps.
 TEST(ElfImage, TheVdso) {
   const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-  ASSERT_NE(0u, vdso);
+  if (vdso == 0) {
+    GTEST_SKIP() << "this system has no vdso";
+  }
   ElfImage image;
   ASSERT_TRUE(find_elf(vdso + 0x40, &image));
   EXPECT_NE(nullptr, image.headers);

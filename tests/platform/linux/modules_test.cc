@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <cstring>
@@ -79,9 +80,13 @@ void expect_as_the_kernel_says(uint64_t address) {
   std::string path;
   ASSERT_TRUE(ask_the_kernel(address, &file_offset, &path));
   EXPECT_EQ(file_offset, address - info.start + info.file_offset);
-  char real[4096];
-  ASSERT_NE(nullptr, realpath(info.path, real));
-  EXPECT_EQ(path, real);
+  // The kernel's path has no links in it, and under an emulator it is that of another root.
+  struct stat ours{};
+  struct stat kernels{};
+  ASSERT_EQ(0, stat(info.path, &ours));
+  ASSERT_EQ(0, stat(path.c_str(), &kernels));
+  EXPECT_EQ(kernels.st_dev, ours.st_dev);
+  EXPECT_EQ(kernels.st_ino, ours.st_ino);
   EXPECT_NE("", hex(info));
   EXPECT_EQ(build_id_by_readelf(path), hex(info));
 }

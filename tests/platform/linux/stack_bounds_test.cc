@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/support/engine.h"
@@ -42,7 +44,7 @@ void on_thread(size_t stack_bytes, void* stack, const std::function<void()>& f) 
   if (stack != nullptr) {
     ASSERT_EQ(0, pthread_attr_setstack(&attributes, stack, stack_bytes));
   } else {
-    ASSERT_EQ(0, pthread_attr_setstacksize(&attributes, stack_bytes));
+    ASSERT_EQ(0, pthread_attr_setstacksize(&attributes, std::max<size_t>(stack_bytes, PTHREAD_STACK_MIN)));
   }
   pthread_t thread;
   ASSERT_EQ(0, pthread_create(

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs under the oracle (oracle.cc) and says how many of their stacks are what libunwind finds.
 
-usage: oracle_test.py [PROGRAM...]      all by default; MEMPROF_ORACLE_PROGRAMS is the folder of the built ones
+usage: oracle_test.py [--library NAME] [PROGRAM...]
+                       all programs by default; MEMPROF_ORACLE_PROGRAMS is the folder of the built ones
 
 At least 99.99 % must be identical, but for the differences whose reason stands in EXPLAINED.
 """
@@ -43,11 +44,11 @@ def programs(folder):
         yield name, *REAL[name], *how
 
 
-def run(folder, name, every, command, text):
+def run(folder, name, every, command, text, library):
     file = os.path.join(folder, "results")
     with open(file, "wb") as f:
         f.truncate(RESULTS_BYTES)
-    environment = dict(os.environ, LD_PRELOAD=os.path.join(PROGRAMS, "memprof_oracle.so"), ORACLE_FILE=file,
+    environment = dict(os.environ, LD_PRELOAD=os.path.join(PROGRAMS, library), ORACLE_FILE=file,
                        ORACLE_EVERY=str(every), ORACLE_CACHE="none" if name == "churn" else "default")
     environment.pop("LD_BIND_NOW", None)
     done = subprocess.run(command, input=text, text=True, env=environment, timeout=300, stdout=subprocess.PIPE,
@@ -61,13 +62,17 @@ def run(folder, name, every, command, text):
 
 def main():
     wanted = sys.argv[1:]
+    library = "memprof_oracle.so"
+    if wanted[:1] == ["--library"]:
+        library = wanted[1]
+        wanted = wanted[2:]
     total = collections.Counter()
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         for name, every, least, command, text in programs(folder):
             if wanted and name not in wanted:
                 continue
-            done, results, lines = run(folder, name, every, command, text)
+            done, results, lines = run(folder, name, every, command, text, library)
             if done.returncode != 0:
                 failures.append(f"{name}: ended with {done.returncode}: {done.stderr[-500:]}")
             different = results["samples"] - results["identical"]

@@ -11,6 +11,7 @@
 
 #include "core/platform.h"
 #include "core/sampler.h"
+#include "platform/linux/elf_image.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/nested.h"
 
@@ -224,6 +225,7 @@ void resolve() {
   set(found.free_sized, "free_sized", &plain_free_sized);
   set(found.free_aligned_sized, "free_aligned_sized", &plain_free_aligned_sized);
   resolve_operators(found.malloc);
+  platform::find_loader_functions();
 
   // What takes blocks comes before what gives them: a block of the real allocator never meets a stub.
   publish(g_real.free, found.free);
