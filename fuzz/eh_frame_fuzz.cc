@@ -20,7 +20,6 @@
 namespace {
 
 using namespace memprof::unwind;  // NOLINT(google-build-using-namespace)
-namespace platform = memprof::platform;
 
 constexpr size_t kRegisterWords = 7;
 constexpr size_t kInputStackWords = 16;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "memprof/failure.h"
 #include "profile/units.h"
@@ -57,7 +58,8 @@ double parse_percent(const std::string& option, const std::string& text) {
   double percent = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + size, percent, std::chars_format::fixed);
-  if (error != std::errc() || end != text.data() + size || !(percent >= 0 && percent <= 100)) {
+  if (error != std::errc() || end != text.data() + size || std::isnan(percent) || percent < 0 ||
+      percent > 100) {
     throw Failure(option + ": '" + text + "' is not a number from 0 to 100");
   }
   return percent;

@@ -70,9 +70,10 @@ size_t terminal_width() {
 
 bool wants_utf8() {
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (!is_set(variable)) continue;
+    const char* locale = std::getenv(variable);
+    if (locale == nullptr || *locale == '\0') continue;
     std::string codeset;
-    for (const char* c = std::getenv(variable); *c != '\0'; ++c) {
+    for (const char* c = locale; *c != '\0'; ++c) {
       if (*c != '-') codeset += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
     }
     return codeset.find("utf8") != std::string::npos;

@@ -56,9 +56,9 @@ const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
   uint64_t v[unwind::kRegisters];
   asm volatile(
-      "movq %%rbx, 0(%0)\n\tmovq %%rbp, 8(%0)\n\tmovq %%rsp, 16(%0)\n\tmovq %%r12, 24(%0)\n\t"
-      "movq %%r13, 32(%0)\n\tmovq %%r14, 40(%0)\n\tmovq %%r15, 48(%0)\n\t"
-      "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%0)"
+      "movq %%rbx, 0(%1)\n\tmovq %%rbp, 8(%1)\n\tmovq %%rsp, 16(%1)\n\tmovq %%r12, 24(%1)\n\t"
+      "movq %%r13, 32(%1)\n\tmovq %%r14, 40(%1)\n\tmovq %%r15, 48(%1)\n\t"
+      "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%1)"
       : "=m"(v)
       : "a"(v)
       : "rcx");

@@ -12,8 +12,8 @@
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 
-extern "C" void* malloc(size_t size);
-extern "C" void free(void* block);
+extern "C" void* malloc(size_t);
+extern "C" void free(void*);
 
 namespace memprof::interpose {
 namespace {
