@@ -46,6 +46,9 @@ function(memprof_warnings target)
   if(MEMPROF_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # What the sanitizer adds to a function makes gcc see paths that are not there (in <regex>, <functional>).
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    if(MEMPROF_SANITIZE STREQUAL "thread")
+      target_compile_options(${target} PRIVATE -Wno-tsan) # it does not follow fences: module_map.cc has some
+    endif()
   endif()
 endfunction()
 
