@@ -88,10 +88,12 @@ void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count(g_arena.header().statistics.dropped_weight_bytes, static_cast<uint64_t>(weight.bytes + 0.5));
 }
 
-// Walks the stack.  find: asks for what end_allocation will look up, and that is all.  enter: finds or makes
-// its entry.
+enum class Purpose {
+  kFind,   // asks memory for what end_allocation will look up, and that is all
+  kEnter,  // finds or makes the stack's entry
+};
+
 // A function of its own: its frames are gone when the real malloc is called.
-enum class Purpose { kFind, kEnter };
 [[gnu::noinline]] void walk_stack(const platform::Entry& entry, Purpose purpose, Pending* p) {
   // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
   const uint32_t max_depth = g_arena.header().limits.max_depth;
