@@ -85,7 +85,7 @@ class Names(e2e.Test):
             names = [name for name, _, _ in wanted[0]]
             self.assertEqual([line for _, _, line in wanted[0]], [6, 14, 15, 21])
             self.assertTrue(names[0].startswith("app::(anonymous namespace)::deep"), names)
-        self.assertRegex(names[1], r"lambda|\$_0")  # gcc | clang
+            self.assertRegex(names[1], r"lambda|\$_0")  # gcc | clang
             self.assertEqual(names[2:], ["app::Thing::fill(int)", "main"])
 
     def test_a_changed_binary_is_said_once_and_has_no_names(self):
