@@ -95,7 +95,7 @@ class Arena {
 
   // Maps and fills a new arena in memory of this process.  Where the address space does not suffice (ulimit
   // -v), the limits are halved until it does.  nullptr: not even the smallest fits.
-  static Arena create(const Limits& limits);
+  static Arena create(const Limits& wanted);
 
   Arena() = default;
   explicit Arena(ArenaHeader* header) : header_(header) {}

@@ -37,7 +37,7 @@ std::string short_path(const std::string& path, size_t width) {
 
 std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width) {
   const std::string between = " " + arrow + " ";
-  const std::string whole = fmt::format("{}", fmt::join(names, between));
+  std::string whole = fmt::format("{}", fmt::join(names, between));
   if (width == 0 || text_width(whole) <= width) return whole;
   const std::string& last = names.back();
   if (names.size() == 1) return short_name(last, width);

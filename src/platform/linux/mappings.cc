@@ -38,7 +38,7 @@ bool skip(const char** at, char c) {
 
 }  // namespace
 
-bool parse_mapping(char* line, char* end, Mapping* mapping) {
+bool parse_mapping(const char* line, char* end, Mapping* mapping) {
   *end = '\0';
   const char* at = line;
   uint64_t major = 0;

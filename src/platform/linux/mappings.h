@@ -24,7 +24,7 @@ struct Mapping {
 };
 
 // Takes a line apart (`end`: where it ends; that byte is overwritten).  false: it is no such line.
-bool parse_mapping(char* line, char* end, Mapping* mapping);
+bool parse_mapping(const char* line, char* end, Mapping* mapping);
 
 class MappingReader {
  public:

@@ -58,7 +58,7 @@ class ElfFile {
   bool has_debug_info() const { return !section(".debug_info").empty() || !section(".zdebug_info").empty(); }
 
   // The bytes of a section as they are in the file; empty: there is none.
-  std::string_view section(const char* name) const;
+  std::string_view section(const char* wanted) const;
 
   // Checksum over the whole file, as a debug link has it.
   uint32_t checksum() const;

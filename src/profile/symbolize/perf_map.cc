@@ -42,7 +42,8 @@ JitFrame frame_of_jit_name(std::string_view name) {
       rest.remove_prefix(1);
     // `name file:line:column`: the position is that of the function, not of the call.
     std::string_view place = rest;
-    if (!take_position(&place) || !take_position(&place)) break;
+    if (!take_position(&place)) break;  // the column
+    if (!take_position(&place)) break;  // the line
     const size_t space = place.find(' ');
     if (space == std::string_view::npos) break;
     const std::string_view function = place.substr(0, space);
