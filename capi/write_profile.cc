@@ -48,27 +48,27 @@ profile::RawTotals to_raw(const SnapshotTotals& t) {
           t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
 }
 
-// The main program comes first: *main is its index in the snapshot.
-size_t convert_modules(const Snapshot& s, profile::RawModule* modules, uint64_t* main_index) {
-  *main_index = 0;
-  for (uint64_t i = 0; i < s.modules.size; ++i) {
-    const SnapshotModule& m = s.modules.data[i];
-    profile::RawModule& raw = modules[i];
-    raw.start = m.start;
-    raw.limit = m.limit;
-    raw.file_offset = m.file_offset;
-    raw.path = s.strings.data + m.path_offset;
-    raw.build_id = m.build_id;
-    raw.build_id_size = m.build_id_size;
-    if (i > 0 && *main_index == 0 && strcmp(raw.path, s.program()) == 0 &&
-        strcmp(modules[0].path, s.program()) != 0) {
-      *main_index = i;
-      const profile::RawModule main = raw;
-      memmove(modules + 1, modules, i * sizeof(*modules));
-      modules[0] = main;
+// In the profile the main program comes first, and the others keep their order: the index there of module `m`
+// of the snapshot (or of none).
+uint32_t raw_index(uint32_t m, uint32_t main_program) {
+  return m == main_program ? 0 : m < main_program ? m + 1 : m;
+}
+
+uint32_t find_main_program(const Snapshot& s) {
+  for (uint32_t i = 0; i < s.modules.size; ++i) {
+    if (strcmp(s.strings.data + s.modules.data[i].path_offset, s.program()) == 0) {
+      return i;
     }
   }
-  return s.modules.size;
+  return 0;  // no stack runs through it: the order stays
+}
+
+void convert_modules(const Snapshot& s, uint32_t main_program, profile::RawModule* modules) {
+  for (uint32_t i = 0; i < s.modules.size; ++i) {
+    const SnapshotModule& m = s.modules.data[i];
+    modules[raw_index(i, main_program)] = {
+        m.start, m.limit, m.file_offset, s.strings.data + m.path_offset, m.build_id, m.build_id_size};
+  }
 }
 
 size_t convert_live(const Snapshot& s, profile::RawLive* live) {
@@ -102,20 +102,18 @@ int write_snapshot(const Snapshot& s, int fd) {
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
   const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
-  if (modules.as<void>() == nullptr || stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
+  const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
+  if (frame_modules.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
+      live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;
   p.modules = modules.as<profile::RawModule>();
-  uint64_t main_index = 0;
-  p.module_count = convert_modules(s, modules.as<profile::RawModule>(), &main_index);
-  const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
-  if (frame_modules.as<void>() == nullptr) {
-    return MEMPROF_ERR_NO_MEMORY;
-  }
+  p.module_count = s.modules.size;
+  const uint32_t main_program = find_main_program(s);
+  convert_modules(s, main_program, modules.as<profile::RawModule>());
   for (uint64_t i = 0; i < s.frames.size; ++i) {
-    const uint32_t m = s.frame_modules.data[i];
-    frame_modules.as<uint32_t>()[i] = m == main_index ? 0 : m < main_index ? m + 1 : m;
+    frame_modules.as<uint32_t>()[i] = raw_index(s.frame_modules.data[i], main_program);
   }
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
     const SnapshotStack& from = s.stacks.data[i];

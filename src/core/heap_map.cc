@@ -14,9 +14,10 @@ uint64_t hash_of(uint64_t address) {
   return mix_hash(address);
 }
 
-// Where in its bucket a key goes first: bits that do not choose the bucket.
-uint64_t home_of(uint64_t hash) {
-  return hash % kBucketSlots;
+// The slots of a level that a key may be in, its home first; counted within the level.  The home comes from
+// bits that do not choose the bucket.
+uint64_t nth_slot(uint64_t hash, uint32_t level, uint32_t n) {
+  return bucket_slot(hash, level) - slots_before(level) + (hash + n) % kBucketSlots;
 }
 
 }  // namespace
@@ -49,16 +50,15 @@ void HeapMap::prefetch(uint64_t address) const {
   const uint64_t hash = hash_of(address);
   const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_relaxed);
   for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
-    const Slot home = slot_at(level, bucket_slot(hash, level) - slots_before(level) + home_of(hash));
+    const Slot home = slot_at(level, nth_slot(hash, level, 0));
     __builtin_prefetch(home.key, 1);
     __builtin_prefetch(home.record, 1);  // where it crosses a line, the next one comes with it
   }
 }
 
 bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sample) {
-  const uint64_t first = bucket_slot(hash, level) - slots_before(level);
   for (uint32_t i = 0; i < kBucketSlots; ++i) {
-    const Slot slot = slot_at(level, first + (home_of(hash) + i) % kBucketSlots);
+    const Slot slot = slot_at(level, nth_slot(hash, level, i));
     uint64_t expected = kEmpty;
     // acquire pairs with the release of the erase that emptied the slot.
     if (slot.key->load(std::memory_order_relaxed) != kEmpty ||
@@ -104,9 +104,8 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   const uint64_t hash = hash_of(address);
   const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
   for (uint32_t level = 0; level < open; ++level) {
-    const uint64_t first = bucket_slot(hash, level) - slots_before(level);
     for (uint32_t i = 0; i < kBucketSlots; ++i) {
-      const uint64_t at = first + (home_of(hash) + i) % kBucketSlots;
+      const uint64_t at = nth_slot(hash, level, i);
       const Slot slot = slot_at(level, at);
       if (slot.key->load(std::memory_order_acquire) == address) {  // pairs with the release in insert_into
         return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};

@@ -16,8 +16,8 @@
 // Signals: a handler may insert and erase while its thread is in the middle of either.
 // fork: a child must not write (Profiler checks the owner).
 // Allocates: levels of its section.
-// Failure: insert returns false when no bucket has room, the limit of live
-// samples is reached or memory is refused.
+// Failure: insert returns false when no bucket has room, the limit of live samples is reached or memory is
+// refused.
 #pragma once
 
 #include <atomic>

@@ -40,21 +40,7 @@ class InternIndex {
 
   // The first id whose hash has the same high half; kNone: nothing of this hash is there.
   uint32_t find_likely(uint64_t hash) const {
-    const uint64_t tag = hash & ~uint64_t{UINT32_MAX};
-    const uint32_t open = levels_->open.load(std::memory_order_acquire);
-    for (uint32_t level = 0; level < open; ++level) {
-      const std::atomic<uint64_t>* bucket = slots_ + bucket_slot(hash, level);
-      for (uint32_t i = 0; i < kBucketSlots; ++i) {
-        const uint64_t word = bucket[i].load(std::memory_order_acquire);  // pairs with the exchange below
-        if (word == 0) {
-          return kNone;
-        }
-        if ((word & ~uint64_t{UINT32_MAX}) == tag) {
-          return static_cast<uint32_t>(word) - 1;
-        }
-      }
-    }
-    return kNone;
+    return find_or_insert(hash, [](uint32_t) { return true; }, [] { return kNone; });
   }
 
   // Finds the id whose content satisfies same(id), or enters the one that make() returns (kNone: it could

@@ -223,12 +223,21 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
   }
 }
 
-bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint32_t samples) const {
+std::vector<uint64_t> location_keys(const Profile& profile) {
+  const LocationKeys<Mapping> of_mappings(profile.mappings.data(), profile.mappings.size());
+  std::vector<uint64_t> keys;
+  keys.reserve(profile.locations.size());
+  for (const Location& location : profile.locations) {
+    keys.push_back(of_mappings.key(location.address, location.mapping));
+  }
+  return keys;
+}
+
+bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, const std::vector<uint64_t>& keys,
+                                uint32_t samples) const {
   StackId id;
   for (const uint32_t location : stack.locations) {
-    const Location& l = profile.locations[location];
-    id.add(overlap_ ? location_key(l.address, l.mapping, profile.mappings.data(), profile.mappings.size())
-                    : l.address);
+    id.add(keys[location]);
   }
   const auto found = stacks_.find(id.value());
   if (found == stacks_.end()) {
@@ -262,13 +271,14 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint32_t s
   return true;
 }
 
-void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) {
-  overlap_ = mappings_overlap(profile.mappings.data(), profile.mappings.size());
-  const bool has_all_metrics =
+void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) const {
+  const bool has_statistics =
+      profile.from_memprof &&
       std::all_of(profile.has_metric.begin(), profile.has_metric.end(), [](bool has) { return has; });
+  const std::vector<uint64_t> keys = has_statistics ? location_keys(profile) : std::vector<uint64_t>();
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     Stack& stack = profile.stacks[i];
-    if (profile.from_memprof && has_all_metrics && apply_to(stack, profile, samples_of[i])) {
+    if (has_statistics && apply_to(stack, profile, keys, samples_of[i])) {
       continue;
     }
     if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {

@@ -27,7 +27,7 @@ class StatisticsReader {
   // Gives statistics to the stacks whose `values` and `parts` agree with their comment and labels; their
   // parts become live groups.  Call once, when all stacks are there; samples_of[i] is the number of samples
   // that were summed into stacks[i] and so the most units that rounding can be off.
-  void apply(Profile& profile, const std::vector<uint32_t>& samples_of);
+  void apply(Profile& profile, const std::vector<uint32_t>& samples_of) const;
 
  private:
   struct StackFacts {
@@ -37,11 +37,14 @@ class StatisticsReader {
     double lifetime_ns = 0;
   };
 
-  bool apply_to(Stack& stack, const Profile& profile, uint32_t samples) const;
+  bool apply_to(Stack& stack, const Profile& profile, const std::vector<uint64_t>& keys,
+                uint32_t samples) const;
 
   std::unordered_map<uint64_t, StackFacts> stacks_;  // by StackId
-  bool overlap_ = false;                             // of the profile's mappings
   bool has_profile_comment_ = false;
 };
+
+// For each location what StackId takes of it (profile/inprocess/comments.h).
+std::vector<uint64_t> location_keys(const Profile& profile);
 
 }  // namespace memprof::profile

@@ -15,6 +15,7 @@
 #include "profile/inprocess/proto_encoder.h"
 #include "profile/inprocess/sample_writer.h"
 #include "profile/metric.h"
+#include "profile/pprof_statistics.h"
 
 namespace memprof::profile {
 namespace {
@@ -269,17 +270,14 @@ class Writer {
     CommentText text;
     profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
     write_comment({text.data(), text.size()});
-    const bool overlap = mappings_overlap(profile_.mappings.data(), profile_.mappings.size());
+    const std::vector<uint64_t> keys = location_keys(profile_);
     for (const Stack& stack : profile_.stacks) {
       if (!stack.has_statistics) {
         continue;
       }
       StackId id;
       for (const uint32_t location : stack.locations) {
-        const Location& l = profile_.locations[location];
-        id.add(overlap
-                   ? location_key(l.address, l.mapping, profile_.mappings.data(), profile_.mappings.size())
-                   : l.address);
+        id.add(keys[location]);
       }
       CommentText of_stack;
       stack_comment(of_stack, id.value(), stack);

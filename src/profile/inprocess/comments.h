@@ -17,30 +17,57 @@ inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr uint64_t kCommentVersion = 1;
 
-// Does any of the mappings share an address with another one?  Members of Mapping: start, limit.
+// What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
+// the address alone would mean another one: the first that contains it.  Mappings rarely overlap: then, and
+// only then, an address is looked for among them.  Members of Mapping: start, limit.  A file with more
+// mappings than the engine ever writes is not asked: whoever made it must not hold up its reader.
 template <typename Mapping>
-bool mappings_overlap(const Mapping* mappings, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (mappings[i].start < mappings[j].limit && mappings[j].start < mappings[i].limit) {
-        return true;
+class LocationKeys {
+ public:
+  // The mappings must outlive this.
+  LocationKeys(const Mapping* mappings, size_t count)
+      : mappings_(mappings), count_(count), overlap_(find_overlap()) {}
+
+  bool overlap() const { return overlap_; }
+
+  uint64_t key(uint64_t address, size_t mapping) const {
+    if (overlap_ && mapping < count_) {
+      for (size_t i = 0; i < mapping; ++i) {
+        if (mappings_[i].start <= address && address < mappings_[i].limit) {
+          return address ^ told(mapping + 1);
+        }
       }
     }
+    return address;
   }
-  return false;
-}
 
-// What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
-// the address alone would mean another one: the first that contains it.
-template <typename Mapping>
-uint64_t location_key(uint64_t address, size_t mapping, const Mapping* mappings, size_t count) {
-  for (size_t i = 0; i < count && i < mapping; ++i) {
-    if (mappings[i].start <= address && address < mappings[i].limit) {
-      return mapping < count ? address ^ uint64_t { mapping + 1 } << 48 : address;
+  // Of a key: the id of the mapping; 0: the first that contains the address.
+  size_t mapping_id(uint64_t key) const { return overlap_ ? static_cast<size_t>(key >> kAddressBits) : 0; }
+  uint64_t address(uint64_t key) const { return key ^ told(mapping_id(key)); }
+
+ private:
+  static constexpr int kAddressBits = 48;
+  static uint64_t told(size_t mapping_id) { return uint64_t{mapping_id} << kAddressBits; }
+
+  bool find_overlap() const {
+    constexpr size_t kMostMappings = 4096;  // kMaxModules of the engine
+    if (count_ > kMostMappings) {
+      return false;
     }
+    for (size_t i = 0; i < count_; ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (mappings_[i].start < mappings_[j].limit && mappings_[j].start < mappings_[i].limit) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
-  return address;
-}
+
+  const Mapping* mappings_;
+  size_t count_;
+  bool overlap_;
+};
 
 // 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian.
 class StackId {

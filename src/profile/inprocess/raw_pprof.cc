@@ -266,9 +266,7 @@ class RawPprofWriter {
   // Of the call, not the instruction after it, which may belong to another line or function.
   uint64_t key_of(const RawStack& stack, size_t frame) const {
     const uint64_t address = stack.frames[frame] - 1;
-    return overlap_ && stack.modules != nullptr
-               ? location_key(address, stack.modules[frame], profile_.modules, profile_.module_count)
-               : address;
+    return stack.modules != nullptr ? keys_.key(address, stack.modules[frame]) : address;
   }
 
   void write_locations() {
@@ -277,8 +275,8 @@ class RawPprofWriter {
       wire::Message location(memory, sizeof(memory));
       location.field(schema::location_field::kId, i + 1);
       const uint64_t key = locations_.address(i);
-      const size_t told = overlap_ ? static_cast<size_t>(key >> 48) : 0;
-      const uint64_t address = told != 0 ? key ^ uint64_t { told } << 48 : key;
+      const size_t told = keys_.mapping_id(key);
+      const uint64_t address = keys_.address(key);
       location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
       location.field(schema::location_field::kAddress, address);
       output_.message_field(field::kLocation, location);
@@ -288,7 +286,7 @@ class RawPprofWriter {
   // 0: no module has the address.
   size_t mapping_id(uint64_t address) {
     // Neighbours of a stack are often of one module, hence the last answer is tried first.
-    for (size_t i = overlap_ ? 1 : 0; i <= profile_.module_count; ++i) {
+    for (size_t i = keys_.overlap() ? 1 : 0; i <= profile_.module_count; ++i) {
       const size_t index = i == 0 ? last_module_ : i - 1;
       if (index < profile_.module_count && profile_.modules[index].start <= address &&
           address < profile_.modules[index].limit) {
@@ -335,7 +333,7 @@ class RawPprofWriter {
   LocationTable locations_;
   uint32_t next_string_ = 0;
   size_t last_module_ = 0;
-  const bool overlap_ = mappings_overlap(profile_.modules, profile_.module_count);
+  const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/platform.h"
+#include "tests/support/loaded_modules.h"
 
 namespace memprof::elf_image_test {
 namespace {
@@ -21,33 +22,17 @@ using platform::ElfImage;
 using platform::find_elf;
 using platform::find_segment;
 using platform::find_unwind_image;
+using testing_support::loaded_modules;
+using testing_support::LoadedModule;
 
 uint64_t address_of(const void* p) {
   return reinterpret_cast<uint64_t>(p);
 }
 
-// All modules as the loader lists them: the truth, by another way (dl_iterate_phdr).
-struct Module {
-  std::string path;
-  uint64_t bias;
-  std::vector<ElfW(Phdr)> headers;
-};
-std::vector<Module> loaded_modules() {
-  std::vector<Module> modules;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        static_cast<std::vector<Module>*>(data)->push_back(
-            {info->dlpi_name, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phdr + info->dlpi_phnum}});
-        return 0;
-      },
-      &modules);
-  return modules;
-}
-
 TEST(ElfImage, EachSegmentOfEachModule) {
   int with_index = 0;
   int segments = 0;
-  for (const Module& module : loaded_modules()) {
+  for (const LoadedModule& module : loaded_modules()) {
     SCOPED_TRACE(module.path);
     uint64_t index = 0;
     for (const ElfW(Phdr) & h : module.headers) {

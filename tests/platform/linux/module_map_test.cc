@@ -17,30 +17,15 @@
 #include <vector>
 
 #include "core/platform.h"
+#include "tests/support/loaded_modules.h"
 
 namespace memprof::module_map_test {
 namespace {
 
 using platform::LoadedSegment;
 using platform::ModuleMap;
-
-struct Module {
-  std::string path;
-  uint64_t bias;
-  std::vector<ElfW(Phdr)> headers;
-};
-// The truth, by another way: the loader's list.
-std::vector<Module> loaded_modules() {
-  std::vector<Module> modules;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        static_cast<std::vector<Module>*>(data)->push_back(
-            {info->dlpi_name, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phdr + info->dlpi_phnum}});
-        return 0;
-      },
-      &modules);
-  return modules;
-}
+using testing_support::loaded_modules;
+using testing_support::LoadedModule;
 
 // The kernel's path of a file has no links in it, and under an emulator it is that of another root.
 bool are_the_same_file(const std::string& a, const std::string& b) {
@@ -66,7 +51,7 @@ void* load_some_library() {
 TEST(ModuleMap, EachSegmentOfEachModuleAsTheLoaderHasIt) {
   static ModuleMap map;
   int segments = 0;
-  for (const Module& module : loaded_modules()) {
+  for (const LoadedModule& module : loaded_modules()) {
     SCOPED_TRACE(module.path);
     uint64_t index = 0;
     for (const ElfW(Phdr) & h : module.headers) {

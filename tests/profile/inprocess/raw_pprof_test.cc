@@ -251,6 +251,25 @@ TEST(RawPprof, live_samples_in_disorder_are_refused) {
   EXPECT_EQ(write_raw(raw.profile), "");
 }
 
+TEST(LocationKeys, name_the_mapping_where_the_address_does_not) {
+  const RawModule modules[] = {{0x1000, 0x3000}, {0x2000, 0x4000}, {0x5000, 0x6000}};
+  const LocationKeys<RawModule> keys(modules, 3);
+  EXPECT_TRUE(keys.overlap());
+  EXPECT_EQ(keys.key(0x2500, 0), 0x2500u);
+  EXPECT_EQ(keys.key(0x3500, 1), 0x3500u);  // in no other one
+  EXPECT_EQ(keys.key(0x5500, 2), 0x5500u);
+  EXPECT_EQ(keys.key(0x2500, UINT32_MAX), 0x2500u);  // in none
+  const uint64_t key = keys.key(0x2500, 1);
+  EXPECT_EQ(key, 0x0002000000002500u);
+  EXPECT_EQ(keys.mapping_id(key), 2u);
+  EXPECT_EQ(keys.address(key), 0x2500u);
+  EXPECT_EQ(keys.mapping_id(0x2500), 0u);
+  const LocationKeys<RawModule> apart(modules + 1, 2);
+  EXPECT_FALSE(apart.overlap());
+  EXPECT_EQ(apart.key(0x2500, 1), 0x2500u);
+  EXPECT_EQ(apart.address(0xffff800000001000u), 0xffff800000001000u);  // any address is one
+}
+
 TEST(StackId, is_fnv_1a) {
   StackId id;
   EXPECT_EQ(id.value(), 0xcbf29ce484222325u);
