@@ -3,8 +3,13 @@
 //   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
 //   core/path_pattern.h) MEMPROF_RATE               mean bytes between samples, like 512k
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
-//   MEMPROF_RUN_PID            start only in the process with this id; set by `memprof run` for the one it
-//   started
+//   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
+//   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: there is to be none
+// and those that `memprof run` sets:
+//   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
+//   MEMPROF_KEEP_ARENA         1: the arena's file stays, and memprof makes the profile of it;
+//   MEMPROF_PROFILE is
+//                              for where there can be no such file
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -20,8 +25,8 @@ namespace memprof {
 namespace {
 
 std::atomic<bool> g_complained{false};
-uint32_t g_process_id = 0;  // of the process that writes at exit; 0: none does
-char g_profile_path[4096];  // a copy: the program may change its environment
+char g_profile_path[4096];  // a copy: the program may change its environment; "": nothing is written at exit
+bool g_keep_arena = false;
 std::atomic<bool> g_ended{false};
 
 // Digits with an optional k, M, G or T (powers of 1024), or KiB and so on.  false: not that, or too large.
@@ -79,6 +84,11 @@ void read_number(const char* name, uint64_t least, uint64_t most, const char* wa
   }
 }
 
+bool is_set(const char* name) {
+  const char* text = platform::environment(name);
+  return text != nullptr && *text != '\0' && strcmp(text, "0") != 0;
+}
+
 void say_not_written(const char* path, int error) {
   const int saved_errno = errno;
   const char* reason = memprof_strerror(error);
@@ -93,11 +103,19 @@ void say_not_written(const char* path, int error) {
   platform::message(parts);
 }
 
+void write_at_end() {
+  char path[4096];
+  const int error = write_profile_file(g_profile_path, false, path, sizeof(path));
+  if (error != MEMPROF_OK) {
+    say_not_written(error == MEMPROF_ERR_INVALID ? g_profile_path : path, error);
+  }
+}
+
 }  // namespace
 
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
-  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr};
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false};
   uint64_t depth = c.limits.max_depth;
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
@@ -115,26 +133,29 @@ Configuration read_configuration() {
       complain("MEMPROF_PROFILE", path, "a path in which % stands only in %p, %n, %t and %%");
     }
   }
+  const char* folder = platform::environment("MEMPROF_ARENA_DIR");
+  c.arena_folder = folder != nullptr ? folder : platform::arena_folder();
+  c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
+  c.keep_arena = is_set("MEMPROF_KEEP_ARENA");
   return c;
 }
 
 void autostart() {
-  const char* only = platform::environment("MEMPROF_RUN_PID");
-  if (only != nullptr) {
-    uint64_t pid = 0;
-    if (!parse_size(only, &pid) || pid != platform::process_id()) {
-      return;
-    }
-  }
-  if (platform::environment("MEMPROF_PROFILE") == nullptr) {
+  const char* started = platform::environment("MEMPROF_RUN_PID");
+  uint64_t pid = 0;
+  const bool is_started = started == nullptr || (parse_size(started, &pid) && pid == platform::process_id());
+  if ((!is_started && !is_set("MEMPROF_FOLLOW_FORK")) ||
+      platform::environment("MEMPROF_PROFILE") == nullptr) {
     return;
   }
   const Configuration c = read_configuration();
   if (c.profile_path == nullptr) {
     return;
   }
-  int error =
-      profiler::initialize(c.limits, c.rate_bytes) == Status::kOk ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+  // Of the many small processes that a program starts, those without a sample cost nothing.
+  const profiler::Sharing sharing{c.arena_folder, c.follow_fork, c.keep_arena && !is_started};
+  int error = profiler::initialize(c.limits, c.rate_bytes, sharing) == Status::kOk ? MEMPROF_OK
+                                                                                   : MEMPROF_ERR_NO_MEMORY;
   if (error == MEMPROF_OK && profiler::start() != Status::kOk) {
     error = MEMPROF_ERR_STATE;
   }
@@ -144,18 +165,27 @@ void autostart() {
     return;
   }
   memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
-  g_process_id = platform::process_id();
+  g_keep_arena = c.keep_arena;
 }
 
 void end_of_process() {
-  if (g_process_id == 0 || !profiler::is_owner() || g_process_id != platform::process_id() ||
+  const Arena arena = profiler::arena();
+  // A vfork child ends in its parent's memory.
+  if (!arena || !profiler::is_owner() || arena.header().process_id != platform::process_id() ||
       g_ended.exchange(true, std::memory_order_relaxed)) {
     return;
   }
-  char path[4096];
-  const int error = write_profile_file(g_profile_path, false, path, sizeof(path));
-  if (error != MEMPROF_OK) {
-    say_not_written(error == MEMPROF_ERR_INVALID ? g_profile_path : path, error);
+  profiler::note_end();
+  const char* const arena_path = profiler::arena_path();
+  const bool has_file = arena_path[0] != '\0';
+  if (g_keep_arena && has_file) {
+    return;
+  }
+  if (g_profile_path[0] != '\0') {
+    write_at_end();
+  }
+  if (has_file) {
+    platform::file_remove(arena_path);
   }
 }
 

@@ -14,6 +14,9 @@ struct Configuration {
   Limits limits;
   uint64_t rate_bytes;
   const char* profile_path;  // pattern; nullptr: none is wanted
+  const char* arena_folder;  // "": private memory
+  bool follow_fork;
+  bool keep_arena;  // for a reader, which writes the profile
 };
 
 // The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
@@ -22,7 +25,11 @@ Configuration read_configuration();
 
 int take_snapshot(Snapshot** snapshot);
 
+// Of the arena in the file of another process, or of one that is gone.
+int open_snapshot(const char* path, Snapshot** snapshot);
+
 // A snapshot as pprof, to a descriptor.
+int write_snapshot(const Snapshot& snapshot, int fd);
 int write_profile(int fd);
 
 // The same to the file that `pattern` names (core/path_pattern.h), by a temporary file beside it.  `written`,

@@ -34,7 +34,7 @@ static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerm
 namespace {
 
 // The first version of each struct: what every caller has.
-constexpr uint32_t kOptionsBytes = 32;
+constexpr uint32_t kOptionsBytes = 40;
 constexpr uint32_t kLeastBytes = 8;
 static_assert(sizeof(memprof_options) == kOptionsBytes);
 
@@ -93,6 +93,34 @@ int give(const T& from, T* to) {
   return MEMPROF_OK;
 }
 
+int give_counters(const memprof::Counters& c, memprof_stats* stats) {
+  if (stats == nullptr || stats->struct_size < kLeastBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memprof_stats out{};
+  out.state = static_cast<uint32_t>(c.state);
+  out.rate_bytes = c.rate_bytes;
+  out.samples = c.samples;
+  out.live_samples = c.live_samples;
+  out.freed_samples = c.freed_samples;
+  out.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
+  out.dropped_weight_bytes = c.dropped_weight_bytes;
+  out.dropped_live_table = c.dropped_live_table;
+  out.dropped_stack_table = c.dropped_stack_table;
+  out.replaced_samples = c.replaced_samples;
+  out.stacks = c.stacks;
+  out.modules = c.modules;
+  out.frames = c.frames;
+  memcpy(out.walks, c.walks, sizeof(out.walks));
+  out.min_depth = c.min_depth;
+  out.cold_paths = c.cold_paths;
+  out.filter_saturated = c.filter_saturated;
+  out.arena_bytes = c.arena_bytes;
+  out.arena_used_bytes = c.arena_used_bytes;
+  out.muted_bytes = c.muted_bytes;
+  return give(out, stats);
+}
+
 template <typename T>
 const T* no_elements(uint64_t* count) {
   if (count != nullptr) {
@@ -121,6 +149,8 @@ const char* memprof_strerror(int error) {
       return "the file is there already";
     case MEMPROF_ERR_FORKED:
       return "the profiler is off in a fork child";
+    case MEMPROF_ERR_FORMAT:
+      return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
       return "the library does not see this process's allocations (preload it, or link with it)";
     default:
@@ -146,7 +176,8 @@ int memprof_init(const memprof_options* options) {
   const KeepErrno keep;
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
-    return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes));
+    return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
+                                         {configuration.arena_folder, configuration.follow_fork, false}));
   }
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
@@ -158,7 +189,9 @@ int memprof_init(const memprof_options* options) {
   limits.max_live_samples =
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
-  return to_error(profiler::initialize(limits, options->rate_bytes));
+  const char* folder = options->private_memory != 0 ? nullptr : memprof::read_configuration().arena_folder;
+  return to_error(
+      profiler::initialize(limits, options->rate_bytes, {folder, options->follow_fork != 0, false}));
 }
 
 int memprof_start(void) {
@@ -187,32 +220,11 @@ int memprof_set_rate(uint64_t rate_bytes) {
 }
 
 int memprof_get_stats(memprof_stats* stats) {
-  if (stats == nullptr || stats->struct_size < kLeastBytes) {
-    return MEMPROF_ERR_INVALID;
-  }
-  const memprof::Counters c = profiler::counters();
-  memprof_stats out{};
-  out.state = static_cast<uint32_t>(c.state);
-  out.rate_bytes = c.rate_bytes;
-  out.samples = c.samples;
-  out.live_samples = c.live_samples;
-  out.freed_samples = c.freed_samples;
-  out.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
-  out.dropped_weight_bytes = c.dropped_weight_bytes;
-  out.dropped_live_table = c.dropped_live_table;
-  out.dropped_stack_table = c.dropped_stack_table;
-  out.replaced_samples = c.replaced_samples;
-  out.stacks = c.stacks;
-  out.modules = c.modules;
-  out.frames = c.frames;
-  memcpy(out.walks, c.walks, sizeof(out.walks));
-  out.min_depth = c.min_depth;
-  out.cold_paths = c.cold_paths;
-  out.filter_saturated = c.filter_saturated;
-  out.arena_bytes = c.arena_bytes;
-  out.arena_used_bytes = c.arena_used_bytes;
-  out.muted_bytes = c.muted_bytes;
-  return give(out, stats);
+  return give_counters(profiler::counters(), stats);
+}
+
+int memprof_snapshot_get_stats(const memprof_snapshot* snapshot, memprof_stats* stats) {
+  return snapshot != nullptr ? give_counters(ours(snapshot)->counters, stats) : MEMPROF_ERR_INVALID;
 }
 
 int memprof_get_snapshot(memprof_snapshot** snapshot) {
@@ -231,6 +243,17 @@ void memprof_free_snapshot(memprof_snapshot* snapshot) {
   Snapshot::release(reinterpret_cast<Snapshot*>(snapshot));
 }
 
+int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot) {
+  if (path == nullptr || snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  KeepErrno keep;
+  Snapshot* opened = nullptr;
+  const int error = memprof::open_snapshot(path, &opened);
+  *snapshot = reinterpret_cast<memprof_snapshot*>(opened);
+  return keep.result(error);
+}
+
 int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info) {
   if (snapshot == nullptr || info == nullptr || info->struct_size < kLeastBytes) {
     return MEMPROF_ERR_INVALID;
@@ -242,9 +265,15 @@ int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot
   out.time_unix_ns = s.time_unix_ns;
   out.time_ns = s.time_ns;
   out.start_ns = s.start_ns;
+  out.end_ns = s.end_ns;
+  out.pid_namespace = s.process_namespace;
   out.live_weight_bytes = s.live_weight_bytes;
   out.live_weight_count = s.live_weight_count;
   return give(out, info);
+}
+
+const char* memprof_snapshot_program(const memprof_snapshot* snapshot) {
+  return snapshot != nullptr ? ours(snapshot)->program() : "";
 }
 
 const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count) {
@@ -301,6 +330,12 @@ int memprof_write_profile(const char* path, uint32_t flags) {
 int memprof_write_profile_fd(int fd) {
   KeepErrno keep;
   return fd < 0 ? MEMPROF_ERR_INVALID : keep.result(memprof::write_profile(fd));
+}
+
+int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd) {
+  KeepErrno keep;
+  return snapshot == nullptr || fd < 0 ? MEMPROF_ERR_INVALID
+                                       : keep.result(memprof::write_snapshot(*ours(snapshot), fd));
 }
 
 }  // extern "C"

@@ -98,6 +98,16 @@ bool write_to_fd(void* context, const void* data, size_t size) {
   return true;
 }
 
+int system_error(int error) {
+  if (error == platform::kFileExists) {
+    return MEMPROF_ERR_EXISTS;
+  }
+  platform::set_last_error(error);
+  return MEMPROF_ERR_SYSTEM;
+}
+
+}  // namespace
+
 int write_snapshot(const Snapshot& s, int fd) {
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
   const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
@@ -156,27 +166,39 @@ int write_snapshot(const Snapshot& s, int fd) {
   return MEMPROF_OK;
 }
 
-int system_error(int error) {
-  if (error == platform::kFileExists) {
-    return MEMPROF_ERR_EXISTS;
-  }
-  platform::set_last_error(error);
-  return MEMPROF_ERR_SYSTEM;
-}
-
-}  // namespace
-
 int take_snapshot(Snapshot** snapshot) {
   *snapshot = nullptr;
-  const Arena arena = profiler::arena();
-  if (!arena) {
+  if (profiler::state() == State::kUninitialized) {
     return MEMPROF_ERR_STATE;
   }
-  if (!profiler::is_owner()) {
+  if (!profiler::is_mine()) {
     return MEMPROF_ERR_FORKED;
+  }
+  profiler::ensure_arena();
+  const Arena arena = profiler::arena();
+  if (!arena) {
+    return MEMPROF_ERR_NO_MEMORY;
   }
   bool is_arena = false;
   *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena);
+  return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+}
+
+int open_snapshot(const char* path, Snapshot** snapshot) {
+  *snapshot = nullptr;
+  uint64_t size_bytes = 0;
+  int error = 0;
+  const void* file = platform::map_file(path, &size_bytes, &error);
+  if (file == nullptr) {
+    platform::set_last_error(error);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  bool is_arena = false;
+  *snapshot = Snapshot::read(file, size_bytes, &is_arena);
+  platform::release_pages(const_cast<void*>(file), size_bytes);
+  if (!is_arena) {
+    return MEMPROF_ERR_FORMAT;
+  }
   return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
 }
 

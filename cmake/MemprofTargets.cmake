@@ -114,5 +114,5 @@ function(memprof_tests name)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
   gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
-                       PROPERTIES TIMEOUT 300)
+                       PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=) # no files of processes that tests kill
 endfunction()

@@ -32,13 +32,22 @@
  *   After stop, new allocations are not recorded, but frees of recorded blocks still are: a block that is
  *   freed after the stop does not look like a leak.  Data accumulate over start and stop.
  *
+ * Arena
+ * -----
+ *   The tables live in one file, mode 0600: memprof-PID-NAMESPACE.arena in the folder MEMPROF_ARENA_DIR, or
+ * in /dev/shm (else $TMPDIR, else /tmp).  Other processes of the same user can read it at any time, and after
+ * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
+ * ends by itself.  Where there can be no file the tables are private memory; all but that works.
+ *
  * Rules that hold for every function
  * ----------------------------------
  *   Results:  0 (MEMPROF_OK) or a negative MEMPROF_ERR_* code; memprof_strerror() turns it into text.
  *   Threads:  every function may be called from any thread at any time, unless it says otherwise.
  *   Signals:  none may be called from a signal handler, except memprof_strerror and memprof_version.
  *   fork:     in a fork child memprof is off: nothing is recorded there, and the calls that need an owner
- *             return MEMPROF_ERR_FORKED.
+ *             return MEMPROF_ERR_FORKED.  With memprof_options.follow_fork (or MEMPROF_FOLLOW_FORK=1) a child
+ *             goes on in the state that its parent was in, with a profile of its own that begins empty: what
+ *             the child got from its parent counts as the parent's.
  *   Structs:  a struct whose first member is struct_size is versioned: the caller sets struct_size to
  *             sizeof(the struct) before the call; members that the library does not know, or the caller does
  *             not have, are left alone.  All members have fixed widths; there are no bit fields.
@@ -71,7 +80,8 @@ enum {
   MEMPROF_ERR_SYSTEM = -4,    /* a system call failed; errno says why                                       */
   MEMPROF_ERR_EXISTS = -5,    /* the file is there already and overwriting was not asked for                */
   MEMPROF_ERR_FORKED = -6,    /* called in a fork child of the process that is profiled                     */
-  MEMPROF_ERR_NO_HOOKS = -7   /* the library does not see the allocations of this process                   */
+  MEMPROF_ERR_NO_HOOKS = -7,  /* the library does not see the allocations of this process                   */
+  MEMPROF_ERR_FORMAT = -8     /* the file is no arena, or that of another version of memprof                */
 };
 
 /* The text of an error code, in English, without a newline.  Never NULL; static, never freed. */
@@ -90,6 +100,8 @@ typedef struct memprof_options {
   uint64_t rate_bytes;       /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
   uint64_t max_live_samples; /* blocks recorded at one time; 0 = default (1,048,576)                      */
   uint64_t max_stacks;       /* different stacks; 0 = default (65,536)                                    */
+  uint32_t follow_fork;      /* not 0: fork children are profiled, each by itself; see "fork"             */
+  uint32_t private_memory;   /* not 0: no file (see "Arena"); `memprof live` cannot look at the process   */
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
@@ -241,6 +253,8 @@ typedef struct memprof_snapshot_info {
   uint64_t start_ns;     /* memprof_init on that clock                                                    */
   double live_weight_bytes; /* sums over all records                                                       */
   double live_weight_count;
+  uint64_t end_ns; /* on that clock, when the process came to its end by itself; 0: it did not (yet)   */
+  uint64_t pid_namespace; /* of pid: equal for processes that mean the same by an id; 0: unknown */
 } memprof_snapshot_info;
 
 /* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the
@@ -248,11 +262,22 @@ typedef struct memprof_snapshot_info {
  * MEMPROF_ERR_INVALID, MEMPROF_ERR_STATE, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_FORKED. */
 MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
 
+/* Takes a snapshot of the arena in the file `path`: of another process, which goes on and notices nothing, or
+ * of one that is gone.  The file may change or be garbage meanwhile, but must not become shorter.
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
+MEMPROF_API int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot);
+
 /* Frees a snapshot.  NULL is allowed. */
 MEMPROF_API void memprof_free_snapshot(memprof_snapshot* snapshot);
 
 /* Fills *info.  MEMPROF_ERR_INVALID: an argument is NULL or struct_size < 8. */
 MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info);
+
+/* The counters at the moment of the snapshot, like memprof_get_stats. */
+MEMPROF_API int memprof_snapshot_get_stats(const memprof_snapshot* snapshot, memprof_stats* stats);
+
+/* The path of the executable; belongs to the snapshot.  "": unknown, or snapshot is NULL. */
+MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapshot);
 
 /* The arrays of a snapshot.  *count (which may be NULL) becomes the number of elements.  The pointer is never
  * NULL for a valid snapshot, even when *count is 0.
@@ -301,6 +326,9 @@ MEMPROF_API int memprof_write_profile(const char* path, uint32_t flags);
 
 /* The same to an open file descriptor, which stays open.  After an error a part may have been written. */
 MEMPROF_API int memprof_write_profile_fd(int fd);
+
+/* A snapshot as such a profile. */
+MEMPROF_API int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd);
 
 #ifdef __cplusplus
 }

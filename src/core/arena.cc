@@ -32,13 +32,16 @@ uint64_t total_bytes(const Limits& limits) {
   return total;
 }
 
-void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total) {
+void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total, uint32_t process_id,
+                 bool is_file) {
   header.version = kArenaVersion;
   header.header_bytes = sizeof(ArenaHeader);
   header.byte_order = kByteOrderMark;
   header.section_count = kSectionCount;
   header.total_bytes = total;
-  header.process_id = platform::process_id();
+  header.process_id = process_id != 0 ? process_id : platform::process_id();
+  header.process_namespace = platform::process_namespace();
+  header.is_file = is_file ? 1 : 0;
   header.start_ns = platform::monotonic_ns();
   header.start_unix_ns = platform::unix_ns();
   header.limits = limits;
@@ -56,6 +59,17 @@ void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total) {
   memcpy(header.program, program, length);
   header.program[length] = '\0';
   header.magic.store(kArenaMagic, std::memory_order_release);  // pairs with the acquire in snapshot.cc
+}
+
+// A file whose header can be written.
+void* reserve_file(const char* path, uint64_t total) {
+  void* memory = platform::reserve_file_pages(path, total);
+  if (memory != nullptr && !platform::commit_pages(memory, kPageBytes)) {
+    platform::release_pages(memory, total);
+    platform::file_remove(path);
+    return nullptr;
+  }
+  return memory;
 }
 
 }  // namespace
@@ -84,19 +98,19 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
   return 0;
 }
 
-Arena Arena::create(const Limits& wanted) {
+Arena Arena::create(const Limits& wanted, const char* path, uint32_t process_id) {
   Limits limits = wanted;
   for (;;) {
     const uint64_t total = total_bytes(limits);
-    void* memory = platform::reserve_pages(total);
-    if (memory != nullptr && platform::commit_pages(memory, kPageBytes)) {
-      ArenaHeader* header = static_cast<ArenaHeader*>(memory);
-      fill_header(*header, limits, total);
-      return Arena(header);
+    void* memory = path != nullptr ? reserve_file(path, total) : nullptr;
+    const bool is_file = memory != nullptr;
+    if (!is_file) {
+      memory = platform::reserve_pages(total);
     }
     if (memory != nullptr) {
-      platform::release_pages(memory, total);
-      return Arena();
+      ArenaHeader* header = static_cast<ArenaHeader*>(memory);
+      fill_header(*header, limits, total, process_id, is_file);
+      return Arena(header);
     }
     if (limits.max_live_samples <= kLeastLimits.max_live_samples &&
         limits.max_stacks <= kLeastLimits.max_stacks) {
@@ -139,7 +153,9 @@ uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
 }
 
 bool Arena::commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const {
-  return platform::commit_pages(base() + section(id).offset + offset_in_section, size_bytes);
+  // Private memory: the kernel gives pages when they are touched.
+  return header_->is_file == 0 ||
+         platform::commit_pages(base() + section(id).offset + offset_in_section, size_bytes);
 }
 
 uint64_t used_bytes(const ArenaHeader& header) {

@@ -5,13 +5,15 @@
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text
 //
-// Sections have a fixed place and a capacity; what of them is in use grows in steps, and each step asks the
-// system for the memory first (commit_pages).  Where that is refused, the table is full and says so.
+// It is a file that other processes can map, or private memory where no file can be had.  Sections have a
+// fixed place and a capacity; what of them is in use grows in steps, and in a file each step asks the system
+// for the memory first (commit_pages): a touch for which there is none would end the program.  Where it is
+// refused, the table is full and says so.
 //
 // Threads: `used_bytes` and `committed_bytes` are written by the cold paths of all threads; see allocate().
 // Signals, fork: nothing here is locked; a fork child has a copy that it must not write (Profiler checks).
 // Allocates: pages of its own, at create().
-// Owns: the region; it is never given back while hooks may run.
+// Owns: the region; it is never given back while hooks may run.  Its file stays until somebody removes it.
 // Failure: nullptr or kNoOffset; nothing is left half done.
 #pragma once
 
@@ -62,7 +64,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 2;
+inline constexpr uint32_t kArenaVersion = 3;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -75,8 +77,12 @@ struct ArenaHeader {
   uint64_t total_bytes;
   uint32_t process_id;
   std::atomic<uint32_t> state;
-  uint64_t start_ns;       // monotonic
-  uint64_t start_unix_ns;  // the same moment
+  uint64_t process_namespace;    // platform::process_namespace(), which process_id belongs to
+  uint64_t start_ns;             // monotonic
+  uint64_t start_unix_ns;        // the same moment
+  std::atomic<uint64_t> end_ns;  // monotonic; 0: the process did not come to its end yet, or was killed
+  uint32_t is_file;
+  uint32_t reserved;
   Limits limits;
   std::atomic<uint64_t> rate_bytes;
   Section sections[kSectionCount];
@@ -93,9 +99,10 @@ class Arena {
  public:
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 
-  // Maps and fills a new arena in memory of this process.  Where the address space does not suffice (ulimit
-  // -v), the limits are halved until it does.  nullptr: not even the smallest fits.
-  static Arena create(const Limits& wanted);
+  // Maps and fills a new arena in the new file `path`; where that cannot be, or `path` is nullptr, in memory
+  // of this process.  Where the address space does not suffice (ulimit -v), the limits are halved until it
+  // does. `process_id` is for readers; 0: the calling process's.  No arena: not even the smallest fits.
+  static Arena create(const Limits& wanted, const char* path = nullptr, uint32_t process_id = 0);
 
   Arena() = default;
   explicit Arena(ArenaHeader* header) : header_(header) {}

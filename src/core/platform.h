@@ -7,6 +7,7 @@
 // Errors: functions that return int give 0 or a non-negative value on success and -errno on failure.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,25 +22,39 @@ void* reserve_pages(size_t size_bytes);
 // Gives back what reserve_pages returned.  Only for memory that no hook can reach.
 void release_pages(void* start, size_t size_bytes);
 
-// Makes sure that [start, start + size_bytes) of an arena can be touched without a fault.  false: no memory.
+// The same in a new file, mode 0600, that other processes can read while this one lives and after it died. No
+// descriptor stays open.  nullptr: there can be no such file at `path` (it is there, no space, a limit, ...).
+void* reserve_file_pages(const char* path, size_t size_bytes);
+
+// Makes sure that [start, start + size_bytes) of reserve_file_pages can be touched without a fault; what is
+// there stays.  false: no memory.
 bool commit_pages(void* start, size_t size_bytes);
+
+// Maps a file for reading, and waits for nobody.  nullptr: *error is -errno.  To be given to release_pages.
+// Not for a hook's way.
+const void* map_file(const char* path, uint64_t* size_bytes, int* error);
 
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
 void advise_sparse(void* start, size_t size_bytes);
 
 // ---- Process and thread -----------------------------------------------------------------------------------
 
-// A word that holds `value` in this process and in vfork children, and reads 0 in every other child (fork,
-// raw clone).  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call it
-// once.
-const volatile uint64_t* make_owner_mark(uint64_t value);
+// Memory that is this process's and its vfork children's, and reads 0 in every other child (fork, raw clone).
+struct OwnerPage {
+  std::atomic<uint64_t> mark;   // release by the owner, when its tables are there; read acquire
+  std::atomic<uint32_t> claim;  // not 0: a thread is making the tables, or they are there
+};
+// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call
+// it once.
+OwnerPage* make_owner_page();
 
-uint64_t random_seed();      // 64 bits from the kernel; of lower quality where the kernel gives none
-uint64_t monotonic_ns();     // a clock that does not jump
-uint64_t unix_ns();          // nanoseconds since 1970
-uint32_t thread_id();        // the system's id of the calling thread
-uint32_t process_id();       // asks the kernel every time
-const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
+uint64_t random_seed();        // 64 bits from the kernel; of lower quality where the kernel gives none
+uint64_t monotonic_ns();       // a clock that does not jump
+uint64_t unix_ns();            // nanoseconds since 1970
+uint32_t thread_id();          // the system's id of the calling thread
+uint32_t process_id();         // asks the kernel every time
+uint64_t process_namespace();  // of process ids: equal for processes that mean the same by an id; 0: unknown
+const char* program_path();    // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
@@ -99,6 +114,7 @@ void set_last_error(int error);     // errno = -error
 void message(const char* const* parts);
 
 const char* environment(const char* name);  // nullptr: not set
+const char* arena_folder();                 // where the files of arenas go by default; static memory
 void yield_thread();
 
 }  // namespace memprof::platform

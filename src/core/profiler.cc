@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/profiler.h"
 
+#include <cstring>
 #include <new>
 
 #include "core/module_table.h"
 #include "core/name_table.h"
+#include "core/path_pattern.h"
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "core/stack_table.h"
@@ -19,8 +21,23 @@ constexpr uint32_t kInitializing = 100;
 std::atomic<uint32_t> g_state{0};
 std::atomic<bool> g_following{false};
 std::atomic<bool> g_hooks{false};  // relaxed: set before main
-uint64_t g_mark = 0;               // what the mark reads in the owner
+platform::OwnerPage* g_page = nullptr;
+// What the page's mark reads in the owner.  Written before the mark, whose order it has.
+std::atomic<uint64_t> g_mark{0};
 
+// Of OwnerPage::claim.
+enum : uint32_t { kUnclaimed, kMaking, kMade, kRefused };
+
+// For tables that are made later.  Written by initialize().
+struct {
+  Limits limits;
+  char folder[256];
+  bool follow_fork;
+  bool put_off;
+  uint32_t process_id;  // of who called initialize()
+} g_settings;
+
+char g_arena_path[sizeof(g_settings.folder) + 64];
 Arena g_arena;
 HeapMap g_live;
 StackTable g_stacks;
@@ -31,24 +48,112 @@ uint32_t raw(State state) {
   return static_cast<uint32_t>(state);
 }
 
-bool change_state(State from, State to) {
-  uint32_t expected = raw(from);
-  if (!g_state.compare_exchange_strong(expected, raw(to), std::memory_order_seq_cst)) {
-    return false;
-  }
-  // For readers from outside.  Another change may come in between; whoever is last must leave the last state,
-  // hence sequential consistency: each store is followed by a look for a later state.
+// For readers from outside.  Another change may come in between; whoever is last must leave the last state,
+// hence sequential consistency: each store is followed by a look for a later state.
+void publish_state() {
   uint32_t now;
   do {
     now = g_state.load(std::memory_order_seq_cst);
     g_arena.header().state.store(now, std::memory_order_seq_cst);
   } while (g_state.load(std::memory_order_seq_cst) != now);
+}
+
+// None of the small values that the sampler reserves.
+uint64_t new_mark() {
+  return platform::random_seed() | 16;
+}
+
+bool change_state(State from, State to) {
+  uint32_t expected = raw(from);
+  if (!g_state.compare_exchange_strong(expected, raw(to), std::memory_order_seq_cst)) {
+    return false;
+  }
+  if (g_following.load(std::memory_order_acquire)) {
+    publish_state();
+  }
   return true;
 }
 
 // The tables are there and are this process's.
 bool is_following() {
   return g_following.load(std::memory_order_acquire) && is_owner();
+}
+
+// FOLDER/memprof-PID-NUMBER.arena
+void name_arena(uint32_t process_id, uint64_t number) {
+  char* at = g_arena_path;
+  const auto append = [&at](const char* text) {
+    const size_t length = strlen(text);
+    memcpy(at, text, length + 1);
+    at += length;
+  };
+  char digits[24];
+  append(g_settings.folder);
+  append("/memprof-");
+  format_decimal(process_id, digits);
+  append(digits);
+  append("-");
+  format_decimal(number, digits);
+  append(digits);
+  append(".arena");
+}
+
+// nullptr: there is to be no file.  A process id has one file: what this process was before it executed the
+// program that it is now, or a process that died with its id, left none behind.
+const char* choose_arena_path(uint32_t process_id) {
+  g_arena_path[0] = '\0';
+  if (g_settings.folder[0] == '\0') {
+    return nullptr;
+  }
+  name_arena(process_id, platform::process_namespace());
+  platform::file_remove(g_arena_path);
+  if (platform::file_exists(g_arena_path)) {  // another user's
+    name_arena(process_id, platform::random_seed());
+  }
+  return g_arena_path;
+}
+
+// By one thread, while no other reads what it writes: they look at it only after g_following and the mark.
+bool make_tables(uint32_t process_id) {
+  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(process_id), process_id);
+  if (!arena || arena.header().is_file == 0) {
+    g_arena_path[0] = '\0';
+  }
+  if (!arena) {
+    return false;
+  }
+  g_arena = arena;
+  g_live = HeapMap(arena);
+  g_stacks = StackTable(arena);
+  g_names = NameTable(arena);
+  new (&g_modules) ModuleTable(arena, &g_names);
+  arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
+  return true;
+}
+
+// The tables of a process that is followed and has none yet.  true: they are there.
+[[gnu::noinline, gnu::cold]] bool make_own_tables() {
+  const bool is_child = !is_owner();
+  if (g_page == nullptr || !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
+    return false;
+  }
+  uint32_t expected = kUnclaimed;
+  // acquire and release: a handler that interrupts us, and other threads, find it claimed.
+  if (!g_page->claim.compare_exchange_strong(expected, kMaking, std::memory_order_acq_rel)) {
+    return false;
+  }
+  const bool made = make_tables(is_child ? platform::process_id() : g_settings.process_id);
+  if (made) {
+    publish_state();
+    if (is_child) {
+      const uint64_t value = new_mark();
+      g_mark.store(value, std::memory_order_relaxed);
+      g_page->mark.store(value, std::memory_order_release);
+    }
+    g_following.store(true, std::memory_order_release);
+  }
+  g_page->claim.store(made ? kMade : kRefused, std::memory_order_release);
+  return made;
 }
 
 uint32_t current_thread_id() {
@@ -120,24 +225,28 @@ enum class Purpose {
 }  // namespace
 
 void adopt_process() {
-  if (g_mark != 0) {
+  if (g_page != nullptr) {
     return;
   }
-  const uint64_t value = platform::random_seed() | 16;  // none of the small values that the sampler reserves
-  const volatile uint64_t* mark = platform::make_owner_mark(value);
-  if (mark != nullptr) {
-    g_mark = value;
-    sampler_set_mark(mark);
+  platform::OwnerPage* page = platform::make_owner_page();
+  if (page != nullptr) {
+    const uint64_t value = new_mark();
+    g_mark.store(value, std::memory_order_relaxed);
+    page->mark.store(value, std::memory_order_release);
+    g_page = page;
+    sampler_set_mark(&page->mark);
   }
 }
 
 // Without a mark (the kernel is too old for one) a child cannot be told from its parent here; the fork
 // handler of the platform then stops it.
 bool is_owner() {
-  return g_mark == 0 || sampler_mark() == g_mark;
+  const uint64_t mark = sampler_mark();
+  const uint64_t owner = g_mark.load(std::memory_order_relaxed);
+  return owner == 0 || mark == owner;
 }
 
-Status initialize(const Limits& limits, uint64_t rate_bytes) {
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing) {
   for (;;) {
     uint32_t expected = raw(State::kUninitialized);
     if (g_state.compare_exchange_strong(expected, kInitializing, std::memory_order_acq_rel)) {
@@ -149,29 +258,56 @@ Status initialize(const Limits& limits, uint64_t rate_bytes) {
     if (expected != kInitializing) {
       return Status::kOk;
     }
+    if (!is_owner()) {
+      return Status::kForked;  // the thread that was at it stayed with the parent
+    }
     platform::yield_thread();  // another thread is at it
   }
   adopt_process();
-  const Arena arena = Arena::create(limits);
-  if (!arena) {
-    g_state.store(raw(State::kUninitialized), std::memory_order_release);
-    return Status::kNoMemory;
+  g_settings.limits = limits;
+  g_settings.follow_fork = sharing.follow_fork;
+  g_settings.put_off = sharing.put_off && g_page != nullptr;
+  g_settings.process_id = platform::process_id();
+  const size_t length = sharing.folder != nullptr ? strlen(sharing.folder) : 0;
+  const size_t copied = length < sizeof(g_settings.folder) ? length : 0;
+  if (copied != 0) {
+    memcpy(g_settings.folder, sharing.folder, copied);
+  }
+  g_settings.folder[copied] = '\0';
+  set_rate(rate_bytes);
+  if (!g_settings.put_off) {
+    if (!make_tables(g_settings.process_id)) {
+      g_state.store(raw(State::kUninitialized), std::memory_order_release);
+      return Status::kNoMemory;
+    }
+    if (g_page != nullptr) {
+      g_page->claim.store(kMade, std::memory_order_release);
+    }
+    g_arena.header().state.store(raw(State::kInitialized), std::memory_order_relaxed);
+    g_following.store(true, std::memory_order_release);
   }
   platform::advise_sparse(const_cast<void*>(g_sampled_filter.memory()), SampledFilter::memory_bytes());
-  g_arena = arena;
-  g_live = HeapMap(arena);
-  g_stacks = StackTable(arena);
-  g_names = NameTable(arena);
-  new (&g_modules) ModuleTable(arena, &g_names);
-  g_following.store(true, std::memory_order_release);
-  set_rate(rate_bytes);
-  arena.header().state.store(raw(State::kInitialized), std::memory_order_relaxed);
   g_state.store(raw(State::kInitialized), std::memory_order_release);
   return Status::kOk;
 }
 
+bool is_mine() {
+  return is_owner() || (g_settings.follow_fork && ensure_arena());
+}
+
+bool ensure_arena() {
+  while (!is_following() && !make_own_tables()) {
+    // acquire pairs with the release of the thread that is at it.
+    if (g_page == nullptr || g_page->claim.load(std::memory_order_acquire) != kMaking) {
+      return is_following();
+    }
+    platform::yield_thread();
+  }
+  return true;
+}
+
 Status start() {
-  if (!is_owner()) {
+  if (!is_mine()) {
     return Status::kForked;
   }
   if (!change_state(State::kInitialized, State::kActive) && !change_state(State::kStopped, State::kActive)) {
@@ -182,7 +318,7 @@ Status start() {
 }
 
 Status stop() {
-  if (!is_owner()) {
+  if (!is_mine()) {
     return Status::kForked;
   }
   if (!change_state(State::kActive, State::kStopped)) {
@@ -192,7 +328,7 @@ Status stop() {
 }
 
 Status shutdown() {
-  if (!is_owner()) {
+  if (!is_mine()) {
     return Status::kForked;
   }
   if (state() == State::kTerminated) {
@@ -224,9 +360,20 @@ Arena arena() {
   return g_following.load(std::memory_order_acquire) || state() == State::kTerminated ? g_arena : Arena();
 }
 
+const char* arena_path() {
+  return arena() ? g_arena_path : "";
+}
+
+void note_end() {
+  if (is_following()) {
+    g_arena.header().end_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
+  }
+}
+
 void begin_allocation(const platform::Entry& entry, Pending* pending) {
   // Relaxed: a sample more or less at the edge of start and stop is none the worse.
-  pending->recording = g_state.load(std::memory_order_relaxed) == raw(State::kActive) && is_following();
+  pending->recording =
+      g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
   if (pending->recording) {
     walk_stack(entry, Purpose::kFind, pending);
   }

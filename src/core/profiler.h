@@ -9,9 +9,10 @@
 // state, which says whether to record; hooks read it relaxed, and a flag `following` (acquire, pairs with the
 // release in initialize(), so that the tables behind it exist).
 // Signals: what the hooks call may be interrupted by itself on one thread.
-// fork: a child's hooks see an owner mark of 0 and do nothing; its calls return kForked.
-// Allocates: the arena, once.
-// Failure: what cannot be recorded is counted; the program's call goes on.
+// fork: a child's hooks see an owner mark of 0 and do nothing, and its calls return kForked; or, where
+// children are to be followed, the first of them that has a sample to record makes tables of the child's own,
+// in which nothing of the parent is: what the child got by fork is memory of the parent. Allocates: the
+// arena, once. Failure: what cannot be recorded is counted; the program's call goes on.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +29,21 @@ enum class Status { kOk, kWrongState, kNoMemory, kForked };
 
 namespace profiler {
 
+// Where the arena lives, and who has one.
+struct Sharing {
+  const char* folder = nullptr;  // of the arena's file; copied; nullptr or too long: private memory
+  bool follow_fork = false;      // fork children get an arena of their own
+  bool put_off = false;          // this process's arena is made at its first sample
+};
+
 // Creates the owner mark; before the first event of the process, on one thread.
 void adopt_process();
 // true in the process that created the mark (and its vfork children), false in other children.
 bool is_owner();
+// The same; a child that is followed becomes its own owner by this call.
+bool is_mine();
 
-Status initialize(const Limits& limits, uint64_t rate_bytes);
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {});
 Status start();
 Status stop();
 Status shutdown();
@@ -41,6 +51,12 @@ void set_rate(uint64_t rate_bytes);
 State state();
 Counters counters();
 Arena arena();
+// The path of the arena's file; "": it is private memory, or there is no arena.
+const char* arena_path();
+// Makes the arena of a process that is followed and has none yet.  false: there is none, and it gets none.
+bool ensure_arena();
+// For readers: the process came to its end by itself.
+void note_end();
 
 // What is known of a sample before its block exists.
 struct Pending {

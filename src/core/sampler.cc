@@ -20,7 +20,7 @@ std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 const uint64_t kNoMark = 1;
 // Of a generator that is to be replaced although the clock is as good as any; no process has it.
 constexpr uint64_t kForgottenMark = 3;
-std::atomic<const volatile uint64_t*> g_mark{nullptr};
+std::atomic<const std::atomic<uint64_t>*> g_mark{nullptr};
 
 // splitmix64, to spread one seed over the state of the generator.
 uint64_t spread(uint64_t* state) {
@@ -146,13 +146,14 @@ void sampler_set_rate(uint64_t rate_bytes) {
 }
 
 // release pairs with the acquire in sampler_mark: the page behind the pointer is set up.
-void sampler_set_mark(const volatile uint64_t* mark) {
+void sampler_set_mark(const std::atomic<uint64_t>* mark) {
   g_mark.store(mark, std::memory_order_release);
 }
 
 uint64_t sampler_mark() {
-  const volatile uint64_t* mark = g_mark.load(std::memory_order_acquire);
-  return mark != nullptr ? *mark : kNoMark;
+  const std::atomic<uint64_t>* mark = g_mark.load(std::memory_order_acquire);
+  // acquire pairs with the release of a fork child that takes the mark for its own (core/profiler.cc).
+  return mark != nullptr ? mark->load(std::memory_order_acquire) : kNoMark;
 }
 
 MuteScope::MuteScope() : saved_count_(t_sampler.count) {

@@ -93,8 +93,8 @@ void sampler_reseed();
 uint64_t sampler_rate();
 void sampler_set_rate(uint64_t rate_bytes);
 
-// The mark of this process (core/platform.h, make_owner_mark), set once before threads exist or never.
-void sampler_set_mark(const volatile uint64_t* mark);
+// The mark of this process (core/platform.h, OwnerPage), set once before threads exist or never.
+void sampler_set_mark(const std::atomic<uint64_t>* mark);
 uint64_t sampler_mark();
 
 // While one lives, the allocations of its thread are not sampled.  Nests.

@@ -77,7 +77,11 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
 
 void Snapshot::Source::refresh() {
   for (uint32_t id = 0; id < kSectionCount; ++id) {
-    used[id] = std::min(header().sections[id].used_bytes.load(std::memory_order_acquire), capacities[id]);
+    const Section& section = header().sections[id];
+    // What has no memory is not read: in a file on a full file system that would be the reader's end.
+    // acquire pairs with the release in arena.cc.
+    const uint64_t committed = section.committed_bytes.load(std::memory_order_acquire);
+    used[id] = std::min({section.used_bytes.load(std::memory_order_acquire), committed, capacities[id]});
   }
 }
 
@@ -118,8 +122,11 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
 
   const ArenaHeader& header = source.header();
   s->process_id = header.process_id;
+  s->process_namespace = header.process_namespace;
   s->start_ns = header.start_ns;
-  s->time_ns = platform::monotonic_ns();
+  s->end_ns = header.end_ns.load(std::memory_order_relaxed);
+  // A file may be older than this boot of the machine, from which the clock counts.
+  s->time_ns = std::max(s->end_ns != 0 ? s->end_ns : platform::monotonic_ns(), s->start_ns);
   s->time_unix_ns = header.start_unix_ns + (s->time_ns - s->start_ns);
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';

@@ -81,7 +81,8 @@ class Snapshot {
  public:
   static constexpr uint32_t kNoModule = UINT32_MAX;
 
-  // Of the arena at `base`, of which `length_bytes` bytes can be read.
+  // Of the arena at `base`, of which `length_bytes` bytes can be read.  *is_arena, where nothing is returned:
+  // memory is what was missing.
   static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
   static void release(Snapshot* snapshot);
 
@@ -95,6 +96,8 @@ class Snapshot {
   uint64_t time_unix_ns = 0;
   uint64_t time_ns = 0;
   uint64_t start_ns = 0;
+  uint64_t end_ns = 0;             // 0: the process had not come to its end by itself
+  uint64_t process_namespace = 0;  // platform::process_namespace()
   double live_weight_bytes = 0;
   double live_weight_count = 0;
   Counters counters{};

@@ -199,7 +199,7 @@ TEST_F(Sampler, MuteScopesNestAndGiveTheCountBack) {
 }
 
 TEST_F(Sampler, AChangedMarkReplacesTheGeneratorAndKeepsTheClock) {
-  static volatile uint64_t mark = 1000;
+  static std::atomic<uint64_t> mark{1000};
   sampler_set_mark(&mark);
   seed_sampler(9);
   t_sampler.thread_id = 77;

@@ -6,19 +6,21 @@ layout() is compared with what the C compiler says (programs/layout.c).
 import ctypes
 from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p)
 
-OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS = 0, -1, -2, -3, -4, -5, -6, -7
+OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT = 0, -1, -2, -3, -4, -5, -6, -7, -8
 UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
 OVERWRITE = 1
 NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
-         "memprof_write_profile memprof_write_profile_fd").split()
+         "memprof_write_profile memprof_write_profile_fd memprof_snapshot_open memprof_snapshot_get_stats "
+         "memprof_snapshot_program memprof_snapshot_write_fd").split()
 
 
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
-                ("max_live_samples", c_uint64), ("max_stacks", c_uint64)]
+                ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
+                ("private_memory", c_uint32)]
 
 
 class Stats(ctypes.Structure):
@@ -58,7 +60,7 @@ class Module(ctypes.Structure):
 class Info(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("pid", c_uint32), ("rate_bytes", c_uint64), ("time_unix_ns", c_uint64),
                 ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
-                ("live_weight_count", c_double)]
+                ("live_weight_count", c_double), ("end_ns", c_uint64), ("pid_namespace", c_uint64)]
 
 
 class Symbol(ctypes.Structure):
@@ -108,6 +110,10 @@ def load(path=None):
         "memprof_snapshot_symbols": (POINTER(Symbol), [snapshot, count]),
         "memprof_write_profile": (c_int, [c_char_p, c_uint32]),
         "memprof_write_profile_fd": (c_int, [c_int]),
+        "memprof_snapshot_open": (c_int, [c_char_p, POINTER(snapshot)]),
+        "memprof_snapshot_get_stats": (c_int, [snapshot, POINTER(Stats)]),
+        "memprof_snapshot_program": (c_char_p, [snapshot]),
+        "memprof_snapshot_write_fd": (c_int, [snapshot, c_int]),
     }
     assert sorted(signatures) == sorted(NAMES)
     for name, (result, arguments) in signatures.items():

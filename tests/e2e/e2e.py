@@ -17,6 +17,7 @@ LIBRARY = pathlib.Path(os.environ["MEMPROF_E2E_LIBRARY"])
 COMMAND = pathlib.Path(os.environ["MEMPROF_E2E_COMMAND"])
 PROGRAMS = pathlib.Path(os.environ["MEMPROF_E2E_PROGRAMS"])
 SOURCE = pathlib.Path(os.environ["MEMPROF_E2E_SOURCE"])
+ARENAS = tempfile.TemporaryDirectory(prefix="memprof-e2e-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
 
 # Allocators that stand behind memprof: name -> what the loader calls the library.
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
@@ -64,7 +65,9 @@ def program(name):
 def plain_environment(**extra):
     """Ours without anything of memprof or the loader in it."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") and k != "LD_PRELOAD"}
-    environment.update(LC_ALL="C.UTF-8", **extra)
+    # A test that kills a program leaves no file behind.
+    environment.update(LC_ALL="C.UTF-8", MEMPROF_ARENA_DIR=ARENAS.name)
+    environment.update(extra)
     return environment
 
 

@@ -2,50 +2,18 @@
 // Files and messages of the seam (core/platform.h).
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/platform.h"
+#include "platform/linux/write_signals.h"
 
 namespace memprof::platform {
 
 static_assert(kFileExists == -EEXIST);
-
-namespace {
-
-// A write over the file size limit, or to a pipe that nobody reads, fails with an error as any other, instead
-// of ending the profiled program by SIGXFSZ or SIGPIPE. Both go to the thread that writes.
-class WriteSignalsHeld {
- public:
-  WriteSignalsHeld() {
-    syscall(SYS_rt_sigpending, &pending_, sizeof(pending_));
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSignals, &mask_, sizeof(mask_));
-  }
-  ~WriteSignalsHeld() {
-    const int saved_errno = errno;
-    const uint64_t raised = kSignals & ~pending_;  // one that waited before is the program's own
-    const timespec now{};
-    while (syscall(SYS_rt_sigtimedwait, &raised, nullptr, &now, sizeof(raised)) > 0) {
-    }
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, sizeof(mask_));
-    errno = saved_errno;
-  }
-  WriteSignalsHeld(const WriteSignalsHeld&) = delete;
-  WriteSignalsHeld& operator=(const WriteSignalsHeld&) = delete;
-
- private:
-  // As the kernel has them: a bit for each signal.
-  static constexpr uint64_t kSignals = uint64_t{1} << (SIGXFSZ - 1) | uint64_t{1} << (SIGPIPE - 1);
-  uint64_t pending_ = 0;
-  uint64_t mask_ = 0;
-};
-
-}  // namespace
 
 int file_create(const char* path) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -92,11 +60,11 @@ int file_rename(const char* from, const char* to, bool overwrite) {
 }
 
 void file_remove(const char* path) {
-  unlink(path);
+  syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 bool file_exists(const char* path) {
-  return access(path, F_OK) == 0;
+  return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
 const char* error_text(int error) {

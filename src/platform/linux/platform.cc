@@ -33,11 +33,12 @@ char g_program_path[4096];
 
 // Where the kernel cannot wipe the mark for a child, this does; and everywhere it gives the child's only
 // thread a clock of its own.
-uint64_t* g_mark;
+OwnerPage* g_owner_page;
 
 void after_fork_in_child() {
-  if (g_mark != nullptr) {
-    *g_mark = 0;
+  if (g_owner_page != nullptr) {
+    g_owner_page->mark.store(0, std::memory_order_relaxed);
+    g_owner_page->claim.store(0, std::memory_order_relaxed);
   }
   sampler_reseed();
 }
@@ -58,25 +59,19 @@ void release_pages(void* start, size_t size_bytes) {
   munmap(start, size_bytes);
 }
 
-// Private memory: the kernel gives pages when they are touched.
-bool commit_pages(void*, size_t) {
-  return true;
-}
-
 void advise_sparse(void* start, size_t size_bytes) {
   madvise(start, size_bytes, MADV_NOHUGEPAGE);
 }
 
-const volatile uint64_t* make_owner_mark(uint64_t value) {
+OwnerPage* make_owner_page() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* p = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) {
     return nullptr;
   }
   madvise(p, page, MADV_WIPEONFORK);  // Linux 4.14; before that the fork handler has to do
-  g_mark = static_cast<uint64_t*>(p);
-  *g_mark = value;
-  return g_mark;
+  g_owner_page = static_cast<OwnerPage*>(p);
+  return g_owner_page;
 }
 
 void watch_forks() {
@@ -105,6 +100,15 @@ uint32_t thread_id() {
 }
 uint32_t process_id() {
   return static_cast<uint32_t>(syscall(SYS_getpid));
+}
+uint64_t process_namespace() {
+  char link[64];  // "pid:[4026531836]"
+  const ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link));
+  uint64_t id = 0;
+  for (ssize_t i = 0; i < length; ++i) {
+    id = link[i] >= '0' && link[i] <= '9' ? id * 10 + static_cast<uint64_t>(link[i] - '0') : id;
+  }
+  return id;
 }
 void yield_thread() {
   sched_yield();

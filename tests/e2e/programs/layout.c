@@ -14,6 +14,8 @@ int main(void) {
   FIELD(memprof_options, rate_bytes);
   FIELD(memprof_options, max_live_samples);
   FIELD(memprof_options, max_stacks);
+  FIELD(memprof_options, follow_fork);
+  FIELD(memprof_options, private_memory);
   STRUCT(memprof_stats);
   FIELD(memprof_stats, struct_size);
   FIELD(memprof_stats, state);
@@ -81,6 +83,8 @@ int main(void) {
   FIELD(memprof_snapshot_info, start_ns);
   FIELD(memprof_snapshot_info, live_weight_bytes);
   FIELD(memprof_snapshot_info, live_weight_count);
+  FIELD(memprof_snapshot_info, end_ns);
+  FIELD(memprof_snapshot_info, pid_namespace);
   STRUCT(memprof_symbol);
   FIELD(memprof_symbol, name_offset);
   FIELD(memprof_symbol, symbol_offset);

@@ -32,7 +32,6 @@ TEST(Platform, ReservedPagesAreZeroAndSparse) {
   EXPECT_EQ(0, p[0]);
   EXPECT_EQ(0, p[kSize / 2]);
   p[kSize - 1] = 1;
-  EXPECT_TRUE(platform::commit_pages(p, kSize));
   platform::advise_sparse(p, kSize);
   EXPECT_EQ(1, p[kSize - 1]);
   platform::release_pages(p, kSize);
@@ -46,7 +45,7 @@ TEST(Platform, WhatCannotBeReservedIsNull) {
 
 // The whole of a child's life; true: it saw what it should.
 template <typename Create>
-bool child_says(const Create& create, const volatile uint64_t* mark, uint64_t expected) {
+bool child_says(const Create& create, const std::atomic<uint64_t>* mark, uint64_t expected) {
   const pid_t pid = create();
   if (pid == 0) {
     syscall(SYS_exit_group, *mark == expected ? 0 : 1);
@@ -56,13 +55,17 @@ bool child_says(const Create& create, const volatile uint64_t* mark, uint64_t ex
 }
 
 int in_vfork_child(void* mark) {
-  return *static_cast<const volatile uint64_t*>(mark) == 12345 ? 0 : 1;
+  return *static_cast<const std::atomic<uint64_t>*>(mark) == 12345 ? 0 : 1;
 }
 
 TEST(Platform, TheOwnerMarkIsWipedInEveryChildButVforks) {
   in_child([] {
-    const volatile uint64_t* mark = platform::make_owner_mark(12345);
-    ASSERT_NE(nullptr, mark);
+    platform::OwnerPage* page = platform::make_owner_page();
+    ASSERT_NE(nullptr, page);
+    EXPECT_EQ(0u, page->mark);
+    EXPECT_EQ(0u, page->claim);
+    const std::atomic<uint64_t>* mark = &page->mark;
+    page->mark = 12345;
     EXPECT_EQ(12345u, *mark);
     EXPECT_TRUE(child_says([] { return fork(); }, mark, 0));
     EXPECT_TRUE(child_says(
@@ -70,7 +73,7 @@ TEST(Platform, TheOwnerMarkIsWipedInEveryChildButVforks) {
         mark, 0));
     // As vfork does, but with a stack of its own.
     alignas(16) static char stack[65536];
-    void* argument = const_cast<uint64_t*>(mark);
+    void* argument = &page->mark;
     const pid_t pid =
         clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
     int status = 1;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A write over the file size limit, or to a pipe that nobody reads, fails with an error as any other, instead
+// of ending the profiled program by SIGXFSZ or SIGPIPE.  Both go to the thread that writes.
+//
+// Threads: of the calling thread.  Signals: may be used in a handler.
+#pragma once
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace memprof::platform {
+
+// While one lives, the two are held; what our writes raised is gone when it ends.
+class WriteSignalsHeld {
+ public:
+  WriteSignalsHeld() {
+    syscall(SYS_rt_sigpending, &pending_, sizeof(pending_));
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSignals, &mask_, sizeof(mask_));
+  }
+  ~WriteSignalsHeld() {
+    const int saved_errno = errno;
+    const uint64_t raised = kSignals & ~pending_;  // one that waited before is the program's own
+    const timespec now{};
+    while (syscall(SYS_rt_sigtimedwait, &raised, nullptr, &now, sizeof(raised)) > 0) {
+    }
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, sizeof(mask_));
+    errno = saved_errno;
+  }
+  WriteSignalsHeld(const WriteSignalsHeld&) = delete;
+  WriteSignalsHeld& operator=(const WriteSignalsHeld&) = delete;
+
+ private:
+  // As the kernel has them: a bit for each signal.
+  static constexpr uint64_t kSignals = uint64_t{1} << (SIGXFSZ - 1) | uint64_t{1} << (SIGPIPE - 1);
+  uint64_t pending_ = 0;
+  uint64_t mask_ = 0;
+};
+
+}  // namespace memprof::platform
