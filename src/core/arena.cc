@@ -13,7 +13,7 @@ namespace memprof {
 namespace {
 
 // One step of growth.  Small, because committing is what costs (0.3 ms a MiB in a shared file).
-constexpr uint64_t kCommitStepBytes = 64 * 1024;
+constexpr uint64_t kCommitStepBytes = 16 * 1024;
 // Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
 constexpr uint64_t kMeanDepth = 48;
 constexpr uint64_t kMaxNames = 1u << 16;

@@ -18,8 +18,8 @@ namespace {
 constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
-usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--no-debuginfod]
-                   [--] CMD ARG...
+usage: memprof run [-r RATE] [-o PATH] [--no-follow] [--force] [--raw]
+                   [--no-debuginfod] [--] CMD ARG...
        memprof report FILE [-n N] [--by function|line|file|module] [--tree]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
@@ -27,7 +27,8 @@ usage: memprof run [-r RATE] [-o PATH] [--force] [--raw] [--no-debuginfod]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
 
 commands:
-  run      run a program and write a profile of what it allocated
+  run      run a program and write a profile of what it allocated, and of each
+           process that it starts
   report   show a profile: a table, a tree of calls, callers and callees
   export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
 

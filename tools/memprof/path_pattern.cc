@@ -34,6 +34,14 @@ std::string expand_path(const std::string& pattern, const PathFacts& facts) {
   return path;
 }
 
+bool has_pid(const std::string& pattern) {
+  for (size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '%') continue;
+    if (pattern[++i] == 'p') return true;
+  }
+  return false;
+}
+
 std::string escape_path(const std::string& path) {
   std::string pattern;
   for (const char c : path) pattern.append(c == '%' ? 2 : 1, c);

@@ -18,6 +18,9 @@ struct PathFacts {
 // Throws Failure for any other letter behind a `%`.
 std::string expand_path(const std::string& pattern, const PathFacts& facts);
 
+// Whether it has a %p.
+bool has_pid(const std::string& pattern);
+
 // A pattern that expands to `path`.
 std::string escape_path(const std::string& path);
 

@@ -57,15 +57,15 @@ class Progress {
   std::string said_;
 };
 
-}  // namespace
-
-void add_names(profile::Profile& profile, AskServers ask_servers) {
+// Calls `symbolize` with the options, and says what it warns of.
+template <typename Symbolize>
+void symbolize_with(AskServers ask_servers, const Symbolize& symbolize) {
   profile::DebuginfodOptions debuginfod_options;
   debuginfod_options.progress = Progress();
   profile::Debuginfod debuginfod(debuginfod_options);
   profile::SymbolizeOptions options;
   if (ask_servers == AskServers::kYes) options.debuginfod = &debuginfod;
-  const profile::SymbolizeSummary summary = profile::Symbolizer().symbolize(profile, options);
+  const profile::SymbolizeSummary summary = symbolize(options);
   if (!debuginfod.warning().empty()) complain("warning: " + debuginfod.warning());
   for (size_t i = 0; i < summary.warnings.size() && i < kMostWarnings; ++i) {
     complain("warning: " + summary.warnings[i]);
@@ -74,6 +74,19 @@ void add_names(profile::Profile& profile, AskServers ask_servers) {
     complain("warning: no names for " + std::to_string(summary.warnings.size() - kMostWarnings) +
              " more files, for reasons like these");
   }
+}
+
+}  // namespace
+
+void add_names(profile::Profile& profile, AskServers ask_servers) {
+  symbolize_with(ask_servers, [&](const profile::SymbolizeOptions& options) {
+    return profile::Symbolizer().symbolize(profile, options);
+  });
+}
+
+void add_names(profile::SharedNames& names, AskServers ask_servers) {
+  symbolize_with(ask_servers,
+                 [&](const profile::SymbolizeOptions& options) { return names.resolve(options); });
 }
 
 void add_jit_names(profile::Profile& profile) {

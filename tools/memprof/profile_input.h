@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/model.h"
+#include "profile/symbolize/shared_names.h"
 
 namespace memprof::cli {
 
@@ -19,6 +20,9 @@ profile::Profile load_profile(const std::string& path, AskServers ask_servers);
 
 // Names, and prints the warnings, few of many.
 void add_names(profile::Profile& profile, AskServers ask_servers);
+
+// The same for many profiles at once.
+void add_names(profile::SharedNames& names, AskServers ask_servers);
 
 // Names of JIT code only: the files that have them vanish.
 void add_jit_names(profile::Profile& profile);

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string output = "memprof.%n.%p.pb.gz";  // a pattern (path_pattern.h)
   bool force = false;
   bool raw = false;         // names of JIT code only
+  bool follow = true;       // the processes that the program starts
   bool ask_servers = true;  // debuginfod's
   std::vector<std::string> command;
   bool wants_help = false;

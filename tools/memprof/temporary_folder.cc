@@ -11,11 +11,20 @@
 
 namespace memprof::cli {
 
-TemporaryFolder::TemporaryFolder() {
+namespace {
+
+std::string usual_parent() {
   const char* variable = std::getenv("TMPDIR");
   std::error_code error;
-  const std::string parent =
-      variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string() : "/tmp";
+  return variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string()
+                                                  : "/tmp";
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(usual_parent()) {}
+
+TemporaryFolder::TemporaryFolder(const std::string& parent) {
   path_ = parent + "/memprof-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr) {
     throw Failure(parent + ": no temporary folder can be made there: " + error_text(errno) +

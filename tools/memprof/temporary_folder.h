@@ -13,6 +13,7 @@ class TemporaryFolder {
  public:
   // In $TMPDIR or /tmp.
   TemporaryFolder();
+  explicit TemporaryFolder(const std::string& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that the arenas of profiled processes lie in, and whether those processes live.
+//
+// A file is called memprof-PID-NAMESPACE.arena: the process id, and the namespace in which it is one (or,
+// where another user's file had that name, a number that is no namespace).
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+struct ArenaFile {
+  std::string path;
+  uint64_t pid = 0;
+  uint64_t pid_namespace = 0;
+};
+
+// Whether what wrote an arena is still there.
+enum class Owner {
+  kLives,
+  kIsGone,
+  kUnknown,  // its process id means nothing here: another namespace
+};
+
+// All in a folder; none where it cannot be read.
+std::vector<ArenaFile> find_arenas(const std::string& folder);
+
+Owner owner_of(const ArenaFile& file);
+
+// The arena that the process has mapped, as a path that this process can open; empty: it has none.  Sees into
+// containers, given the right to.  *error: the errno, where the process cannot be looked at.
+std::string arena_of_process(uint64_t pid, int* error);
+
+// Where arenas are by default: MEMPROF_ARENA_DIR, or /dev/shm, or $TMPDIR, or /tmp; empty: nowhere is wanted.
+std::string arena_parent();
+
+}  // namespace memprof::cli

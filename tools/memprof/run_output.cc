@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run_output.h"
+
+#include <algorithm>
+#include <set>
+
+#include "memprof/console.h"
+#include "memprof/path_pattern.h"
+#include "memprof/profile_input.h"
+#include "profile/atomic_file.h"
+#include "profile/estimate.h"
+#include "profile/pprof_reader.h"
+#include "profile/pprof_writer.h"
+#include "profile/symbolize/shared_names.h"
+#include "profile/units.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kNamedInTheEnd = 3;
+
+bool is_compressed(const std::string& path) {
+  return path.size() < 3 || path.compare(path.size() - 3, 3, ".pb") != 0;
+}
+
+// out.pb.gz, "1234" -> out.1234.pb.gz
+std::string with_part(const std::string& path, const std::string& part) {
+  for (const std::string suffix : {".pb.gz", ".pb"}) {
+    if (path.size() > suffix.size() &&
+        path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0) {
+      return path.substr(0, path.size() - suffix.size()) + "." + part + suffix;
+    }
+  }
+  return path + "." + part;
+}
+
+bool is_larger(const ProcessProfile& a, const ProcessProfile& b) {
+  if (a.live_bytes != b.live_bytes) return a.live_bytes > b.live_bytes;
+  if (a.allocated_bytes != b.allocated_bytes) return a.allocated_bytes > b.allocated_bytes;
+  return a.pid < b.pid;
+}
+
+// Of a process that executed another program, what it was before.
+void drop_former_programs(std::vector<ProcessProfile>& processes, uint64_t pid) {
+  bool is_later = false;
+  for (size_t i = processes.size(); i-- > 0;) {
+    if (processes[i].pid != pid) continue;
+    if (is_later) processes.erase(processes.begin() + static_cast<std::ptrdiff_t>(i));
+    is_later = true;
+  }
+}
+
+void warn_of_dropped(const std::vector<RunOutput>& outputs) {
+  uint64_t dropped = 0;
+  uint64_t samples = 0;
+  for (const RunOutput& output : outputs) {
+    dropped += output.process.dropped_samples;
+    samples += output.process.samples;
+  }
+  if (dropped == 0) return;
+  complain("warning: " + std::to_string(dropped) + " of " + std::to_string(samples) +
+           " samples were dropped, the profiler's tables were full; a larger -r takes fewer");
+}
+
+void say_written(const std::vector<RunOutput>& outputs) {
+  if (outputs.size() == 1) {
+    const ProcessProfile& process = outputs[0].process;
+    if (process.samples == 0) {
+      complain(process.rate_bytes <= 1
+                   ? "no sample: the program allocated nothing"
+                   : "no sample: the program allocated less than about " +
+                         profile::format_bytes(profile::unlisted_bound_bytes(process.rate_bytes)) +
+                         ", too little for a rate of " + profile::format_rate(process.rate_bytes) +
+                         "; try -r 0, which records every allocation");
+    }
+    warn_of_dropped(outputs);
+    complain("wrote " + shell_word(outputs[0].path) + "; next: memprof report " +
+             shell_word(outputs[0].path));
+    return;
+  }
+  warn_of_dropped(outputs);
+  std::vector<const RunOutput*> largest;
+  for (const RunOutput& output : outputs) largest.push_back(&output);
+  std::sort(largest.begin(), largest.end(),
+            [](const RunOutput* a, const RunOutput* b) { return is_larger(a->process, b->process); });
+  largest.resize(std::min(largest.size(), kNamedInTheEnd));
+  complain("wrote " + std::to_string(outputs.size()) + " profiles" +
+           (outputs.size() > largest.size() ? "; those with the most memory:" : ":"));
+  for (const RunOutput* output : largest) {
+    const ProcessProfile& process = output->process;
+    complain("  " + shell_word(output->path) + "  " + process.program + ", pid " +
+             std::to_string(process.pid) + ": " + profile::format_bytes(process.live_bytes) + " live, " +
+             profile::format_bytes(process.allocated_bytes) + " allocated");
+  }
+  complain("next: memprof report " + shell_word(largest[0]->path));
+}
+
+}  // namespace
+
+std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
+                                      const RunFacts& facts) {
+  drop_former_programs(processes, facts.pid);
+  std::sort(processes.begin(), processes.end(), [&](const ProcessProfile& a, const ProcessProfile& b) {
+    const bool is_started_a = a.pid == facts.pid;
+    const bool is_started_b = b.pid == facts.pid;
+    return is_started_a != is_started_b ? is_started_a : is_larger(a, b);
+  });
+  const auto is_empty = [](const ProcessProfile& p) { return p.samples == 0; };
+  if (!std::all_of(processes.begin(), processes.end(), is_empty)) {
+    processes.erase(std::remove_if(processes.begin(), processes.end(), is_empty), processes.end());
+  } else if (!processes.empty()) {
+    processes.resize(1);
+  }
+  std::vector<RunOutput> outputs;
+  std::set<std::string> taken;
+  for (ProcessProfile& process : processes) {
+    PathFacts path_facts;
+    path_facts.pid = static_cast<int64_t>(process.pid);
+    path_facts.program = process.pid == facts.pid ? facts.program : process.program;
+    path_facts.time_seconds = facts.time_seconds;
+    std::string path = expand_path(options.output, path_facts);
+    if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
+    // An id that two processes had, one after the other.
+    for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
+    outputs.push_back({std::move(process), std::move(path)});
+  }
+  return outputs;
+}
+
+bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options,
+                   TemporaryFolder& folder) {
+  profile::SharedNames names;
+  if (!options.raw) {
+    for (const RunOutput& output : outputs) names.add(profile::read_pprof_file(output.process.path));
+    add_names(names, options.ask_servers ? AskServers::kYes : AskServers::kNo);
+  }
+  std::vector<RunOutput> written;
+  for (const RunOutput& output : outputs) {
+    try {
+      profile::Profile profile = profile::read_pprof_file(output.process.path);
+      names.apply(profile);
+      profile::PprofWriteOptions write_options;
+      write_options.gzip = is_compressed(output.path);
+      profile::write_file_atomically(
+          output.path, profile::write_pprof(profile, write_options),
+          options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+      written.push_back(output);
+    } catch (const profile::Error& error) {
+      // What the program left is whole: it need not run again.
+      folder.keep();
+      complain(error.what());
+      complain("the profile without names is kept: memprof report " + shell_word(output.process.path));
+    }
+  }
+  if (!written.empty()) say_written(written);
+  return written.size() == outputs.size();
+}
+
+}  // namespace memprof::cli

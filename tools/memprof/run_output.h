@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `memprof run` leaves behind: a profile with names for each process that had a sample, and lines that
+// say so.
+//
+// Model: which file is whose (choose_outputs) is decided before anything is written.  The names of a
+// program's files are looked up once for all its processes.
+//
+// Failure: write_outputs says what could not be written and keeps the profile without names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memprof/process_collector.h"
+#include "memprof/run_options.h"
+#include "memprof/temporary_folder.h"
+
+namespace memprof::cli {
+
+struct RunOutput {
+  ProcessProfile process;
+  std::string path;
+};
+
+struct RunFacts {
+  uint64_t pid = 0;  // of the process that was started
+  std::string program;
+  int64_t time_seconds = 0;
+};
+
+// Each process that had a sample, the started one first and then the largest.  The pattern's own path (where
+// it has no %p) is the started process's, or, when that had no sample, the largest one's; the others' have
+// their process id put in: out.pb.gz, out.1234.pb.gz.  The started process also when it had no sample, unless
+// another had one.
+std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
+                                      const RunFacts& facts);
+
+// Whether all of it was written.
+bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder);
+
+}  // namespace memprof::cli
