@@ -22,7 +22,7 @@ std::atomic<uint32_t> g_state{0};
 std::atomic<bool> g_following{false};
 std::atomic<bool> g_hooks{false};  // relaxed: set before main
 platform::OwnerPage* g_page = nullptr;
-// What the page's mark reads in the owner.  Written before the mark, whose order it has.
+// What the page's mark reads in the owner.
 std::atomic<uint64_t> g_mark{0};
 
 // Of OwnerPage::claim.
@@ -231,19 +231,20 @@ void adopt_process() {
   platform::OwnerPage* page = platform::make_owner_page();
   if (page != nullptr) {
     const uint64_t value = new_mark();
-    g_mark.store(value, std::memory_order_relaxed);
     page->mark.store(value, std::memory_order_release);
     g_page = page;
     sampler_set_mark(&page->mark);
+    g_mark.store(value, std::memory_order_release);
   }
 }
 
 // Without a mark (the kernel is too old for one) a child cannot be told from its parent here; the fork
 // handler of the platform then stops it.
 bool is_owner() {
-  const uint64_t mark = sampler_mark();
-  const uint64_t owner = g_mark.load(std::memory_order_relaxed);
-  return owner == 0 || mark == owner;
+  // acquire pairs with the release in adopt_process: who knows the value reads the page.  In this order: a child
+  // changes the value and then the page, and is no owner in between.
+  const uint64_t owner = g_mark.load(std::memory_order_acquire);
+  return owner == 0 || sampler_mark() == owner;
 }
 
 Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing) {

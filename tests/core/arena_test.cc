@@ -83,7 +83,7 @@ TEST(Arena, AllocationsFollowEachOtherAlignedAndZero) {
   const Section& s = a.header().sections[kTextSection];
   EXPECT_EQ(100032u, s.used_bytes.load());
   EXPECT_GE(s.committed_bytes.load(), 100032u);
-  EXPECT_EQ(0u, s.committed_bytes.load() % 65536);
+  EXPECT_EQ(0u, s.committed_bytes.load() % 16384);
   for (uint64_t i = 0; i < 100032; ++i) {
     ASSERT_EQ(0, *a.arena.at<uint8_t>(kTextSection, i));
   }
