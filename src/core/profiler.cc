@@ -241,8 +241,8 @@ void adopt_process() {
 // Without a mark (the kernel is too old for one) a child cannot be told from its parent here; the fork
 // handler of the platform then stops it.
 bool is_owner() {
-  // acquire pairs with the release in adopt_process: who knows the value reads the page.  In this order: a child
-  // changes the value and then the page, and is no owner in between.
+  // acquire pairs with the release in adopt_process: who knows the value reads the page.  In this order: a
+  // child changes the value and then the page, and is no owner in between.
   const uint64_t owner = g_mark.load(std::memory_order_acquire);
   return owner == 0 || sampler_mark() == owner;
 }

@@ -91,8 +91,25 @@ std::vector<ArenaFile> find_arenas(const std::string& folder) {
   return files;
 }
 
+bool is_same_namespace(const ArenaFile& file) {
+  return file.pid_namespace != 0 && file.pid_namespace == own_namespace();
+}
+
+std::string run_folder_name() {
+  return "memprof-run-" + std::to_string(getpid()) + "-" + std::to_string(own_namespace()) + "-";
+}
+
+bool parse_run_folder(const std::string& name, ArenaFile* memprof) {
+  unsigned long long pid = 0;
+  unsigned long long space = 0;
+  if (std::sscanf(name.c_str(), "memprof-run-%llu-%llu-", &pid, &space) != 2) return false;
+  memprof->pid = pid;
+  memprof->pid_namespace = space;
+  return true;
+}
+
 Owner owner_of(const ArenaFile& file) {
-  if (file.pid_namespace == 0 || file.pid_namespace != own_namespace()) return Owner::kUnknown;
+  if (!is_same_namespace(file)) return Owner::kUnknown;
   struct stat status{};
   if (stat(file.path.c_str(), &status) != 0) return Owner::kIsGone;
   bool is_mapped = false;

@@ -31,6 +31,14 @@ std::vector<ArenaFile> find_arenas(const std::string& folder);
 
 Owner owner_of(const ArenaFile& file);
 
+// Whether its process id means here what it meant there.
+bool is_same_namespace(const ArenaFile& file);
+
+// A run's folder for the arenas of its processes: memprof-run-PID-NAMESPACE-XXXXXX, of the memprof that runs
+// it.
+std::string run_folder_name();
+bool parse_run_folder(const std::string& name, ArenaFile* memprof);
+
 // The arena that the process has mapped, as a path that this process can open; empty: it has none.  Sees into
 // containers, given the right to.  *error: the errno, where the process cannot be looked at.
 std::string arena_of_process(uint64_t pid, int* error);

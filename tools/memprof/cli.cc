@@ -8,6 +8,8 @@
 #include "memprof/console.h"
 #include "memprof/export_command.h"
 #include "memprof/failure.h"
+#include "memprof/list_command.h"
+#include "memprof/live_command.h"
 #include "memprof/report_command.h"
 #include "memprof/run_command.h"
 #include "profile/error.h"
@@ -25,12 +27,18 @@ usage: memprof run [-r RATE] [-o PATH] [--no-follow] [--force] [--raw]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--json]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
+       memprof live PID | --name PROGRAM [-o PATH]
+       memprof list
+       memprof clean
 
 commands:
   run      run a program and write a profile of what it allocated, and of each
            process that it starts
   report   show a profile: a table, a tree of calls, callers and callees
   export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
+  live     look at a running process, or write its profile as of now
+  list     processes that have memprof in them, and what dead ones left behind
+  clean    remove what dead processes left behind
 
 `memprof COMMAND --help` says more about each.
 
@@ -61,6 +69,9 @@ int dispatch(const std::vector<std::string>& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   if (command == "report") return report_command(rest);
   if (command == "export") return export_command(rest);
+  if (command == "live") return live_command(rest);
+  if (command == "list") return list_command(rest);
+  if (command == "clean") return clean_command(rest);
   if (command == "--help" || command == "-h" || command == "help") {
     print(kHelp);
     return 0;
@@ -71,7 +82,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
   throw Failure("unknown " + std::string(what) + " '" + command +
-                "'; the commands are run, report and export (memprof --help)");
+                "'; the commands are run, report, export, live, list and clean (memprof --help)");
 }
 
 }  // namespace

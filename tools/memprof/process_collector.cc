@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/process_collector.h"
 
-#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "memprof.h"
+#include "memprof/arena_profile.h"
 #include "memprof/profile_input.h"
 #include "profile/atomic_file.h"
 #include "profile/metric.h"
@@ -29,20 +29,10 @@ constexpr auto kLeastPause = std::chrono::milliseconds(100);
 constexpr int kLookShare = 20;
 constexpr char kSuffix[] = ".pb";
 
-// The arena in a file as pprof in another.  MEMPROF_OK or an error.
-int convert(const std::string& arena, const std::string& profile, bool* has_ended) {
-  memprof_snapshot* snapshot = nullptr;
-  int error = memprof_snapshot_open(arena.c_str(), &snapshot);
-  if (error != MEMPROF_OK) return error;
-  const int fd = ::open(profile.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  error = fd >= 0 ? memprof_snapshot_write_fd(snapshot, fd) : MEMPROF_ERR_SYSTEM;
-  if (fd >= 0) ::close(fd);
-  memprof_snapshot_info info{};
-  info.struct_size = sizeof(info);
-  if (error == MEMPROF_OK) error = memprof_snapshot_get_info(snapshot, &info);
-  *has_ended = info.end_ns != 0;
-  memprof_free_snapshot(snapshot);
-  return error;
+// Whether anything was written to the file: a new one has no memory.
+bool is_begun(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && status.st_blocks != 0;
 }
 
 }  // namespace
@@ -97,7 +87,11 @@ Collected ProcessCollector::finish() {
        entry.increment(error)) {
     const std::string path = entry->path();
     if (entry->path().extension() == kSuffix && std::find(known.begin(), known.end(), path) == known.end()) {
-      add(path, false, true);
+      try {
+        add(profile::read_pprof_file(path), "", path, false, true);
+      } catch (const std::exception&) {
+        ++collected_.unreadable;
+      }
     }
   }
   return std::move(collected_);
@@ -117,47 +111,43 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
     const std::string name = std::filesystem::path(file.path).stem();
     const std::string profile =
         profiles_ + "/" + name + "-" + std::to_string(collected_.processes.size()) + kSuffix;
-    bool has_ended = false;
-    const int error = convert(file.path, profile, &has_ended);
-    if (error == MEMPROF_OK) {
-      add(profile, still_runs, has_ended);
-    } else {
-      unlink(profile.c_str());
-      // A process that was killed while it made its arena had no sample.
-      collected_.unreadable += error == MEMPROF_ERR_FORMAT ? 0 : 1;
+    try {
+      const ArenaContent content = read_arena(file.path);
+      add(profile::read_pprof(content.pprof, file.path), content.pprof, profile, still_runs,
+          content.has_ended);
+    } catch (const std::exception&) {
+      // One that was killed while it made its arena had no sample.
+      collected_.unreadable += is_begun(file.path) ? 1 : 0;
     }
   }
   unlink(file.path.c_str());
 }
 
-void ProcessCollector::add(const std::string& profile_path, bool still_runs, bool has_ended) {
-  try {
-    profile::Profile profile = profile::read_pprof_file(profile_path);
-    const size_t functions = profile.functions.size();
-    add_jit_names(profile);
-    if (profile.functions.size() != functions) {
-      profile::PprofWriteOptions options;
-      options.gzip = false;
-      profile::write_file_atomically(profile_path, profile::write_pprof(profile, options),
-                                     profile::IfExists::kReplace);
-    }
-    ProcessProfile process;
-    process.path = profile_path;
-    process.program = profile.program;
-    process.pid = profile.pid;
-    process.samples = profile.samples;
-    process.dropped_samples = profile.dropped_samples;
-    process.rate_bytes = profile.rate_bytes;
-    for (const profile::Stack& stack : profile.stacks) {
-      process.live_bytes += stack.values[profile::metric_index(profile::Metric::kInuseSpace)];
-      process.allocated_bytes += stack.values[profile::metric_index(profile::Metric::kAllocSpace)];
-    }
-    process.still_runs = still_runs;
-    process.has_ended = has_ended;
-    collected_.processes.push_back(std::move(process));
-  } catch (const std::exception&) {
-    ++collected_.unreadable;
+void ProcessCollector::add(profile::Profile profile, const std::string& pprof, const std::string& path,
+                           bool still_runs, bool has_ended) {
+  const size_t functions = profile.functions.size();
+  add_jit_names(profile);
+  profile::PprofWriteOptions options;
+  options.gzip = false;
+  const bool has_more = profile.functions.size() != functions;
+  if (has_more || !pprof.empty()) {
+    profile::write_file_atomically(path, has_more ? profile::write_pprof(profile, options) : pprof,
+                                   profile::IfExists::kReplace);
   }
+  ProcessProfile process;
+  process.path = path;
+  process.program = profile.program;
+  process.pid = profile.pid;
+  process.samples = profile.samples;
+  process.dropped_samples = profile.dropped_samples;
+  process.rate_bytes = profile.rate_bytes;
+  for (const profile::Stack& stack : profile.stacks) {
+    process.live_bytes += stack.values[profile::metric_index(profile::Metric::kInuseSpace)];
+    process.allocated_bytes += stack.values[profile::metric_index(profile::Metric::kAllocSpace)];
+  }
+  process.still_runs = still_runs;
+  process.has_ended = has_ended;
+  collected_.processes.push_back(std::move(process));
 }
 
 }  // namespace memprof::cli

@@ -60,7 +60,9 @@ class ProcessCollector {
   void stop();
   void collect(Which which);
   void collect(const ArenaFile& file, bool still_runs);
-  void add(const std::string& profile_path, bool still_runs, bool has_ended);
+  // `pprof` is written to `path`; empty: it is there already.
+  void add(profile::Profile profile, const std::string& pprof, const std::string& path, bool still_runs,
+           bool has_ended);
 
   const std::string arenas_;
   const std::string profiles_;

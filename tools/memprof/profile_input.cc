@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "memprof/arena_profile.h"
 #include "memprof/console.h"
 #include "memprof/failure.h"
 #include "profile/metric.h"
@@ -89,15 +90,17 @@ void add_names(profile::SharedNames& names, AskServers ask_servers) {
                  [&](const profile::SymbolizeOptions& options) { return names.resolve(options); });
 }
 
-void add_jit_names(profile::Profile& profile) {
+void add_jit_names(profile::Profile& profile, const std::string& folder) {
   profile::SymbolizeOptions options;
+  if (!folder.empty()) options.jit_folders = {folder};
   options.use_files = false;
   static_cast<void>(profile::Symbolizer().symbolize(profile, options));
 }
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
   profile::Profile profile = path == "-" ? profile::read_pprof(read_standard_input(), "standard input")
-                                         : profile::read_pprof_file(path);
+                             : is_arena_path(path) ? profile::read_pprof(read_arena(path).pprof, path)
+                                                   : profile::read_pprof_file(path);
   add_names(profile, ask_servers);
   return profile;
 }

@@ -15,7 +15,7 @@ namespace memprof::cli {
 // Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
 enum class AskServers { kNo, kYes };
 
-// `path` may be `-`, standard input.  Warnings are printed.
+// `path` may be `-`, standard input, or the arena of a process.  Warnings are printed.
 profile::Profile load_profile(const std::string& path, AskServers ask_servers);
 
 // Names, and prints the warnings, few of many.
@@ -25,7 +25,8 @@ void add_names(profile::Profile& profile, AskServers ask_servers);
 void add_names(profile::SharedNames& names, AskServers ask_servers);
 
 // Names of JIT code only: the files that have them vanish.
-void add_jit_names(profile::Profile& profile);
+// `folder`: where they are; empty: the usual places.
+void add_jit_names(profile::Profile& profile, const std::string& folder = {});
 
 // Whether the file has the metric; else throws Failure with those that it has.
 void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path);

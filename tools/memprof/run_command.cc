@@ -77,7 +77,7 @@ std::unique_ptr<TemporaryFolder> make_arena_folder() {
   const std::string parent = arena_parent();
   if (parent.empty()) return nullptr;
   try {
-    auto folder = std::make_unique<TemporaryFolder>(parent);
+    auto folder = std::make_unique<TemporaryFolder>(parent, run_folder_name());
     // Servers that are started by root work as somebody else. Like /tmp, but nobody sees what is in it.
     if (geteuid() == 0) chmod(folder->path().c_str(), 01733);
     return folder;

@@ -22,10 +22,10 @@ std::string usual_parent() {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() : TemporaryFolder(usual_parent()) {}
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(usual_parent(), "memprof-") {}
 
-TemporaryFolder::TemporaryFolder(const std::string& parent) {
-  path_ = parent + "/memprof-XXXXXX";
+TemporaryFolder::TemporaryFolder(const std::string& parent, const std::string& name)
+    : path_(parent + "/" + name + "XXXXXX") {
   if (mkdtemp(path_.data()) == nullptr) {
     throw Failure(parent + ": no temporary folder can be made there: " + error_text(errno) +
                   "; set TMPDIR to a folder that can be written");

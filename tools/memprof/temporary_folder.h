@@ -13,7 +13,8 @@ class TemporaryFolder {
  public:
   // In $TMPDIR or /tmp.
   TemporaryFolder();
-  explicit TemporaryFolder(const std::string& parent);
+  // PARENT/NAME and six characters.
+  TemporaryFolder(const std::string& parent, const std::string& name);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

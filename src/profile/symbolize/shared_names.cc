@@ -44,9 +44,16 @@ void SharedNames::add(const Profile& profile) {
 }
 
 SymbolizeSummary SharedNames::resolve(const SymbolizeOptions& options) {
+  if (resolved_ == all_.locations.size()) return {};
+  resolved_ = all_.locations.size();
   SymbolizeOptions files_only = options;
   files_only.use_jit_files = false;
-  return Symbolizer().symbolize(all_, files_only);
+  SymbolizeSummary summary = Symbolizer().symbolize(all_, files_only);
+  auto& warnings = summary.warnings;
+  warnings.erase(std::remove_if(warnings.begin(), warnings.end(),
+                                [this](const std::string& line) { return !said_.insert(line).second; }),
+                 warnings.end());
+  return summary;
 }
 
 void SharedNames::apply(Profile& profile) const {

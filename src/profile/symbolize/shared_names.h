@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -26,7 +27,8 @@ class SharedNames {
  public:
   void add(const Profile& profile);
 
-  // Files only: JIT code is a matter of each process.
+  // Files only: JIT code is a matter of each process.  May be called again when more was added; a warning
+  // comes once.
   SymbolizeSummary resolve(const SymbolizeOptions& options);
 
   // Names the locations of a profile that was added and that have none.
@@ -40,6 +42,8 @@ class SharedNames {
   bool find_place(const Profile& profile, const Location& location, Place* place) const;
 
   Profile all_;
+  size_t resolved_ = 0;  // locations of `all_` that were asked for
+  std::set<std::string> said_;
   std::map<File, uint32_t> mappings_;
   std::map<Place, uint32_t> locations_;
 };

@@ -51,8 +51,10 @@ TEST(Cli, SaysItsVersion) {
 
 TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(err_of({"start"}).first, 2);
-  EXPECT_EQ(err_of({"start"}).second,
-            "memprof: unknown command 'start'; the commands are run, report and export (memprof --help)\n");
+  EXPECT_EQ(
+      err_of({"start"}).second,
+      "memprof: unknown command 'start'; the commands are run, report, export, live, list and clean (memprof "
+      "--help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
 }
 

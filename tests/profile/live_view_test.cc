@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/live_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+// A look `seconds` after the first, at which `leak` holds so many blocks of 1 MiB and `churn` has allocated
+// so many.
+Report look_at(uint64_t seconds, uint64_t leaked, uint64_t churned) {
+  report_fixture::Builder builder;
+  const uint32_t main = builder.at("main");
+  const uint32_t leak = builder.at("leak", "leak.c", 7);
+  const uint32_t churn = builder.at("churn");
+  if (leaked != 0) builder.stack({leak, main}, 1 << 20, leaked, leaked);
+  builder.stack({churn, main}, 1 << 20, churned, 0);
+  Profile profile = builder.profile();
+  profile.time_unix_ns += seconds * kSecondNs;
+  return build_report(profile, live_report_options());
+}
+
+TEST(LiveView, TheFirstLookShowsWhatIsHeld) {
+  LiveView view;
+  view.look(look_at(0, 3, 100), 50 << 20);
+  const std::string text = view.text(10, {});
+  EXPECT_THAT(text, HasSubstr("server (pid 4711)"));
+  EXPECT_THAT(text, HasSubstr("Live: 3.0 MiB in 3 blocks; resident: 50.0 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("0 s ago: 0 B; allocates 0 B/s\n"));
+  EXPECT_THAT(text, HasSubstr("leak"));
+  EXPECT_THAT(text, HasSubstr("leak.c:7"));
+  EXPECT_THAT(text, Not(HasSubstr("churn")));  // it holds nothing, and nothing is known of its speed yet
+}
+
+TEST(LiveView, LaterLooksShowGrowthAndSpeed) {
+  LiveView view;
+  view.look(look_at(0, 3, 100), 0);
+  view.look(look_at(2, 4, 120), 0);
+  view.look(look_at(4, 8, 160), 0);
+  const std::string text = view.text(10, {});
+  EXPECT_THAT(text, HasSubstr("4 s ago: +5.0 MiB; allocates 22.0 MiB/s\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("8.0 MiB .*\\+5.0 MiB +2.0 MiB/s +leak"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("0 B .* 0 B +20.0 MiB/s +churn"));
+  EXPECT_THAT(text, Not(HasSubstr("resident")));
+}
+
+TEST(LiveView, WhatIsFreedShrinks) {
+  LiveView view;
+  view.look(look_at(0, 3, 1), 0);
+  view.look(look_at(1, 1, 1), 0);
+  EXPECT_THAT(view.text(10, {}), HasSubstr("-2.0 MiB"));
+  // A site that came later grew from nothing.
+  LiveView other;
+  other.look(look_at(0, 0, 1), 0);
+  other.look(look_at(1, 2, 1), 0);
+  EXPECT_THAT(other.text(10, {}), ::testing::ContainsRegex("\\+2.0 MiB +2.0 MiB/s +leak"));
+}
+
+TEST(LiveView, HasAsManyRowsAsWanted) {
+  LiveView view;
+  view.look(look_at(0, 3, 1), 0);
+  view.look(look_at(1, 3, 9), 0);
+  EXPECT_THAT(view.text(1, {}), HasSubstr("leak"));
+  EXPECT_THAT(view.text(1, {}), Not(HasSubstr("churn")));
+}
+
+TEST(LiveView, WithoutASampleItSaysSo) {
+  LiveView view;
+  Profile profile = report_fixture::Builder(1 << 20).profile();
+  view.look(build_report(profile, live_report_options()), 0);
+  EXPECT_THAT(view.text(10, {}), HasSubstr("No allocation was sampled yet."));
+}
+
+}  // namespace
+}  // namespace memprof::profile

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/list_command.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "memprof/arena_files.h"
+#include "memprof/arena_profile.h"
+#include "memprof/arguments.h"
+#include "memprof/console.h"
+#include "memprof/failure.h"
+#include "memprof/running_process.h"
+#include "profile/error.h"
+#include "profile/pprof_reader.h"
+#include "profile/text_table.h"
+#include "profile/units.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kListHelp[] =
+    R"(usage: memprof list
+
+Lists the processes that have memprof in them, and what those that were killed
+left behind: their process id, whether they run, what they hold (held), how much
+memory the file takes, and the file. The file of a dead process is a profile:
+
+  memprof report FILE
+  memprof export FILE -o OUT
+
+Looks in $MEMPROF_ARENA_DIR, /dev/shm, $TMPDIR and /tmp.
+)";
+
+constexpr char kCleanHelp[] =
+    R"(usage: memprof clean [--all]
+
+Removes the files that dead processes left behind (memprof list shows them). It
+leaves those of processes that run, of runs of `memprof run` that go on, and of
+other users.
+
+  --all  also those of which it cannot be told whether the process lives: it
+         was in a container. (One that runs goes on, but `memprof live` and
+         `memprof run` cannot read it any more.)
+)";
+
+constexpr char kRunFolder[] = "memprof-run-";
+
+struct Found {
+  ArenaFile file;
+  Owner owner = Owner::kUnknown;
+  uint64_t memory_bytes = 0;
+  int64_t changed_s = 0;
+};
+
+struct Everything {
+  std::vector<Found> files;
+  std::vector<std::string> dead_folders;  // of runs
+};
+
+std::vector<std::string> places() {
+  std::vector<std::string> all;
+  for (const char* name : {"MEMPROF_ARENA_DIR", "", "TMPDIR"}) {
+    const char* value = *name != '\0' ? std::getenv(name) : "/dev/shm";
+    if (value != nullptr && *value == '/') all.emplace_back(value);
+  }
+  all.emplace_back("/tmp");
+  std::vector<std::string> places;
+  std::set<std::string> seen;
+  for (const std::string& place : all) {
+    std::error_code error;
+    const std::string real = fs::canonical(place, error);
+    if (!error && seen.insert(real).second) places.push_back(real);
+  }
+  return places;
+}
+
+void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
+  for (ArenaFile& file : find_arenas(folder)) {
+    struct stat status{};
+    if (stat(file.path.c_str(), &status) != 0 || (status.st_uid != geteuid() && geteuid() != 0)) continue;
+    Found found;
+    // The run that it belongs to is about to read it.
+    found.owner = is_of_a_run ? Owner::kLives : owner_of(file);
+    found.file = std::move(file);
+    found.memory_bytes = static_cast<uint64_t>(status.st_blocks) * 512;
+    found.changed_s = status.st_mtime;
+    everything->files.push_back(std::move(found));
+  }
+}
+
+// memprof-run-PID-NAMESPACE-XXXXXX
+Owner owner_of_folder(const std::string& name) {
+  ArenaFile file;
+  if (!parse_run_folder(name, &file)) return Owner::kUnknown;
+  file.path = "/proc/" + std::to_string(file.pid) + "/exe";
+  if (!is_same_namespace(file)) return Owner::kUnknown;
+  return program_of(file.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
+}
+
+Everything find_everything() {
+  Everything everything;
+  for (const std::string& place : places()) {
+    add_files(place, false, &everything);
+    std::error_code error;
+    for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      if (name.compare(0, sizeof(kRunFolder) - 1, kRunFolder) != 0) continue;
+      const Owner owner = owner_of_folder(name);
+      add_files(entry->path(), owner == Owner::kLives, &everything);
+      if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
+    }
+  }
+  std::sort(everything.files.begin(), everything.files.end(),
+            [](const Found& a, const Found& b) { return a.changed_s < b.changed_s; });
+  return everything;
+}
+
+const char* state_text(Owner owner) {
+  switch (owner) {
+    case Owner::kLives:
+      return "runs";
+    case Owner::kIsGone:
+      return "dead";
+    case Owner::kUnknown:
+      break;
+  }
+  return "in a container?";
+}
+
+profile::TextRow row_of(const Found& found) {
+  profile::TextRow row;
+  std::string program = "?";
+  std::string held = "?";
+  try {
+    const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
+    double live_bytes = 0;
+    for (const profile::Stack& stack : profile.stacks) {
+      live_bytes += stack.values[profile::metric_index(profile::Metric::kInuseSpace)];
+    }
+    program = profile::printable(profile.program);
+    held = profile::format_bytes(live_bytes);
+  } catch (const profile::Error&) {
+    held = "unreadable";
+  }
+  row.numbers = {std::to_string(found.file.pid), program, state_text(found.owner), held,
+                 profile::format_bytes(static_cast<double>(found.memory_bytes))};
+  row.name_text = profile::printable(found.file.path);
+  return row;
+}
+
+}  // namespace
+
+int list_command(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  if (parse_arguments(app, "list", arguments)) {
+    print(kListHelp);
+    return 0;
+  }
+  const Everything everything = find_everything();
+  if (everything.files.empty()) {
+    print("no process has memprof in it, and none left anything behind\n");
+    return 0;
+  }
+  profile::TextRow titles;
+  titles.numbers = {"pid", "program", "state", "held", "memory"};
+  titles.name_text = "file";
+  profile::TextTable table(std::move(titles));
+  bool has_dead = false;
+  for (const Found& found : everything.files) {
+    table.add(row_of(found));
+    has_dead |= found.owner == Owner::kIsGone;
+  }
+  profile::TextOptions options;
+  options.has_utf8 = wants_utf8();
+  profile::TextWriter writer(options);
+  table.write(&writer);
+  print(writer.take());
+  if (has_dead)
+    print("\nmemprof report FILE shows what a dead process held; memprof clean removes its file.\n");
+  return 0;
+}
+
+int clean_command(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  bool all = false;
+  app.add_flag("--all", all);
+  if (parse_arguments(app, "clean", arguments)) {
+    print(kCleanHelp);
+    return 0;
+  }
+  const Everything everything = find_everything();
+  size_t removed = 0;
+  size_t unknown = 0;
+  uint64_t bytes = 0;
+  bool has_failed = false;
+  for (const Found& found : everything.files) {
+    if (found.owner == Owner::kLives) continue;
+    if (found.owner == Owner::kUnknown && !all) {
+      ++unknown;
+      continue;
+    }
+    if (unlink(found.file.path.c_str()) == 0) {
+      ++removed;
+      bytes += found.memory_bytes;
+    } else if (errno != ENOENT) {
+      complain(found.file.path + ": cannot be removed: " + error_text(errno));
+      has_failed = true;
+    }
+  }
+  for (const std::string& folder : everything.dead_folders) rmdir(folder.c_str());  // if it is empty now
+  print(fmt::format("removed {} file{} of dead processes, {}\n", removed, removed == 1 ? "" : "s",
+                    profile::format_bytes(static_cast<double>(bytes))));
+  if (unknown != 0) {
+    print(
+        fmt::format("left {} of processes that may live in a container; --all removes them, too\n", unknown));
+  }
+  return has_failed ? kBadInput : 0;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/live_command.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "memprof/arena_profile.h"
+#include "memprof/arguments.h"
+#include "memprof/console.h"
+#include "memprof/failure.h"
+#include "memprof/output_check.h"
+#include "memprof/path_pattern.h"
+#include "memprof/profile_input.h"
+#include "memprof/running_process.h"
+#include "memprof/screen.h"
+#include "profile/atomic_file.h"
+#include "profile/live_view.h"
+#include "profile/pprof_reader.h"
+#include "profile/pprof_writer.h"
+#include "profile/report.h"
+#include "profile/symbolize/shared_names.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kHelp[] =
+    R"(usage: memprof live PID | --name PROGRAM [-o PATH [--force] [--raw]]
+                    [-n ROWS] [--interval SECONDS] [--count N] [--no-debuginfod]
+
+Shows what a running process holds: which functions hold how much, how much more
+than when the view began, and how fast they allocate. The process is not stopped
+or signalled, and runs no code for it. It must have memprof in it: started by
+`memprof run`, or linked with it and started.
+
+On a terminal the view is drawn anew until q is pressed or the process ends;
+elsewhere it is printed once.
+
+  -o PATH   write the profile as of now instead: %n is the program, %p its
+            process id, %t the time in seconds since 1970, %% a percent sign
+  --force   replace PATH if it exists
+  --raw     write addresses, and names only of code that the program made
+  --name PROGRAM      the process whose executable is called so
+  -n ROWS             rows of the table (as many as fit; 20)
+  --interval SECONDS  between two looks (2)
+  --count N           print the view so many times, whatever the output is
+  --no-debuginfod     do not ask the servers in DEBUGINFOD_URLS for debug files
+)";
+
+constexpr size_t kRows = 20;
+constexpr size_t kRowsOfHeader = 8;
+constexpr double kInterval = 2;
+
+struct Options {
+  std::string pid;
+  std::string name;
+  std::optional<std::string> output;
+  bool force = false;
+  bool raw = false;
+  std::optional<size_t> rows;
+  double interval_s = kInterval;
+  std::optional<size_t> count;
+  AskServers ask_servers = AskServers::kYes;
+};
+
+double parse_seconds(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(seconds >= 0.1 && seconds <= 86400)) {
+    throw Failure("--interval: '" + text + "' is not a number of seconds from 0.1 to 86400");
+  }
+  return seconds;
+}
+
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  CLI::App app;
+  std::string output;
+  std::string rows;
+  std::string interval;
+  std::string count;
+  app.add_option("PID", options.pid);
+  app.add_option("--name", options.name);
+  const auto* output_option = app.add_option("-o,--output", output);
+  const auto* force = app.add_flag("--force", options.force);
+  const auto* raw = app.add_flag("--raw", options.raw);
+  const auto* rows_option = app.add_option("-n", rows);
+  const auto* interval_option = app.add_option("--interval", interval);
+  const auto* count_option = app.add_option("--count", count);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  if (parse_arguments(app, "live", arguments)) return std::nullopt;
+  if (options.pid.empty() == options.name.empty()) {
+    throw Failure("live: which process? memprof live PID, or memprof live --name PROGRAM");
+  }
+  if (output_option->count() != 0) options.output = output;
+  if (options.output && (options.output->empty() || *options.output == "-")) {
+    throw Failure("-o: give the path of a file");
+  }
+  if (!options.output && (force->count() != 0 || raw->count() != 0)) {
+    throw Failure("live: --force and --raw are for -o");
+  }
+  if (rows_option->count() != 0) options.rows = parse_count("-n", rows);
+  if (interval_option->count() != 0) options.interval_s = parse_seconds(interval);
+  if (count_option->count() != 0) options.count = parse_count("--count", count);
+  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  return options;
+}
+
+// Looks at one process again and again; its files are read once.
+class Looks {
+ public:
+  Looks(RunningProcess process, AskServers ask_servers)
+      : process_(std::move(process)), ask_servers_(ask_servers) {}
+
+  profile::Profile look(bool raw) {
+    profile::Profile profile = profile::read_pprof(read_arena(process_.arena).pprof, process_.arena);
+    add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
+    if (raw) return profile;
+    // Files of a container are where its root is.
+    std::vector<std::string> paths;
+    for (profile::Mapping& mapping : profile.mappings) {
+      paths.push_back(mapping.path);
+      if (!process_.root.empty() && mapping.path[0] == '/') mapping.path = process_.root + mapping.path;
+    }
+    names_.add(profile);
+    add_names(names_, ask_servers_);
+    names_.apply(profile);
+    for (size_t i = 0; i < paths.size(); ++i) profile.mappings[i].path = paths[i];
+    return profile;
+  }
+
+  // Whether the process is still what it was.
+  bool is_there() const { return access(process_.arena.c_str(), F_OK) == 0 && is_running(process_.pid); }
+  const RunningProcess& process() const { return process_; }
+
+ private:
+  RunningProcess process_;
+  AskServers ask_servers_;
+  profile::SharedNames names_;
+};
+
+int write_now(const Options& options, Looks& looks) {
+  PathFacts facts;
+  facts.pid = static_cast<int64_t>(looks.process().pid);
+  facts.program = looks.process().program;
+  facts.time_seconds = std::time(nullptr);
+  const std::string path = expand_path(*options.output, facts);
+  check_output_path(path, options.force);
+  const profile::Profile profile = looks.look(options.raw);
+  profile::PprofWriteOptions write_options;
+  write_options.gzip = path.size() < 3 || path.compare(path.size() - 3, 3, ".pb") != 0;
+  profile::write_file_atomically(path, profile::write_pprof(profile, write_options),
+                                 options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+  complain("wrote " + shell_word(path) + "; next: memprof report " + shell_word(path));
+  return 0;
+}
+
+profile::TextOptions text_options() {
+  profile::TextOptions text;
+  text.width = terminal_width();
+  text.has_color = wants_color();
+  text.has_utf8 = wants_utf8();
+  return text;
+}
+
+void look(Looks& looks, profile::LiveView& view) {
+  view.look(profile::build_report(looks.look(false), profile::live_report_options()),
+            resident_bytes(looks.process().pid));
+}
+
+void sleep_for(double seconds) {
+  timespec time{static_cast<time_t>(seconds), 0};
+  time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+  while (nanosleep(&time, &time) != 0 && errno == EINTR) {
+  }
+}
+
+int print_looks(const Options& options, Looks& looks) {
+  profile::LiveView view;
+  const size_t count = options.count.value_or(1);
+  for (size_t i = 0; i < count; ++i) {
+    if (i != 0) {
+      sleep_for(options.interval_s);
+      if (!looks.is_there()) {
+        complain("process " + std::to_string(looks.process().pid) + " has ended");
+        return 0;
+      }
+      print("\n");
+    }
+    look(looks, view);
+    print(view.text(options.rows.value_or(kRows), text_options()));
+  }
+  return 0;
+}
+
+int show(const Options& options, Looks& looks) {
+  profile::LiveView view;
+  look(looks, view);  // what goes wrong is said on the ordinary screen
+  auto screen = std::make_unique<Screen>();
+  while (true) {
+    const size_t fitting = screen->rows() > kRowsOfHeader ? screen->rows() - kRowsOfHeader : 1;
+    screen->draw(view.text(options.rows.value_or(fitting), text_options()) + "\nq ends this view\n");
+    if (screen->wait_for_key(options.interval_s) == 'q') return 0;
+    if (!looks.is_there()) break;
+    look(looks, view);
+  }
+  screen.reset();
+  print(view.text(options.rows.value_or(kRows), text_options()));
+  complain("process " + std::to_string(looks.process().pid) + " has ended; this was the last look");
+  return 0;
+}
+
+}  // namespace
+
+int live_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(kHelp);
+    return 0;
+  }
+  Looks looks(options->name.empty() ? find_process(options->pid) : find_process_named(options->name),
+              options->ask_servers);
+  if (options->output) return write_now(*options, looks);
+  return options->count || !Screen::is_possible() ? print_looks(*options, looks) : show(*options, looks);
+}
+
+}  // namespace memprof::cli

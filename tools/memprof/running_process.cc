@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/running_process.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <system_error>
+
+#include "memprof/arena_files.h"
+#include "memprof/console.h"
+#include "memprof/failure.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kHowTo[] =
+    "; the library is not loaded there, or not started: start the program with `memprof run -- CMD`, or link "
+    "it "
+    "with -lmemprof and call memprof_init and memprof_start";
+
+std::string in_proc(uint64_t pid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+bool parse_pid(const std::string& text, uint64_t* pid) {
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  *pid = std::stoull(text);
+  return *pid != 0;
+}
+
+std::string described(uint64_t pid) {
+  const std::string program = program_of(pid);
+  return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
+}
+
+// A process in a container has files of its own.
+std::string other_root(uint64_t pid) {
+  struct stat ours{};
+  struct stat its{};
+  const std::string root = in_proc(pid, "root");
+  if (stat("/", &ours) != 0 || stat(root.c_str(), &its) != 0) return {};
+  return ours.st_dev == its.st_dev && ours.st_ino == its.st_ino ? "" : root;
+}
+
+RunningProcess look_at(uint64_t pid) {
+  int error = 0;
+  RunningProcess process;
+  process.pid = pid;
+  process.arena = arena_of_process(pid, &error);
+  if (!process.arena.empty()) {
+    process.program = program_of(pid);
+    process.root = other_root(pid);
+    return process;
+  }
+  if (error == ENOENT || !is_running(pid)) throw Failure("there is no process " + std::to_string(pid));
+  if (error == EACCES || error == EPERM) {
+    throw Failure(described(pid) + " is not yours: " + error_text(error) + "; try as its user, or as root");
+  }
+  if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is of the kernel");
+  if (error != 0) throw Failure(described(pid) + ": " + error_text(error));
+  throw Failure(described(pid) + " has no data of memprof" + kHowTo);
+}
+
+}  // namespace
+
+RunningProcess find_process(const std::string& text) {
+  uint64_t pid = 0;
+  if (!parse_pid(text, &pid)) {
+    throw Failure("live: '" + text + "' is no process id; --name finds a process by the name of its program");
+  }
+  return look_at(pid);
+}
+
+RunningProcess find_process_named(const std::string& name) {
+  std::vector<uint64_t> with_arena;
+  size_t without = 0;
+  for (const uint64_t pid : all_processes()) {
+    if (program_of(pid) != name || pid == static_cast<uint64_t>(getpid())) continue;
+    int error = 0;
+    if (arena_of_process(pid, &error).empty()) {
+      ++without;
+    } else {
+      with_arena.push_back(pid);
+    }
+  }
+  if (with_arena.size() == 1) return look_at(with_arena[0]);
+  if (with_arena.empty()) {
+    if (without == 0) throw Failure("--name " + name + ": there is no such process");
+    throw Failure("--name " + name + ": none of the " + std::to_string(without) +
+                  " processes of that name that can be seen has data of memprof" + kHowTo);
+  }
+  std::string ids;
+  for (const uint64_t pid : with_arena) ids += (ids.empty() ? "" : ", ") + std::to_string(pid);
+  throw Failure("--name " + name + ": there are " + std::to_string(with_arena.size()) +
+                "; give one of the ids " + ids);
+}
+
+uint64_t resident_bytes(uint64_t pid) {
+  std::ifstream file(in_proc(pid, "statm"));
+  uint64_t size_pages = 0;
+  uint64_t resident_pages = 0;
+  if (!(file >> size_pages >> resident_pages)) return 0;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+bool is_running(uint64_t pid) {
+  return access(in_proc(pid, "stat").c_str(), F_OK) == 0;
+}
+
+std::string program_of(uint64_t pid) {
+  std::error_code error;
+  const fs::path path = fs::read_symlink(in_proc(pid, "exe"), error);
+  std::string name = path.filename();
+  const std::string deleted = " (deleted)";
+  if (name.size() > deleted.size() &&
+      name.compare(name.size() - deleted.size(), deleted.size(), deleted) == 0) {
+    name.erase(name.size() - deleted.size());
+  }
+  if (!error && !name.empty()) return name;
+  std::ifstream comm(in_proc(pid, "comm"));
+  std::getline(comm, name);
+  return name;
+}
+
+std::vector<uint64_t> all_processes() {
+  std::vector<uint64_t> pids;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    uint64_t pid = 0;
+    if (parse_pid(entry->path().filename(), &pid)) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+}  // namespace memprof::cli

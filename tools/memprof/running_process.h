@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that `memprof live` looks at: found by id or by the name of its program, and what the system says
+// of it.
+//
+// Threads: no state.
+// Failure: throws Failure, which says what to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+struct RunningProcess {
+  uint64_t pid = 0;
+  std::string program;  // name of the executable
+  std::string arena;    // a path that this process can open
+  std::string root;     // "/proc/PID/root" where the process sees other files than we do, else ""
+};
+
+// `text`: a process id.
+RunningProcess find_process(const std::string& text);
+// The only one whose program has the name and that memprof is loaded into.
+RunningProcess find_process_named(const std::string& name);
+
+// 0: it is gone, or hidden.
+uint64_t resident_bytes(uint64_t pid);
+
+bool is_running(uint64_t pid);
+
+// Name of the executable; "": unknown.
+std::string program_of(uint64_t pid);
+
+// All that can be seen.
+std::vector<uint64_t> all_processes();
+
+}  // namespace memprof::cli
