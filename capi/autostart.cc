@@ -166,6 +166,7 @@ void autostart() {
   }
   memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
   g_keep_arena = c.keep_arena;
+  start_dumps(c);
 }
 
 void end_of_process() {

@@ -23,6 +23,9 @@ struct Configuration {
 // error, once in a process, and ignored.
 Configuration read_configuration();
 
+// Does what the MEMPROF_DUMP_* variables ask for.
+void start_dumps(const Configuration& configuration);
+
 int take_snapshot(Snapshot** snapshot);
 
 // Of the arena in the file of another process, or of one that is gone.

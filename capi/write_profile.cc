@@ -39,8 +39,11 @@ class Pages {
 };
 
 const char* file_name_of(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
+  const char* name = path;
+  for (const char* at = path; *at != '\0'; ++at) {
+    name = *at == '/' ? at + 1 : name;
+  }
+  return name;
 }
 
 profile::RawTotals to_raw(const SnapshotTotals& t) {
@@ -213,12 +216,18 @@ int write_profile(int fd) {
 }
 
 int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes) {
-  char path[kPathBytes];
-  char temporary[kPathBytes + 32];
+  // Not on the stack: a signal handler may have little (capi/dump.cc).
+  constexpr size_t kTemporaryBytes = kPathBytes + 32;
+  const Pages names(kPathBytes + kTemporaryBytes);
+  if (names.as<char>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  char* const path = names.as<char>();
+  char* const temporary = path + kPathBytes;
   const char* program = file_name_of(platform::program_path());
   const uint64_t pid = platform::process_id();
   const uint64_t now_s = platform::unix_ns() / 1000000000;
-  if (!expand_path(pattern, pid, program, now_s, path, sizeof(path)) || path[0] == '\0') {
+  if (!expand_path(pattern, pid, program, now_s, path, kPathBytes) || path[0] == '\0') {
     return MEMPROF_ERR_INVALID;
   }
   if (written != nullptr) {

@@ -113,6 +113,10 @@ void set_last_error(int error);     // errno = -error
 // One line to standard error: "memprof: " and the parts (nullptr-terminated), and a newline, in one write.
 void message(const char* const* parts);
 
+// Calls `handler` in a signal handler whenever the signal comes: "USR2", "SIGUSR2", "RTMIN+3", "12". Replaces
+// what was there.  false: there is no such signal, or it cannot be caught.
+bool on_signal(const char* name, void (*handler)());
+
 const char* environment(const char* name);  // nullptr: not set
 const char* arena_folder();                 // where the files of arenas go by default; static memory
 void yield_thread();

@@ -37,6 +37,8 @@ struct {
   uint32_t process_id;  // of who called initialize()
 } g_settings;
 
+std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
+
 char g_arena_path[sizeof(g_settings.folder) + 64];
 Arena g_arena;
 HeapMap g_live;
@@ -413,6 +415,15 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   } else if (g_sampled_filter.mark(address)) {
     count(statistics.filter_saturated);
   }
+  uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
+  if (__builtin_expect(time_ns >= due_ns, 0) &&
+      g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
+    on_time(time_ns);
+  }
+}
+
+void call_at(uint64_t time_ns) {
+  g_call_at_ns.store(time_ns, std::memory_order_relaxed);
 }
 
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,

@@ -55,6 +55,8 @@ Arena arena();
 const char* arena_path();
 // Makes the arena of a process that is followed and has none yet.  false: there is none, and it gets none.
 bool ensure_arena();
+// Has on_time() called by the first sample that is taken at this time (monotonic) or later.
+void call_at(uint64_t time_ns);
 // For readers: the process came to its end by itself.
 void note_end();
 
@@ -106,5 +108,8 @@ void autostart();
 // Likewise, when the process is about to end: writes the profile that autostart was asked for, once, if this
 // is the process that owns it.  No lock, no allocation by malloc.
 void end_of_process();
+
+// Likewise, from inside an allocation, at the time that call_at() asked for.
+void on_time(uint64_t now_ns);
 
 }  // namespace memprof

@@ -29,6 +29,7 @@ dlsym dlvsym dladdr dladdr1 dlopen dlclose
 __libc_stack_end __libc_start_main pthread_create
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort
+sigaction sigemptyset __libc_current_sigrtmin __libc_current_sigrtmax
 """.split())
 
 # Of these, what the way of an allocation (everything that malloc, free and the others can reach) may call:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and messages of the seam (core/platform.h).
+// Files and messages of the seam (core/platform.h).  System calls, not functions of libc: a profile can be
+// written inside malloc (capi/dump.cc), where no thread may be cancelled, and no library of the program
+// stands in between.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,15 +18,15 @@ namespace memprof::platform {
 static_assert(kFileExists == -EEXIST);
 
 int file_create(const char* path) {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  return fd < 0 ? -errno : fd;
+  const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return fd < 0 ? -errno : static_cast<int>(fd);
 }
 
 int file_write(int fd, const void* data, size_t size_bytes) {
   const WriteSignalsHeld held;
   const char* at = static_cast<const char*>(data);
   while (size_bytes > 0) {
-    const ssize_t written = write(fd, at, size_bytes);
+    const long written = syscall(SYS_write, fd, at, size_bytes);
     if (written < 0) {
       if (errno == EINTR) {
         continue;
@@ -38,15 +40,16 @@ int file_write(int fd, const void* data, size_t size_bytes) {
 }
 
 int file_close(int fd) {
-  return close(fd) == 0 || errno == EINTR ? 0 : -errno;
+  return syscall(SYS_close, fd) == 0 || errno == EINTR ? 0 : -errno;
 }
 
 int file_rename(const char* from, const char* to, bool overwrite) {
   if (overwrite) {
-    return rename(from, to) == 0 ? 0 : -errno;
+    return syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? 0 : -errno;
   }
-  if (link(from, to) == 0) {  // fails where `to` is there, without a moment in between
-    unlink(from);
+  if (syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) ==
+      0) {  // fails where `to` is there, without a moment in between
+    file_remove(from);
     return 0;
   }
   if (errno == EEXIST) {
@@ -56,7 +59,7 @@ int file_rename(const char* from, const char* to, bool overwrite) {
   if (file_exists(to)) {
     return -EEXIST;
   }
-  return rename(from, to) == 0 ? 0 : -errno;
+  return syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? 0 : -errno;
 }
 
 void file_remove(const char* path) {
@@ -114,7 +117,7 @@ void message(const char* const* parts) {
   append("\n");
   const int saved_errno = errno;
   const WriteSignalsHeld held;
-  const ssize_t ignored = writev(STDERR_FILENO, pieces, count);  // nobody is left to tell
+  const long ignored = syscall(SYS_writev, STDERR_FILENO, pieces, count);  // nobody is left to tell
   static_cast<void>(ignored);
   errno = saved_errno;
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles while the process runs, written by itself:
+//   MEMPROF_DUMP_SIGNAL    one whenever this signal comes (USR2, ...)
+//   MEMPROF_DUMP_INTERVAL  one every so often (30, 30s, 5m, 1h)
+//   MEMPROF_DUMP_PATH      where to: a pattern as for MEMPROF_PROFILE, which is what is taken without it; a
+//   number
+//                          is put before the .pb: out.1234.1.pb, out.1234.2.pb
+//
+// Model: no thread and no timer of ours: at an interval the thread that takes the next sample writes.  A
+// process that allocates nothing writes nothing.
+//
+// Signals: dump() is called by a handler, and from inside malloc.  One dump at a time: another that is asked
+// for meanwhile is left out.
+#include <atomic>
+#include <cstring>
+
+#include "capi_internal.h"
+#include "core/path_pattern.h"
+#include "core/platform.h"
+#include "core/profiler.h"
+#include "core/sampler.h"
+#include "memprof.h"
+
+namespace memprof {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1000000000;
+constexpr char kDefaultPath[] = "memprof.%n.%p.pb";
+
+char g_pattern[4096];
+char g_numbered[4096 + 32];  // of the dump that is being written; no room for it on small stacks
+uint64_t g_interval_ns = 0;
+std::atomic<bool> g_is_dumping{false};
+std::atomic<uint64_t> g_number{0};
+
+// "out.pb" -> "out.7.pb"
+void number_path(uint64_t number) {
+  const size_t length = strlen(g_pattern);
+  const size_t suffix = length > 3 && strcmp(g_pattern + length - 3, ".pb") == 0 ? 3 : 0;
+  char* at = g_numbered;
+  memcpy(at, g_pattern, length - suffix);
+  at += length - suffix;
+  *at++ = '.';
+  at += format_decimal(number, at);
+  memcpy(at, g_pattern + length - suffix, suffix + 1);
+}
+
+void dump() {
+  if (!profiler::is_owner() || g_is_dumping.exchange(true, std::memory_order_acquire)) {
+    return;
+  }
+  const MuteScope mute;
+  int error = MEMPROF_ERR_EXISTS;
+  // Numbers that are taken, by what had this process id before, are passed over.
+  for (int tries = 0; tries < 1000 && error == MEMPROF_ERR_EXISTS; ++tries) {
+    number_path(g_number.fetch_add(1, std::memory_order_relaxed) + 1);
+    error = write_profile_file(g_numbered, false, nullptr, 0);
+  }
+  if (error != MEMPROF_OK) {
+    const char* const parts[] = {"a profile was not written to ", g_numbered, ": ", memprof_strerror(error),
+                                 nullptr};
+    platform::message(parts);
+  }
+  g_is_dumping.store(false, std::memory_order_release);
+}
+
+// 0: not a duration of a second to a year.
+uint64_t parse_seconds(const char* text) {
+  constexpr uint64_t kYear = 366 * 86400;
+  uint64_t seconds = 0;
+  const char* at = text;
+  for (; *at >= '0' && *at <= '9' && seconds <= kYear; ++at) {
+    seconds = seconds * 10 + static_cast<uint64_t>(*at - '0');
+  }
+  if (*at == 'm') {
+    seconds *= 60;
+  } else if (*at == 'h') {
+    seconds *= 3600;
+  }
+  if (*at == 's' || *at == 'm' || *at == 'h') {
+    ++at;
+  }
+  return *at == '\0' && seconds <= kYear ? seconds : 0;
+}
+
+void complain(const char* name, const char* value, const char* wanted) {
+  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
+  platform::message(parts);
+}
+
+}  // namespace
+
+void start_dumps(const Configuration& configuration) {
+  const char* path = platform::environment("MEMPROF_DUMP_PATH");
+  if (path == nullptr || *path == '\0') {
+    path = configuration.keep_arena ? kDefaultPath : configuration.profile_path;
+  }
+  if (strlen(path) >= sizeof(g_pattern) || !expand_path(path, 1, "", 1, g_numbered, sizeof(g_numbered))) {
+    return complain("MEMPROF_DUMP_PATH", path, "a path in which % stands only in %p, %n, %t and %%");
+  }
+  memcpy(g_pattern, path, strlen(path) + 1);
+  const char* signal = platform::environment("MEMPROF_DUMP_SIGNAL");
+  if (signal != nullptr && *signal != '\0' && !platform::on_signal(signal, dump)) {
+    complain("MEMPROF_DUMP_SIGNAL", signal, "a signal that can be caught, like USR2");
+  }
+  const char* interval = platform::environment("MEMPROF_DUMP_INTERVAL");
+  if (interval != nullptr && *interval != '\0') {
+    g_interval_ns = parse_seconds(interval) * kNsPerSecond;
+    if (g_interval_ns == 0) {
+      complain("MEMPROF_DUMP_INTERVAL", interval, "a time like 30s, 5m or 1h");
+    } else {
+      profiler::call_at(platform::monotonic_ns() + g_interval_ns);
+    }
+  }
+}
+
+void on_time(uint64_t now_ns) {
+  profiler::call_at(now_ns + g_interval_ns);
+  dump();
+}
+
+}  // namespace memprof
