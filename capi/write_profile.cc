@@ -15,6 +15,10 @@ namespace {
 
 constexpr size_t kPathBytes = 4096;
 
+static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
+              platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
+static_assert(sizeof(profile::RawProfile::walks) == MEMPROF_WALK_REASONS * sizeof(uint64_t));
+
 // Pages that go when the scope ends.
 class Pages {
  public:

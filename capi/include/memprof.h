@@ -96,7 +96,8 @@ MEMPROF_API const char* memprof_version(void);
 
 typedef struct memprof_options {
   uint32_t struct_size;      /* sizeof(memprof_options)                                                  */
-  uint32_t max_depth;        /* frames kept of a stack, leaf end first: 1 to 1024; 0 = default (128)      */
+  uint32_t max_depth;        /* frames kept of a stack: 1 to 1024; 0 = default (128). Of a deeper one the
+                                leaf's end and, for 64 or more, the root's, if that is at most 1024 away  */
   uint64_t rate_bytes;       /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
   uint64_t max_live_samples; /* blocks recorded at one time; 0 = default (1,048,576)                      */
   uint64_t max_stacks;       /* different stacks; 0 = default (65,536)                                    */
@@ -147,12 +148,17 @@ enum {
 /* Why the walk of a stack ended. */
 enum {
   MEMPROF_WALK_ROOT = 0,        /* the outermost frame was reached: the stack is complete                  */
-  MEMPROF_WALK_DEPTH_LIMIT = 1, /* cut at max_depth; the leaf end was kept                                 */
+  MEMPROF_WALK_DEPTH_LIMIT = 1, /* cut at max_depth, the root too far away; the leaf end was kept          */
   MEMPROF_WALK_BAD_FRAME = 2,   /* the next frame was implausible (code without frame pointers, mostly)    */
   MEMPROF_WALK_LEFT_STACK = 3,  /* the next frame would have been outside the thread's stack               */
   MEMPROF_WALK_NO_RULE = 4,     /* the code at the next frame is unknown                                   */
-  MEMPROF_WALK_REASONS = 5
+  MEMPROF_WALK_MIDDLE_LEFT_OUT = 5, /* deeper than max_depth: both ends were kept, between them one
+                                       MEMPROF_FRAMES_LEFT_OUT                                           */
+  MEMPROF_WALK_REASONS = 6
 };
+
+/* The frame that stands for those that were left out between the leaf's end and the root's. */
+#define MEMPROF_FRAMES_LEFT_OUT 1u
 
 /* Counters since memprof_init.  They are read one by one while the program runs on, so two of them can be of
  * slightly different moments. */

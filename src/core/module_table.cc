@@ -54,8 +54,9 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   platform::ModuleInfo info{};
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
-    if (entry_of(frames[i]) != UINT32_MAX || (address >= info.start && address < info.limit)) {
-      continue;  // entered already, or the same module as the frame before
+    if (entry_of(frames[i]) != UINT32_MAX || (address >= info.start && address < info.limit) ||
+        frames[i] == platform::kFramesLeftOut) {
+      continue;  // entered already, or the same module as the frame before, or no frame
     }
     if (platform::find_module(address, &info)) {
       replaced = retire_replaced(info) || replaced;

@@ -58,8 +58,18 @@ const char* program_path();    // path of the executable, "" if unknown; static 
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
-enum class Walk : uint8_t { kRoot = 0, kDepthLimit = 1, kBadFrame = 2, kLeftStack = 3, kNoRule = 4 };
-inline constexpr uint32_t kWalkReasons = 5;
+enum class Walk : uint8_t {
+  kRoot = 0,
+  kDepthLimit = 1,
+  kBadFrame = 2,
+  kLeftStack = 3,
+  kNoRule = 4,
+  kMiddleLeftOut = 5,  // the root was reached; the stack is deeper than the limit
+};
+inline constexpr uint32_t kWalkReasons = 6;
+
+// In place of the frames between the leaf's end and the root's, for kMiddleLeftOut.  No code lies there.
+inline constexpr uint64_t kFramesLeftOut = 1;
 
 // Where an allocation entered us: the frame of the hook, whose return address is in the program.
 struct Entry {
@@ -71,8 +81,9 @@ struct WalkResult {
   Walk reason;
 };
 
-// Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Every
-// read is inside the stack that the thread is running on.
+// Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Of a
+// deeper stack, both ends are kept if that is cheap, with kFramesLeftOut between them; else the leaf's end.
+// Every read is inside the stack that the thread is running on.
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth);
 
 inline constexpr uint32_t kMaxBuildIdBytes = 32;

@@ -11,6 +11,11 @@
 #include "core/weight.h"
 
 namespace memprof {
+namespace {
+
+constexpr char kFramesLeftOutName[] = "[frames left out]";
+
+}  // namespace
 
 // The arena as far as it was checked: places and sizes, loaded once.
 struct Snapshot::Source {
@@ -377,7 +382,11 @@ int64_t Snapshot::resolve_symbols() {
       // The loader knows nothing of what was unloaded.
       const uint32_t module = order[i].module;
       const bool is_gone = module != kNoModule && (modules.data[module].flags & kModuleUnloaded) != 0;
-      if (!is_gone && platform::find_symbol(order[i].address, &name, &start)) {
+      if (order[i].address + 1 == platform::kFramesLeftOut) {
+        name = kFramesLeftOutName;
+        start = platform::kFramesLeftOut;
+      }
+      if (name != nullptr || (!is_gone && platform::find_symbol(order[i].address, &name, &start))) {
         const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
         symbol = {text.size, order[i].address + 1 - start};
         memcpy(text.data + text.size, name, length);

@@ -78,7 +78,15 @@ struct Totals {
   double max_missed_bytes = 0, max_missed_count = 0;
 };
 
-enum class Walk : uint8_t { kRoot = 0, kDepthLimit = 1, kBadFrame = 2, kLeftStack = 3, kNoRule = 4 };
+enum class Walk : uint8_t {
+  kRoot = 0,
+  kDepthLimit = 1,
+  kBadFrame = 2,
+  kLeftStack = 3,
+  kNoRule = 4,
+  kMiddleLeftOut = 5,  // both ends are there, and between them a location that says so
+};
+inline constexpr size_t kWalkCount = 6;
 
 struct Stack {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
@@ -97,7 +105,7 @@ struct Stack {
 
 // Whether the stack's outermost frames are missing.
 inline bool is_cut(const Stack& stack) {
-  return stack.has_statistics && stack.walk != Walk::kRoot;
+  return stack.has_statistics && stack.walk != Walk::kRoot && stack.walk != Walk::kMiddleLeftOut;
 }
 
 struct Profile {
@@ -112,7 +120,7 @@ struct Profile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  std::array<uint64_t, 5> walks{};              // samples by Walk
+  std::array<uint64_t, kWalkCount> walks{};     // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 
   std::string drop_frames;  // pprof's regular expressions; empty in a profile of memprof: the usual ones

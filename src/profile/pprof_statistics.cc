@@ -196,6 +196,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.walks[2] += fields.decimal("walk_bad_frame");
     profile.walks[3] += fields.decimal("walk_left_stack");
     profile.walks[4] += fields.decimal("walk_no_rule");
+    profile.walks[5] += fields.decimal("walk_middle_left_out");
   } else if (const auto stack_text = after(kStackComment, text)) {
     Fields fields(*stack_text);
     const uint64_t id = fields.hex("id");
@@ -208,7 +209,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.freed.weight_bytes = fields.real("fwb");
     facts.freed.weight_count = fields.real("fwc");
     facts.lifetime_ns = fields.real("life");
-    if (!fields.ok() || !is_plausible(facts.allocated) || walk > static_cast<uint64_t>(Walk::kNoRule)) {
+    if (!fields.ok() || !is_plausible(facts.allocated) || walk >= kWalkCount) {
       return;
     }
     facts.walk = static_cast<Walk>(walk);

@@ -38,6 +38,8 @@ const char* reason_text(Walk walk) {
       return "outside the thread's stack";
     case Walk::kNoRule:
       return "in code without unwind rules";
+    case Walk::kMiddleLeftOut:
+      return "in the middle";
   }
   return "";
 }

@@ -49,8 +49,8 @@ const char* confidence_name(double truncation_rate) {
 }
 
 const char* walk_name(Walk walk) {
-  static constexpr const char* kNames[kWalkCount] = {"root", "depth_limit", "bad_frame", "left_stack",
-                                                     "no_rule"};
+  static constexpr const char* kNames[kWalkCount] = {"root",       "depth_limit", "bad_frame",
+                                                     "left_stack", "no_rule",     "middle_left_out"};
   return kNames[static_cast<size_t>(walk)];
 }
 

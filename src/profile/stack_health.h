@@ -4,7 +4,7 @@
 // Model: shares of samples are counted by the profiler, over all that it walked.  Shares of bytes and depths
 // are of the stacks in the file, weighted by the bytes allocated there and by their samples; an inlined
 // function adds no depth.  Nothing is guessed from a depth: a stack is short (truncated) when its walk ended
-// before the root.
+// before the root, or its middle was left out.
 //
 // Threads: plain values.
 #pragma once
@@ -16,8 +16,6 @@
 #include "profile/model.h"
 
 namespace memprof::profile {
-
-inline constexpr size_t kWalkCount = 5;
 
 struct StackHealth {
   uint64_t walks = 0;                                // stacks taken, one a sample
@@ -39,7 +37,7 @@ std::optional<StackHealth> stack_health(const Profile& profile);
 // "high": less than 5 % of the samples are truncated; "medium": less than 20 %; "low".
 const char* confidence_name(double truncation_rate);
 
-// "root", "depth_limit", "bad_frame", "left_stack", "no_rule"
+// "root", "depth_limit", "bad_frame", "left_stack", "no_rule", "middle_left_out"
 const char* walk_name(Walk walk);
 
 }  // namespace memprof::profile

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "unwind/frame_list.h"
+
 namespace memprof::unwind {
 namespace {
 
@@ -85,34 +87,33 @@ bool is_signal_return(const uint8_t* code) {
 platform::WalkResult walk_frame_pointers(uint64_t frame, const StackBounds& bounds, const Code& code,
                                          uint64_t* frames, uint32_t max_depth) {
   using platform::Walk;
-  uint32_t depth = 0;
+  FrameList list(frames, max_depth);
   bool in_hook = true;
   for (;;) {
     if (frame % kWord != 0 || frame < bounds.low || bounds.high < kFrameBytes ||
         frame > bounds.high - kFrameBytes) {
-      return {depth, frame % kWord != 0 ? Walk::kBadFrame : Walk::kLeftStack};
+      return list.end(frame % kWord != 0 ? Walk::kBadFrame : Walk::kLeftStack);
     }
     const uint64_t return_address = strip(read_word(frame + kWord));
     const uint64_t next = read_word(frame);
     if (return_address == 0) {
-      return {depth, next == 0 ? Walk::kRoot : Walk::kBadFrame};
+      return list.end(next == 0 ? Walk::kRoot : Walk::kBadFrame);
     }
     if (in_hook && !code.is_hook(return_address)) {
       in_hook = false;
     } else if (!in_hook && !code.is_call_site(return_address)) {
-      return {depth, Walk::kNoRule};
+      return list.end(Walk::kNoRule);
     }
     if (!in_hook) {
-      if (depth == max_depth) {
-        return {depth, Walk::kDepthLimit};
+      if (!list.add(return_address)) {
+        return list.end(Walk::kDepthLimit);
       }
-      frames[depth++] = return_address;
       if (next == 0 || code.is_root(return_address, bounds.high - frame)) {
-        return {depth, Walk::kRoot};
+        return list.end(Walk::kRoot);
       }
     }
     if (next <= frame) {
-      return {depth, Walk::kBadFrame};
+      return list.end(Walk::kBadFrame);
     }
     frame = next;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/table_walk.h"
 
+#include "unwind/frame_list.h"
 #include "unwind/rule.h"
 #include "unwind/rule_cache.h"
 
@@ -64,7 +65,7 @@ inline Rule look_up(uint64_t address, const Surroundings& surroundings, uint32_t
 class Frames {
  public:
   Frames(uint64_t* frames, uint32_t max_depth, const Surroundings& surroundings)
-      : frames_(frames), max_depth_(max_depth), surroundings_(surroundings) {}
+      : list_(frames, max_depth), surroundings_(surroundings) {}
 
   // false: the limit is reached.
   bool add(uint64_t pc) {
@@ -72,24 +73,18 @@ class Frames {
       return true;
     }
     at_leaf_ = false;
-    if (depth_ == max_depth_) {
-      return false;
-    }
-    frames_[depth_++] = pc;
-    return true;
+    return list_.add(pc);
   }
-  WalkResult end(Walk reason) const { return {depth_, reason}; }
+  WalkResult end(Walk reason) { return list_.end(reason); }
 
   // For a loop of its own: where the next ones go, if none can be a hook's any more.
-  uint64_t* next() const { return frames_ + depth_; }
-  uint64_t* limit() const { return at_leaf_ ? next() : frames_ + max_depth_; }
-  void advance_to(const uint64_t* next) { depth_ = static_cast<uint32_t>(next - frames_); }
+  uint64_t* next() const { return list_.next(); }
+  uint64_t* limit() const { return at_leaf_ ? next() : list_.limit(); }
+  void advance_to(uint64_t* next) { list_.advance_to(next); }
 
  private:
-  uint64_t* frames_;
-  const uint32_t max_depth_;
+  FrameList list_;
   const Surroundings& surroundings_;
-  uint32_t depth_ = 0;
   bool at_leaf_ = true;
 };
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
@@ -296,7 +297,7 @@ TEST(CApi, StatisticsCount) {
     EXPECT_EQ(1u, s.min_depth);
     EXPECT_EQ(13u + 1, s.cold_paths);  // each sample is one
     EXPECT_EQ(5u, s.muted_bytes);
-    EXPECT_EQ(13u, s.walks[0] + s.walks[1] + s.walks[2] + s.walks[3] + s.walks[4]);
+    EXPECT_EQ(13u, std::accumulate(s.walks, s.walks + MEMPROF_WALK_REASONS, uint64_t{0}));
     EXPECT_GT(s.arena_bytes, s.arena_used_bytes);
     EXPECT_GT(s.arena_used_bytes, 4096u);
   });

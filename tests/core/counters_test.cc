@@ -51,9 +51,9 @@ TEST(Counters, EachIsReadFromItsPlace) {
   const Counters c = read_counters(h, nullptr, 0);
   EXPECT_EQ(State::kStopped, c.state);
   EXPECT_EQ(1u, c.rate_bytes);
-  EXPECT_EQ(60u, c.samples);  // 10 + ... + 14: one walk each
+  EXPECT_EQ(75u, c.samples);  // 10 + ... + 15: one walk each
   EXPECT_EQ(3u, c.live_samples);
-  EXPECT_EQ(60u - 3 - 6 - 7, c.freed_samples);
+  EXPECT_EQ(75u - 3 - 6 - 7, c.freed_samples);
   EXPECT_EQ(5u, c.dropped_weight_bytes);
   EXPECT_EQ(6u, c.dropped_live_table);
   EXPECT_EQ(7u, c.dropped_stack_table);
@@ -63,7 +63,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
     EXPECT_EQ(10 + i, c.walks[i]);
   }
   EXPECT_EQ(15u, c.min_depth);
-  EXPECT_EQ(60u + 17, c.cold_paths);
+  EXPECT_EQ(75u + 17, c.cold_paths);
   EXPECT_EQ(18u, c.filter_saturated);
   EXPECT_EQ(19u, c.muted_bytes);
   EXPECT_EQ(0u, c.stacks);

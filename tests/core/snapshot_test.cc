@@ -67,7 +67,8 @@ void fill(ScopedArena& a, uint64_t records) {
       frames[f] = 0x400000 + i * 0x1000 + f * 16;
     }
     bool is_new = false;
-    const uint32_t id = a.stacks.intern(frames, 1 + i, static_cast<Walk>(i % 5), &is_new);
+    const uint32_t id =
+        a.stacks.intern(frames, 1 + i, static_cast<Walk>(i % platform::kWalkReasons), &is_new);
     a.stacks.add_allocated(id, 100 * i, weigh(100 * i, 4096));
   }
   for (uint64_t i = 0; i < records; ++i) {
@@ -136,7 +137,7 @@ TEST(Snapshot, CopiesStacksFramesAndTotals) {
   for (uint64_t i = 0; i < 10; ++i) {
     const SnapshotStack& stack = s->stacks.data[i];
     ASSERT_EQ(1 + i, stack.frame_count);
-    EXPECT_EQ(i % 5, stack.walk);
+    EXPECT_EQ(i % platform::kWalkReasons, stack.walk);
     for (uint64_t f = 0; f < stack.frame_count; ++f) {
       EXPECT_EQ(0x400000 + i * 0x1000 + f * 16, s->frames.data[stack.first_frame + f]);
     }

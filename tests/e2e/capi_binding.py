@@ -28,7 +28,7 @@ class Stats(ctypes.Structure):
                 ("live_samples", c_uint64), ("freed_samples", c_uint64), ("dropped_samples", c_uint64),
                 ("dropped_weight_bytes", c_uint64), ("dropped_live_table", c_uint64),
                 ("dropped_stack_table", c_uint64), ("replaced_samples", c_uint64), ("stacks", c_uint64),
-                ("modules", c_uint64), ("frames", c_uint64), ("walks", c_uint64 * 5), ("min_depth", c_uint64),
+                ("modules", c_uint64), ("frames", c_uint64), ("walks", c_uint64 * 6), ("min_depth", c_uint64),
                 ("cold_paths", c_uint64), ("filter_saturated", c_uint64), ("arena_bytes", c_uint64),
                 ("arena_used_bytes", c_uint64), ("muted_bytes", c_uint64)]
 

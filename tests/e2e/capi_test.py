@@ -183,7 +183,7 @@ class InProcess(unittest.TestCase):
         for i in range(stack_count):
             stack = stacks[i]
             self.assertLessEqual(stack.first_frame + stack.frame_count, frame_count)
-            self.assertLess(stack.walk, 5)
+            self.assertLess(stack.walk, 6)
             allocated, freed = stack.allocated, stack.freed
             allocated_samples += allocated.samples
             self.assertEqual(allocated.weight_bytes, allocated.size_bytes)

@@ -25,9 +25,12 @@ TEST(JsonExport, has_what_the_document_says) {
   EXPECT_EQ(json.at("samples"), 12);
   EXPECT_EQ(json.at("live_samples"), 9);
   EXPECT_EQ(json.at("dropped_samples"), 0);
-  EXPECT_EQ(
-      json.at("walks"),
-      ExportJson({{"root", 11}, {"depth_limit", 1}, {"bad_frame", 0}, {"left_stack", 0}, {"no_rule", 0}}));
+  EXPECT_EQ(json.at("walks"), ExportJson({{"root", 11},
+                                          {"depth_limit", 1},
+                                          {"bad_frame", 0},
+                                          {"left_stack", 0},
+                                          {"no_rule", 0},
+                                          {"middle_left_out", 0}}));
   EXPECT_EQ(json.at("mappings")[0].at("build_id"), "abcdef01");
   EXPECT_EQ(json.at("mappings")[0].at("start"), "0x400000");
   EXPECT_EQ(json.at("locations")[0].at("frames")[0],

@@ -41,6 +41,8 @@ TEST(ReportHeader, NearlyAllStacksAreNotAll) {
   b.profile().walks = {99999, 1, 0, 0, 0};
   EXPECT_THAT(header_of(b), HasSubstr("Stacks: 99.9 % complete"));
   EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % at the depth limit\n"));
+  b.profile().walks = {999, 0, 0, 0, 0, 1};
+  EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % in the middle\n"));
   b.profile().walks = {1, 99999, 0, 0, 0};
   EXPECT_THAT(header_of(b), HasSubstr("Stacks: 0.1 % complete"));
 }

@@ -109,7 +109,7 @@ TEST(ReportJson, StackHealthHasTheNamesOfTheSpecification) {
   EXPECT_EQ(health["avg_native_depth"], 2.7);
   EXPECT_EQ(health["median_native_depth"], 3);
   EXPECT_EQ(health["min_native_depth"], 1);
-  EXPECT_EQ(keys(health["endings"]), "root depth_limit bad_frame left_stack no_rule ");
+  EXPECT_EQ(keys(health["endings"]), "root depth_limit bad_frame left_stack no_rule middle_left_out ");
   EXPECT_EQ(keys(health["endings"]["no_rule"]), "samples share alloc_space alloc_space_share ");
   EXPECT_EQ(health["endings"]["no_rule"]["samples"], 3);
   EXPECT_EQ(health["endings"]["no_rule"]["share"], 0.15);

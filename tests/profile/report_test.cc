@@ -291,12 +291,14 @@ TEST(Report, TheTreeBeginsAtTheRoot) {
   const uint32_t malloc = b.at("malloc");
   b.stack({malloc, node, parse, main}, 100, 2).stack({parse, main}, 10, 1).stack({node, cut}, 1, 1);
   b.profile().stacks.back().walk = Walk::kNoRule;
+  b.stack({parse, main}, 10, 1);
+  b.profile().stacks.back().walk = Walk::kMiddleLeftOut;  // its root is there
   ReportOptions options;
   options.has_tree = true;
   const Report report = build_report(b.profile(), options);
   ASSERT_TRUE(report.tree.has_value());
   EXPECT_EQ(tree_text(report, *report.tree),
-            "1:main parse 210/10; 2:node 200/200; 1:[stack cut] cut off node 1/1; ");
+            "1:main parse 220/20; 2:node 200/200; 1:[stack cut] cut off node 1/1; ");
   options.filter.focus = Pattern("cut");
   const Report focused = build_report(b.profile(), options);
   EXPECT_EQ(tree_text(focused, *focused.tree), "1:[stack cut] cut off node 1/1; ");

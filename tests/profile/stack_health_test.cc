@@ -28,6 +28,13 @@ TEST(StackHealth, SharesOfSamplesAndBytesAndDepths) {
   EXPECT_DOUBLE_EQ(*health->mean_depth, (6 * 4 + 1 + 3 * 2) / 10.0);
 }
 
+TEST(StackHealth, AStackWithoutItsMiddleIsNotComplete) {
+  Builder b;
+  b.profile().walks = {9, 0, 0, 0, 0, 1};
+  b.stack({b.at("f")}, 64, 10);
+  EXPECT_EQ(stack_health(b.profile())->truncated(), 1u);
+}
+
 TEST(StackHealth, TheMedianOfAnEvenNumberIsTheLowerOne) {
   Builder b;
   const uint32_t f = b.at("f");
@@ -73,6 +80,7 @@ TEST(StackHealth, ConfidenceIsThatOfTheSpecification) {
 TEST(StackHealth, NamesOfWalks) {
   EXPECT_STREQ(walk_name(Walk::kRoot), "root");
   EXPECT_STREQ(walk_name(Walk::kNoRule), "no_rule");
+  EXPECT_STREQ(walk_name(Walk::kMiddleLeftOut), "middle_left_out");
 }
 
 }  // namespace

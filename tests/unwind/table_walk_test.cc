@@ -249,6 +249,30 @@ TEST_F(TableWalk, TheDepthLimitKeepsTheLeafEnd) {
   EXPECT_EQ(22u, walk(start, bounds(10), 22).frames.size());
 }
 
+TEST_F(TableWalk, ADeepStackKeepsBothEnds) {
+  for (uint64_t i = 0; i < 100; ++i) {
+    put(10 + 2 * i, {0, in(kFlat, 1 + i % 60)});
+  }
+  put(210, {0, in(kFirst)});
+  const Start start{in(kFlat), at(10), 0};
+  const Walked whole = walk(start, bounds(10), 200);
+  ASSERT_EQ(102u, whole.frames.size());
+  for (int round = 0; round < 2; ++round) {  // the cold walk, the warm one, and the one with all registers
+    const Walked part = walk(start, bounds(10), 64);
+    ASSERT_EQ(Walk::kMiddleLeftOut, part.reason);
+    ASSERT_EQ(64u, part.frames.size());
+    EXPECT_TRUE(std::equal(part.frames.begin(), part.frames.begin() + 47, whole.frames.begin()));
+    EXPECT_EQ(platform::kFramesLeftOut, part.frames[47]);
+    EXPECT_TRUE(std::equal(part.frames.begin() + 48, part.frames.end(), whole.frames.end() - 16));
+    EXPECT_EQ(part.frames, walk_full(start, bounds(8), 0, 64).frames);
+  }
+  // The root is not reached: the leaf's end, all of it.
+  put(210, {0, in(kBadRow)});
+  const Walked cut = walk(start, bounds(10), 64);
+  EXPECT_EQ(Walk::kDepthLimit, cut.reason);
+  EXPECT_TRUE(std::equal(cut.frames.begin(), cut.frames.end(), whole.frames.begin()));
+}
+
 TEST_F(TableWalk, HooksAreLeftOutAtTheLeafEndOnly) {
   world_.hooks_below = kPushesBp;  // kFlat
   put(10, {1, in(kFlat, 40)});
@@ -435,8 +459,10 @@ TEST_F(SignalWalk, RandomStacksAreSurvived) {
     walk_full(start, stack, low + 8 * random.below(kWords), max_depth);
   }
   munmap(memory, 3 * page);
-  for (const uint64_t n : reasons) {
-    EXPECT_GT(n, scaled(200));
+  for (uint32_t reason = 0; reason < platform::kWalkReasons; ++reason) {
+    if (static_cast<Walk>(reason) != Walk::kMiddleLeftOut) {  // not with such limits
+      EXPECT_GT(reasons[reason], scaled(200)) << reason;
+    }
   }
   EXPECT_GT(frames, scaled(300000));
 }

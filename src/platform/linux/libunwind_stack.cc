@@ -7,6 +7,7 @@
 
 #include "core/platform.h"
 #include "platform/linux/hook_section.h"
+#include "unwind/frame_list.h"
 
 namespace memprof::platform {
 
@@ -18,28 +19,29 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) {
     return {0, Walk::kNoRule};
   }
-  uint32_t depth = 0;
+  unwind::FrameList list(frames, max_depth);
+  bool at_leaf = true;
   for (;;) {
     const int step = unw_step(&cursor);
     unw_word_t pc = 0;
     unw_word_t sp = 0;
     if (step < 0) {
-      return {depth, step == -UNW_ENOINFO ? Walk::kNoRule : Walk::kBadFrame};
+      return list.end(step == -UNW_ENOINFO ? Walk::kNoRule : Walk::kBadFrame);
     }
     unw_get_reg(&cursor, UNW_REG_IP, &pc);
     unw_get_reg(&cursor, UNW_REG_SP, &sp);
     if (step == 0 || pc == 0) {
-      return {depth, Walk::kRoot};
+      return list.end(Walk::kRoot);
     }
-    if (depth == 0 && (sp <= hook || is_hook_address(pc))) {
+    if (at_leaf && (sp <= hook || is_hook_address(pc))) {
       continue;
     }
-    if (depth == max_depth) {
-      return {depth, Walk::kDepthLimit};
-    }
+    at_leaf = false;
     // As everywhere: one is taken away before a frame is looked up, which is wrong for what a signal
     // interrupted.
-    frames[depth++] = unw_is_signal_frame(&cursor) > 0 ? pc + 1 : pc;
+    if (!list.add(unw_is_signal_frame(&cursor) > 0 ? pc + 1 : pc)) {
+      return list.end(Walk::kDepthLimit);
+    }
   }
 }
 

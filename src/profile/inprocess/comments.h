@@ -176,6 +176,7 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   text.decimal("walk_bad_frame", facts.walks[2]);
   text.decimal("walk_left_stack", facts.walks[3]);
   text.decimal("walk_no_rule", facts.walks[4]);
+  text.decimal("walk_middle_left_out", facts.walks[5]);
 }
 
 // StackFacts is RawStack or Stack.

@@ -88,6 +88,9 @@ inline constexpr const char* kFixedStrings[kFixedStringCount] = {
     "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",   "count",
     "bytes", "space",         "rate",        "samples",       kDropFramesRegex};
 
+// The function of the location that stands for frames in the middle of a stack.
+inline constexpr char kFramesLeftOutName[] = "[frames left out]";
+
 inline constexpr size_t kValueCount = 4;  // sample types, in the order of Metric
 
 }  // namespace memprof::profile::schema

@@ -15,6 +15,7 @@ namespace field = schema::profile_field;
 
 constexpr size_t kOutputBytes = size_t{64} << 10;
 constexpr size_t kFirstSlots = 1024;  // a power of two
+constexpr uint64_t kOnlyFunction = 1;
 
 struct FrameCounts {
   size_t total = 0;
@@ -272,15 +273,33 @@ class RawPprofWriter {
   void write_locations() {
     for (size_t i = 0; i < locations_.size() && output_.ok(); ++i) {
       uint8_t memory[64];
+      uint8_t line_memory[16];
       wire::Message location(memory, sizeof(memory));
       location.field(schema::location_field::kId, i + 1);
       const uint64_t key = locations_.address(i);
       const size_t told = keys_.mapping_id(key);
       const uint64_t address = keys_.address(key);
-      location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
-      location.field(schema::location_field::kAddress, address);
+      if (key == kFramesLeftOut - 1) {
+        write_function(schema::kFramesLeftOutName);
+        wire::Message line(line_memory, sizeof(line_memory));
+        line.field(schema::line_field::kFunctionId, kOnlyFunction);
+        location.message_field(schema::location_field::kLine, line);
+      } else {
+        location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
+        location.field(schema::location_field::kAddress, address);
+      }
       output_.message_field(field::kLocation, location);
     }
+  }
+
+  void write_function(const char* text) {
+    const uint32_t name = write_string(text, text_size(text));
+    uint8_t memory[32];
+    wire::Message function(memory, sizeof(memory));
+    function.field(schema::function_field::kId, kOnlyFunction);
+    function.field(schema::function_field::kName, name);
+    function.field(schema::function_field::kSystemName, name);
+    output_.message_field(field::kFunction, function);
   }
 
   // 0: no module has the address.

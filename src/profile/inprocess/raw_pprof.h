@@ -34,8 +34,11 @@ struct RawTotals {
   double max_missed_bytes = 0, max_missed_count = 0;
 };
 
+// In place of frames in the middle of a stack: becomes a location with a function's name and no module.
+inline constexpr uint64_t kFramesLeftOut = 1;
+
 struct RawStack {
-  const uint64_t* frames = nullptr;  // return addresses, leaf first
+  const uint64_t* frames = nullptr;  // return addresses, leaf first; kFramesLeftOut
   uint32_t depth = 0;
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;
@@ -72,7 +75,7 @@ struct RawProfile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  uint64_t walks[5] = {};  // samples by MEMPROF_WALK_*
+  uint64_t walks[6] = {};  // samples by MEMPROF_WALK_*
 };
 
 // Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from

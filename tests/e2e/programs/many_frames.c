@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deep recursion: 1000 frames above the block.
+// Deep recursion: 1000 frames above the block, or as many as the argument says.
 #include "truth.h"
 
 static void* g_block;
@@ -16,8 +16,9 @@ SITE int recurse(int depth) {
   return recurse(depth - 1) + (int)opaque(1);
 }
 
-int main(void) {
-  const int depth = recurse(999);
+int main(int argc, char** argv) {
+  const int above = argc > 1 ? atoi(argv[1]) - 1 : 999;
+  const int depth = recurse(above);
   tell("deep_leaf", "recurse<recurse", 1, 8001, 1, 8001);
-  return depth != 999;
+  return depth != above;
 }

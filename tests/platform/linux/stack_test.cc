@@ -106,6 +106,26 @@ TEST(Stack, TheDepthLimit) {
   EXPECT_TRUE(std::equal(part.ours.begin(), part.ours.end(), part.theirs.begin()));
 }
 
+TEST(Stack, ADeepStackKeepsBothEnds) {
+  for (const int depth : {44, 54, 55, 60, 75, 150, 400}) {
+    const Capture whole = capture([depth] { recursion(depth); });
+    EXPECT_EQ(Walk::kRoot, whole.reason);
+    g_depth = 64;
+    const Capture part = capture([depth] { recursion(depth); });
+    g_depth = kMost;
+    if (whole.ours.size() <= 64) {
+      EXPECT_EQ(Walk::kRoot, part.reason);
+      continue;
+    }
+    EXPECT_EQ(Walk::kMiddleLeftOut, part.reason);
+    ASSERT_EQ(64u, part.ours.size());
+    EXPECT_EQ(platform::kFramesLeftOut, part.ours[47]);
+    // The frames of the caller's lambda may differ.
+    EXPECT_TRUE(std::equal(part.ours.begin(), part.ours.begin() + 47, part.theirs.begin()));
+    EXPECT_TRUE(std::equal(part.ours.begin() + 48, part.ours.end(), part.theirs.end() - 16));
+  }
+}
+
 NOINLINE void realigned(int depth) {
   alignas(64) volatile char aligned[100];
   aligned[0] = 1;

@@ -16,6 +16,30 @@
 namespace memprof::profile {
 namespace {
 
+TEST(RawPprof, frames_that_were_left_out_are_a_location_with_a_name) {
+  RawFixture raw;
+  const uint64_t frames[] = {0x401235, kFramesLeftOut, 0x402001};
+  raw.stacks[0].frames = frames;
+  raw.stacks[0].walk = 5;
+  const std::string written = write_raw(raw.profile);
+  // Also when it went through the writer outside the process.
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    const Stack& stack = profile.stacks[0];
+    EXPECT_TRUE(stack.has_statistics);
+    EXPECT_EQ(stack.walk, Walk::kMiddleLeftOut);
+    EXPECT_FALSE(is_cut(stack)) << "its root is there";
+    ASSERT_EQ(stack.locations.size(), 3u);
+    const Location& location = profile.locations[stack.locations[1]];
+    EXPECT_EQ(location.mapping, kNoMapping);
+    EXPECT_EQ(location_frames(profile, location)[0].name, "[frames left out]");
+    for (const size_t i : {0, 2}) {
+      EXPECT_TRUE(profile.locations[stack.locations[i]].lines.empty());
+      EXPECT_EQ(profile.locations[stack.locations[i]].mapping, 0u);
+    }
+  }
+}
+
 TEST(RawPprof, everything_comes_back) {
   const RawFixture raw;
   const Profile profile = read_pprof(write_raw(raw.profile), "raw");
@@ -30,7 +54,7 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.dropped_samples, 3u);
   EXPECT_EQ(profile.dropped_weight_bytes, 1572864u);
   EXPECT_EQ(profile.replaced_samples, 2u);
-  EXPECT_EQ(profile.walks, (std::array<uint64_t, 5>{10, 11, 12, 13, 14}));
+  EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkCount>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");
   EXPECT_EQ(profile.mappings[0].build_id, "deadbeef000102030405060708090a0b0c0d0eff");
