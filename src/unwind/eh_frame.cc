@@ -134,6 +134,8 @@ bool read_common(const Image& image, uint64_t at, Common* common) {
         data.skip(1);
       } else if (letter == 'S') {
         common->is_signal_frame = true;
+      } else if (letter == 'B' || letter == 'G') {
+        // aarch64: which key signs return addresses, memory tags; nothing that a walk must know
       } else {
         break;  // what is unknown comes last; 'z' says how long it is
       }
@@ -188,29 +190,6 @@ uint64_t search_index(const Image& image, uint64_t address) {
     }
   }
   return low == 0 ? 0 : field(low - 1, 4);
-}
-
-uint8_t to_register(uint64_t dwarf) {
-  switch (dwarf) {
-    case 3:
-      return kRbx;
-    case 6:
-      return kRbp;
-    case 7:
-      return kRsp;
-    case 12:
-      return kR12;
-    case 13:
-      return kR13;
-    case 14:
-      return kR14;
-    case 15:
-      return kR15;
-    case 16:
-      return kReturnAddress;
-    default:
-      return kRegisters;
-  }
 }
 
 // The part of a row that DW_CFA_remember_state keeps.
@@ -396,6 +375,12 @@ bool Machine::run(Bytes program) {
         set_expression(r, RegisterRule::kExpression, program);
         break;
       }
+      case 0x2c:  // AARCH64_negate_ra_state_with_pc
+      case 0x2d:  // AARCH64_negate_ra_state: from here on the return address is signed, or no more
+        if (!kIsAarch64) {
+          return false;
+        }
+        break;
       case 0x2e:  // GNU_args_size
         program.read_uleb();
         break;
@@ -441,7 +426,7 @@ Found find_row(const Image& image, uint64_t address, Row* row) {
   if (common.has_augmentation_data) {
     bytes.skip(bytes.read_uleb());
   }
-  if (!bytes.ok() || common.return_register != 16) {
+  if (!bytes.ok() || common.return_register != kReturnColumn) {
     return Found::kCorrupt;
   }
   Machine machine(common, start, address, image.index);

@@ -18,11 +18,9 @@
 #include <cstdint>
 
 #include "unwind/bytes.h"
+#include "unwind/registers.h"
 
 namespace memprof::unwind {
-
-// x86-64: DWARF numbers of the registers of a row.
-enum Register : uint8_t { kRbx, kRbp, kRsp, kR12, kR13, kR14, kR15, kReturnAddress, kRegisters };
 
 // The unwind tables of one loaded module.
 struct Image {

@@ -7,13 +7,6 @@ namespace {
 constexpr int kMostOperands = 32;
 constexpr int kMostSteps = 256;  // expressions may branch backwards
 
-uint8_t dwarf_register(uint64_t dwarf) {
-  static const uint8_t kMap[] = {kRegisters, kRegisters, kRegisters, kRbx,       kRegisters,    kRegisters,
-                                 kRbp,       kRsp,       kRegisters, kRegisters, kRegisters,    kRegisters,
-                                 kR12,       kR13,       kR14,       kR15,       kReturnAddress};
-  return dwarf < sizeof(kMap) ? kMap[dwarf] : static_cast<uint8_t>(kRegisters);
-}
-
 class Evaluation {
  public:
   Evaluation(const Expression& expression, const RegisterFile& registers, StackMemory& stack)
@@ -59,7 +52,7 @@ class Evaluation {
   }
 
   void push_register(uint64_t dwarf, int64_t offset) {
-    const uint8_t r = dwarf_register(dwarf);
+    const uint8_t r = to_register(dwarf);
     ok_ = ok_ && registers_.has(r);
     push(ok_ ? registers_.values[r] + static_cast<uint64_t>(offset) : 0);
   }

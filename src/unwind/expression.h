@@ -24,6 +24,7 @@ struct RegisterFile {
     values[r] = value;
     known |= 1u << r;
   }
+  void forget(uint8_t r) { known &= ~(1u << r); }
 };
 
 // `cfa` is on the evaluation's stack at first when `push_cfa`.

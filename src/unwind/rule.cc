@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// derive_rule for x86-64.
 #include "unwind/rule.h"
+
+#if defined(__x86_64__) && !defined(MEMPROF_UNWIND_FOR_AARCH64)
 
 namespace memprof::unwind {
 namespace {
@@ -147,3 +150,4 @@ Rule derive_rule(const Row& row) {
 }
 
 }  // namespace memprof::unwind
+#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How to leave a frame, in 30 bits: what a row of .eh_frame comes down to in all but a few functions.
 //
-// Model: the return address is at CFA - 8, the caller's stack pointer is the CFA; what differs is where the
-// CFA is and where the caller's rbp was saved.
+// Model, x86-64: the return address is at CFA - 8, the caller's stack pointer is the CFA; what differs is
+// where the CFA is and where the caller's rbp was saved.
 //     kFromSp        CFA = sp + 8 a
 //     kFromBp        CFA = bp + 8 a
 //     kFromBpSlot    CFA = *(bp - 8 a)                stack was realigned
@@ -13,6 +13,13 @@
 //     kComplex       none of these: ask the table again, with all registers (unwind/table_walk.h)
 //     kFramePointer  no table: [bp], [bp + 8], if plausible
 // rbp: b = 0: unchanged; else saved at CFA - 8 b (kFromBpSlot: at bp, which b = 1 says).
+//
+// aarch64: the return address came in x30, and is there until it was saved.
+//     kFromSp        CFA = sp + 8 a       b = 0: x29 and x30 are as they were
+//     kFromBp        CFA = x29 + 8 a      else saved as a pair at CFA - 8 b: the frame record
+//     kLinkOnly      CFA = sp + 8 a; x30 saved at CFA - 8 b, x29 as it was
+//     kSignal, kRoot, kComplex            as above
+//     kFramePointer  no table: the frame record at x29, if plausible
 //
 // Signals, fork: pure.
 // Allocates: never.
@@ -36,6 +43,7 @@ struct Rule {
     kRoot,
     kComplex,
     kFramePointer,
+    kLinkOnly,
   };
   Kind kind;
   uint16_t a;  // 16 bits: frames of up to 512 KiB

@@ -31,17 +31,29 @@ struct Surroundings {
   StackBounds (*find_stack)(uint64_t stack_pointer);
   // Is it in a hook of ours?  Such frames are left out, at the leaf end.
   bool (*is_hook)(uint64_t return_address);
+  // aarch64: is it the trampoline that signal handlers return to?  Must be safe for any value.
+  bool (*is_signal_return)(uint64_t address) = nullptr;
 };
 
-// Where a walk begins: in a caller, right after its call returned.
-struct Start {
+// Where a walk is: in a caller, right after its call returned.
+#if defined(__aarch64__)
+struct Position {
   uint64_t pc;
-  uint64_t sp;
-  uint64_t bp;
+  uint64_t sp;        // or what it is at least
+  uint64_t bp;        // x29
+  uint64_t link = 0;  // x30, where it is known: in a function that a signal interrupted
+  bool has_link = false;
+  bool has_sp = true;
 };
+#else
+struct Position {
+  uint64_t pc, sp, bp;
+};
+#endif
+using Start = Position;
 
 // Writes the return addresses from start.pc on, leaf first.  *needs_all_registers becomes true when a frame
-// cannot be left with these three; what was written is then right so far.
+// cannot be left with these registers; what was written is then right so far.
 platform::WalkResult walk_by_tables(const Start& start, const StackBounds& bounds,
                                     const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth,
                                     bool* needs_all_registers);
@@ -51,5 +63,13 @@ platform::WalkResult walk_by_tables(const Start& start, const StackBounds& bound
 platform::WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa,
                                              const StackBounds& bounds, const Surroundings& surroundings,
                                              uint64_t* frames, uint32_t max_depth);
+
+#if defined(__aarch64__)
+// A hook does not know its caller's stack pointer: frame records lie anywhere in a frame.  So the walk begins
+// in a function of ours that the hook called, and this finds the caller; `hook_frame` is the hook's frame
+// record.  Where our own tables do not lead there, by that record, without a stack pointer.
+Start find_caller(Position inside_us, uint64_t hook_frame, const StackBounds& bounds,
+                  const Surroundings& surroundings);
+#endif
 
 }  // namespace memprof::unwind

@@ -6,11 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <memory>
-
 #include "tests/support/engine.h"
-#include "tests/unwind/hand_made_tables.h"
+#include "tests/unwind/hand_made_code.h"
 #include "unwind/rule_cache.h"
 
 namespace memprof::table_walk_test {
@@ -23,138 +20,6 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using testing_support::Random;
 using testing_support::scaled;
-
-// The functions of the module: 64 bytes each, in this order.
-enum Function : uint64_t {
-  kFlat,        // CFA = rsp + 16
-  kPushesBp,    // CFA = rsp + 24, rbp at CFA - 16
-  kFramed,      // CFA = rbp + 16, rbp at CFA - 16
-  kRealigned,   // CFA = *(rbp - 8), rbp at rbp
-  kSpSlot,      // CFA = *(rsp + 8) + 16
-  kPltEntry,    // 16-byte entries
-  kTrampoline,  // signal frame
-  kFirst,       // return address undefined
-  kOddCfa,      // CFA = rbx + 16: needs all registers; rbx at CFA - 16
-  kBadRow,      // a corrupt program
-  kNotMoving,   // CFA = rsp
-  kUnaligned,   // CFA = rsp + 12
-  kSavesRbx,    // CFA = rsp + 24, rbx at CFA - 16
-  kFunctions,
-  kGap = kFunctions,  // in the module, without a table
-  kElsewhere          // in no module
-};
-
-struct World {
-  Tables tables;
-  Image image;
-  std::array<uint64_t, 512> words{};
-  bool call_sites = true;
-  uint64_t hooks_below = 0;  // the first so many functions are hooks
-  StackBounds other_stack{0, 0, nullptr};
-};
-World* g_world;
-
-bool find_image(uint64_t address, Image* image) {
-  const uint64_t n = address - g_world->tables.code(0);
-  *image = g_world->image;
-  return n < 64 * (kGap + 1);
-}
-bool is_call_site(uint64_t) {
-  return g_world->call_sites;
-}
-StackBounds find_stack(uint64_t) {
-  return g_world->other_stack;
-}
-bool is_hook(uint64_t address) {
-  return address - g_world->tables.code(0) < 64 * g_world->hooks_below;
-}
-constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack, is_hook};
-
-class TableWalk : public ::testing::Test {
- protected:
-  TableWalk() {
-    g_world = &world_;
-    Cie signal;
-    signal.augmentation = "zRS";
-    const Blob programs[kFunctions] = {
-        {0x0e, 16},
-        {0x0e, 24, 0x86, 2},
-        {0x0c, 6, 16, 0x86, 2},
-        {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0},
-        {0x0f, 5, 0x77, 8, 0x06, 0x23, 16},
-        {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22},
-        {},
-        {0x07, 16},
-        {0x0c, 3, 16, 0x83, 2},
-        {0x17},
-        {0x0e, 0},
-        {0x0e, 12},
-        {0x0e, 24, 0x83, 2},
-    };
-    Tables& t = world_.tables;
-    const size_t ordinary = t.add_cie({});
-    const size_t of_signals = t.add_cie(signal);
-    for (uint64_t f = 0; f < kFunctions; ++f) {
-      t.add_fde(f == kTrampoline ? of_signals : ordinary, f * 64, 64, programs[f]);
-    }
-    world_.image = t.finish();
-    // The code of another test was at these addresses.
-    g_rule_cache.begin_unload();
-    g_rule_cache.end_unload();
-  }
-  ~TableWalk() override { g_world = nullptr; }
-
-  // A return address in a function.
-  uint64_t in(uint64_t function, uint64_t offset = 32) const {
-    return function == kElsewhere ? world_.tables.code(1 << 18) + offset
-                                  : world_.tables.code(function * 64 + offset);
-  }
-  uint64_t at(uint64_t word) const { return reinterpret_cast<uint64_t>(world_.words.data() + word); }
-  // `count` words of the stack from `word` on.
-  void put(uint64_t word, const std::vector<uint64_t>& values) {
-    std::copy(values.begin(), values.end(), world_.words.begin() + static_cast<long>(word));
-  }
-  StackBounds bounds(uint64_t low = 0, uint64_t high = 256) const { return {at(low), at(high), nullptr}; }
-
-  struct Walked {
-    std::vector<uint64_t> frames;
-    Walk reason;
-    bool needs_all = false;
-  };
-  Walked walk(const Start& start, const StackBounds& stack, uint32_t max_depth = 64) const {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
-    const auto result = walk_by_tables(start, stack, kSurroundings, w.frames.data(), max_depth, &w.needs_all);
-    return finish(&w, result, max_depth);
-  }
-  // The same from a frame inside us: a function that leads to start by CFA = rsp + 8.
-  Walked walk_full(const Start& start, const StackBounds& stack, uint64_t rbx = 0, uint32_t max_depth = 64) {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
-    // One frame of kFlat lies below: its return address is start.pc.
-    uint64_t inside = start.sp - 16;
-    memcpy(reinterpret_cast<void*>(inside + 8), &start.pc, 8);
-    RegisterFile registers{};
-    registers.set(kRbx, rbx);
-    registers.set(kRbp, start.bp);
-    registers.set(kRsp, inside);
-    registers.set(kReturnAddress, in(kFlat));
-    const auto result =
-        walk_with_all_registers(registers, start.sp, stack, kSurroundings, w.frames.data(), max_depth);
-    return finish(&w, result, max_depth);
-  }
-
-  World world_;
-
- private:
-  static Walked finish(Walked* w, platform::WalkResult result, uint32_t max_depth) {
-    EXPECT_LE(result.depth, max_depth);
-    EXPECT_EQ(0xdeadu, w->frames[max_depth]) << "wrote behind the end";
-    w->frames.resize(std::min(result.depth, max_depth));
-    w->reason = result.reason;
-    return *w;
-  }
-};
 
 TEST_F(TableWalk, EachKindOfFrame) {
   // The cold walk, the warm one, and the one with all registers see the same.
@@ -179,20 +44,6 @@ TEST_F(TableWalk, EachKindOfFrame) {
   const Walked full = walk_full(start, bounds(8));
   EXPECT_THAT(full.frames, ElementsAreArray(expected));
   EXPECT_EQ(Walk::kRoot, full.reason);
-}
-
-TEST_F(TableWalk, AllRegistersAreFollowedOnlyByTheSecondWalk) {
-  put(10, {1, in(kSavesRbx)});
-  put(12, {7, at(20), in(kOddCfa)});  // rbx becomes 20
-  put(20, {at(30), in(kOddCfa)});     // CFA = rbx + 16 = 22; rbx becomes 30
-  put(30, {5, in(kFirst)});
-  const Start start{in(kFlat), at(10), 0};
-  const Walked first = walk(start, bounds(10));
-  EXPECT_TRUE(first.needs_all);
-  EXPECT_THAT(first.frames, ElementsAre(in(kFlat), in(kSavesRbx), in(kOddCfa)));
-  const Walked second = walk_full(start, bounds(8));
-  EXPECT_THAT(second.frames, ElementsAre(in(kFlat), in(kSavesRbx), in(kOddCfa), in(kOddCfa), in(kFirst)));
-  EXPECT_EQ(Walk::kRoot, second.reason);
 }
 
 TEST_F(TableWalk, ReturnAddressesAreLookedUpOneByteBefore) {
@@ -334,21 +185,6 @@ TEST_F(TableWalk, TheCacheIsNotAskedDuringAnUnload) {
 }
 
 // ---- Signal frames
-// -------------------------------------------------------------------------------------------
-
-constexpr uint64_t kContextWords = 22;  // up to the pc
-
-class SignalWalk : public TableWalk {
- protected:
-  // A ucontext at the word: what the interrupted code had in its registers.
-  void put_context(uint64_t word, uint64_t pc, uint64_t sp, uint64_t bp, uint64_t rbx = 0) {
-    put(word, std::vector<uint64_t>(kContextWords, 0x5555));
-    world_.words[word + 5 + 10] = bp;
-    world_.words[word + 5 + 11] = rbx;
-    world_.words[word + 5 + 15] = sp;
-    world_.words[word + 5 + 16] = pc;
-  }
-};
 
 TEST_F(SignalWalk, AHandlerOnTheSameStack) {
   put(10, {1, in(kTrampoline)});
@@ -363,16 +199,6 @@ TEST_F(SignalWalk, AHandlerOnTheSameStack) {
   const Walked full = walk_full(start, bounds(8));
   EXPECT_THAT(full.frames, ElementsAreArray(expected));
   EXPECT_EQ(Walk::kRoot, full.reason);
-}
-
-TEST_F(SignalWalk, AllRegistersComeFromTheContext) {
-  put(10, {1, in(kTrampoline)});
-  put_context(12, in(kOddCfa), at(40), 0, at(50));
-  put(50, {0, in(kFirst)});
-  const Start start{in(kFlat), at(10), 0};
-  EXPECT_TRUE(walk(start, bounds(10)).needs_all);
-  EXPECT_THAT(walk_full(start, bounds(8)).frames,
-              ElementsAre(in(kFlat), in(kTrampoline), in(kOddCfa) + 1, in(kFirst)));
 }
 
 TEST_F(SignalWalk, AHandlerOnAStackOfItsOwn) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// capture_stack of the seam: by the unwind tables (x86-64), by frame pointers elsewhere and where there are
-// none; within the bounds of the stack, code read through the kernel.
-#include <dlfcn.h>
-#include <pthread.h>
-
+// capture_stack of the seam: by the unwind tables, and by frame pointers where there are none; within the
+// bounds of the stack, code read through the kernel.
 #include <atomic>
 
 #include "core/levels.h"
@@ -12,12 +9,8 @@
 #include "platform/linux/hook_section.h"
 #include "platform/linux/safe_read.h"
 #include "platform/linux/stack_bounds.h"
-#include "unwind/frame_pointer.h"
+#include "unwind/call_site.h"
 #include "unwind/table_walk.h"
-
-#if !defined(__x86_64__)
-extern "C" int __libc_start_main(void) __attribute__((weak));
-#endif
 
 namespace memprof::platform {
 namespace {
@@ -70,31 +63,59 @@ const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_
   }
   return registers;
 }
+
+// The hook keeps a frame pointer, so its caller's registers are known without a table.
+unwind::Start start_of(const Entry& entry) {
+  const uint64_t* saved = static_cast<const uint64_t*>(entry.frame_address);
+  return {saved[1], reinterpret_cast<uint64_t>(entry.frame_address) + 2 * sizeof(uint64_t), saved[0]};
+}
 #else
-// The C library enters main from a function that it places right before __libc_start_main, and a thread's
-// function from one right before pthread_create.  Neither has a name in a stripped library.
-bool is_root(uint64_t return_address, uint64_t distance) {
-  const auto near = [return_address](uint64_t function, uint64_t before) {
-    return function != 0 && return_address < function + 512 && return_address + before > function;
-  };
-  constexpr uint64_t kStartFrames = 1024;
-  constexpr uint64_t kThreadTop =
-      16384;  // thread descriptor, static thread-local storage and start_thread's frame
-  return (distance < kStartFrames && near(reinterpret_cast<uint64_t>(&__libc_start_main), 512)) ||
-         (distance < kThreadTop && near(reinterpret_cast<uint64_t>(&pthread_create), 4096));
+// Asked of every address that no table describes; what is a call site is no trampoline.
+bool is_trampoline(uint64_t address) {
+  if (address < 4096 || address >= unwind::kAddressEnd ||
+      g_call_sites[mix_hash(address) % kCallSites].load(std::memory_order_relaxed) == address) {
+    return false;
+  }
+  uint8_t code[8];
+  return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Code kCode{is_call_site, is_root, is_hook_address};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
+                                         is_trampoline};
+
+// The registers that calls keep, and a place in the function that this is inlined into.
+[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
+  uint64_t v[unwind::kRegisters];
+  asm volatile(
+      "stp x19, x20, [%1]\n\tstp x21, x22, [%1, #16]\n\tstp x23, x24, [%1, #32]\n\t"
+      "stp x25, x26, [%1, #48]\n\tstp x27, x28, [%1, #64]\n\t"
+      "adr x9, .\n\tstp x29, x9, [%1, #80]\n\tmov x9, sp\n\tstr x9, [%1, #96]"
+      : "=m"(v)
+      : "r"(v)
+      : "x9");
+  static_assert(unwind::kX19 == 0 && unwind::kX29 == 10 && unwind::kReturnAddress == 11 && unwind::kSp == 12);
+  unwind::RegisterFile registers{};
+  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
+    registers.set(r, v[r]);
+  }
+  return registers;
+}
+
+// Inlined: the place that it begins in must stay on the stack.
+[[gnu::always_inline]] inline unwind::Start start_of(const Entry& entry) {
+  const unwind::RegisterFile own = own_registers();
+  const unwind::Start here{own.values[unwind::kReturnAddress], own.values[unwind::kSp],
+                           own.values[unwind::kX29]};
+  return unwind::find_caller(here, reinterpret_cast<uint64_t>(entry.frame_address), stack_bounds(here.sp),
+                             kSurroundings);
+}
 #endif
 
 }  // namespace
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   const uint64_t frame = reinterpret_cast<uint64_t>(entry.frame_address);
-#if defined(__x86_64__)
-  // The hook keeps a frame pointer, so its caller's registers are known without a table.
-  const uint64_t* saved = static_cast<const uint64_t*>(entry.frame_address);
-  const unwind::Start start{saved[1], frame + 2 * sizeof(uint64_t), saved[0]};
+  const unwind::Start start = start_of(entry);
   const unwind::StackBounds bounds = stack_bounds(frame);
   bool needs_all_registers = false;
   WalkResult result =
@@ -102,16 +123,13 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   if (needs_all_registers) {
     const unwind::RegisterFile registers = own_registers();
     // Our own frames lie below the hook's; nothing deeper than this one is read.
-    const unwind::StackBounds all{registers.values[unwind::kRsp], bounds.high, bounds.grow};
+    const unwind::StackBounds all{registers.values[unwind::kStackPointer], bounds.high, bounds.grow};
     const WalkResult full =
         unwind::walk_with_all_registers(registers, start.sp, all, kSurroundings, frames, max_depth);
     // The second walk repeats the first up to the frame that stopped it; it never knows less.
     result = full.depth >= result.depth ? full : result;
   }
   return result;
-#else
-  return unwind::walk_frame_pointers(frame, stack_bounds(frame), kCode, frames, max_depth);
-#endif
 }
 
 }  // namespace memprof::platform

@@ -14,7 +14,7 @@
 // Allocates: never.
 #pragma once
 
-#include "unwind/frame_pointer.h"
+#include "unwind/stack_memory.h"
 
 namespace memprof::platform {
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the code around an address says of it.  Code that has no unwind table is left by its frame pointer,
+// and keeps anything there if it has none: a return address is believed only behind a call instruction.
+//
+// Signals, fork: pure.
+// Allocates: never.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::unwind {
+
+// Does a call instruction end right before `end`?  `end[-8..-1]` must be readable.
+bool follows_call(const uint8_t* end);
+
+// Is `code` the trampoline that a signal handler returns to?  `code[0..8]` must be readable.
+bool is_signal_return(const uint8_t* code);
+
+}  // namespace memprof::unwind
