@@ -26,6 +26,7 @@ MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
+MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
@@ -153,6 +154,8 @@ const char* memprof_strerror(int error) {
       return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
       return "the library does not see this process's allocations (preload it, or link with it)";
+    case MEMPROF_ERR_LIMIT:
+      return "there are as many of these as there may be";
     default:
       return "unknown error";
   }
@@ -298,6 +301,16 @@ const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot,
 const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_module>(ours(snapshot)->modules, count)
                              : no_elements<memprof_module>(count);
+}
+
+const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<uint32_t>(ours(snapshot)->stack_heaps, count)
+                             : no_elements<uint32_t>(count);
+}
+
+const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_heap>(ours(snapshot)->heaps, count)
+                             : no_elements<memprof_heap>(count);
 }
 
 const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count) {

@@ -120,8 +120,9 @@ int write_snapshot(const Snapshot& s, int fd) {
   const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
-  if (frame_modules.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
-      live.as<void>() == nullptr) {
+  const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
+  if (frame_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
+      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;
@@ -140,8 +141,14 @@ int write_snapshot(const Snapshot& s, int fd) {
                                          to_raw(from.allocated),
                                          to_raw(from.freed),
                                          from.lifetime_ns,
-                                         frame_modules.as<uint32_t>() + from.first_frame};
+                                         frame_modules.as<uint32_t>() + from.first_frame,
+                                         s.stack_heaps.data[i]};
   }
+  for (uint64_t i = 0; i < s.heaps.size; ++i) {
+    heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
+  }
+  p.heaps = heaps.as<const char*>();
+  p.heap_count = s.heaps.size;
   p.stacks = stacks.as<profile::RawStack>();
   p.stack_count = s.stacks.size;
   p.live = live.as<profile::RawLive>();

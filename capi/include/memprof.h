@@ -43,7 +43,8 @@
  * ----------------------------------
  *   Results:  0 (MEMPROF_OK) or a negative MEMPROF_ERR_* code; memprof_strerror() turns it into text.
  *   Threads:  every function may be called from any thread at any time, unless it says otherwise.
- *   Signals:  none may be called from a signal handler, except memprof_strerror and memprof_version.
+ *   Signals:  none may be called from a signal handler, except memprof_strerror, memprof_version, and the
+ *             memprof_report_* functions with their inline forms.
  *   fork:     in a fork child memprof is off: nothing is recorded there, and the calls that need an owner
  *             return MEMPROF_ERR_FORKED.  With memprof_options.follow_fork (or MEMPROF_FOLLOW_FORK=1) a child
  *             goes on in the state that its parent was in, with a profile of its own that begins empty: what
@@ -64,7 +65,11 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+/* Defined before this header is included: the program also runs without the library (see "Allocators of one's
+ * own"); every function below is then a weak symbol, whose address is NULL where the library is not. */
+#if defined(__GNUC__) && defined(MEMPROF_OPTIONAL)
+#define MEMPROF_API __attribute__((visibility("default"), weak))
+#elif defined(__GNUC__)
 #define MEMPROF_API __attribute__((visibility("default")))
 #else
 #define MEMPROF_API
@@ -81,7 +86,8 @@ enum {
   MEMPROF_ERR_EXISTS = -5,    /* the file is there already and overwriting was not asked for                */
   MEMPROF_ERR_FORKED = -6,    /* called in a fork child of the process that is profiled                     */
   MEMPROF_ERR_NO_HOOKS = -7,  /* the library does not see the allocations of this process                   */
-  MEMPROF_ERR_FORMAT = -8     /* the file is no arena, or that of another version of memprof                */
+  MEMPROF_ERR_FORMAT = -8,    /* the file is no arena, or that of another version of memprof                */
+  MEMPROF_ERR_LIMIT = -9      /* there are as many of these as there may be                                 */
 };
 
 /* The text of an error code, in English, without a newline.  Never NULL; static, never freed. */
@@ -190,6 +196,198 @@ typedef struct memprof_stats {
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
 MEMPROF_API int memprof_get_stats(memprof_stats* stats);
 
+/* ---- Allocators of one's own --------------------------------------------------------------------------
+ *
+ * An allocator that takes large pieces from the system, or from malloc, and hands out parts of them says so
+ * itself:
+ *
+ *     memprof_heap_id render;
+ *     memprof_heap_register("pool:render", &render);     // once
+ *     ...
+ *     void* block = pool_take(size);
+ *     memprof_report_alloc(block, size, render);         // before anybody else can get the block
+ *     ...
+ *     memprof_report_free(block);                        // before the pool can hand it out again
+ *     pool_give_back(block);
+ *
+ * Reported blocks are sampled like those of malloc, by the same clock of the thread (at rate 0 each is
+ * recorded); they have stacks, and they count in the same statistics, snapshots and profiles.  In a profile
+ * each sample of a named heap has its name as the label "heap".
+ *
+ * Memory that is counted twice.  Pieces from mmap need nothing more: memprof does not see mmap.  A piece from
+ * malloc is recorded itself, and would be counted beside the blocks made of it.  So take it between
+ * memprof_backing_begin and memprof_backing_end; or, where that call is not at hand, tell
+ * memprof_report_backing of it afterwards.
+ *
+ * Rules of the memprof_report_* functions.  They may be called at any time: before memprof_init, without it,
+ * after memprof_shutdown, in a fork child; nothing is then recorded.  They may be called from signal
+ * handlers. They do not look at what a block points to, which need not be memory of this process.  A block
+ * that is freed without having been reported is ignored; one that is reported again was freed (and is counted
+ * in memprof_stats.replaced_samples).  None returns an error.  errno is kept.  None takes a lock.
+ *
+ * A program that is to run without the library as well defines MEMPROF_OPTIONAL before it includes this
+ * header, and compiles with -fPIC or -fPIE: it links without the library, and reports where the library is
+ * preloaded (`memprof run`).  The inline forms then look whether it is there; before a call of another
+ * function, compare its address with NULL.  The inline forms are calls in that case.
+ */
+
+/* Names a heap; 0 is the one without a name, which is always there. */
+typedef uint32_t memprof_heap_id;
+
+#define MEMPROF_MAX_HEAPS 1023
+#define MEMPROF_MAX_HEAP_NAME_BYTES 127
+
+/* Finds or makes the heap of this name: the same name gives the same id, for the life of the process.  *name
+ * is copied; it has 1 to MEMPROF_MAX_HEAP_NAME_BYTES bytes, none of them a control character (UTF-8 is
+ * expected, and not checked).  Not for signal handlers.  After an error *heap is 0, which may be used.
+ * MEMPROF_ERR_INVALID: an argument is NULL, or the name is not as said.  MEMPROF_ERR_LIMIT: there are
+ * MEMPROF_MAX_HEAPS heaps already, or 64 KiB of names. */
+MEMPROF_API int memprof_heap_register(const char* name, memprof_heap_id* heap);
+
+/* `block` was allocated: `size_bytes` is what was asked for (0 is an allocation of a block of no bytes).
+ * NULL: the allocation failed; nothing is recorded.  A heap that was not registered is taken for 0.  The
+ * frame that calls this is the leaf of the stack.  Any thread may report the block's end. */
+MEMPROF_API void memprof_report_alloc(const void* block, size_t size_bytes, memprof_heap_id heap);
+
+/* `block` is about to be freed.  NULL is allowed. */
+MEMPROF_API void memprof_report_free(const void* block);
+
+/* A reallocation is done: `block`, which may be the same, is there instead of `old_block`.  block == NULL and
+ * size_bytes != 0: it failed, and old_block is still there; both 0: old_block was freed.  old_block == NULL:
+ * like memprof_report_alloc.  No other thread may get the memory at old_block before this call; where the
+ * allocator cannot promise that, take the two calls below. */
+MEMPROF_API void memprof_report_realloc(const void* old_block, const void* block, size_t size_bytes,
+                                        memprof_heap_id heap);
+
+/* The same in two steps, around the call that reallocates: what another thread reports meanwhile at old_block
+ * is not touched.  `token` is what the first call returned; it holds nothing, and may be dropped. */
+MEMPROF_API uint64_t memprof_report_realloc_begin(const void* old_block);
+MEMPROF_API void memprof_report_realloc_end(uint64_t token, const void* old_block, const void* block,
+                                            size_t size_bytes, memprof_heap_id heap);
+
+/* All reported blocks that begin in [start, start + size_bytes) are about to be freed: an arena is reset, a
+ * pool destroyed.  Blocks of malloc are not meant.  It looks at one byte for each KiB, and at more only where
+ * something was sampled. */
+MEMPROF_API void memprof_report_free_range(const void* start, size_t size_bytes);
+
+/* `chunk`, which malloc (or one of its family) returned, is from now on what reported blocks are made of: it
+ * is not live any more.  It stays in the totals of what was allocated, and counts as freed now.  NULL, and
+ * what is not recorded, is ignored.  It is later given to free() as usual. */
+MEMPROF_API void memprof_report_backing(const void* chunk);
+
+/* Between these two the allocations of the calling thread are not recorded, neither malloc's nor reported
+ * ones, and its sampling goes on afterwards as if they had not been: for the calls by which an allocator gets
+ * its chunks.  Frees are followed as ever.  They nest; an end too many does nothing.  Every begin needs its
+ * end on the same thread, or the thread stays unseen.  Not for signal handlers. */
+MEMPROF_API void memprof_backing_begin(void);
+MEMPROF_API void memprof_backing_end(void);
+
+/* The inline forms: what is done for a block that is not sampled, without a call.
+ *
+ * What they rest on is a part of the binary interface, and has a version in its name.  A later library may
+ * answer "maybe" to every question, but keeps the names.
+ *   memprof_abi1_count   bytes left before the thread's next sampling point: an allocation of s bytes takes s
+ *                        (at least 1) from it, and calls memprof_abi1_alloc when there was less
+ *   memprof_abi1_filter  one byte for each KiB of address space, modulo 4 GiB; 0: no block there is recorded
+ * Both are valid as soon as the library is loaded.  Only the inline forms may touch them. */
+#define MEMPROF_ABI1_GRANULE_BITS 10
+MEMPROF_API void memprof_abi1_alloc(const void* block, size_t size_bytes, memprof_heap_id heap);
+MEMPROF_API void memprof_abi1_free(const void* block);
+MEMPROF_API void memprof_abi1_realloc(const void* old_block, const void* block, size_t size_bytes,
+                                      memprof_heap_id heap, int ran_out);
+
+#if defined(MEMPROF_OPTIONAL)
+
+static inline void memprof_report_alloc_inline(const void* block, size_t size_bytes, memprof_heap_id heap) {
+  if (memprof_report_alloc) {
+    memprof_report_alloc(block, size_bytes, heap);
+  }
+}
+
+static inline void memprof_report_free_inline(const void* block) {
+  if (memprof_report_free) {
+    memprof_report_free(block);
+  }
+}
+
+static inline void memprof_report_realloc_inline(const void* old_block, const void* block, size_t size_bytes,
+                                                 memprof_heap_id heap) {
+  if (memprof_report_realloc) {
+    memprof_report_realloc(old_block, block, size_bytes, heap);
+  }
+}
+
+#elif defined(__GNUC__)
+
+#if defined(__cplusplus) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#elif defined(__cplusplus)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wold-style-cast"
+#endif
+
+extern MEMPROF_API __thread uint64_t memprof_abi1_count __attribute__((tls_model("initial-exec")));
+extern MEMPROF_API const void* const memprof_abi1_filter;
+
+/* Nonzero: the count ran out. */
+static inline int memprof_abi1_tick(size_t size_bytes) {
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+  /* compare sets the carry for size 0 only, so that it counts as 1; one instruction changes the count, so
+   * that a signal handler which reports comes before or after it. */
+  int ran_out;
+  __asm__("cmpq $1, %[size]\n\tsbbq %[size], %[count]"
+          : "=@ccc"(ran_out), [count] "+m"(memprof_abi1_count)
+          : [size] "r"((uint64_t)size_bytes));
+  return ran_out;
+#else
+  const uint64_t line_bytes = (uint64_t)size_bytes + (size_bytes == 0);
+  const uint64_t count = memprof_abi1_count;
+  memprof_abi1_count = count - line_bytes;
+  return count < line_bytes;
+#endif
+}
+
+/* Nonzero: the block may be recorded. */
+static inline int memprof_abi1_maybe(const void* block) {
+  return ((const volatile unsigned char*)
+              memprof_abi1_filter)[(uint32_t)(uintptr_t)block >> MEMPROF_ABI1_GRANULE_BITS];
+}
+
+static inline void memprof_report_alloc_inline(const void* block, size_t size_bytes, memprof_heap_id heap) {
+  if (__builtin_expect(memprof_abi1_tick(size_bytes), 0)) {
+    memprof_abi1_alloc(block, size_bytes, heap);
+  }
+}
+
+static inline void memprof_report_free_inline(const void* block) {
+  if (__builtin_expect(memprof_abi1_maybe(block), 0)) {
+    memprof_abi1_free(block);
+  }
+}
+
+static inline void memprof_report_realloc_inline(const void* old_block, const void* block, size_t size_bytes,
+                                                 memprof_heap_id heap) {
+  const int ran_out = memprof_abi1_tick(size_bytes);
+  if (__builtin_expect(ran_out | memprof_abi1_maybe(old_block), 0)) {
+    memprof_abi1_realloc(old_block, block, size_bytes, heap, ran_out);
+  }
+}
+
+#if defined(__cplusplus) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#elif defined(__cplusplus)
+#pragma clang diagnostic pop
+#endif
+
+#else
+
+#define memprof_report_alloc_inline memprof_report_alloc
+#define memprof_report_free_inline memprof_report_free
+#define memprof_report_realloc_inline memprof_report_realloc
+
+#endif
+
 /* ---- Snapshots ---------------------------------------------------------------------------------------- */
 
 /* An immutable copy of all that is recorded.  It stays valid after stop and shutdown, until
@@ -249,6 +447,11 @@ typedef struct memprof_module {
   uint8_t build_id[32];
 } memprof_module;
 
+/* A heap that an allocator has registered ("Allocators of one's own"). */
+typedef struct memprof_heap {
+  uint64_t name_offset; /* of the name in the array of strings; 0, the empty string: the id is not used */
+} memprof_heap;
+
 /* Facts about the snapshot as a whole. */
 typedef struct memprof_snapshot_info {
   uint32_t struct_size; /* sizeof(memprof_snapshot_info), set by the caller                              */
@@ -293,12 +496,17 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
  *            module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
- *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
+ *   stack_heaps  for each stack the heap whose blocks it allocated; 0: those of malloc, or of no named heap.
+ * Two heaps that allocate through the same frames have two stacks heaps    index = memprof_heap_id; the first
+ * is that of id 0, without a name strings  NUL-terminated texts, addressed by offsets (paths, symbol names);
+ * *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
 
 /* ---- Names -------------------------------------------------------------------------------------------- */

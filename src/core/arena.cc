@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/heap_map.h"
+#include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/platform.h"
@@ -92,6 +93,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return kMaxNames * sizeof(NameEntry);
     case kTextSection:
       return kMaxNames * kMeanNameBytes;
+    case kHeapSection:
+      return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
     case kSectionCount:
       break;
   }

@@ -3,7 +3,7 @@
 // process that maps it at any address can read it (core/snapshot.h).
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
-//   sections     live map | stack index | stacks | frames | modules | name index | names | text
+//   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity; what of them is in use grows in steps, and in a file each step asks the system
@@ -47,6 +47,7 @@ enum SectionId : uint32_t {
   kNameIndexSection,
   kNameSection,
   kTextSection,
+  kHeapSection,
   kSectionCount
 };
 

@@ -149,6 +149,26 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased) {
   return true;
 }
 
+uint64_t HeapMap::slots() const {
+  return slots_before(arena_.header().live_levels.open.load(std::memory_order_acquire));
+}
+
+bool HeapMap::next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const {
+  uint32_t level = 0;
+  for (const uint64_t end = slots(); *slot < end; ++*slot) {
+    while (slots_before(level + 1) <= *slot) {
+      ++level;
+    }
+    const uint64_t key = slot_at(level, *slot - slots_before(level)).key->load(std::memory_order_relaxed);
+    if (key > kBusy && first <= key && key <= last) {
+      *address = key;
+      ++*slot;
+      return true;
+    }
+  }
+  return false;
+}
+
 bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample) {
   const uint64_t address = key.load(std::memory_order_acquire);
   if (address == kEmpty || address == kBusy) {

@@ -79,6 +79,11 @@ class HeapMap {
   bool erase(uint64_t address, Token token, LiveSample* erased);
   bool erase(uint64_t address, LiveSample* erased) { return erase(address, find(address), erased); }
 
+  // The first address from slot *slot on that is in between, both ends included; *slot is then the slot after
+  // it.  false: no more.
+  bool next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const;
+  uint64_t slots() const;  // what next_between looks at
+
   // The record in a slot, if it holds one that did not change meanwhile.  For snapshots.
   static bool read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample);
 

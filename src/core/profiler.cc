@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/path_pattern.h"
@@ -45,6 +46,7 @@ HeapMap g_live;
 StackTable g_stacks;
 NameTable g_names;
 ModuleTable g_modules;
+HeapNames g_heap_names;
 
 uint32_t raw(State state) {
   return static_cast<uint32_t>(state);
@@ -129,6 +131,7 @@ bool make_tables(uint32_t process_id) {
   g_stacks = StackTable(arena);
   g_names = NameTable(arena);
   new (&g_modules) ModuleTable(arena, &g_names);
+  g_heap_names.attach(arena);
   arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
   return true;
 }
@@ -151,6 +154,7 @@ bool make_tables(uint32_t process_id) {
       const uint64_t value = new_mark();
       g_mark.store(value, std::memory_order_relaxed);
       g_page->mark.store(value, std::memory_order_release);
+      g_heap_names.publish_all();  // what came since make_tables, by who was no owner yet
     }
     g_following.store(true, std::memory_order_release);
   }
@@ -210,13 +214,13 @@ enum class Purpose {
     const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
     g_modules.tag(frames, walk.depth);
     p->walk = walk;
-    p->key = stack_key(frames, walk.depth, walk.reason);
+    p->key = stack_key(frames, walk.depth, walk.reason, p->heap);
     if (purpose == Purpose::kFind) {
       g_stacks.prefetch(p->key);
       return;
     }
     bool is_new = false;
-    p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new);
+    p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new, p->heap);
     if (!is_new || !g_modules.note(frames, walk.depth)) {
       return;
     }
@@ -373,11 +377,12 @@ void note_end() {
   }
 }
 
-void begin_allocation(const platform::Entry& entry, Pending* pending) {
+void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
   // Relaxed: a sample more or less at the edge of start and stop is none the worse.
   pending->recording =
       g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
   if (pending->recording) {
+    pending->heap = heap;
     walk_stack(entry, Purpose::kFind, pending);
   }
 }
@@ -427,9 +432,9 @@ void call_at(uint64_t time_ns) {
 }
 
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
-                       const platform::Entry& entry) {
+                       const platform::Entry& entry, uint32_t heap) {
   Pending pending;
-  begin_allocation(entry, &pending);
+  begin_allocation(entry, &pending, heap);
   if (pending.recording) {
     end_allocation(&pending, block, size_bytes, rate_bytes, entry);
   }
@@ -454,6 +459,48 @@ void commit_realloc(const void* block, HeapMap::Token token) {
   if (take(block, token, &freed)) {
     account_freed(freed);
   }
+}
+
+// By the filter, which says of most memory that nothing is there and of the rest where; by the keys of the
+// live map where that is less to ask.
+void record_free_range(uint64_t first, uint64_t last) {
+  if (!is_following()) {
+    return;
+  }
+  const auto free_at = [](uint64_t address) { record_free(reinterpret_cast<void*>(address)); };
+  uint64_t questions = 0;
+  for (uint64_t at = first; questions <= g_live.slots() && at <= last && at >= first;
+       at = SampledFilter::next_granule(at)) {
+    questions += g_sampled_filter.candidates(at).count;
+  }
+  if (questions > g_live.slots()) {
+    uint64_t address;
+    for (uint64_t slot = 0; g_live.next_between(first, last, &slot, &address);) {
+      free_at(address);
+    }
+    return;
+  }
+  for (uint64_t at = first; questions != 0 && at <= last && at >= first;
+       at = SampledFilter::next_granule(at)) {
+    const SampledFilter::Candidates c = g_sampled_filter.candidates(at);
+    for (uint64_t address = c.first; address - c.first < c.count; ++address) {
+      if (first <= address && address <= last) {
+        free_at(address);
+      }
+    }
+  }
+}
+
+uint32_t register_heap(const char* name, uint32_t size_bytes) {
+  const uint32_t id = g_heap_names.find_or_add(name, size_bytes);
+  if (id != HeapNames::kUnnamed && is_owner()) {
+    g_heap_names.publish(id);
+  }
+  return id;
+}
+
+bool has_heap(uint32_t id) {
+  return g_heap_names.has(id);
 }
 
 void count_cold_path(bool recorded, uint64_t muted_bytes) {

@@ -66,17 +66,18 @@ struct Pending {
   platform::WalkResult walk;
   StackKey key;
   uint32_t stack;
+  uint32_t heap;
 };
 
-// After a sampling event: walks the stack.
-void begin_allocation(const platform::Entry& entry, Pending* pending);
+// After a sampling event: walks the stack.  `heap`: core/heap_names.h; 0: malloc's, or one without a name.
+void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap = 0);
 // After the allocation succeeded, if recording; with the same `entry`.
 void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                     const platform::Entry& entry);
 
 // Both, for a block that exists.  false: nothing is recorded now, nothing was counted.
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
-                       const platform::Entry& entry);
+                       const platform::Entry& entry, uint32_t heap = 0);
 
 // Before the real free of a block that the filter marks.
 void record_free(const void* block);
@@ -86,6 +87,13 @@ void record_free(const void* block);
 // touched.
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
+
+// Takes out all records with first <= address <= last.
+void record_free_range(uint64_t first, uint64_t last);
+
+// The id of the heap of this name (core/heap_names.h); 0: there are too many.
+uint32_t register_heap(const char* name, uint32_t size_bytes);
+bool has_heap(uint32_t id);
 
 // One more time that a clock ran out; `recorded`: a sample came of it.  `muted_bytes` went past it
 // meanwhile.

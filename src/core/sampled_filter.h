@@ -46,6 +46,20 @@ class SampledFilter {
     return slot > kPlaces || slot == place(a);
   }
 
+  // Where in the granule of `address` a sample can begin: addresses first <= a < first + count.
+  struct Candidates {
+    uint64_t first;
+    uint64_t count;
+  };
+  Candidates candidates(uint64_t address) const {
+    const uint64_t granule = address >> kGranuleBits << kGranuleBits;
+    const uint8_t slot = slots_[index(address)].load(std::memory_order_relaxed);
+    return slot == 0        ? Candidates{granule, 0}
+           : slot > kPlaces ? Candidates{granule, uint64_t{1} << kGranuleBits}
+                            : Candidates{granule + (slot - 1) * kPlaceBytes, kPlaceBytes};
+  }
+  static uint64_t next_granule(uint64_t address) { return ((address >> kGranuleBits) + 1) << kGranuleBits; }
+
   void prefetch(const void* address) const {
     __builtin_prefetch(&slots_[index(reinterpret_cast<uintptr_t>(address))], 1);
   }
@@ -62,6 +76,7 @@ class SampledFilter {
 
  private:
   static constexpr uint8_t kPlaces = 64;
+  static constexpr uint64_t kPlaceBytes = 16;
   static size_t index(uintptr_t address) { return static_cast<uint32_t>(address) >> kGranuleBits; }
   static uint8_t place(uintptr_t address) { return static_cast<uint8_t>(1 + (address >> 4) % kPlaces); }
 

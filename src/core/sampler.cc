@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sampler.h"
 
+#include <cstddef>
+
 #include "core/math.h"
 #include "core/platform.h"
 
 namespace memprof {
 
 __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")));
+static_assert(offsetof(ThreadSampler, count) == 0);  // what memprof_abi1_count names (capi/include/memprof.h)
+extern "C" {
+extern __thread uint64_t memprof_abi1_count
+    __attribute__((alias("_ZN7memprof9t_samplerE"), tls_model("initial-exec"), visibility("default")));
+}
 
 namespace {
 
@@ -164,6 +171,26 @@ MuteScope::MuteScope() : saved_count_(t_sampler.count) {
 MuteScope::~MuteScope() {
   --t_sampler.muted;
   t_sampler.count = saved_count_;
+}
+
+void sampler_mute() {
+  ThreadSampler& thread = t_sampler;
+  if (thread.mute_depth++ == 0) {
+    ++thread.muted;
+    thread.kept_count = thread.count;
+    thread.count = kMutedCount;
+  }
+}
+
+void sampler_unmute() {
+  ThreadSampler& thread = t_sampler;
+  if (thread.mute_depth == 0) {
+    return;
+  }
+  if (--thread.mute_depth == 0) {
+    --thread.muted;
+    thread.count = thread.kept_count;
+  }
 }
 
 }  // namespace memprof

@@ -35,8 +35,10 @@ struct ThreadSampler {
   uint64_t rate_bytes;  // the rate that the count was drawn with
   uint64_t random[2];   // xoroshiro128++; valid while seed_mark equals the process's mark
   uint64_t seed_mark;
-  uint32_t thread_id;  // 0: not asked yet
-  uint32_t muted;      // depth of MuteScope
+  uint32_t thread_id;   // 0: not asked yet
+  uint32_t muted;       // depth of MuteScope and of sampler_mute
+  uint64_t kept_count;  // of sampler_mute: what count was before
+  uint64_t mute_depth;  // of sampler_mute
 };
 
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
@@ -108,6 +110,11 @@ class MuteScope {
  private:
   uint64_t saved_count_;
 };
+
+// The same where no scope of C++ can be: from sampler_mute to the sampler_unmute that ends it.  Nests; one
+// sampler_unmute too many does nothing.
+void sampler_mute();
+void sampler_unmute();
 
 // Exponential distance with mean `rate_bytes`, rounded down; 0 when rate_bytes is 0 or 1.  `random` is
 // uniform over 64 bits.  Not clamped: the largest draw is 45.05 R, and kMaxRateBytes keeps that inside 64

@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "core/heap_map.h"
+#include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
+#include "core/reported.h"
 #include "core/stack_table.h"
 #include "core/weight.h"
 
@@ -103,14 +105,17 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   const uint64_t most_frames = source.capacities[kFrameSection] / sizeof(uint64_t);
   const uint64_t most_modules =
       std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
-  const uint64_t most_text = 1 + most_modules * (NameTable::kMostNameBytes + 1);
+  const uint64_t most_heaps = HeapNames::kMostHeaps + 1;
+  const uint64_t most_text = 1 + (most_modules + most_heaps) * (NameTable::kMostNameBytes + 1);
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
   const uint64_t frames_at = stacks_at + most_stacks * sizeof(SnapshotStack);
   const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
   const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
   const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
-  const uint64_t strings_at = module_of_entry_at + most_modules * sizeof(uint32_t);
+  const uint64_t stack_heaps_at = module_of_entry_at + most_modules * sizeof(uint32_t);
+  const uint64_t heaps_at = (stack_heaps_at + most_stacks * sizeof(uint32_t) + 7) / 8 * 8;
+  const uint64_t strings_at = heaps_at + most_heaps * sizeof(SnapshotHeap);
   const uint64_t total = strings_at + most_text;
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
   if (memory == nullptr) {
@@ -123,7 +128,10 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
   s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
   s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
+  s->stack_heaps.data = reinterpret_cast<uint32_t*>(memory + stack_heaps_at);
+  s->heaps.data = reinterpret_cast<SnapshotHeap*>(memory + heaps_at);
   s->strings.data = reinterpret_cast<char*>(memory + strings_at);
+  s->strings.data[s->strings.size++] = '\0';  // offset 0: the empty text
 
   const ArenaHeader& header = source.header();
   s->process_id = header.process_id;
@@ -138,6 +146,8 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   s->copy_records(source);
   source.refresh();  // what grew since is wanted now
   s->copy_stacks(source);
+  source.refresh();
+  s->copy_heaps(source);
   Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
   s->copy_modules(source, &module_of_entry);
   s->find_frame_modules(module_of_entry);
@@ -157,9 +167,14 @@ void Snapshot::copy_records(const Source& source) {
         continue;
       }
       const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
-      records.data[records.size++] = {sample.address,  sample.size_bytes, weight.bytes,
-                                      weight.count,    sample.rate_bytes, sample.time_ns,
-                                      sample.stack_id, sample.thread_id};
+      records.data[records.size++] = {reported::address_of(sample.address),
+                                      sample.size_bytes,
+                                      weight.bytes,
+                                      weight.count,
+                                      sample.rate_bytes,
+                                      sample.time_ns,
+                                      sample.stack_id,
+                                      sample.thread_id};
     }
   }
   std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
@@ -185,7 +200,7 @@ void copy_totals(const StackTotals& from, SnapshotTotals* to) {
 }  // namespace
 
 void Snapshot::copy_stacks(const Source& source) {
-  stacks.size = source.count<StackEntry>(kStackSection);
+  stacks.size = stack_heaps.size = source.count<StackEntry>(kStackSection);
   frames.size = source.count<uint64_t>(kFrameSection);
   const StackEntry* entries = source.at<StackEntry>(kStackSection);
   for (uint64_t i = 0; i < stacks.size; ++i) {
@@ -206,6 +221,7 @@ void Snapshot::copy_stacks(const Source& source) {
     }
     const uint32_t walk = load_once(e.walk);
     s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
+    stack_heaps.data[i] = load_once(e.heap);
     copy_totals(e.allocated, &s.allocated);
     copy_totals(e.freed, &s.freed);
     s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
@@ -227,6 +243,43 @@ void Snapshot::copy_stacks(const Source& source) {
   }
 }
 
+// The name's offset in `strings`; 0: there is none.
+uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
+  if (id >= source.count<NameEntry>(kNameSection)) {
+    return 0;
+  }
+  const NameEntry& entry = source.at<NameEntry>(kNameSection)[id];
+  const uint64_t from = load_once(entry.offset);
+  const uint64_t size = load_once(entry.size_bytes);
+  if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
+      size > source.used[kTextSection] - from) {
+    return 0;
+  }
+  const uint64_t offset = strings.size;
+  memcpy(strings.data + strings.size, source.at<char>(kTextSection, from), size);
+  strings.size += size;
+  strings.data[strings.size++] = '\0';
+  return offset;
+}
+
+// After the stacks: a heap has its name before it has a stack.
+void Snapshot::copy_heaps(const Source& source) {
+  heaps.data[heaps.size++] = {0};
+  const uint64_t count = std::min<uint64_t>(source.count<HeapEntry>(kHeapSection), HeapNames::kMostHeaps + 1);
+  const HeapEntry* entries = source.at<HeapEntry>(kHeapSection);
+  for (uint32_t id = 1; id < count; ++id) {
+    // acquire pairs with the release in heap_names.cc.
+    const uint32_t name = entries[id].load(std::memory_order_acquire);
+    heaps.data[id] = {name != 0 ? copy_name(source, name - 1) : 0};
+    heaps.size = heaps.data[id].name_offset != 0 ? id + 1 : heaps.size;
+  }
+  for (uint64_t i = 0; i < stack_heaps.size; ++i) {
+    if (stack_heaps.data[i] >= heaps.size) {
+      stack_heaps.data[i] = HeapNames::kUnnamed;
+    }
+  }
+}
+
 // Two threads that met a module first at the same moment may both have entered it, with others in between.
 uint32_t Snapshot::find_same(const SnapshotModule& m) const {
   for (uint32_t i = 0; i < modules.size; ++i) {
@@ -241,8 +294,6 @@ uint32_t Snapshot::find_same(const SnapshotModule& m) const {
 }
 
 void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
-  strings.data[strings.size++] = '\0';  // offset 0: the empty text
-  const uint64_t names = source.count<NameEntry>(kNameSection);
   const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
   const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
   for (uint64_t i = 0; i < count; ++i) {
@@ -266,19 +317,7 @@ void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entr
       continue;
     }
     const uint64_t strings_before = strings.size;
-    const uint32_t path = load_once(e.path);
-    if (path < names) {
-      const NameEntry& entry = source.at<NameEntry>(kNameSection)[path];
-      const uint64_t offset = load_once(entry.offset);
-      const uint64_t size = load_once(entry.size_bytes);
-      if (size <= NameTable::kMostNameBytes && offset <= source.used[kTextSection] &&
-          size <= source.used[kTextSection] - offset) {
-        m.path_offset = strings.size;
-        memcpy(strings.data + strings.size, source.at<char>(kTextSection, offset), size);
-        strings.size += size;
-        strings.data[strings.size++] = '\0';
-      }
-    }
+    m.path_offset = copy_name(source, load_once(e.path));
     uint32_t index = find_same(m);
     if (index != kNoModule) {
       strings.size = strings_before;

@@ -71,6 +71,10 @@ struct SnapshotSymbol {
   uint64_t symbol_offset;
 };
 
+struct SnapshotHeap {
+  uint64_t name_offset;  // 0: there is no such heap, or its name found no room
+};
+
 template <typename T>
 struct Span {
   T* data = nullptr;
@@ -106,6 +110,8 @@ class Snapshot {
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
   Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> stack_heaps;    // for each stack the index of its heap
+  Span<SnapshotHeap> heaps;      // the first: of no name
   Span<char> strings;
   Span<SnapshotSymbol> symbols;
 
@@ -113,6 +119,8 @@ class Snapshot {
   struct Source;
   void copy_records(const Source& source);
   void copy_stacks(const Source& source);
+  uint64_t copy_name(const Source& source, uint32_t id);
+  void copy_heaps(const Source& source);
   void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
   uint32_t find_same(const SnapshotModule& m) const;
   void find_frame_modules(const Span<uint32_t>& module_of_entry);

@@ -14,9 +14,9 @@ uint32_t intern_levels_for(uint64_t entries) {
   return levels_for_keys(entries);
 }
 
-StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk) {
+StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk, uint32_t heap) {
   // Keys by place: the same arithmetic for all, so that no table of them is read.
-  const uint64_t seed = (uint64_t{depth} << 8 | static_cast<uint64_t>(walk)) << 32;
+  const uint64_t seed = (uint64_t{heap} << 19 | uint64_t{depth} << 8 | static_cast<uint64_t>(walk)) << 32;
   const auto key = [seed](uint32_t place) { return mix_hash(seed + place + 1); };
   Uint128 sum = key(depth);
   uint32_t i = 0;
@@ -36,7 +36,8 @@ StackTable::StackTable(const Arena& arena)
       index_(arena, kStackIndexSection, &arena.header().stack_levels),
       entries_(arena.at<StackEntry>(kStackSection)) {}
 
-uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk) {
+uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
+                          uint32_t heap) {
   const uint64_t first_frame = arena_.allocate(kFrameSection, depth * sizeof(uint64_t));
   if (first_frame == Arena::kNoOffset) {
     return kNone;
@@ -47,6 +48,7 @@ uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t 
   }
   memcpy(arena_.at<uint64_t>(kFrameSection, first_frame), frames, depth * sizeof(uint64_t));
   StackEntry& e = *arena_.at<StackEntry>(kStackSection, offset);
+  e.heap = static_cast<uint16_t>(heap);
   e.depth = static_cast<uint16_t>(depth);
   e.walk = static_cast<uint8_t>(walk);
   e.hash = key.hash;
@@ -57,11 +59,11 @@ uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t 
 }
 
 uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                            bool* is_new) {
+                            bool* is_new, uint32_t heap) {
   uint32_t made = kNone;
   const uint32_t id = index_.find_or_insert(
       key.hash, [&](uint32_t other) { return is(other, key); },
-      [&] { return made = make(key, frames, depth, walk); });
+      [&] { return made = make(key, frames, depth, walk, heap); });
   *is_new = id != kNone && id == made;
   return id;
 }

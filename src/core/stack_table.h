@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames -> stack id, and the running totals of each stack.
+// Frames and heap -> stack id, and the running totals of each stack.  (Of what malloc gave, the heap is 0.)
 //
 // Model: an intern index (core/intern_index.h) over entries; an entry points to its frames in a row of words.
 // A stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames.  Nothing is
@@ -32,7 +32,8 @@ struct StackTotals {
 // Three cache lines: a sample of a known stack reads the first and adds to the first two, its free adds to
 // the third.
 struct alignas(64) StackEntry {
-  std::atomic<uint32_t> ready;  // 1: the fields down to the totals are written (release; readers acquire)
+  std::atomic<uint16_t> ready;  // 1: the fields down to the totals are written (release; readers acquire)
+  uint16_t heap;                // core/heap_names.h
   uint16_t depth;
   uint8_t walk;  // platform::Walk
   uint8_t reserved;
@@ -55,15 +56,15 @@ static_assert(sizeof(StackEntry) == 192);
 
 uint32_t intern_levels_for(uint64_t entries);
 
-// What tells stacks apart: depth, ending reason and all frames, in two hashes.  NH of UMAC (Black, Halevi,
-// Krawczyk, Krovetz, Rogaway, 1999): the sum modulo 2^128 of (frame + key) * (next frame + key'), which two
-// different stacks share with a probability of 2^-64 for random keys, so that among 65,536 stacks one pair in
-// 2^33 processes is taken for one.  Its products do not wait for each other.
+// What tells stacks apart: depth, ending reason, heap and all frames, in two hashes.  NH of UMAC (Black,
+// Halevi, Krawczyk, Krovetz, Rogaway, 1999): the sum modulo 2^128 of (frame + key) * (next frame + key'),
+// which two different stacks share with a probability of 2^-64 for random keys, so that among 65,536 stacks
+// one pair in 2^33 processes is taken for one.  Its products do not wait for each other.
 struct StackKey {
   uint64_t hash;
   uint64_t check;
 };
-StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk);
+StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk, uint32_t heap = 0);
 
 class StackTable {
  public:
@@ -74,9 +75,10 @@ class StackTable {
 
   // *is_new becomes true when this call entered the stack.
   uint32_t intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                  bool* is_new);
-  uint32_t intern(const uint64_t* frames, uint32_t depth, platform::Walk walk, bool* is_new) {
-    return intern(stack_key(frames, depth, walk), frames, depth, walk, is_new);
+                  bool* is_new, uint32_t heap = 0);
+  uint32_t intern(const uint64_t* frames, uint32_t depth, platform::Walk walk, bool* is_new,
+                  uint32_t heap = 0) {
+    return intern(stack_key(frames, depth, walk, heap), frames, depth, walk, is_new, heap);
   }
 
   // The same in steps, so that other work can go on while memory answers: prefetch, later find_likely (which
@@ -95,7 +97,8 @@ class StackTable {
   uint64_t size() const;
 
  private:
-  uint32_t make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk);
+  uint32_t make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
+                uint32_t heap);
 
   Arena arena_;
   InternIndex index_;

@@ -15,21 +15,33 @@ std::string or_unknown(const std::string& text) {
 }  // namespace
 
 const char* group_by_name(GroupBy by) {
-  static constexpr const char* kNames[] = {"function", "line", "file", "module"};
+  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap"};
   return kNames[static_cast<size_t>(by)];
 }
 
 std::optional<GroupBy> group_by_from_name(std::string_view name) {
-  for (const GroupBy by : {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule}) {
+  for (const GroupBy by :
+       {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule, GroupBy::kHeap}) {
     if (name == group_by_name(by)) return by;
   }
   return std::nullopt;
+}
+
+std::string heap_frame_name(const std::string& heap) {
+  return "[heap " + heap + "]";
 }
 
 FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by)
     : profile_(profile), by_(by), at_location_(profile.locations.size()) {}
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
+  code_frames_of(stack, frames);
+  if (by_ != GroupBy::kHeap) return;
+  const uint32_t group = made_up_group(stack.heap.empty() ? kDefaultHeap : stack.heap);
+  for (GroupedFrame& frame : *frames) frame.group = group;
+}
+
+void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   frames->clear();
   std::optional<GroupedFrame> outermost_allocator;
   for (const uint32_t location : stack.locations) {
@@ -70,7 +82,7 @@ FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
   return {{group_of(frame), place->second}, is_allocator_[place->second]};
 }
 
-uint32_t FrameGrouping::made_up_group(const char* name) {
+uint32_t FrameGrouping::made_up_group(const std::string& name) {
   const auto [place, is_new] =
       group_index_.emplace(Key(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
   if (is_new) groups_.push_back({name, "", 0, ""});
@@ -94,6 +106,8 @@ uint32_t FrameGrouping::group_of(const Frame& frame) {
     case GroupBy::kModule:
       key = {or_unknown(frame.module), "", 0, frame.module};
       break;
+    case GroupBy::kHeap:  // the stack's, and not the frame's
+      return made_up_group(kDefaultHeap);
   }
   const auto [place, is_new] = group_index_.emplace(std::move(key), static_cast<uint32_t>(groups_.size()));
   if (is_new) {

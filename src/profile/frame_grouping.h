@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as sequences of what a report has rows of: functions, lines, files or modules.
+// Stacks as sequences of what a report has rows of: functions, lines, files, modules or heaps.
 //
 // Model: every inlined function is a frame of its own.  The allocator's own functions (malloc, operator new)
 // at the leaf are not the program's and are left out, unless there is nothing else.
@@ -20,9 +20,9 @@
 
 namespace memprof::profile {
 
-enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule };
+enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap };
 
-// "function", "line", "file", "module"
+// "function", "line", "file", "module", "heap"
 const char* group_by_name(GroupBy by);
 std::optional<GroupBy> group_by_from_name(std::string_view name);
 
@@ -40,16 +40,21 @@ struct GroupedFrame {
 
 // What a stack without one frame is called.
 inline constexpr char kUnknownGroup[] = "[unknown]";
+// The heap of malloc, and of what allocators report without a name.
+inline constexpr char kDefaultHeap[] = "[default]";
+
+// A heap as a frame at the root of its stacks, where a tree or a flame graph has nothing else to show it by.
+std::string heap_frame_name(const std::string& heap);
 
 class FrameGrouping {
  public:
   FrameGrouping(const Profile& profile, GroupBy by);
 
-  // Leaf first; at least one.
+  // Leaf first; at least one.  By heap all of them have the stack's heap as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
 
   // A group that is not code, by its name.
-  uint32_t made_up_group(const char* name);
+  uint32_t made_up_group(const std::string& name);
 
   const std::vector<FrameGroup>& groups() const { return groups_; }
   // Names, each once, whatever is grouped by.
@@ -62,6 +67,7 @@ class FrameGrouping {
   };
   using Key = std::tuple<std::string, std::string, int64_t, std::string>;
 
+  void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
   const std::vector<KnownFrame>& frames_at(uint32_t location);
   KnownFrame known_frame(const Frame& frame);
   uint32_t group_of(const Frame& frame);

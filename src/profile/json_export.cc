@@ -78,6 +78,9 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
   sum.add(stack);
   std::string out = fmt::format("{{\"locations\":[{}],\"metrics\":{}", fmt::join(stack.locations, ","),
                                 estimates_json(profile, sum));
+  if (!stack.heap.empty()) {
+    out += fmt::format(",\"heap\":{}", json_text(stack.heap));
+  }
   if (stack.has_statistics) {
     out += fmt::format(",\"walk\":\"{}\",\"allocated_samples\":{},\"freed_samples\":{}",
                        walk_name(stack.walk), stack.allocated.samples, stack.freed.samples);

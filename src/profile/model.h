@@ -90,6 +90,9 @@ inline constexpr size_t kWalkCount = 6;
 
 struct Stack {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
+  // Of the program's own allocators, as it was registered; empty: malloc's, or one without a name.  Stacks of
+  // different heaps are different stacks.
+  std::string heap;
   // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
   std::array<double, kMetricCount> values{};
   // How `values` divides by labels, where a file without statistics has labels: their sum is `values`.

@@ -240,6 +240,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, const std:
   for (const uint32_t location : stack.locations) {
     id.add(keys[location]);
   }
+  id.add_heap(stack.heap.data(), stack.heap.size());
   const auto found = stacks_.find(id.value());
   if (found == stacks_.end()) {
     return false;

@@ -214,6 +214,7 @@ class Writer {
         write_parts(stack);
         continue;
       }
+      samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
       if (stack.allocated.samples != 0 || stack.live.empty()) {
         samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
                                stack.allocated.weight_bytes);
@@ -229,14 +230,15 @@ class Writer {
 
   void write_parts(const Stack& stack) {
     if (stack.parts.empty()) {
-      write_values({}, stack.values);
+      write_values(stack.heap, {}, stack.values);
     }
     for (const LabeledValues& part : stack.parts) {
-      write_values(part.labels, part.values);
+      write_values(stack.heap, part.labels, part.values);
     }
   }
 
-  void write_values(const std::vector<Label>& labels, const std::array<double, kMetricCount>& values) {
+  void write_values(const std::string& heap, const std::vector<Label>& labels,
+                    const std::array<double, kMetricCount>& values) {
     constexpr size_t kLabelBytes = 48;
     std::vector<uint8_t> memory(max_sample_bytes(ids_.size()) + kLabelBytes * labels.size());
     Message message(memory.data(), memory.size());
@@ -248,6 +250,9 @@ class Writer {
       }
     }
     sample_values(message, ids_.data(), ids_.size(), integers.data(), count);
+    if (!heap.empty()) {
+      sample_text_label(message, schema::kHeap, string(heap));
+    }
     for (const Label& label : labels) {
       uint8_t label_memory[kLabelBytes];
       Message label_message(label_memory, sizeof(label_memory));
@@ -279,6 +284,7 @@ class Writer {
       for (const uint32_t location : stack.locations) {
         id.add(keys[location]);
       }
+      id.add_heap(stack.heap.data(), stack.heap.size());
       CommentText of_stack;
       stack_comment(of_stack, id.value(), stack);
       write_comment({of_stack.data(), of_stack.size()});

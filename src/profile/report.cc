@@ -2,6 +2,7 @@
 #include "profile/report.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -114,6 +115,9 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     grouping->frames_of(*stack, &frames);
     TreePath path;
     path.stack = stack;
+    if (!stack->heap.empty() && options.by != GroupBy::kHeap) {
+      path.groups.push_back(grouping->made_up_group(heap_frame_name(stack->heap)));
+    }
     if (is_cut(*stack)) path.groups.push_back(grouping->made_up_group(kCutStack));
     for (size_t i = frames.size(); i-- > 0;) path.groups.push_back(frames[i].group);
     paths.add(std::move(path));
@@ -227,6 +231,19 @@ std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFil
   return stacks;
 }
 
+std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric metric) {
+  std::map<std::string, Accumulator> sums;
+  for (const Stack* stack : stacks) {
+    if (!stack->heap.empty()) sums[stack->heap].add(*stack);
+  }
+  std::vector<ReportHeap> heaps;
+  for (const auto& [name, sum] : sums) heaps.push_back({name, sum.estimates()});
+  std::stable_sort(heaps.begin(), heaps.end(), [metric](const ReportHeap& a, const ReportHeap& b) {
+    return a.values[metric_index(metric)].value > b.values[metric_index(metric)].value;
+  });
+  return heaps;
+}
+
 }  // namespace
 
 Metric default_metric(const Profile& profile) {
@@ -244,6 +261,7 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.has_table = options.has_table;
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
+  report.heaps = heaps_of(stacks, options.metric);
   FrameGrouping grouping(profile, options.by);
   if (options.has_table) add_table(stacks, options, &grouping, &report);
   if (options.has_tree && !options.callers && !options.callees) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile as a person asks for it: as a table of what each function, line, file or module holds itself and
-// together with what it calls; as a tree of calls; or as the callers and callees of a function.
+// A profile as a person asks for it: as a table of what each function, line, file, module or heap holds
+// itself and together with what it calls; as a tree of calls; or as the callers and callees of a function.
 //
 // Model: `self` of a stack goes to its leaf, where the allocator's own functions (malloc, operator new) are
 // not counted as the leaf; `cumulative` goes once to everything on the stack, however often it recurs.  Rows
@@ -51,6 +51,12 @@ struct ReportRow {
   std::array<Estimate, kMetricCount> cumulative;
 };
 
+// A named heap of an allocator of the program's own.
+struct ReportHeap {
+  std::string name;
+  std::array<Estimate, kMetricCount> values;  // of the stacks that were selected
+};
+
 // Callers or callees.
 struct ReportCalls {
   CallEdges edges;
@@ -81,6 +87,8 @@ struct Report {
   std::optional<std::string> focus;
   std::optional<std::string> ignore;
   std::array<Estimate, kMetricCount> selected;  // of the stacks that these leave; else the totals
+
+  std::vector<ReportHeap> heaps;  // the largest of the metric first
 
   bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows

@@ -60,6 +60,7 @@ class Header {
     if (report_.is_filtered()) filter();
     total("Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
+    if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }
 
  private:
@@ -168,6 +169,21 @@ class Header {
       line += interval(blocks);
     }
     say(line);
+  }
+
+  void heaps() {
+    constexpr size_t kMostHeaps = 4;
+    const size_t metric = metric_index(report_.metric);
+    std::vector<std::string> shown;
+    for (const ReportHeap& heap : report_.heaps) {
+      if (heap.values[metric].value == 0 || shown.size() == kMostHeaps) break;
+      shown.push_back(
+          fmt::format("{} {}", printable(heap.name), value_cell(report_, report_.metric, heap.values)));
+    }
+    const size_t more = report_.heaps.size() - shown.size();
+    if (more != 0) shown.push_back(fmt::format("{}{}", more, shown.empty() ? " that hold nothing" : " more"));
+    say(fmt::format("Heaps:     {} ({}); --by heap lists them.", fmt::join(shown, ", "),
+                    metric_name(report_.metric)));
   }
 
   const Report& report_;

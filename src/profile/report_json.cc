@@ -125,6 +125,12 @@ std::string report_json(const Report& report) {
                             {"self", estimates(report, row.self)},
                             {"cumulative", estimates(report, row.cumulative)}});
   }
+  if (!report.heaps.empty()) {
+    json["heaps"] = Json::array();
+    for (const ReportHeap& heap : report.heaps) {
+      json["heaps"].push_back({{"name", heap.name}, {"values", estimates(report, heap.values)}});
+    }
+  }
   json["stack_health"] = health(report);
   if (report.is_filtered()) {
     json["focus"] = report.focus ? Json(*report.focus) : Json(nullptr);

@@ -69,6 +69,11 @@ std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filte
     bool is_leaf = true;
     bool has_focus = !filter.focus;
     bool is_ignored = false;
+    const std::string& heap = profile.stacks[i].heap;
+    if (!heap.empty()) {
+      has_focus = has_focus || filter.focus->is_in(heap);
+      is_ignored = filter.ignore && filter.ignore->is_in(heap);
+    }
     for (const uint32_t location : profile.stacks[i].locations) {
       const LocationFacts::Facts& facts = locations.at(location);
       if (is_leaf && facts.is_allocator) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts samples with the same locations together as one Stack, and its samples with the same labels as one
-// part.
+// Puts samples with the same locations and heap (the text label of that name) together as one Stack, and its
+// samples with the same other labels as one part.
 //
 // Threads: one reader's own.
 // Failure: throws Error when the budget is spent.
@@ -28,7 +28,7 @@ class StackFolder {
   const std::vector<uint32_t>& samples_of() const { return samples_of_; }
 
  private:
-  uint32_t stack_with(const std::vector<uint32_t>& locations);
+  uint32_t stack_with(const std::vector<uint32_t>& locations, const std::string& heap);
   LabeledValues& part_with(uint32_t stack_index, std::vector<Label> labels);
 
   std::vector<Stack>& stacks_;

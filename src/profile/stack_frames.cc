@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "profile/frame_grouping.h"
+
 namespace memprof::profile {
 
 StackFrames::StackFrames(const Profile& profile) {
@@ -23,6 +25,14 @@ StackFrames::StackFrames(const Profile& profile) {
       indices.push_back(known->second);
     }
   }
+  for (const Stack& stack : profile.stacks) {
+    if (stack.heap.empty() || !of_heap_.emplace(stack.heap, static_cast<uint32_t>(frames_.size())).second) {
+      continue;
+    }
+    Frame heap;
+    heap.name = heap_frame_name(stack.heap);
+    frames_.push_back(std::move(heap));
+  }
 }
 
 std::vector<uint32_t> StackFrames::root_first(const Stack& stack) const {
@@ -33,6 +43,9 @@ std::vector<uint32_t> StackFrames::root_first(const Stack& stack) const {
   }
   if (result.empty()) {
     result.push_back(0);
+  }
+  if (!stack.heap.empty()) {
+    result.insert(result.begin(), of_heap_.at(stack.heap));
   }
   return result;
 }

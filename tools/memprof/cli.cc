@@ -22,7 +22,7 @@ constexpr char kHelp[] =
 
 usage: memprof run [-r RATE] [-o PATH] [--no-follow] [--force] [--raw]
                    [--no-debuginfod] [--] CMD ARG...
-       memprof report FILE [-n N] [--by function|line|file|module] [--tree]
+       memprof report FILE [-n N] [--by function|line|file|module|heap] [--tree]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--json]

@@ -24,7 +24,7 @@ constexpr double kTreePercent = 0.5;
 constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
 
 constexpr char kHelp[] =
-    R"(usage: memprof report FILE [-n N] [--by function|line|file|module]
+    R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap]
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
@@ -34,14 +34,15 @@ Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
 
   -n N             rows to show (20, of a tree 40; with --json all)
-  --by WHAT        a row for each function (default), line, file or module
+  --by WHAT        a row for each function (default), line, file, module, or heap
+                   of the program's own allocators (docs/own-allocators.md)
   --metric METRIC  what rows are ordered by:
                      inuse_space    bytes that are live (default)
                      inuse_objects  blocks that are live
                      alloc_space    bytes allocated since the start
                      alloc_objects  blocks allocated since the start
   --focus REGEX    only stacks with a frame whose function, source file or
-                   module matches; percents stay those of the whole profile
+                   module matches, or whose heap does; percents stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
   --tree           the calls from the root down, heaviest first; a function that
                    calls itself is one row
@@ -92,7 +93,7 @@ struct Options {
 
 profile::GroupBy parse_group_by(const std::string& text) {
   const auto by = profile::group_by_from_name(text);
-  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module");
+  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap");
   return *by;
 }
 

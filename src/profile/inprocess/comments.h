@@ -69,12 +69,18 @@ class LocationKeys {
   bool overlap_;
 };
 
-// 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian.
+// 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian, and the bytes of the
+// heap's name where it has one.
 class StackId {
  public:
   void add(uint64_t location_key) {
     for (int shift = 0; shift < 64; shift += 8) {
       hash_ = (hash_ ^ (location_key >> shift & 0xff)) * 0x100000001b3u;
+    }
+  }
+  void add_heap(const char* name, size_t size) {
+    for (size_t i = 0; i < size; ++i) {
+      hash_ = (hash_ ^ static_cast<unsigned char>(name[i])) * 0x100000001b3u;
     }
   }
   uint64_t value() const { return hash_; }

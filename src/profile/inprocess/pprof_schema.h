@@ -74,6 +74,7 @@ enum FixedString : uint32_t {
   kRate,
   kSamples,
   kDropFrames,
+  kHeap,
   kFixedStringCount,
 };
 
@@ -85,8 +86,8 @@ inline constexpr char kDropFramesRegex[] =
 
 // In the order of FixedString.
 inline constexpr const char* kFixedStrings[kFixedStringCount] = {
-    "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",   "count",
-    "bytes", "space",         "rate",        "samples",       kDropFramesRegex};
+    "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",    "count",
+    "bytes", "space",         "rate",        "samples",       kDropFramesRegex, "heap"};
 
 // The function of the location that stands for frames in the middle of a stack.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";

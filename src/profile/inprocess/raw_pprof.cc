@@ -236,6 +236,10 @@ class RawPprofWriter {
 
   bool write_samples() {
     SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes);
+    const uint32_t first_heap = next_string_;
+    for (size_t i = 0; i < profile_.heap_count; ++i) {
+      write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
+    }
     size_t live = 0;
     for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
       const RawStack& stack = profile_.stacks[i];
@@ -252,6 +256,7 @@ class RawPprofWriter {
           return false;
         }
       }
+      samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0) {
         samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes);
       }
@@ -262,6 +267,10 @@ class RawPprofWriter {
       }
     }
     return live == profile_.live_count;  // else it was not ordered by stack
+  }
+
+  const char* heap_of(const RawStack& stack) const {
+    return stack.heap < profile_.heap_count ? profile_.heaps[stack.heap] : "";
   }
 
   // Of the call, not the instruction after it, which may belong to another line or function.
@@ -335,6 +344,7 @@ class RawPprofWriter {
       for (size_t frame = 0; frame < stack.depth; ++frame) {
         id.add(key_of(stack, frame));
       }
+      id.add_heap(heap_of(stack), text_size(heap_of(stack)));
       CommentText comment;
       stack_comment(comment, id.value(), stack);
       write_string(comment.data(), comment.size());

@@ -45,6 +45,7 @@ struct RawStack {
   RawTotals freed;  // variance_* and max_* unused
   double lifetime_ns = 0;
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
+  uint32_t heap = 0;                  // index of its name
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -60,6 +61,8 @@ struct RawLive {
 struct RawProfile {
   const RawModule* modules = nullptr;  // main program first
   size_t module_count = 0;
+  const char* const* heaps = nullptr;  // names; "": no heap, or one without a name
+  size_t heap_count = 0;
   const RawStack* stacks = nullptr;
   size_t stack_count = 0;
   const RawLive* live = nullptr;  // ordered by stack

@@ -38,7 +38,7 @@ class CarriedRounding {
 
 // Most bytes of a sample that sample_message() makes: ids are 32 bits wide.
 constexpr size_t max_sample_bytes(size_t depth) {
-  return 5 * depth + 160;
+  return 5 * depth + 192;
 }
 
 inline void sample_values(wire::Message& message, const uint32_t* location_ids, size_t depth,
@@ -72,12 +72,24 @@ inline void sample_label(wire::Message& message, uint32_t key, uint64_t number, 
   message.message_field(schema::sample_field::kLabel, label);
 }
 
+// A label that is a text; both are indices of the string table.
+inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t text) {
+  uint8_t memory[32];
+  wire::Message label(memory, sizeof(memory));
+  label.field(schema::label_field::kKey, key);
+  label.field(schema::label_field::kText, text);
+  message.message_field(schema::sample_field::kLabel, label);
+}
+
 // Writes the samples of one stack after the other.
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
   SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period)
       : output_(output), message_(memory, capacity), period_(period) {}
+
+  // The index in the string table of the name of the heap that the next samples are of; 0: none.
+  void set_heap(uint32_t name) { heap_ = name; }
 
   void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes) {
     const int64_t values[] = {alloc_objects_.round(blocks), alloc_space_.round(bytes), 0, 0};
@@ -104,11 +116,15 @@ class SampleWriter {
   void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[schema::kValueCount]) {
     message_.clear();
     sample_values(message_, location_ids, depth, values, schema::kValueCount);
+    if (heap_ != 0) {
+      sample_text_label(message_, schema::kHeap, heap_);
+    }
   }
 
   wire::Output& output_;
   wire::Message message_;
   uint64_t period_;
+  uint32_t heap_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_;
 };
 
