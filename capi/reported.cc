@@ -42,11 +42,31 @@ MEMPROF_SLOW_PATH void memprof_slow_report_free(const void* block) {
 }
 
 MEMPROF_SLOW_PATH void memprof_slow_report_realloc(const void* old_block, const void* block,
-                                                   size_t size_bytes, memprof_heap_id heap, uint64_t token,
-                                                   int ran_out) {
+                                                   size_t size_bytes, memprof_heap_id heap, bool ran_out) {
   const int saved_errno = errno;
-  reported::reallocated(token, old_block, block, size_bytes, heap, ran_out != 0,
+  reported::reallocated(reported::begin_reallocation(old_block), old_block, block, size_bytes, heap, ran_out,
                         {__builtin_frame_address(0)});
+  errno = saved_errno;
+}
+
+MEMPROF_SLOW_PATH uint64_t memprof_slow_report_realloc_begin(const void* old_block) {
+  const int saved_errno = errno;
+  const uint64_t token = reported::begin_reallocation(old_block);
+  errno = saved_errno;
+  return token;
+}
+
+MEMPROF_SLOW_PATH void memprof_slow_report_realloc_end(uint64_t token, const void* old_block,
+                                                       const void* block, size_t size_bytes,
+                                                       memprof_heap_id heap, bool ran_out) {
+  const int saved_errno = errno;
+  reported::reallocated(token, old_block, block, size_bytes, heap, ran_out, {__builtin_frame_address(0)});
+  errno = saved_errno;
+}
+
+MEMPROF_SLOW_PATH void memprof_slow_report_backing(const void* chunk) {
+  const int saved_errno = errno;
+  reported::backing(chunk);
   errno = saved_errno;
 }
 
@@ -71,8 +91,7 @@ void memprof_abi1_free(const void* block) {
 
 void memprof_abi1_realloc(const void* old_block, const void* block, size_t size_bytes, memprof_heap_id heap,
                           int ran_out) {
-  return memprof_slow_report_realloc(old_block, block, size_bytes, heap,
-                                     reported::begin_reallocation(old_block), ran_out);
+  return memprof_slow_report_realloc(old_block, block, size_bytes, heap, ran_out != 0);
 }
 
 void memprof_report_alloc(const void* block, size_t size_bytes, memprof_heap_id heap) {
@@ -91,14 +110,13 @@ void memprof_report_realloc(const void* old_block, const void* block, size_t siz
                             memprof_heap_id heap) {
   const bool ran_out = sampler_tick(size_bytes);
   if (__builtin_expect(ran_out || g_sampled_filter.may_contain(old_block), 0)) {
-    return memprof_slow_report_realloc(old_block, block, size_bytes, heap,
-                                       reported::begin_reallocation(old_block), ran_out);
+    return memprof_slow_report_realloc(old_block, block, size_bytes, heap, ran_out);
   }
 }
 
 uint64_t memprof_report_realloc_begin(const void* old_block) {
   return __builtin_expect(g_sampled_filter.may_contain(old_block), 0)
-             ? reported::begin_reallocation(old_block)
+             ? memprof_slow_report_realloc_begin(old_block)
              : 0;
 }
 
@@ -106,7 +124,7 @@ void memprof_report_realloc_end(uint64_t token, const void* old_block, const voi
                                 memprof_heap_id heap) {
   const bool ran_out = sampler_tick(size_bytes);
   if (__builtin_expect(ran_out || token != 0, 0)) {
-    return memprof_slow_report_realloc(old_block, block, size_bytes, heap, token, ran_out);
+    return memprof_slow_report_realloc_end(token, old_block, block, size_bytes, heap, ran_out);
   }
 }
 
@@ -116,9 +134,7 @@ void memprof_report_free_range(const void* start, size_t size_bytes) {
 
 void memprof_report_backing(const void* chunk) {
   if (__builtin_expect(g_sampled_filter.may_contain(chunk), 0)) {
-    const int saved_errno = errno;
-    reported::backing(chunk);
-    errno = saved_errno;
+    return memprof_slow_report_backing(chunk);
   }
 }
 

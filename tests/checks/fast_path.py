@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fast paths of malloc, free, calloc and realloc are pinned: their instructions, from the entry to the tail jump into the real
 function, are compared with fast_path.golden. Changing them takes a --update and a sentence in the commit.
+So are those of the functions that allocators report by, and of the inline forms of memprof.h (inline_forms.c), which end in
+a return.
 
 The path is what is executed when no conditional branch is taken; an unconditional jump inside the function is
-followed. It must end in an indirect jump, and hold no call and no locked instruction.
+followed. It must end in an indirect jump (or the return), and hold no call and no locked instruction.
 
-usage: fast_path.py LIBRARY COMPILER            COMPILER is the key in the golden file, like gcc-12
-       fast_path.py LIBRARY COMPILER --update   writes that part of the golden file anew
+usage: fast_path.py LIBRARY INLINE_FORMS COMPILER    COMPILER is the key in the golden file, like gcc-12
+       fast_path.py LIBRARY INLINE_FORMS COMPILER --update   writes that part of the golden file anew
        fast_path.py --self-test CC              builds flawed functions and checks that each flaw is found
 A compiler without a part in the golden file is held to "no calls, no locks, at most MAX instructions" only.
 """
@@ -21,6 +23,8 @@ import tempfile
 
 GOLDEN = pathlib.Path(__file__).with_name("fast_path.golden")
 FUNCTIONS = ["malloc", "free", "calloc", "realloc"]
+REPORTS = ["memprof_report_alloc", "memprof_report_free", "memprof_report_realloc"]
+INLINE = ["inline_alloc", "inline_free", "inline_realloc"]
 MAX_INSTRUCTIONS = 18
 LOCKED = re.compile(r"\block\b|^xchg\b.*\(")
 
@@ -73,15 +77,17 @@ def path_of(library, function):
         if re.match(r"(notrack |bnd )?jmpq? \*", plain):
             return path
         if operation.startswith("ret"):
+            if function in REPORTS + INLINE:
+                return path
             raise Broken(f"{function}: returns instead of jumping to the real function:\n  " + "\n  ".join(path))
         at = following
     raise Broken(f"{function}: no tail jump after {len(path)} instructions")
 
 
-def render(library, compiler, functions=None):
+def render(library, compiler, functions=None, inline_forms=None):
     lines = []
-    for function in functions or FUNCTIONS:
-        path = path_of(library, function)
+    for function in functions or FUNCTIONS + REPORTS + INLINE:
+        path = path_of(inline_forms if function in INLINE else library, function)
         lines.append(f"{compiler} {function}: {len(path)} instructions, 0 calls, 0 locks")
         lines += ["  " + instruction for instruction in path]
     return lines
@@ -109,10 +115,10 @@ def update(lines, compiler):
             out.write("\n".join(parts[key]) + "\n")
 
 
-def check(library, compiler, golden, functions=None):
+def check(library, compiler, golden, functions=None, inline_forms=None):
     """Returns (errors, message)."""
     try:
-        lines = render(library, compiler, functions)
+        lines = render(library, compiler, functions, inline_forms)
     except Broken as broken:
         return [str(broken)], ""
     errors = []
@@ -177,12 +183,12 @@ def main():
         return 77
     if sys.argv[1:2] == ["--self-test"] and len(sys.argv) > 2:
         return self_test(sys.argv[2:])
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["--update"]):
+    if len(sys.argv) not in (4, 5) or sys.argv[4:] not in ([], ["--update"]):
         sys.exit(__doc__)
-    library, compiler = sys.argv[1:3]
-    if sys.argv[3:]:
-        update(render(library, compiler), compiler)
-    errors, message = check(library, compiler, golden_parts())
+    library, inline_forms, compiler = sys.argv[1:4]
+    if sys.argv[4:]:
+        update(render(library, compiler, None, inline_forms), compiler)
+    errors, message = check(library, compiler, golden_parts(), None, inline_forms)
     print("\n".join(errors) or message)
     return bool(errors)
 

@@ -55,6 +55,9 @@ ONCE = {
 # Exported to see the end of the process and of its libraries; not on the way of an allocation.
 NOT_HOOKS = {"_exit", "_Exit", "dlclose"}
 
+# Of the C API, what may be called wherever malloc may be.
+LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")
+
 # Said by name where the reason is worth a sentence.
 BANNED = {
     "__tls_get_addr": "dynamic TLS allocates; use initial-exec",
@@ -79,7 +82,8 @@ def export_list(path):
 
 def header_functions(path):
     text = re.sub(r"/\*.*?\*/", "", pathlib.Path(path).read_text(), flags=re.S)
-    return set(re.findall(r"MEMPROF_API\b[^;#]*?\b(memprof_\w+)\s*\(", text))
+    return set(re.findall(r"MEMPROF_API\b[^;#]*?\b(memprof_\w+)\s*\(", text)) | \
+        set(re.findall(r"extern MEMPROF_API [^;(#]*?\b(memprof_\w+)\s*(?:__attribute__|;)", text))
 
 
 def compare(found, expected, what, errors):
@@ -184,13 +188,14 @@ def check(library, exports_map, header, once=None):
     relocations = tool("readelf", "-rW", library)
     errors += [f"dynamic TLS: {r}" for r in re.findall(r"R_\w*(?:DTPMOD|DTPOFF|TLSDESC)\w*", relocations)]
 
-    # The hooks are what is exported and is not the C API.
+    # The hooks are what is exported and is not the C API; allocators call a part of that as the program calls malloc.
     graph = references(library)
     readable = demangled(set(graph) | undefined | exported)
     once = ONCE if once is None else once
     found = {name for name in graph if readable[name] in once}
     errors += [f"the library has no {name}" for name in once if name not in {readable[f] for f in found}]
-    seen = reach(graph, {name for name in exported - NOT_HOOKS if not name.startswith("memprof_")}, found)
+    seen = reach(graph, {name for name in exported - NOT_HOOKS if not name.startswith("memprof_") or
+                         name.startswith(LIKE_HOOKS)}, found)
     for name in sorted(set(seen) & undefined - HOOKS_ALLOWED - exported):
         errors.append(f"a hook can reach {name}: {way(seen, name, readable)}")
     return errors, len(seen)
@@ -207,6 +212,7 @@ const char* memprof_version(void) { return strchr("v0", '0'); }
 GOOD_FLAGS = ["-Wl,-soname," + SONAME, "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"]
 MAP = "{ global: malloc; memprof_version; local: *; };"
 HEADER = "MEMPROF_API const char* memprof_version(void);"
+REPORT = 'void memprof_report_alloc(void) { static char c; c = *strchr("v0", c); }\n'
 # Name, change of the source (old, new), flags to leave out, flags to add, map, header, what must be said.
 FLAWS = [
     ("another export", ("const char* memprof_v", "void oops(void) {}\nconst char* memprof_v"), None, [],
@@ -226,6 +232,11 @@ FLAWS = [
     ("an executable stack", None, "noexecstack", ["-Wl,-z,execstack"], MAP, HEADER, "executable"),
     ("a hook that reaches too far", ("count = (long)n;", 'count = strchr("v0", (int)n) != 0;'), None, [], MAP, HEADER,
      "a hook can reach strchr: strchr <- cold <- malloc"),
+    ("a variable that is only in the header", None, None, [], MAP,
+     HEADER + "extern MEMPROF_API const void* const memprof_x;", "memprof_x is missing"),
+    ("a report that reaches too far", ("const char* memprof_v", REPORT + "const char* memprof_v"), None, [],
+     MAP.replace("malloc;", "malloc; memprof_report_alloc;"), HEADER + "MEMPROF_API void memprof_report_alloc(void);",
+     "a hook can reach strchr: strchr <- memprof_report_alloc"),
     ("a hook that reaches too far through a pointer", ("count = (long)n;",
      "static char* (*volatile f)(const char*, int); f = strchr; count = (long)f;"), None, [], MAP, HEADER,
      "a hook can reach strchr"),

@@ -4,15 +4,19 @@
 layout() is compared with what the C compiler says (programs/layout.c).
 """
 import ctypes
-from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p)
+from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
 
-OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT = 0, -1, -2, -3, -4, -5, -6, -7, -8
+OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT, LIMIT = 0, -1, -2, -3, -4, -5, -6, -7, -8, -9
 UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
 OVERWRITE = 1
 NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
-         "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
+         "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
+         "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
+         "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
+         "memprof_report_realloc_begin memprof_report_realloc_end memprof_report_free_range memprof_report_backing "
+         "memprof_backing_begin memprof_backing_end memprof_abi1_alloc memprof_abi1_free memprof_abi1_realloc "
          "memprof_write_profile memprof_write_profile_fd memprof_snapshot_open memprof_snapshot_get_stats "
          "memprof_snapshot_program memprof_snapshot_write_fd").split()
 
@@ -57,6 +61,10 @@ class Module(ctypes.Structure):
                 ("build_id", c_uint8 * 32)]
 
 
+class Heap(ctypes.Structure):
+    _fields_ = [("name_offset", c_uint64)]
+
+
 class Info(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("pid", c_uint32), ("rate_bytes", c_uint64), ("time_unix_ns", c_uint64),
                 ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
@@ -68,7 +76,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_module": Module, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol}
 
 
@@ -105,9 +113,24 @@ def load(path=None):
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
         "memprof_snapshot_frame_modules": (POINTER(c_uint32), [snapshot, count]),
         "memprof_snapshot_modules": (POINTER(Module), [snapshot, count]),
+        "memprof_snapshot_stack_heaps": (POINTER(c_uint32), [snapshot, count]),
+        "memprof_snapshot_heaps": (POINTER(Heap), [snapshot, count]),
         "memprof_snapshot_strings": (POINTER(c_char), [snapshot, count]),
         "memprof_resolve_symbols": (c_int64, [snapshot]),
         "memprof_snapshot_symbols": (POINTER(Symbol), [snapshot, count]),
+        "memprof_heap_register": (c_int, [c_char_p, POINTER(c_uint32)]),
+        "memprof_report_alloc": (None, [c_void_p, c_size_t, c_uint32]),
+        "memprof_report_free": (None, [c_void_p]),
+        "memprof_report_realloc": (None, [c_void_p, c_void_p, c_size_t, c_uint32]),
+        "memprof_report_realloc_begin": (c_uint64, [c_void_p]),
+        "memprof_report_realloc_end": (None, [c_uint64, c_void_p, c_void_p, c_size_t, c_uint32]),
+        "memprof_report_free_range": (None, [c_void_p, c_size_t]),
+        "memprof_report_backing": (None, [c_void_p]),
+        "memprof_backing_begin": (None, []),
+        "memprof_backing_end": (None, []),
+        "memprof_abi1_alloc": (None, [c_void_p, c_size_t, c_uint32]),
+        "memprof_abi1_free": (None, [c_void_p]),
+        "memprof_abi1_realloc": (None, [c_void_p, c_void_p, c_size_t, c_uint32, c_int]),
         "memprof_write_profile": (c_int, [c_char_p, c_uint32]),
         "memprof_write_profile_fd": (c_int, [c_int]),
         "memprof_snapshot_open": (c_int, [c_char_p, POINTER(snapshot)]),

@@ -137,7 +137,7 @@ class Profile:
                 (ids if key == 1 else values).extend(numbers)
             elif key == 3:
                 label = _last(value)
-                labels[self.strings[label[1]]] = label.get(3, 0)
+                labels[self.strings[label[1]]] = self.strings[label[2]] if 2 in label else label.get(3, 0)
         names = [name for name, unit in self.types]
         return [self.locations[i] for i in ids], dict(zip(names, values)), labels
 

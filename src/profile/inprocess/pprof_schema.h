@@ -78,11 +78,12 @@ enum FixedString : uint32_t {
   kFixedStringCount,
 };
 
-// The allocator's own functions: pprof removes them, and what they call, from the leaf end of a stack.
+// The allocator's own functions, and those that an allocator reports through (inlined into it): pprof removes
+// them, and what they call, from the leaf end of a stack.
 inline constexpr char kDropFramesRegex[] =
     "malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
     "__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|"
-    "operator new(\\[\\])?( ?\\(.*\\))?|_Zn[aw][jmy].*";
+    "operator new(\\[\\])?( ?\\(.*\\))?|_Zn[aw][jmy].*|memprof_report_(re)?alloc(_end|_inline)?";
 
 // In the order of FixedString.
 inline constexpr const char* kFixedStrings[kFixedStringCount] = {

@@ -74,6 +74,8 @@ int main(void) {
   FIELD(memprof_module, build_id_size);
   FIELD(memprof_module, flags);
   FIELD(memprof_module, build_id);
+  STRUCT(memprof_heap);
+  FIELD(memprof_heap, name_offset);
   STRUCT(memprof_snapshot_info);
   FIELD(memprof_snapshot_info, struct_size);
   FIELD(memprof_snapshot_info, pid);
