@@ -157,15 +157,21 @@ std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, 
   const double bytes = part.values[metric_index(Metric::kInuseSpace)];
   const double probability = sampling_probability(labels->size_bytes, labels->rate_bytes);
   const auto size = static_cast<double>(labels->size_bytes);
-  // Samples with equal labels that another tool added up have the label of one of them: the value tells.
+  const auto is_number = [&](double samples, double rounding) {
+    return samples >= 1 && samples < 0x1p53 && agrees(blocks, samples / probability, rounding) &&
+           agrees(bytes, samples / probability * size, rounding);
+  };
+  // Samples with equal labels that another tool added up have the label of one of them, and the value tells.
+  // So the label must be right to the rounding of one sample.
   const double from_value = bytes > blocks ? bytes * probability / size : blocks * probability;
-  for (const double samples : {static_cast<double>(labels->samples), std::round(from_value)}) {
-    if (samples >= 1 && samples < 0x1p53 && agrees(blocks, samples / probability, file_samples) &&
-        agrees(bytes, samples / probability * size, file_samples)) {
-      return LiveGroup{labels->size_bytes, labels->rate_bytes, static_cast<uint64_t>(samples)};
+  double samples = static_cast<double>(labels->samples);
+  if (!is_number(samples, 1)) {
+    samples = std::round(from_value);
+    if (!is_number(samples, file_samples)) {
+      return std::nullopt;
     }
   }
-  return std::nullopt;
+  return LiveGroup{labels->size_bytes, labels->rate_bytes, static_cast<uint64_t>(samples)};
 }
 
 }  // namespace

@@ -349,5 +349,25 @@ TEST(HeapMap, AStaleCommitDoesNotHideTheSuccessorFromItsFree) {
   EXPECT_EQ(0u, a.live.size());
 }
 
+TEST(HeapMap, NextBetweenFindsEveryKeyOfARange) {
+  ScopedArena a;
+  std::set<uint64_t> inside;
+  for (uint64_t i = 0; i < 900; ++i) {
+    ASSERT_TRUE(a.live.insert({1000 + i, i, 1, 0, 0, 0}));
+    if (i >= 100 && i <= 700) {
+      inside.insert(1000 + i);
+    }
+  }
+  std::set<uint64_t> found;
+  uint64_t address;
+  for (uint64_t slot = 0; a.live.next_between(1100, 1700, &slot, &address);) {
+    EXPECT_TRUE(found.insert(address).second);
+    EXPECT_LE(slot, a.live.slots());
+  }
+  EXPECT_EQ(inside, found);
+  uint64_t slot = 0;
+  EXPECT_FALSE(a.live.next_between(0, 999, &slot, &address));  // no empty slot is a key
+}
+
 }  // namespace
 }  // namespace memprof::heap_map_test

@@ -167,5 +167,22 @@ TEST(SampledFilter, SaturationUnderRacingThreadsIsToldOnce) {
   EXPECT_EQ(1, told.load());
 }
 
+TEST(SampledFilter, CandidatesAreWhereASampleCanBegin) {
+  const auto filter = std::make_unique<SampledFilter>();
+  const uint64_t granule = 0x7f0000012400;
+  EXPECT_EQ(0u, filter->candidates(granule).count);
+  filter->mark(granule + 37);
+  for (const uint64_t asked : {granule, granule + 37, granule + 1023}) {
+    const SampledFilter::Candidates c = filter->candidates(asked);
+    EXPECT_EQ(granule + 32, c.first);
+    EXPECT_EQ(16u, c.count);
+  }
+  filter->mark(granule + 1000);
+  EXPECT_EQ(granule, filter->candidates(granule + 5).first);
+  EXPECT_EQ(1024u, filter->candidates(granule + 5).count);
+  EXPECT_EQ(granule + 1024, SampledFilter::next_granule(granule));
+  EXPECT_EQ(granule + 1024, SampledFilter::next_granule(granule + 1023));
+}
+
 }  // namespace
 }  // namespace memprof::sampled_filter_test

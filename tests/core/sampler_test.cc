@@ -283,5 +283,29 @@ TEST_F(Sampler, Lesson20ForkedWorkersDoNotSampleInLockstep) {
   });
 }
 
+TEST_F(Sampler, MutedAllocationsDoNotMoveTheClock) {
+  t_sampler = {};
+  sampler_redraw();
+  t_sampler.count = 100;
+  sampler_unmute();  // one too many
+  EXPECT_EQ(100u, t_sampler.count);
+  sampler_mute();
+  EXPECT_FALSE(sampler_tick(uint64_t{1} << 40));
+  sampler_mute();
+  sampler_redraw();  // memprof_set_rate
+  sampler_unmute();
+  EXPECT_FALSE(sampler_tick(1000));
+  {
+    const MuteScope mute;
+    EXPECT_FALSE(sampler_tick(1000));
+  }
+  EXPECT_NE(0u, t_sampler.muted);
+  sampler_unmute();
+  EXPECT_EQ(0u, t_sampler.muted);
+  EXPECT_EQ(100u, t_sampler.count);
+  EXPECT_FALSE(sampler_tick(100));
+  EXPECT_TRUE(sampler_tick(1));
+}
+
 }  // namespace
 }  // namespace memprof::sampler_test

@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 
+#include "core/heap_names.h"
+#include "core/reported.h"
 #include "core/weight.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
@@ -45,6 +47,15 @@ uint64_t walk_over(const Snapshot& s) {
     for (uint64_t f = 0; f < stack.frame_count; ++f) {
       sum += s.frames.data[stack.first_frame + f];
     }
+  }
+  EXPECT_EQ(s.stacks.size, s.stack_heaps.size);
+  for (uint64_t i = 0; i < s.stack_heaps.size; ++i) {
+    EXPECT_LT(s.stack_heaps.data[i], s.heaps.size);
+  }
+  EXPECT_GE(s.heaps.size, 1u);
+  for (uint64_t i = 0; i < s.heaps.size; ++i) {
+    EXPECT_LT(s.heaps.data[i].name_offset, s.strings.size);
+    sum += strlen(s.strings.data + s.heaps.data[i].name_offset);
   }
   for (uint64_t i = 0; i < s.modules.size; ++i) {
     const SnapshotModule& m = s.modules.data[i];
@@ -473,6 +484,44 @@ TEST(Snapshot, WritersThatGoOnAreTheNormalCase) {
     }
     --writers;
   });
+}
+
+TEST(Snapshot, HeapsHaveTheirNamesAndGarbageHasNone) {
+  ScopedArena a;
+  bool is_new = false;
+  const uint64_t frame = 1;
+  for (const uint32_t heap : {0u, 1u, 2u, 3u, 500u, 65535u}) {
+    a.stacks.intern(&frame, 1, Walk::kRoot, &is_new, heap);
+  }
+  ASSERT_EQ(0u, a.arena.allocate(kHeapSection, section_capacity(kHeapSection, kSmallLimits)));
+  HeapEntry* entries = a.arena.at<HeapEntry>(kHeapSection);
+  entries[0] = a.names.intern("of no heap", 10) + 1;
+  entries[1] = a.names.intern("pool:a", 6) + 1;
+  entries[2] = 12345;  // no such name
+  entries[3] = a.names.intern("pool:c", 6) + 1;
+  const SnapshotPointer s = take(a.arena);
+  walk_over(*s);
+  ASSERT_EQ(4u, s->heaps.size);
+  EXPECT_EQ(0u, s->heaps.data[0].name_offset);
+  EXPECT_STREQ("pool:a", s->strings.data + s->heaps.data[1].name_offset);
+  EXPECT_EQ(0u, s->heaps.data[2].name_offset);
+  EXPECT_STREQ("pool:c", s->strings.data + s->heaps.data[3].name_offset);
+  const std::vector<uint32_t> expected = {0, 1, 2, 3, 0, 0};
+  EXPECT_EQ(expected,
+            std::vector<uint32_t>(s->stack_heaps.data, s->stack_heaps.data + s->stack_heaps.size));
+}
+
+TEST(Snapshot, AReportedBlockHasItsAddress) {
+  ScopedArena a;
+  bool is_new = false;
+  const uint64_t frame = 1;
+  const uint32_t stack = a.stacks.intern(&frame, 1, Walk::kRoot, &is_new);
+  ASSERT_TRUE(a.live.insert({0x7f0000001000 | reported::kBit, 10, 0, 0, stack, 1}));
+  ASSERT_TRUE(a.live.insert({0x7f0000001000, 20, 0, 0, stack, 1}));
+  const SnapshotPointer s = take(a.arena);
+  ASSERT_EQ(2u, s->records.size);
+  EXPECT_EQ(0x7f0000001000u, s->records.data[0].address);
+  EXPECT_EQ(0x7f0000001000u, s->records.data[1].address);
 }
 
 }  // namespace

@@ -260,5 +260,22 @@ TEST(StackTable, TotalsAreExactUnderRaces) {
   EXPECT_EQ(7000u + std::min<uint64_t>(each, 1000) - 1, e.max_lifetime_ns.load());
 }
 
+TEST(StackTable, HeapIsPartOfAStack) {
+  ScopedArena a;
+  const uint64_t frames[] = {1, 2, 3};
+  bool is_new = false;
+  std::vector<uint32_t> ids;
+  for (const uint32_t heap : {0u, 1u, 2u, 1023u}) {
+    for (const uint32_t depth : {0u, 3u}) {
+      ids.push_back(a.stacks.intern(frames, depth, Walk::kRoot, &is_new, heap));
+      EXPECT_TRUE(is_new);
+      EXPECT_EQ(heap, a.stacks.entry(ids.back()).heap);
+      EXPECT_EQ(ids.back(), a.stacks.intern(frames, depth, Walk::kRoot, &is_new, heap));
+      EXPECT_FALSE(is_new);
+    }
+  }
+  EXPECT_EQ(8u, std::set<uint32_t>(ids.begin(), ids.end()).size());
+}
+
 }  // namespace
 }  // namespace memprof::stack_table_test

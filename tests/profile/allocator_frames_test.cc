@@ -26,5 +26,13 @@ TEST(AllocatorFrames, VeryLongNamesAreNoneAndDoNotOverflow) {
   EXPECT_FALSE(is_allocator_function("operator new(" + std::string(10'000'000, 'x') + ")"));
 }
 
+TEST(AllocatorFrames, WhatAnAllocatorReportsThroughIsNotTheProgram) {
+  for (const char* name : {"memprof_report_alloc", "memprof_report_alloc_inline", "memprof_report_realloc",
+                           "memprof_report_realloc_inline", "memprof_report_realloc_end"}) {
+    EXPECT_TRUE(is_allocator_function(name)) << name;
+  }
+  EXPECT_FALSE(is_allocator_function("memprof_report_free_range"));
+}
+
 }  // namespace
 }  // namespace memprof::profile

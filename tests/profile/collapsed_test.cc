@@ -43,5 +43,15 @@ TEST(Collapsed, nothing_for_an_empty_profile) {
   EXPECT_EQ(write_collapsed(Profile()), "");
 }
 
+TEST(Collapsed, a_heap_is_the_outermost_frame) {
+  Profile profile = named_profile();
+  profile.stacks.push_back(profile.stacks[1]);
+  profile.stacks[1].heap = "pool;a";
+  EXPECT_EQ(write_collapsed(profile),
+            "[heap pool:a];main;0x12345 3153545\n"
+            "libc.so.6+0x1000;main;ns::make<int: char>(int);inner 4200616\n"
+            "main;0x12345 3153545\n");
+}
+
 }  // namespace
 }  // namespace memprof::profile

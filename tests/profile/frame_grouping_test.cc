@@ -82,5 +82,16 @@ TEST(FrameGrouping, AMadeUpGroupIsMadeOnce) {
   EXPECT_EQ(grouping.groups().size(), 1u);
 }
 
+TEST(FrameGrouping, ByHeapAllFramesOfAStackAreItsHeap) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t f = b.at("f");
+  b.stack({f, main}, 1, 1).stack({f, main}, 1, 1).stack({}, 1, 1);
+  b.profile().stacks[1].heap = "pool:a";
+  EXPECT_EQ(groups_of(b, GroupBy::kHeap), "[default] [default] | pool:a pool:a | [default] | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "f main | f main | [unknown] | ");
+  EXPECT_EQ(group_by_from_name("heap"), GroupBy::kHeap);
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -150,5 +150,34 @@ TEST(PprofStatistics, facts_of_merged_profiles_are_added) {
   EXPECT_EQ(profile.comments, std::vector<std::string>{"# not for tools, but people"});
 }
 
+// What a label may be off does not grow with the number of samples of the stack.
+TEST(PprofStatistics, a_merged_sample_among_many_is_told_by_its_value) {
+  ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
+                                        {"alloc_space", "bytes"},
+                                        {"inuse_objects", "count"},
+                                        {"inuse_space", "bytes"}});
+  file.location(1, 0x1000);
+  file.period("space", "bytes", 0);
+  constexpr int kSizes = 100;
+  Stack facts;
+  for (int size = 1; size <= kSizes; ++size) {
+    add_samples(facts.allocated, size, 8, 0);
+    file.sample({1}, {0, 0, 8, 8 * size}, {{"bytes", size, "bytes"}, {"samples", 4, "count"}});
+  }
+  file.sample({1}, {8 * kSizes, static_cast<int64_t>(facts.allocated.size_bytes), 0, 0});
+  file.comment("#memprof.profile version=1 program=a pid=1");
+  StackId id;
+  id.add(0x1000);
+  CommentText text;
+  stack_comment(text, id.value(), facts);
+  file.comment(std::string(text.data(), text.size()));
+  const Profile profile = read_pprof(file.bytes(), "x");
+  ASSERT_TRUE(profile.stacks[0].has_statistics);
+  ASSERT_EQ(profile.stacks[0].live.size(), size_t{kSizes});
+  for (const LiveGroup& group : profile.stacks[0].live) {
+    EXPECT_EQ(group.samples, 8u) << group.size_bytes;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -179,5 +179,44 @@ TEST(PprofWriter, sample_types_stand_as_viewers_expect_them) {
   EXPECT_EQ(period, kTestRate);
 }
 
+TEST(PprofWriter, heaps_stay_apart) {
+  Profile profile = named_profile();
+  Stack pool = profile.stacks[0];
+  pool.heap = "pool:a";
+  pool.live = {{64, kTestRate, 2}};
+  profile.stacks.push_back(pool);
+  pool.heap = "pool:b";
+  pool.has_statistics = true;
+  profile.stacks.push_back(pool);
+  const Profile again = read_pprof(write_pprof(profile), "again");
+  ASSERT_EQ(again.stacks.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(again.stacks[i].heap, profile.stacks[i].heap);
+    EXPECT_TRUE(again.stacks[i].has_statistics) << i;
+    EXPECT_EQ(again.stacks[i].allocated.samples, profile.stacks[i].allocated.samples);
+    EXPECT_EQ(again.stacks[i].live.size(), profile.stacks[i].live.size());
+  }
+}
+
+TEST(PprofWriter, a_heap_without_statistics_keeps_its_label) {
+  Profile profile = named_profile();
+  profile.from_memprof = false;
+  Stack stack;
+  stack.locations = {1};
+  stack.heap = "pool:a";
+  stack.values = {1, 2, 3, 4};
+  profile.stacks = {stack};
+  stack.heap = "pool:b";
+  stack.parts = {{{{"key", "text", 0, ""}}, {1, 1, 1, 1}}, {{}, {0, 1, 2, 3}}};
+  profile.stacks.push_back(stack);
+  const Profile again = read_pprof(write_pprof(profile), "again");
+  ASSERT_EQ(again.stacks.size(), 2u);
+  EXPECT_EQ(again.stacks[0].heap, "pool:a");
+  EXPECT_EQ(again.stacks[0].values, profile.stacks[0].values);
+  EXPECT_EQ(again.stacks[1].heap, "pool:b");
+  ASSERT_EQ(again.stacks[1].parts.size(), 2u);
+  EXPECT_EQ(again.stacks[1].parts[0].labels[0].key, "key");
+}
+
 }  // namespace
 }  // namespace memprof::profile

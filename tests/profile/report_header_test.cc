@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string header_of(Builder& b, const ReportOptions& options = {}) {
-  TextWriter writer({});
+  TextWriter writer(TextOptions{});
   write_header(build_report(b.profile(), options), &writer);
   return writer.take();
 }
@@ -67,6 +67,21 @@ TEST(ReportHeader, AProfileByOthersSaysNothingOfStacks) {
   Builder b;
   b.profile().from_memprof = false;
   EXPECT_THAT(header_of(b), Not(HasSubstr("Stacks:")));
+}
+
+TEST(ReportHeader, NamesTheLargestHeaps) {
+  report_fixture::Builder b;
+  const uint32_t main = b.at("main");
+  for (const char* heap : {"pool:a", "pool:b", "", "pool:c", "pool:d", "pool:e", "pool:f"}) {
+    b.stack({main}, 1024 * (b.profile().stacks.size() + 1), 1, 1);
+    b.profile().stacks.back().heap = heap;
+  }
+  const Report report = build_report(b.profile());
+  TextWriter writer(TextOptions{});
+  write_header(report, &writer);
+  EXPECT_THAT(writer.take(),
+              testing::HasSubstr("Heaps:     pool:f 7.0 KiB, pool:e 6.0 KiB, pool:d 5.0 KiB, "
+                                 "pool:c 4.0 KiB, 2 more (inuse_space); --by heap lists them.\n"));
 }
 
 }  // namespace

@@ -190,5 +190,33 @@ TEST(ReportJson, AProfileWithoutSamplesHasNoRows) {
   EXPECT_EQ(json["totals"]["inuse_space"]["value"], 0);
 }
 
+TEST(ReportJson, NamedHeapsLargestFirst) {
+  report_fixture::Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({main}, 10, 1, 1).stack({main}, 20, 1, 1).stack({main}, 40, 1, 1).stack({main}, 5, 1, 1);
+  b.profile().stacks[0].heap = "pool:a";
+  b.profile().stacks[1].heap = "pool:b";
+  b.profile().stacks[2].heap = "pool:a";
+  const nlohmann::json json = nlohmann::json::parse(report_json(build_report(b.profile())));
+  ASSERT_EQ(json["heaps"].size(), 2u);
+  EXPECT_EQ(json["heaps"][0]["name"], "pool:a");
+  EXPECT_EQ(json["heaps"][0]["values"]["inuse_space"]["value"], 50);
+  EXPECT_EQ(json["heaps"][1]["name"], "pool:b");
+  ReportOptions by_heap;
+  by_heap.by = GroupBy::kHeap;
+  const nlohmann::json rows = nlohmann::json::parse(report_json(build_report(b.profile(), by_heap)))["rows"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["name"], "pool:a");
+  EXPECT_EQ(rows[0]["cumulative"]["inuse_space"]["value"], 50);
+  EXPECT_EQ(rows[2]["name"], "[default]");
+  EXPECT_EQ(rows[2]["self"]["inuse_objects"]["value"], 1);
+}
+
+TEST(ReportJson, NoHeapsWhereNoneIsNamed) {
+  report_fixture::Builder b;
+  b.stack({b.at("main")}, 10, 1, 1);
+  EXPECT_FALSE(nlohmann::json::parse(report_json(build_report(b.profile()))).contains("heaps"));
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -386,5 +386,21 @@ TEST(Report, AFunctionThatIsNotThereIsAnErrorThatHelps) {
   EXPECT_EQ(error_of("insert"), "");
 }
 
+TEST(Report, ATreeHasNamedHeapsAtItsRoot) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({b.at("f"), main}, 10, 1, 1).stack({main}, 20, 1, 1);
+  b.profile().stacks[0].heap = "pool:a";
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  ASSERT_EQ(report.tree->nodes.size(), 2u);
+  EXPECT_EQ(report.groups[report.tree->nodes[0].groups[0]].name, "main");
+  EXPECT_EQ(report.groups[report.tree->nodes[1].groups[0]].name, "[heap pool:a]");
+  EXPECT_EQ(report.groups[report.tree->nodes[1].groups[1]].name, "main");
+  options.by = GroupBy::kHeap;
+  EXPECT_EQ(build_report(b.profile(), options).tree->nodes.size(), 2u);
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -61,5 +61,20 @@ TEST_F(StackFilterTest, TheAllocatorIsOnEveryStackAndMatchesNone) {
   EXPECT_EQ(selected(nullptr, "^malloc$"), "0123");
 }
 
+TEST(StackFilter, AHeapCountsAsAFrame) {
+  report_fixture::Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({main}, 1, 1).stack({main}, 1, 1).stack({main}, 1, 1);
+  b.profile().stacks[0].heap = "pool:a";
+  b.profile().stacks[1].heap = "pool:b";
+  StackFilter filter;
+  filter.focus = Pattern("pool:");
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{true, true, false}));
+  filter.ignore = Pattern("^pool:b$");
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{true, false, false}));
+  filter.focus.reset();
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{true, false, true}));
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -47,5 +47,29 @@ TEST(StackFolder, ends_with_the_budget) {
   EXPECT_LT(stacks.size(), 1000u);
 }
 
+TEST(StackFolder, heaps_are_stacks_of_their_own) {
+  std::vector<Stack> stacks;
+  ReadBudget budget(1 << 20);
+  StackFolder folder(stacks, budget);
+  const Label a{"heap", "pool:a", 0, ""};
+  const Label b{"heap", "pool:b", 0, ""};
+  const Label small{"bytes", "", 16, "bytes"};
+  const Label number{"heap", "", 5, ""};
+  folder.add({1, 2}, {a}, {1, 1, 1, 1});
+  folder.add({1, 2}, {b, small}, {2, 2, 2, 2});
+  folder.add({1, 2}, {small}, {4, 4, 4, 4});
+  folder.add({1, 2}, {small, a}, {8, 8, 8, 8});
+  folder.add({1, 2}, {number}, {16, 16, 16, 16});
+  ASSERT_EQ(stacks.size(), 3u);
+  EXPECT_EQ(stacks[0].heap, "pool:a");
+  EXPECT_EQ(stacks[1].heap, "pool:b");
+  EXPECT_EQ(stacks[2].heap, "");
+  EXPECT_EQ(stacks[0].values[0], 9);
+  ASSERT_EQ(stacks[0].parts.size(), 2u);
+  EXPECT_TRUE(stacks[0].parts[0].labels.empty());
+  EXPECT_EQ(stacks[0].parts[1].labels.size(), 1u);
+  EXPECT_EQ(stacks[2].parts.size(), 2u);  // a number is no name
+}
+
 }  // namespace
 }  // namespace memprof::profile

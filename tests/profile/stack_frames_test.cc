@@ -42,5 +42,18 @@ TEST(StackFrames, an_empty_stack_is_one_unknown_frame) {
   EXPECT_THAT(names_of(StackFrames(profile), Stack()), testing::ElementsAre(kUnknownFrame));
 }
 
+TEST(StackFrames, a_named_heap_is_the_outermost_frame) {
+  Profile profile = named_profile();
+  profile.stacks.push_back(profile.stacks[0]);
+  profile.stacks[0].heap = profile.stacks[1].heap = "pool:a";
+  const StackFrames frames(profile);
+  const auto name_of = [&](const Stack& stack) {
+    return frames.frames()[frames.root_first(stack).front()].name;
+  };
+  EXPECT_EQ(name_of(profile.stacks[0]), "[heap pool:a]");
+  EXPECT_EQ(frames.root_first(profile.stacks[0]).front(), frames.root_first(profile.stacks[1]).front());
+  EXPECT_EQ(name_of(profile.stacks[2]), "libc.so.6+0x1000");
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -318,5 +318,31 @@ TEST(CarriedRounding, survives_what_is_not_a_number) {
   EXPECT_EQ(rounding.round(0.2), 1);
 }
 
+TEST(RawPprof, heaps_of_one_stack_come_back_apart) {
+  RawFixture raw;
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks[0].heap = 1;
+  raw.stacks[3].heap = 2;
+  raw.stacks[4].heap = 3;  // without a name
+  raw.add_live(3, 64, kTestRate, 7);
+  raw.add_live(4, 64, kTestRate, 8);
+  raw.point();
+  const char* const names[] = {"", "pool:a", "pool:b", ""};
+  raw.profile.heaps = names;
+  raw.profile.heap_count = 4;
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  ASSERT_EQ(profile.stacks.size(), 5u);
+  const char* const expected[] = {"pool:a", "", "", "pool:b", ""};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(profile.stacks[i].heap, expected[i]);
+    ASSERT_TRUE(profile.stacks[i].has_statistics) << i;
+    EXPECT_EQ(profile.stacks[i].allocated.samples, raw.stacks[i].allocated.samples);
+  }
+  EXPECT_EQ(profile.stacks[0].live[0].samples, 60u);
+  EXPECT_EQ(profile.stacks[3].live[0].samples, 7u);
+  EXPECT_EQ(profile.stacks[4].live[0].samples, 8u);
+}
+
 }  // namespace
 }  // namespace memprof::profile
