@@ -23,6 +23,7 @@
 #include "core/arena.h"
 #include "core/counters.h"
 #include "core/heap_map.h"
+#include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/platform.h"
@@ -56,10 +57,15 @@ void fill(const Arena& arena) {
     }
     bool is_new = false;
     const uint32_t id =
-        stacks.intern(frames, static_cast<uint32_t>(1 + i), static_cast<platform::Walk>(i % 5), &is_new);
+        stacks.intern(frames, static_cast<uint32_t>(1 + i), static_cast<platform::Walk>(i % 5), &is_new,
+                      static_cast<uint32_t>(i % 3));
     stacks.add_allocated(id, 100 * i, weigh(100 * i, 4096));
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i);
     live.insert({0x7f0000000000 + i * 16, 64 + i % 3, 4096 + i % 2, i, id, 7});
+  }
+  arena.allocate(kHeapSection, 64);
+  for (uint32_t heap = 1; heap < 3; ++heap) {
+    arena.at<HeapEntry>(kHeapSection)[heap].store(names.intern(heap == 1 ? "pool:a" : "pool:b", 6) + 1);
   }
   const char* const paths[] = {"/bin/program", "/lib/libc.so.6", ""};
   for (uint64_t i = 0; i < 4; ++i) {
@@ -85,7 +91,8 @@ std::vector<uint8_t> make_arena() {
       live_level_offset(h.live_levels.open), slots_before(h.stack_levels.open) * sizeof(uint64_t),
       h.sections[kStackSection].used_bytes,  h.sections[kFrameSection].used_bytes,
       h.sections[kModuleSection].used_bytes, slots_before(h.name_levels.open) * sizeof(uint64_t),
-      h.sections[kNameSection].used_bytes,   h.sections[kTextSection].used_bytes};
+      h.sections[kNameSection].used_bytes,   h.sections[kTextSection].used_bytes,
+      h.sections[kHeapSection].used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {
@@ -187,6 +194,14 @@ uint64_t walk_over(const Snapshot& s) {
     for (uint32_t b = 0; b < m.build_id_size; ++b) {
       sum += m.build_id[b];
     }
+  }
+  MEMPROF_REQUIRE(s.stack_heaps.size == s.stacks.size && s.heaps.size > 0);
+  for (uint64_t i = 0; i < s.stack_heaps.size; ++i) {
+    MEMPROF_REQUIRE(s.stack_heaps.data[i] < s.heaps.size);
+  }
+  for (uint64_t i = 0; i < s.heaps.size; ++i) {
+    MEMPROF_REQUIRE(s.heaps.data[i].name_offset < s.strings.size);
+    sum += std::strlen(s.strings.data + s.heaps.data[i].name_offset);
   }
   MEMPROF_REQUIRE(s.counters.state <= State::kTerminated);
   return sum;

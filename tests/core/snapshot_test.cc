@@ -507,8 +507,7 @@ TEST(Snapshot, HeapsHaveTheirNamesAndGarbageHasNone) {
   EXPECT_EQ(0u, s->heaps.data[2].name_offset);
   EXPECT_STREQ("pool:c", s->strings.data + s->heaps.data[3].name_offset);
   const std::vector<uint32_t> expected = {0, 1, 2, 3, 0, 0};
-  EXPECT_EQ(expected,
-            std::vector<uint32_t>(s->stack_heaps.data, s->stack_heaps.data + s->stack_heaps.size));
+  EXPECT_EQ(expected, std::vector<uint32_t>(s->stack_heaps.data, s->stack_heaps.data + s->stack_heaps.size));
 }
 
 TEST(Snapshot, AReportedBlockHasItsAddress) {
