@@ -493,7 +493,8 @@ TEST(Snapshot, HeapsHaveTheirNamesAndGarbageHasNone) {
   for (const uint32_t heap : {0u, 1u, 2u, 3u, 500u, 65535u}) {
     a.stacks.intern(&frame, 1, Walk::kRoot, &is_new, heap);
   }
-  ASSERT_EQ(0u, a.arena.allocate(kHeapSection, section_capacity(kHeapSection, testing_support::kSmallLimits)));
+  ASSERT_EQ(0u,
+            a.arena.allocate(kHeapSection, section_capacity(kHeapSection, testing_support::kSmallLimits)));
   HeapEntry* entries = a.arena.at<HeapEntry>(kHeapSection);
   entries[0] = a.names.intern("of no heap", 10) + 1;
   entries[1] = a.names.intern("pool:a", 6) + 1;

@@ -381,6 +381,34 @@ static void check_in_a_fork_child(void) {
   CHECK_HOLDS("pool:a", 1, 10);
 }
 
+// A child that is followed has a profile of its own, where its parent's heaps have their names.
+static void check_in_a_followed_fork_child(void) {
+  memprof_options options;
+  CHECK(memprof_options_init(&options, sizeof(options)) == MEMPROF_OK);
+  options.rate_bytes = 0;
+  options.follow_fork = 1;
+  CHECK(memprof_init(&options) == MEMPROF_OK);
+  CHECK(memprof_start() == MEMPROF_OK);
+  const memprof_heap_id heap = heap_named("pool:a");
+  g_way.alloc(g_memory, 10, heap);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const memprof_heap_id early = heap_named("child:early");  // maybe before its tables
+    g_way.free(g_memory);                                     // the parent's
+    g_way.alloc(g_memory + 64, 20, heap);
+    g_way.alloc(g_memory + 128, 30, early);
+    g_way.alloc(g_memory + 192, 40, heap_named("child:late"));
+    CHECK_HOLDS("pool:a", 1, 20);
+    CHECK_HOLDS("child:early", 1, 30);
+    CHECK_HOLDS("child:late", 1, 40);
+    _exit(g_failures);
+  }
+  int status;
+  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK_HOLDS("pool:a", 1, 10);
+  CHECK_HOLDS("child:early", 0, 0);
+}
+
 static void use_everything(memprof_heap_id heap) {
   g_way.alloc(g_memory, 10, heap);
   g_way.realloc(g_memory, g_memory + 64, 20, heap);
@@ -466,6 +494,7 @@ static const struct {
     {"freed_by_another_thread", check_freed_by_another_thread},
     {"in_a_signal_handler", check_in_a_signal_handler},
     {"in_a_fork_child", check_in_a_fork_child},
+    {"in_a_followed_fork_child", check_in_a_followed_fork_child},
     {"in_every_state", check_in_every_state},
     {"errno_is_kept", check_errno_is_kept},
     {"the_leaf_is_the_allocator", check_the_leaf_is_the_allocator},
