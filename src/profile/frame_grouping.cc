@@ -15,20 +15,24 @@ std::string or_unknown(const std::string& text) {
 }  // namespace
 
 const char* group_by_name(GroupBy by) {
-  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap"};
+  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap", "process"};
   return kNames[static_cast<size_t>(by)];
 }
 
 std::optional<GroupBy> group_by_from_name(std::string_view name) {
   for (const GroupBy by :
-       {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule, GroupBy::kHeap}) {
+       {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule, GroupBy::kHeap,
+        GroupBy::kProcess}) {
     if (name == group_by_name(by)) return by;
   }
   return std::nullopt;
 }
 
-std::string heap_frame_name(const std::string& heap) {
-  return "[heap " + heap + "]";
+std::vector<std::string> root_labels(const Stack& stack) {
+  std::vector<std::string> labels;
+  if (!stack.process.empty()) labels.push_back("[process " + stack.process + "]");
+  if (!stack.heap.empty()) labels.push_back("[heap " + stack.heap + "]");
+  return labels;
 }
 
 FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by)
@@ -36,8 +40,9 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by)
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   code_frames_of(stack, frames);
-  if (by_ != GroupBy::kHeap) return;
-  const uint32_t group = made_up_group(stack.heap.empty() ? kDefaultHeap : stack.heap);
+  if (by_ != GroupBy::kHeap && by_ != GroupBy::kProcess) return;
+  const std::string& name = by_ == GroupBy::kHeap ? stack.heap : stack.process;
+  const uint32_t group = made_up_group(name.empty() ? kDefaultHeap : name);
   for (GroupedFrame& frame : *frames) frame.group = group;
 }
 
@@ -107,6 +112,7 @@ uint32_t FrameGrouping::group_of(const Frame& frame) {
       key = {or_unknown(frame.module), "", 0, frame.module};
       break;
     case GroupBy::kHeap:  // the stack's, and not the frame's
+    case GroupBy::kProcess:
       return made_up_group(kDefaultHeap);
   }
   const auto [place, is_new] = group_index_.emplace(std::move(key), static_cast<uint32_t>(groups_.size()));

@@ -20,9 +20,9 @@
 
 namespace memprof::profile {
 
-enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap };
+enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap, kProcess };
 
-// "function", "line", "file", "module", "heap"
+// "function", "line", "file", "module", "heap", "process"
 const char* group_by_name(GroupBy by);
 std::optional<GroupBy> group_by_from_name(std::string_view name);
 
@@ -43,14 +43,15 @@ inline constexpr char kUnknownGroup[] = "[unknown]";
 // The heap of malloc, and of what allocators report without a name.
 inline constexpr char kDefaultHeap[] = "[default]";
 
-// A heap as a frame at the root of its stacks, where a tree or a flame graph has nothing else to show it by.
-std::string heap_frame_name(const std::string& heap);
+// What a stack is of beside its code, its process and its heap, as frames at its root: where a tree or a flame
+// graph has nothing else to show them by.
+std::vector<std::string> root_labels(const Stack& stack);
 
 class FrameGrouping {
  public:
   FrameGrouping(const Profile& profile, GroupBy by);
 
-  // Leaf first; at least one.  By heap all of them have the stack's heap as their group.
+  // Leaf first; at least one.  By heap or process all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
 
   // A group that is not code, by its name.

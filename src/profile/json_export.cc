@@ -81,6 +81,9 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
   if (!stack.heap.empty()) {
     out += fmt::format(",\"heap\":{}", json_text(stack.heap));
   }
+  if (!stack.process.empty()) {
+    out += fmt::format(",\"process\":{}", json_text(stack.process));
+  }
   if (stack.has_statistics) {
     out += fmt::format(",\"walk\":\"{}\",\"allocated_samples\":{},\"freed_samples\":{}",
                        walk_name(stack.walk), stack.allocated.samples, stack.freed.samples);

@@ -93,6 +93,8 @@ struct Stack {
   // Of the program's own allocators, as it was registered; empty: malloc's, or one without a name.  Stacks of
   // different heaps are different stacks.
   std::string heap;
+  // The process, "NAME PID", in a profile of several; empty: the profile is of one.
+  std::string process;
   // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
   std::array<double, kMetricCount> values{};
   // How `values` divides by labels, where a file without statistics has labels: their sum is `values`.

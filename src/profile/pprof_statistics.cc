@@ -247,6 +247,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, const std:
     id.add(keys[location]);
   }
   id.add_heap(stack.heap.data(), stack.heap.size());
+  id.add_process(stack.process.data(), stack.process.size());
   const auto found = stacks_.find(id.value());
   if (found == stacks_.end()) {
     return false;

@@ -215,6 +215,7 @@ class Writer {
         continue;
       }
       samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
+      samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
       if (stack.allocated.samples != 0 || stack.live.empty()) {
         samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
                                stack.allocated.weight_bytes);
@@ -230,14 +231,14 @@ class Writer {
 
   void write_parts(const Stack& stack) {
     if (stack.parts.empty()) {
-      write_values(stack.heap, {}, stack.values);
+      write_values(stack, {}, stack.values);
     }
     for (const LabeledValues& part : stack.parts) {
-      write_values(stack.heap, part.labels, part.values);
+      write_values(stack, part.labels, part.values);
     }
   }
 
-  void write_values(const std::string& heap, const std::vector<Label>& labels,
+  void write_values(const Stack& stack, const std::vector<Label>& labels,
                     const std::array<double, kMetricCount>& values) {
     constexpr size_t kLabelBytes = 48;
     std::vector<uint8_t> memory(max_sample_bytes(ids_.size()) + kLabelBytes * labels.size());
@@ -250,8 +251,11 @@ class Writer {
       }
     }
     sample_values(message, ids_.data(), ids_.size(), integers.data(), count);
-    if (!heap.empty()) {
-      sample_text_label(message, schema::kHeap, string(heap));
+    if (!stack.heap.empty()) {
+      sample_text_label(message, schema::kHeap, string(stack.heap));
+    }
+    if (!stack.process.empty()) {
+      sample_text_label(message, schema::kProcess, string(stack.process));
     }
     for (const Label& label : labels) {
       uint8_t label_memory[kLabelBytes];
@@ -285,6 +289,7 @@ class Writer {
         id.add(keys[location]);
       }
       id.add_heap(stack.heap.data(), stack.heap.size());
+      id.add_process(stack.process.data(), stack.process.size());
       CommentText of_stack;
       stack_comment(of_stack, id.value(), stack);
       write_comment({of_stack.data(), of_stack.size()});

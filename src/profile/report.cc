@@ -115,8 +115,10 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     grouping->frames_of(*stack, &frames);
     TreePath path;
     path.stack = stack;
-    if (!stack->heap.empty() && options.by != GroupBy::kHeap) {
-      path.groups.push_back(grouping->made_up_group(heap_frame_name(stack->heap)));
+    if (options.by != GroupBy::kHeap && options.by != GroupBy::kProcess) {
+      for (const std::string& label : root_labels(*stack)) {
+        path.groups.push_back(grouping->made_up_group(label));
+      }
     }
     if (is_cut(*stack)) path.groups.push_back(grouping->made_up_group(kCutStack));
     for (size_t i = frames.size(); i-- > 0;) path.groups.push_back(frames[i].group);

@@ -69,10 +69,10 @@ std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filte
     bool is_leaf = true;
     bool has_focus = !filter.focus;
     bool is_ignored = false;
-    const std::string& heap = profile.stacks[i].heap;
-    if (!heap.empty()) {
-      has_focus = has_focus || filter.focus->is_in(heap);
-      is_ignored = filter.ignore && filter.ignore->is_in(heap);
+    for (const std::string* label : {&profile.stacks[i].heap, &profile.stacks[i].process}) {
+      if (label->empty()) continue;
+      has_focus = has_focus || filter.focus->is_in(*label);
+      is_ignored = is_ignored || (filter.ignore && filter.ignore->is_in(*label));
     }
     for (const uint32_t location : profile.stacks[i].locations) {
       const LocationFacts::Facts& facts = locations.at(location);

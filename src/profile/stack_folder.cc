@@ -38,37 +38,41 @@ bool same_labels(const std::vector<Label>& a, const std::vector<Label>& b) {
   });
 }
 
-// Takes the heap's name out of the labels.
-std::string take_heap(std::vector<Label>* labels) {
-  const auto heap = std::find_if(labels->begin(), labels->end(), [](const Label& label) {
-    return label.key == schema::kFixedStrings[schema::kHeap] && !label.text.empty();
+// Takes the text of one out of the labels.
+std::string take(schema::FixedString key, std::vector<Label>* labels) {
+  const auto found = std::find_if(labels->begin(), labels->end(), [key](const Label& label) {
+    return label.key == schema::kFixedStrings[key] && !label.text.empty();
   });
-  if (heap == labels->end()) {
+  if (found == labels->end()) {
     return {};
   }
-  std::string name = std::move(heap->text);
-  labels->erase(heap);
-  return name;
+  std::string text = std::move(found->text);
+  labels->erase(found);
+  return text;
 }
 
 }  // namespace
 
-// The stack with these locations and this heap; a new one if there is none.
-uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const std::string& heap) {
-  const uint64_t hash = hash_of(locations) ^ std::hash<std::string>()(heap);
+// The stack with these locations, this heap and process; a new one if there is none.
+uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
+                                 const std::string& process) {
+  const uint64_t hash =
+      hash_of(locations) ^ std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
   const auto [first, last] = stacks_by_hash_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
-    if (stacks_[known->second].locations == locations && stacks_[known->second].heap == heap) {
+    const Stack& stack = stacks_[known->second];
+    if (stack.locations == locations && stack.heap == heap && stack.process == process) {
       return known->second;
     }
   }
   budget_.charge(2 * sizeof(Stack) + ReadBudget::kHashEntryBytes + locations.size() * sizeof(uint32_t) +
-                 heap.size());
+                 heap.size() + process.size());
   const auto index = static_cast<uint32_t>(stacks_.size());
   stacks_by_hash_.emplace(hash, index);
   Stack& stack = stacks_.emplace_back();
   stack.locations = locations;
   stack.heap = heap;
+  stack.process = process;
   samples_of_.push_back(0);
   return index;
 }
@@ -90,8 +94,9 @@ LabeledValues& StackFolder::part_with(uint32_t stack_index, std::vector<Label> l
 
 void StackFolder::add(const std::vector<uint32_t>& locations, std::vector<Label> labels,
                       const std::array<double, kMetricCount>& values) {
-  const std::string heap = take_heap(&labels);
-  const uint32_t index = stack_with(locations, heap);
+  const std::string heap = take(schema::kHeap, &labels);
+  const std::string process = take(schema::kProcess, &labels);
+  const uint32_t index = stack_with(locations, heap, process);
   ++samples_of_[index];
   LabeledValues& part = part_with(index, std::move(labels));
   for (size_t i = 0; i < kMetricCount; ++i) {

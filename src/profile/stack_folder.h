@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts samples with the same locations and heap (the text label of that name) together as one Stack, and its
+// Puts samples with the same locations, heap and process (the text labels of those names) together as one Stack, and its
 // samples with the same other labels as one part.
 //
 // Threads: one reader's own.
@@ -28,7 +28,8 @@ class StackFolder {
   const std::vector<uint32_t>& samples_of() const { return samples_of_; }
 
  private:
-  uint32_t stack_with(const std::vector<uint32_t>& locations, const std::string& heap);
+  uint32_t stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
+                      const std::string& process);
   LabeledValues& part_with(uint32_t stack_index, std::vector<Label> labels);
 
   std::vector<Stack>& stacks_;

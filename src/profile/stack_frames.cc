@@ -26,26 +26,29 @@ StackFrames::StackFrames(const Profile& profile) {
     }
   }
   for (const Stack& stack : profile.stacks) {
-    if (stack.heap.empty() || !of_heap_.emplace(stack.heap, static_cast<uint32_t>(frames_.size())).second) {
-      continue;
+    for (const std::string& label : root_labels(stack)) {
+      if (!of_label_.emplace(label, static_cast<uint32_t>(frames_.size())).second) {
+        continue;
+      }
+      Frame frame;
+      frame.name = label;
+      frames_.push_back(std::move(frame));
     }
-    Frame heap;
-    heap.name = heap_frame_name(stack.heap);
-    frames_.push_back(std::move(heap));
   }
 }
 
 std::vector<uint32_t> StackFrames::root_first(const Stack& stack) const {
   std::vector<uint32_t> result;
+  for (const std::string& label : root_labels(stack)) {
+    result.push_back(of_label_.at(label));
+  }
+  const size_t labels = result.size();
   for (auto location = stack.locations.rbegin(); location != stack.locations.rend(); ++location) {
     const std::vector<uint32_t>& indices = of_location_[*location];
     result.insert(result.end(), indices.rbegin(), indices.rend());
   }
-  if (result.empty()) {
+  if (result.size() == labels) {
     result.push_back(0);
-  }
-  if (!stack.heap.empty()) {
-    result.insert(result.begin(), of_heap_.at(stack.heap));
   }
   return result;
 }

@@ -22,14 +22,13 @@ class StackFrames {
   // Frames that differ in name or file; a function has one here, whatever its lines.
   const std::vector<Frame>& frames() const { return frames_; }
 
-  // The frames of a stack, root first: indices into frames().  Where it is of a named heap, the first is that
-  // heap's (heap_frame_name).
+  // The frames of a stack, root first: indices into frames().  Its root_labels() come first.
   std::vector<uint32_t> root_first(const Stack& stack) const;
 
  private:
   std::vector<Frame> frames_;
   std::vector<std::vector<uint32_t>> of_location_;  // innermost first
-  std::map<std::string, uint32_t> of_heap_;
+  std::map<std::string, uint32_t> of_label_;
 };
 
 // What a stack without one frame is called.

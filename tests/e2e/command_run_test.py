@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof run` as a user meets it: statuses, streams, the last line, and what cannot be profiled."""
 import fcntl
+import json
 import os
 import re
 import resource
@@ -84,6 +85,16 @@ class Run(e2e.Test):
         programs = sorted(self.report(self.folder / name)["program"] for name in names)
         self.assertEqual(programs, ["dash" if e2e.need("sh").endswith("dash") else programs[0], "ending", "ending"])
         self.assertEqual(self.named(self.folder / "x.pb.gz").by_leaf()["before_the_end"]["inuse_space"], 9001)
+
+    def test_merge(self):
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--merge", "--", "sh", "-c",
+                          '"$0" return; "$0" quick_exit; true', e2e.program("ending"))
+        self.check_line(done, 0, "wrote x.pb.gz, 3 processes", "--by process")
+        self.assertEqual(self.names(), ["x.pb.gz"])
+        shown = self.memprof("report", "--by", "process", "--json", str(self.folder / "x.pb.gz"))
+        rows = json.loads(shown.stdout)["rows"]
+        self.assertEqual(sorted(row["name"].split()[0] for row in rows)[1:], ["ending", "ending"])
+        self.check_line(self.start("--merge", "--no-follow", "true"), 2, "--merge and --no-follow")
 
     def test_fork_children(self):
         """A preforking server: each has what it allocated itself."""

@@ -20,9 +20,10 @@ namespace {
 constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
-usage: memprof run [-r RATE] [-o PATH] [--no-follow] [--force] [--raw]
-                   [--no-debuginfod] [--] CMD ARG...
-       memprof report FILE [-n N] [--by function|line|file|module|heap] [--tree]
+usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
+                   [--raw] [--no-debuginfod] [--] CMD ARG...
+       memprof report FILE [-n N] [--by function|line|file|module|heap|process]
+                           [--tree]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--json]

@@ -24,7 +24,7 @@ constexpr double kTreePercent = 0.5;
 constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
 
 constexpr char kHelp[] =
-    R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap]
+    R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
@@ -93,7 +93,7 @@ struct Options {
 
 profile::GroupBy parse_group_by(const std::string& text) {
   const auto by = profile::group_by_from_name(text);
-  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap");
+  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap, process");
   return *by;
 }
 

@@ -29,8 +29,8 @@ namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: memprof run [-r RATE] [-o PATH] [--no-follow] [--force] [--raw]
-                   [--no-debuginfod] [--] CMD ARG...
+    R"(usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
+                   [--raw] [--no-debuginfod] [--] CMD ARG...
 
 Runs CMD and writes a profile of what it allocated, and one of each process that
 it starts. The program's input, output and exit status are its own (128+N when
@@ -44,6 +44,8 @@ of 0.
             process id, %t the time in seconds since 1970, %% a percent sign.
             A file whose name ends in .pb is not compressed. Where PATH has no
             %p, the files of other processes get their id: out.1234.pb.gz.
+  --merge   one file for all processes, each stack labelled with its process
+            (memprof report --by process; --focus NAME)
   --no-follow  profile CMD only (also when it executes another program), not the
             processes that it starts
   --force   replace PATH if it exists

@@ -46,11 +46,13 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   app.add_flag("--force", options.force);
   app.add_flag("--raw", options.raw);
   const auto* no_follow = app.add_flag("--no-follow");
+  app.add_flag("--merge", options.merge);
   const auto* no_servers = app.add_flag("--no-debuginfod");
   options.wants_help = parse_arguments(app, "run", {arguments.begin(), middle});
   if (options.wants_help) return options;
   options.ask_servers = no_servers->count() == 0;
   options.follow = no_follow->count() == 0;
+  if (options.merge && !options.follow) throw Failure("run: --merge and --no-follow exclude each other");
   if (rate_option->count() != 0) options.rate_bytes = parse_rate(rate);
   check_output(options.output);
   const bool has_dashes = middle != arguments.end() && *middle == "--";

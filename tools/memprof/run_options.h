@@ -16,6 +16,7 @@ struct RunOptions {
   bool force = false;
   bool raw = false;         // names of JIT code only
   bool follow = true;       // the processes that the program starts
+  bool merge = false;       // into one file
   bool ask_servers = true;  // debuginfod's
   std::vector<std::string> command;
   bool wants_help = false;

@@ -9,6 +9,7 @@
 #include "memprof/profile_input.h"
 #include "profile/atomic_file.h"
 #include "profile/estimate.h"
+#include "profile/merge.h"
 #include "profile/pprof_reader.h"
 #include "profile/pprof_writer.h"
 #include "profile/symbolize/shared_names.h"
@@ -60,6 +61,36 @@ void warn_of_dropped(const std::vector<RunOutput>& outputs) {
   if (dropped == 0) return;
   complain("warning: " + std::to_string(dropped) + " of " + std::to_string(samples) +
            " samples were dropped, the profiler's tables were full; a larger -r takes fewer");
+}
+
+void write_profile(const profile::Profile& profile, const std::string& path, const RunOptions& options) {
+  profile::PprofWriteOptions write_options;
+  write_options.gzip = is_compressed(path);
+  profile::write_file_atomically(path, profile::write_pprof(profile, write_options),
+                                 options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+}
+
+// `named` gives the profile of an output.
+template <typename Named>
+bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder,
+                  const Named& named) {
+  const std::string& path = outputs[0].path;
+  try {
+    profile::Merger merger;
+    for (const RunOutput& output : outputs) merger.add(named(output));
+    write_profile(merger.take(), path, options);
+  } catch (const profile::Error& error) {
+    folder.keep();
+    complain(error.what());
+    for (const RunOutput& output : outputs) {
+      complain("a profile without names is kept: memprof report " + shell_word(output.process.path));
+    }
+    return false;
+  }
+  warn_of_dropped(outputs);
+  complain("wrote " + shell_word(path) + ", " + std::to_string(outputs.size()) +
+           " processes; next: memprof report --by process " + shell_word(path));
+  return true;
 }
 
 void say_written(const std::vector<RunOutput>& outputs) {
@@ -134,16 +165,16 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
     for (const RunOutput& output : outputs) names.add(profile::read_pprof_file(output.process.path));
     add_names(names, options.ask_servers ? AskServers::kYes : AskServers::kNo);
   }
+  const auto named = [&](const RunOutput& output) {
+    profile::Profile profile = profile::read_pprof_file(output.process.path);
+    names.apply(profile);
+    return profile;
+  };
+  if (options.merge) return write_merged(outputs, options, folder, named);
   std::vector<RunOutput> written;
   for (const RunOutput& output : outputs) {
     try {
-      profile::Profile profile = profile::read_pprof_file(output.process.path);
-      names.apply(profile);
-      profile::PprofWriteOptions write_options;
-      write_options.gzip = is_compressed(output.path);
-      profile::write_file_atomically(
-          output.path, profile::write_pprof(profile, write_options),
-          options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+      write_profile(named(output), output.path, options);
       written.push_back(output);
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.

@@ -37,7 +37,7 @@ struct RunFacts {
 std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
                                       const RunFacts& facts);
 
-// Whether all of it was written.
+// Whether all of it was written.  With options.merge it is one file, that of the first.
 bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder);
 
 }  // namespace memprof::cli

@@ -70,22 +70,30 @@ class LocationKeys {
 };
 
 // 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian, and the bytes of the
-// heap's name where it has one.
+// heap's name where it has one; then, in a profile of several processes, a zero and the process's name.
 class StackId {
  public:
   void add(uint64_t location_key) {
     for (int shift = 0; shift < 64; shift += 8) {
-      hash_ = (hash_ ^ (location_key >> shift & 0xff)) * 0x100000001b3u;
+      add_byte(location_key >> shift & 0xff);
     }
   }
   void add_heap(const char* name, size_t size) {
     for (size_t i = 0; i < size; ++i) {
-      hash_ = (hash_ ^ static_cast<unsigned char>(name[i])) * 0x100000001b3u;
+      add_byte(static_cast<unsigned char>(name[i]));
+    }
+  }
+  void add_process(const char* name, size_t size) {
+    if (size != 0) {
+      add_byte(0);
+      add_heap(name, size);
     }
   }
   uint64_t value() const { return hash_; }
 
  private:
+  void add_byte(uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001b3u; }
+
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 

@@ -75,6 +75,7 @@ enum FixedString : uint32_t {
   kSamples,
   kDropFrames,
   kHeap,
+  kProcess,
   kFixedStringCount,
 };
 
@@ -88,7 +89,8 @@ inline constexpr char kDropFramesRegex[] =
 // In the order of FixedString.
 inline constexpr const char* kFixedStrings[kFixedStringCount] = {
     "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",    "count",
-    "bytes", "space",         "rate",        "samples",       kDropFramesRegex, "heap"};
+    "bytes", "space",         "rate",        "samples",       kDropFramesRegex, "heap",
+    "process"};
 
 // The function of the location that stands for frames in the middle of a stack.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";

@@ -90,6 +90,8 @@ class SampleWriter {
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
   void set_heap(uint32_t name) { heap_ = name; }
+  // Likewise of the process.
+  void set_process(uint32_t name) { process_ = name; }
 
   void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes) {
     const int64_t values[] = {alloc_objects_.round(blocks), alloc_space_.round(bytes), 0, 0};
@@ -119,12 +121,16 @@ class SampleWriter {
     if (heap_ != 0) {
       sample_text_label(message_, schema::kHeap, heap_);
     }
+    if (process_ != 0) {
+      sample_text_label(message_, schema::kProcess, process_);
+    }
   }
 
   wire::Output& output_;
   wire::Message message_;
   uint64_t period_;
   uint32_t heap_ = 0;
+  uint32_t process_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_;
 };
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/merge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memprof::profile {
+
+std::string process_label(const Profile& profile) {
+  return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
+}
+
+void Merger::add_facts(const Profile& profile) {
+  if (!has_first_) {
+    merged_.program = profile.program;
+    merged_.pid = profile.pid;
+    merged_.rate_bytes = profile.rate_bytes;
+    merged_.from_memprof = profile.from_memprof;
+    merged_.has_metric = profile.has_metric;
+    merged_.drop_frames = profile.drop_frames;
+    merged_.keep_frames = profile.keep_frames;
+    has_first_ = true;
+  }
+  merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
+  merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
+  merged_.samples += profile.samples;
+  merged_.live_samples += profile.live_samples;
+  merged_.dropped_samples += profile.dropped_samples;
+  merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
+  merged_.replaced_samples += profile.replaced_samples;
+  for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
+}
+
+uint32_t Merger::mapping_of(const Mapping& mapping) {
+  const auto [place, is_new] = mappings_.emplace(File(mapping.path, mapping.build_id, mapping.file_offset),
+                                                 static_cast<uint32_t>(merged_.mappings.size()));
+  if (is_new) merged_.mappings.push_back(mapping);
+  Mapping& own = merged_.mappings[place->second];
+  own.limit = std::max(own.limit, own.start + (mapping.limit - mapping.start));
+  own.has_functions |= mapping.has_functions;
+  own.has_filenames |= mapping.has_filenames;
+  own.has_line_numbers |= mapping.has_line_numbers;
+  own.has_inline_frames |= mapping.has_inline_frames;
+  return place->second;
+}
+
+uint32_t Merger::function_of(const Function& function) {
+  const auto [place, is_new] = functions_.emplace(
+      FunctionKey(function.name, function.system_name, function.filename, function.start_line),
+      static_cast<uint32_t>(merged_.functions.size()));
+  if (is_new) merged_.functions.push_back(function);
+  return place->second;
+}
+
+uint32_t Merger::location_of(const Profile& profile, const Location& location, const std::string& process,
+                             const std::vector<uint32_t>& mappings) {
+  Location own;
+  own.address = location.address;
+  own.is_folded = location.is_folded;
+  const bool is_in_file = location.mapping < mappings.size() &&
+                          location.address >= profile.mappings[location.mapping].start &&
+                          location.address < profile.mappings[location.mapping].limit;
+  if (is_in_file) {
+    own.mapping = mappings[location.mapping];
+    own.address =
+        location.address - profile.mappings[location.mapping].start + merged_.mappings[own.mapping].start;
+  }
+  const auto [place, is_new] =
+      locations_.emplace(Place(own.mapping, own.address, is_in_file ? std::string() : process),
+                         static_cast<uint32_t>(merged_.locations.size()));
+  if (is_new) {
+    for (const Line& line : location.lines) {
+      if (line.function >= profile.functions.size()) continue;
+      own.lines.push_back({function_of(profile.functions[line.function]), line.line});
+    }
+    merged_.locations.push_back(std::move(own));
+  }
+  return place->second;
+}
+
+void Merger::add(const Profile& profile) {
+  add_facts(profile);
+  const std::string process = process_label(profile);
+  std::vector<uint32_t> mappings;
+  for (const Mapping& mapping : profile.mappings) mappings.push_back(mapping_of(mapping));
+  std::vector<uint32_t> locations;
+  for (const Location& location : profile.locations) {
+    locations.push_back(location_of(profile, location, process, mappings));
+  }
+  for (const Stack& stack : profile.stacks) {
+    Stack own = stack;
+    own.process = process;
+    for (uint32_t& location : own.locations) location = locations[location];
+    merged_.stacks.push_back(std::move(own));
+  }
+}
+
+Profile Merger::take() {
+  return std::move(merged_);
+}
+
+}  // namespace memprof::profile

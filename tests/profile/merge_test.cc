@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profile/collapsed.h"
+#include "profile/pprof_reader.h"
+#include "profile/pprof_writer.h"
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A process that was loaded `slide` bytes higher.
+Profile process(const std::string& program, uint64_t pid, uint64_t slide, uint64_t live) {
+  report_fixture::Builder builder(4096);
+  const uint32_t main = builder.at("main", "main.c", 3);
+  const uint32_t work = builder.at("work", "work.c", 9);
+  builder.stack({work, main}, 1 << 20, live + 2, live);
+  Profile profile = builder.profile();
+  profile.program = program;
+  profile.pid = pid;
+  profile.samples = live + 2;
+  profile.live_samples = live;
+  for (Mapping& mapping : profile.mappings) {
+    mapping.start += slide;
+    mapping.limit += slide;
+  }
+  for (Location& location : profile.locations) location.address += slide;
+  return profile;
+}
+
+Profile merged() {
+  Merger merger;
+  merger.add(process("make", 10, 0, 1));
+  merger.add(process("cc", 11, 0x5000, 3));
+  merger.add(process("cc", 12, 0x9000, 4));
+  return merger.take();
+}
+
+TEST(Merge, OnePlaceOfAFileIsOneLocation) {
+  const Profile profile = merged();
+  EXPECT_EQ(profile.program, "make");
+  EXPECT_EQ(profile.samples, 14u);
+  EXPECT_EQ(profile.live_samples, 8u);
+  EXPECT_THAT(profile.locations, SizeIs(2));
+  EXPECT_THAT(profile.functions, SizeIs(2));
+  EXPECT_THAT(profile.mappings, SizeIs(1));
+  ASSERT_THAT(profile.stacks, SizeIs(3));
+  EXPECT_EQ(profile.stacks[2].process, "cc 12");
+}
+
+TEST(Merge, EachProcessKeepsItsOwnThroughAFile) {
+  const Profile profile = read_pprof(write_pprof(merged()), "merged");
+  EXPECT_EQ(profile.samples, 14u);
+  ASSERT_THAT(profile.stacks, SizeIs(3));
+  ReportOptions options;
+  options.by = GroupBy::kProcess;
+  const Report report = build_report(profile, options);
+  EXPECT_TRUE(report.has_intervals);
+  ASSERT_THAT(report.rows, SizeIs(3));
+  EXPECT_EQ(report.rows[0].name, "cc 12");
+  EXPECT_EQ(report.rows[1].name, "cc 11");
+  EXPECT_EQ(report.rows[2].name, "make 10");
+  const size_t live = metric_index(Metric::kInuseSpace);
+  const Report alone = build_report(process("cc", 12, 0, 4), {});
+  EXPECT_DOUBLE_EQ(report.rows[0].self[live].value, alone.totals[live].value);
+  EXPECT_DOUBLE_EQ(report.rows[0].self[live].high, alone.totals[live].high);
+}
+
+TEST(Merge, FlamesBeginWithTheProcess) {
+  EXPECT_THAT(write_collapsed(merged(), Metric::kInuseSpace), HasSubstr("[process cc 11];main;work "));
+}
+
+TEST(Merge, CodeInNoFileIsEachProcesssOwn) {
+  Merger merger;
+  for (const uint64_t pid : {1, 2}) {
+    Profile jit = process("node", pid, 0, 1);
+    jit.locations[1].mapping = kNoMapping;
+    jit.functions[1].name = "of " + std::to_string(pid);
+    merger.add(jit);
+  }
+  const Profile profile = merger.take();
+  EXPECT_THAT(profile.locations, SizeIs(3));
+  EXPECT_THAT(profile.functions, SizeIs(3));
+}
+
+TEST(Merge, NothingIsAnEmptyProfile) {
+  EXPECT_THAT(Merger().take().stacks, SizeIs(0));
+}
+
+}  // namespace
+}  // namespace memprof::profile
