@@ -20,9 +20,8 @@ const char* group_by_name(GroupBy by) {
 }
 
 std::optional<GroupBy> group_by_from_name(std::string_view name) {
-  for (const GroupBy by :
-       {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule, GroupBy::kHeap,
-        GroupBy::kProcess}) {
+  for (const GroupBy by : {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule,
+                           GroupBy::kHeap, GroupBy::kProcess}) {
     if (name == group_by_name(by)) return by;
   }
   return std::nullopt;

@@ -43,8 +43,8 @@ inline constexpr char kUnknownGroup[] = "[unknown]";
 // The heap of malloc, and of what allocators report without a name.
 inline constexpr char kDefaultHeap[] = "[default]";
 
-// What a stack is of beside its code, its process and its heap, as frames at its root: where a tree or a flame
-// graph has nothing else to show them by.
+// What a stack is of beside its code, its process and its heap, as frames at its root: where a tree or a
+// flame graph has nothing else to show them by.
 std::vector<std::string> root_labels(const Stack& stack);
 
 class FrameGrouping {

@@ -27,7 +27,7 @@ class Merger {
   Profile take();
 
  private:
-  using File = std::tuple<std::string, std::string, uint64_t>;                 // path, build id, offset
+  using File = std::tuple<std::string, std::string, uint64_t>;  // path, build id, offset
   using FunctionKey = std::tuple<std::string, std::string, std::string, int64_t>;
   using Place = std::tuple<uint32_t, uint64_t, std::string>;  // mapping, address, process (code in no file)
 

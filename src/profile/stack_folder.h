@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts samples with the same locations, heap and process (the text labels of those names) together as one Stack, and its
-// samples with the same other labels as one part.
+// Puts samples with the same locations, heap and process (the text labels of those names) together as one
+// Stack, and its samples with the same other labels as one part.
 //
 // Threads: one reader's own.
 // Failure: throws Error when the budget is spent.

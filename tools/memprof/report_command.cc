@@ -42,7 +42,8 @@ standard input.
                      alloc_space    bytes allocated since the start
                      alloc_objects  blocks allocated since the start
   --focus REGEX    only stacks with a frame whose function, source file or
-                   module matches, or whose heap does; percents stay those of the whole profile
+                   module matches, or whose heap or process does; percents
+                   stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
   --tree           the calls from the root down, heaviest first; a function that
                    calls itself is one row

@@ -88,9 +88,8 @@ inline constexpr char kDropFramesRegex[] =
 
 // In the order of FixedString.
 inline constexpr const char* kFixedStrings[kFixedStringCount] = {
-    "",      "alloc_objects", "alloc_space", "inuse_objects", "inuse_space",    "count",
-    "bytes", "space",         "rate",        "samples",       kDropFramesRegex, "heap",
-    "process"};
+    "",      "alloc_objects", "alloc_space", "inuse_objects",  "inuse_space", "count",  "bytes",
+    "space", "rate",          "samples",     kDropFramesRegex, "heap",        "process"};
 
 // The function of the location that stands for frames in the middle of a stack.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";
