@@ -200,7 +200,16 @@ int memprof_init(const memprof_options* options) {
 int memprof_start(void) {
   const KeepErrno keep;
   if (!profiler::has_hooks()) {
-    return profiler::state() == memprof::State::kInitialized ? MEMPROF_ERR_NO_HOOKS : MEMPROF_ERR_STATE;
+    const memprof::State state = profiler::state();
+    if (state != memprof::State::kInitialized && state != memprof::State::kStopped) {
+      return MEMPROF_ERR_STATE;
+    }
+    if (!profiler::is_owner()) {
+      return MEMPROF_ERR_FORKED;
+    }
+    if (!platform::patch_imports()) {
+      return MEMPROF_ERR_NO_HOOKS;
+    }
   }
   return to_error(profiler::start());
 }

@@ -109,6 +109,33 @@ void forget_code();
 // where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);
 
+// ---- Imports (not for a hook's way; they take the loader's lock) -------------------------------------------
+
+// The slots of allocation functions in the import tables of the loaded modules, where hooks get into a running
+// process by them.
+struct Imports {
+  uint64_t modules;  // modules with such slots
+  uint64_t patched;  // slots that lead to the hooks
+  uint64_t refused;  // the system did not let them be written
+  uint64_t foreign;  // they lead to another allocator than the process's, and stay
+  uint64_t unbound;  // not bound yet, and not known to what they would be; looked at again
+};
+
+// Points them at the hooks: of all modules that are loaded now; those that are loaded later follow.  A second
+// call looks again.  false: no slot could be had (an allocator inside the executable, no dynamic loader).
+bool patch_imports();
+
+// As of the last time that they were looked at.
+Imports imports();
+
+// A line for each module that has slots which do not lead to the hooks: "path: refused 1, foreign 0, unbound
+// 2".  Writes at most `size_bytes` with a NUL at the end; returns the length of the whole text.
+size_t describe_imports(char* text, size_t size_bytes);
+
+// Is another copy of this library in the process, and initialized?  Its path, valid while it stays loaded;
+// nullptr: none.
+const char* find_other_copy();
+
 // ---- Files and messages (not for a hook's way) ------------------------------------------------------------
 
 inline constexpr int kFileExists = -17;  // -EEXIST on every system that has errno

@@ -48,6 +48,7 @@ bool parse_mapping(const char* line, char* end, Mapping* mapping) {
     return false;
   }
   mapping->is_readable = at[0] == 'r';
+  mapping->is_writable = at[1] == 'w';
   mapping->is_executable = at[2] == 'x';
   at += 5;
   if (!read_number(&at, 16, &mapping->file_offset) || !skip(&at, ' ') || !read_number(&at, 16, &major) ||

@@ -19,6 +19,7 @@ struct Mapping {
   uint64_t device;  // major and minor, as one number
   uint64_t inode;   // 0: no file
   bool is_readable;
+  bool is_writable;
   bool is_executable;
   const char* path;  // "" or the rest of the line, without " (deleted)"; valid until the next call
 };

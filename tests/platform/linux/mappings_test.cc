@@ -34,6 +34,7 @@ TEST(Mappings, EachPartOfALine) {
   EXPECT_EQ(uint64_t{0xfd} << 32 | 0x1a, m.device);
   EXPECT_EQ(1234567u, m.inode);
   EXPECT_TRUE(m.is_readable);
+  EXPECT_FALSE(m.is_writable);
   EXPECT_TRUE(m.is_executable);
   EXPECT_EQ("/usr/lib/a b.so", path);
   ASSERT_TRUE(parse("1000-2000 -w-s 00000000 00:00 0 ", &m, &path));

@@ -10,6 +10,8 @@
 
 #include "core/profiler.h"
 #include "platform/linux/hook_section.h"
+#include "platform/linux/interpose/hook_name.h"
+#include "platform/linux/interpose/loader_calls.h"
 #include "unwind/rule_cache.h"
 
 namespace {
@@ -19,8 +21,12 @@ std::atomic<Dlclose> g_real_dlclose{nullptr};  // relaxed: whoever looks it up f
 
 }  // namespace
 
-extern "C" MEMPROF_HOOK __attribute__((visibility("default"))) int dlclose(void* handle) {
-  Dlclose real = g_real_dlclose.load(std::memory_order_relaxed);
+MEMPROF_DEFINE_HOOK(int, dlclose, (void* handle)) {
+  // Where import tables are patched, that one is known.
+  Dlclose real = memprof_real_loader.dlclose;
+  if (real == nullptr) {
+    real = g_real_dlclose.load(std::memory_order_relaxed);
+  }
   if (real == nullptr) {
     real = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
     if (real == nullptr) {

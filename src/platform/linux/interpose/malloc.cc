@@ -13,10 +13,9 @@
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
+#include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
-
-#define MEMPROF_EXPORT extern "C" MEMPROF_HOOK __attribute__((visibility("default")))
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
@@ -30,7 +29,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_malloc(size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.malloc(size); });
 }
 
-MEMPROF_EXPORT void* malloc(size_t size) {
+MEMPROF_DEFINE_HOOK(void*, malloc, (size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_malloc(size);
   }
@@ -41,7 +40,7 @@ MEMPROF_SLOW_PATH void memprof_slow_free(void* block) {
   free_marked(block, [=] { g_real.free(block); });
 }
 
-MEMPROF_EXPORT void free(void* block) {
+MEMPROF_DEFINE_HOOK(void, free, (void* block)) {
   memprof::interpose::free_block(block);
 }
 
@@ -51,7 +50,7 @@ MEMPROF_SLOW_PATH void memprof_slow_free_sized(void* block, size_t size) {
   free_marked(block, [=] { g_real.free_sized(block, size); });
 }
 
-MEMPROF_EXPORT void free_sized(void* block, size_t size) {
+MEMPROF_DEFINE_HOOK(void, free_sized, (void* block, size_t size)) {
   if (__builtin_expect(g_sampled_filter.may_contain(block), 0)) {
     return memprof_slow_free_sized(block, size);
   }
@@ -62,7 +61,7 @@ MEMPROF_SLOW_PATH void memprof_slow_free_aligned_sized(void* block, size_t align
   free_marked(block, [=] { g_real.free_aligned_sized(block, alignment, size); });
 }
 
-MEMPROF_EXPORT void free_aligned_sized(void* block, size_t alignment, size_t size) {
+MEMPROF_DEFINE_HOOK(void, free_aligned_sized, (void* block, size_t alignment, size_t size)) {
   if (__builtin_expect(g_sampled_filter.may_contain(block), 0)) {
     return memprof_slow_free_aligned_sized(block, alignment, size);
   }
@@ -73,7 +72,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_calloc(size_t count, size_t size) {
   return sample(count * size, __builtin_frame_address(0), [=] { return g_real.calloc(count, size); });
 }
 
-MEMPROF_EXPORT void* calloc(size_t count, size_t size) {
+MEMPROF_DEFINE_HOOK(void*, calloc, (size_t count, size_t size)) {
   size_t bytes;
   // An overflow fails in the real function, and is no allocation.
   if (__builtin_expect(!__builtin_mul_overflow(count, size, &bytes) && sampler_tick(bytes), 0)) {
@@ -115,7 +114,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_realloc(void* block, size_t size, bool ran_
   return ran_out ? sample(size, __builtin_frame_address(0), reallocate) : reallocate();
 }
 
-MEMPROF_EXPORT void* realloc(void* block, size_t size) {
+MEMPROF_DEFINE_HOOK(void*, realloc, (void* block, size_t size)) {
   const bool ran_out = sampler_tick(size);
   if (__builtin_expect(ran_out || g_sampled_filter.may_contain(block), 0)) {
     return memprof_slow_realloc(block, size, ran_out);
@@ -124,7 +123,7 @@ MEMPROF_EXPORT void* realloc(void* block, size_t size) {
 }
 
 // libc's own calls realloc, so ours would see the block twice.
-MEMPROF_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
+MEMPROF_DEFINE_HOOK(void*, reallocarray, (void* block, size_t count, size_t size)) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -146,7 +145,7 @@ MEMPROF_SLOW_PATH int memprof_slow_posix_memalign(void** result, size_t alignmen
   return error;
 }
 
-MEMPROF_EXPORT int posix_memalign(void** result, size_t alignment, size_t size) {
+MEMPROF_DEFINE_HOOK(int, posix_memalign, (void** result, size_t alignment, size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_posix_memalign(result, alignment, size);
   }
@@ -157,7 +156,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_aligned_alloc(size_t alignment, size_t size
   return sample(size, __builtin_frame_address(0), [=] { return g_real.aligned_alloc(alignment, size); });
 }
 
-MEMPROF_EXPORT void* aligned_alloc(size_t alignment, size_t size) {
+MEMPROF_DEFINE_HOOK(void*, aligned_alloc, (size_t alignment, size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_aligned_alloc(alignment, size);
   }
@@ -168,7 +167,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_memalign(size_t alignment, size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.memalign(alignment, size); });
 }
 
-MEMPROF_EXPORT void* memalign(size_t alignment, size_t size) {
+MEMPROF_DEFINE_HOOK(void*, memalign, (size_t alignment, size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_memalign(alignment, size);
   }
@@ -179,7 +178,7 @@ MEMPROF_SLOW_PATH void* memprof_slow_valloc(size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.valloc(size); });
 }
 
-MEMPROF_EXPORT void* valloc(size_t size) {
+MEMPROF_DEFINE_HOOK(void*, valloc, (size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_valloc(size);
   }
@@ -190,14 +189,14 @@ MEMPROF_SLOW_PATH void* memprof_slow_pvalloc(size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.pvalloc(size); });
 }
 
-MEMPROF_EXPORT void* pvalloc(size_t size) {
+MEMPROF_DEFINE_HOOK(void*, pvalloc, (size_t size)) {
   if (__builtin_expect(sampler_tick(size), 0)) {
     return memprof_slow_pvalloc(size);
   }
   return g_real.pvalloc(size);
 }
 
-MEMPROF_EXPORT size_t malloc_usable_size(void* block) {
+MEMPROF_DEFINE_HOOK(size_t, malloc_usable_size, (void* block)) {
   if (__builtin_expect(is_bootstrap(block), 0)) {
     return memprof::interpose::bootstrap_size(block);
   }

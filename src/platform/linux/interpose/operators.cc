@@ -15,10 +15,9 @@
 #include "core/platform.h"
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
+#include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
-
-#define MEMPROF_OPERATOR extern "C" MEMPROF_HOOK __attribute__((visibility("default")))
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
@@ -215,71 +214,75 @@ MEMPROF_HOOK __attribute__((noinline)) void foreign_delete(void (*function)(void
 
 }  // namespace
 
-MEMPROF_OPERATOR void* _Znwm(size_t size) {
-  return plain<0>(size, __func__);
+MEMPROF_DEFINE_HOOK(void*, _Znwm, (size_t size)) {
+  return plain<0>(size, "_Znwm");
 }
-MEMPROF_OPERATOR void* _Znam(size_t size) {
-  return plain<1>(size, __func__);
+MEMPROF_DEFINE_HOOK(void*, _Znam, (size_t size)) {
+  return plain<1>(size, "_Znam");
 }
-MEMPROF_OPERATOR void* _ZnwmRKSt9nothrow_t(size_t size, const void* tag) {
-  return nothrow<0>(size, tag, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnwmRKSt9nothrow_t, (size_t size, const void* tag)) {
+  return nothrow<0>(size, tag, "_ZnwmRKSt9nothrow_t");
 }
-MEMPROF_OPERATOR void* _ZnamRKSt9nothrow_t(size_t size, const void* tag) {
-  return nothrow<1>(size, tag, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnamRKSt9nothrow_t, (size_t size, const void* tag)) {
+  return nothrow<1>(size, tag, "_ZnamRKSt9nothrow_t");
 }
-MEMPROF_OPERATOR void* _ZnwmSt11align_val_t(size_t size, size_t alignment) {
-  return aligned<0>(size, alignment, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnwmSt11align_val_t, (size_t size, size_t alignment)) {
+  return aligned<0>(size, alignment, "_ZnwmSt11align_val_t");
 }
-MEMPROF_OPERATOR void* _ZnamSt11align_val_t(size_t size, size_t alignment) {
-  return aligned<1>(size, alignment, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnamSt11align_val_t, (size_t size, size_t alignment)) {
+  return aligned<1>(size, alignment, "_ZnamSt11align_val_t");
 }
-MEMPROF_OPERATOR void* _ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignment, const void* tag) {
-  return aligned_nothrow<0>(size, alignment, tag, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnwmSt11align_val_tRKSt9nothrow_t,
+                    (size_t size, size_t alignment, const void* tag)) {
+  return aligned_nothrow<0>(size, alignment, tag, "_ZnwmSt11align_val_tRKSt9nothrow_t");
 }
-MEMPROF_OPERATOR void* _ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignment, const void* tag) {
-  return aligned_nothrow<1>(size, alignment, tag, __func__);
+MEMPROF_DEFINE_HOOK(void*, _ZnamSt11align_val_tRKSt9nothrow_t,
+                    (size_t size, size_t alignment, const void* tag)) {
+  return aligned_nothrow<1>(size, alignment, tag, "_ZnamSt11align_val_tRKSt9nothrow_t");
 }
 
 // ---- delete: free, unless foreign
 // ---------------------------------------------------------------------------
 
-MEMPROF_OPERATOR void _ZdlPv(void* block) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPv, (void* block)) {
   return foreign() ? foreign_delete(g_foreign.delete_plain[0], block) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPv(void* block) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPv, (void* block)) {
   return foreign() ? foreign_delete(g_foreign.delete_plain[1], block) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdlPvm(void* block, size_t size) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPvm, (void* block, size_t size)) {
   return foreign() ? foreign_delete(g_foreign.delete_sized[0], block, size) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPvm(void* block, size_t size) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPvm, (void* block, size_t size)) {
   return foreign() ? foreign_delete(g_foreign.delete_sized[1], block, size) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdlPvRKSt9nothrow_t(void* block, const void* tag) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPvRKSt9nothrow_t, (void* block, const void* tag)) {
   return foreign() ? foreign_delete(g_foreign.delete_nothrow[0], block, tag) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPvRKSt9nothrow_t(void* block, const void* tag) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPvRKSt9nothrow_t, (void* block, const void* tag)) {
   return foreign() ? foreign_delete(g_foreign.delete_nothrow[1], block, tag) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdlPvSt11align_val_t(void* block, size_t alignment) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPvSt11align_val_t, (void* block, size_t alignment)) {
   return foreign() ? foreign_delete(g_foreign.delete_aligned[0], block, alignment) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPvSt11align_val_t(void* block, size_t alignment) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPvSt11align_val_t, (void* block, size_t alignment)) {
   return foreign() ? foreign_delete(g_foreign.delete_aligned[1], block, alignment) : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdlPvmSt11align_val_t(void* block, size_t size, size_t alignment) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPvmSt11align_val_t, (void* block, size_t size, size_t alignment)) {
   return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[0], block, size, alignment)
                    : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPvmSt11align_val_t(void* block, size_t size, size_t alignment) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPvmSt11align_val_t, (void* block, size_t size, size_t alignment)) {
   return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[1], block, size, alignment)
                    : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdlPvSt11align_val_tRKSt9nothrow_t(void* block, size_t alignment, const void* tag) {
+MEMPROF_DEFINE_HOOK(void, _ZdlPvSt11align_val_tRKSt9nothrow_t,
+                    (void* block, size_t alignment, const void* tag)) {
   return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[0], block, alignment, tag)
                    : free_block(block);
 }
-MEMPROF_OPERATOR void _ZdaPvSt11align_val_tRKSt9nothrow_t(void* block, size_t alignment, const void* tag) {
+MEMPROF_DEFINE_HOOK(void, _ZdaPvSt11align_val_tRKSt9nothrow_t,
+                    (void* block, size_t alignment, const void* tag)) {
   return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[1], block, alignment, tag)
                    : free_block(block);
 }

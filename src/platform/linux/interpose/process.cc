@@ -12,6 +12,13 @@
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 
+#if defined(MEMPROF_LOCAL_HOOKS)
+// Only memprof_start lets allocations come here, and the process is prepared then.
+memprof::SamplingEvent memprof::interpose::begin_event(size_t size) {
+  return sampler_event(size);
+}
+#else
+
 extern "C" void* malloc(size_t);
 extern "C" void free(void*);
 
@@ -89,3 +96,5 @@ extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _e
 extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _Exit(int status) {
   _exit(status);
 }
+
+#endif

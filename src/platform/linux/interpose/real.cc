@@ -13,6 +13,7 @@
 #include "core/sampler.h"
 #include "platform/linux/elf_image.h"
 #include "platform/linux/interpose/bootstrap.h"
+#include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
 
 // glibc's own names for its functions, for the case that dlsym cannot say.
@@ -144,6 +145,22 @@ void publish(Function*& slot, Function* function) {
   __atomic_store_n(&slot, function, __ATOMIC_RELEASE);
 }
 
+// What takes blocks comes before what gives them: a block of the real allocator never meets a stub.
+void publish_all(const Real& found) {
+  publish(g_real.free, found.free);
+  publish(g_real.free_sized, found.free_sized);
+  publish(g_real.free_aligned_sized, found.free_aligned_sized);
+  publish(g_real.malloc_usable_size, found.malloc_usable_size);
+  publish(g_real.realloc, found.realloc);
+  publish(g_real.malloc, found.malloc);
+  publish(g_real.calloc, found.calloc);
+  publish(g_real.posix_memalign, found.posix_memalign);
+  publish(g_real.aligned_alloc, found.aligned_alloc);
+  publish(g_real.memalign, found.memalign);
+  publish(g_real.valloc, found.valloc);
+  publish(g_real.pvalloc, found.pvalloc);
+}
+
 const link_map* module_of(const void* address) {
   Dl_info info;
   void* map = nullptr;
@@ -227,21 +244,20 @@ void resolve() {
   resolve_operators(found.malloc);
   platform::find_loader_functions();
 
-  // What takes blocks comes before what gives them: a block of the real allocator never meets a stub.
-  publish(g_real.free, found.free);
-  publish(g_real.free_sized, found.free_sized);
-  publish(g_real.free_aligned_sized, found.free_aligned_sized);
-  publish(g_real.malloc_usable_size, found.malloc_usable_size);
-  publish(g_real.realloc, found.realloc);
-  publish(g_real.malloc, found.malloc);
-  publish(g_real.calloc, found.calloc);
-  publish(g_real.posix_memalign, found.posix_memalign);
-  publish(g_real.aligned_alloc, found.aligned_alloc);
-  publish(g_real.memalign, found.memalign);
-  publish(g_real.valloc, found.valloc);
-  publish(g_real.pvalloc, found.pvalloc);
+  publish_all(found);
   g_stage.store(kResolved, std::memory_order_release);
   mute_nested_calls();
+}
+
+void set_forwards(const Forwards& forwards) {
+  publish_all(forwards.real);
+  memprof_real_loader = forwards.loader;
+  const bool present = forwards.foreign.present;
+  ForeignOperators operators = forwards.foreign;
+  operators.present = false;
+  g_foreign = operators;
+  __atomic_store_n(&g_foreign.present, present, __ATOMIC_RELEASE);  // last: the hooks ask for it
+  g_stage.store(kResolved, std::memory_order_release);
 }
 
 }  // namespace memprof::interpose

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a loaded module imports and defines, of a given list of names: a reader of its dynamic section.
+//
+// Model: the names that are looked for get an index into the symbol table of the module first (its undefined
+// symbols are few and come before the hashed ones; the defined ones are found by hash).  Then its relocations
+// are passed through once, by symbol index; the run of relative ones in front is skipped.
+//
+//     .rela.dyn   GLOB_DAT, and absolute words with addend 0 that become read-only        ─┐
+//     .rela.plt   JUMP_SLOT, bound or still pointing into the module's own PLT             ├─ slots
+//     DT_RELR has no symbols; DT_REL is not used on 64-bit processors                      ─┘
+//
+// Threads: the caller keeps the module from being unloaded (loader's callback).
+// Allocates: never.
+// Failure: a table that lies outside of the module's segments is taken for absent.
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::platform {
+
+// A list of names; at most kMost of them.
+struct WantedNames {
+  static constexpr uint32_t kMost = 64;
+  const char* const* names;
+  uint32_t count;
+};
+
+class ImportTable {
+ public:
+  // One symbol of the module with a wanted name.  Versions can make several of one name.
+  struct Symbol {
+    uint32_t index;
+    uint32_t name;     // index into the wanted names
+    uint64_t address;  // of the definition here; for an undefined one, of its entry in the module's PLT, or 0
+    bool is_defined;
+    bool is_indirect;  // STT_GNU_IFUNC: `address` is a function that returns the function
+    bool is_default;   // not a symbol of an old version
+  };
+
+  struct Slot {
+    uint64_t address;
+    uint32_t name;
+    bool is_lazy;   // JUMP_SLOT: may be unbound, then it holds an address in the module itself
+    bool in_relro;  // in a page that the loader makes read-only when the module is relocated
+  };
+
+  ImportTable(const dl_phdr_info& module, const WantedNames& wanted);
+
+  // false: there is no dynamic section, or none that can be believed.
+  bool is_readable() const { return symbols_start_ != 0; }
+
+  const Symbol* symbols() const { return symbols_; }
+  uint32_t symbol_count() const { return symbol_count_; }
+  // The definition of a wanted name; nullptr: the module has none.
+  const Symbol* definition(uint32_t name) const;
+
+  // Calls visit(slot) for each slot of a wanted name.
+  template <typename Visit>
+  void each_slot(const Visit& visit) const {
+    if (symbol_count_ == 0) {
+      return;
+    }
+    for (const Relocations& relocations : relocations_) {
+      const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
+      for (uint64_t i = 0; i < relocations.count; ++i) {
+        Slot slot;
+        if (to_slot(r[i], &slot)) {
+          visit(slot);
+        }
+      }
+    }
+  }
+
+  // Calls visit(name) for each library that the module needs (DT_NEEDED).
+  template <typename Visit>
+  void each_needed(const Visit& visit) const {
+    for (const ElfW(Dyn)* d = dynamic_; d != nullptr && d->d_tag != DT_NULL; ++d) {
+      if (d->d_tag == DT_NEEDED && d->d_un.d_val < strings_bytes_) {
+        visit(strings_ + d->d_un.d_val);
+      }
+    }
+  }
+  // What the module is called in others' DT_NEEDED; nullptr: it does not say.
+  const char* soname() const { return soname_; }
+
+  // Is an address inside a segment of the module (one with code)?
+  bool contains(uint64_t address, uint64_t size_bytes = 1) const;
+  bool has_code_at(uint64_t address) const;
+
+ private:
+  struct Relocations {
+    uint64_t start;
+    uint64_t count;
+  };
+  static constexpr uint32_t kMostSymbols = 2 * WantedNames::kMost;
+  static constexpr uint32_t kFilterBits = 1024;
+
+  void read_dynamic(const ElfW(Dyn) * dynamic);
+  uint64_t to_address(uint64_t pointer) const;
+  Relocations to_relocations(uint64_t start, uint64_t size_bytes, uint64_t skipped) const;
+  void find_symbols(uint64_t gnu_hash, uint64_t hash);
+  void scan_symbols(uint64_t limit);
+  void find_hashed(uint64_t gnu_hash);
+  void add_symbol(uint64_t index, uint32_t name);
+  const char* name_of(uint64_t index) const;
+  bool to_slot(const ElfW(Rela) & relocation, Slot* slot) const;
+
+  const dl_phdr_info& module_;
+  const WantedNames& wanted_;
+  const ElfW(Dyn) * dynamic_ = nullptr;
+  uint64_t symbols_start_ = 0;
+  uint64_t versions_ = 0;
+  const char* strings_ = nullptr;
+  uint64_t strings_bytes_ = 0;
+  const char* soname_ = nullptr;
+  Relocations relocations_[2] = {};  // .rela.dyn, .rela.plt
+  uint64_t relro_start_ = 0;
+  uint64_t relro_limit_ = 0;
+  Symbol symbols_[kMostSymbols];
+  uint32_t symbol_count_ = 0;
+  uint64_t filter_[kFilterBits / 64] = {};  // of the indexes of symbols_
+};
+
+}  // namespace memprof::platform

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// All hooks by name, for those who patch import tables: where each lies, and where it keeps the function that
+// it stands in front of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/linux/interpose/loader_calls.h"
+#include "platform/linux/interpose/real.h"
+
+namespace memprof::interpose {
+
+// What the hooks go on to.
+struct Forwards {
+  Real real;
+  ForeignOperators foreign;
+  MemprofRealLoader loader;
+};
+
+enum class HookKind : uint8_t {
+  kMemory,    // of the allocator: malloc, free and so on
+  kOperator,  // C++ operators
+  kLoader,    // dlopen, dlsym and so on
+};
+
+inline constexpr size_t kNoForward = SIZE_MAX;
+
+struct HookEntry {
+  const char* name;
+  HookKind kind;
+  void (*hook)();  // only its address is of interest; nullptr: none
+  size_t forward;  // offset into Forwards of the function pointer; kNoForward: it has none of its own
+};
+
+inline constexpr uint32_t kMallocHook = 0;
+inline constexpr uint32_t kFreeHook = 1;
+inline constexpr uint32_t kNewHook = 2;
+
+extern const HookEntry* const g_hooks;
+extern const uint32_t g_hook_count;
+
+// Makes the hooks go on to `forwards`, for good; what is nullptr there stays as it is.  Before any caller can
+// come to them.
+void set_forwards(const Forwards& forwards);
+
+}  // namespace memprof::interpose

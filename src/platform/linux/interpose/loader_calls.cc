@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/interpose/loader_calls.h"
+
+#include <errno.h>
+
+#include <cstddef>
+
+#include "platform/linux/import_patch.h"
+
+MemprofRealLoader memprof_real_loader;
+
+static_assert(offsetof(MemprofRealLoader, dlopen) == 0 && offsetof(MemprofRealLoader, dlmopen) == 8 &&
+              offsetof(MemprofRealLoader, dlsym) == 16 && offsetof(MemprofRealLoader, dlvsym) == 24 &&
+              offsetof(MemprofRealLoader, dladdr) == 32);
+
+extern "C" void memprof_before_loader_call() {
+  const int saved_errno = errno;
+  memprof::platform::patch_new_imports();
+  errno = saved_errno;
+}
+
+// None of the functions has more than three arguments, all of them integers or pointers.
+#if defined(__x86_64__)
+#define MEMPROF_LOADER_HOOK(name, offset)                   \
+  __asm__(                                                  \
+      ".pushsection memprof_hooks,\"ax\",@progbits\n"       \
+      ".p2align 4\n"                                        \
+      ".globl memprof_hook_" #name                          \
+      "\n"                                                  \
+      ".hidden memprof_hook_" #name                         \
+      "\n"                                                  \
+      ".type memprof_hook_" #name                           \
+      ",@function\n"                                        \
+      "memprof_hook_" #name                                 \
+      ":\n"                                                 \
+      ".cfi_startproc\n"                                    \
+      "endbr64\n"                                           \
+      "pushq %rdi\n.cfi_adjust_cfa_offset 8\n"              \
+      "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"              \
+      "pushq %rdx\n.cfi_adjust_cfa_offset 8\n"              \
+      "call memprof_before_loader_call\n"                   \
+      "popq %rdx\n.cfi_adjust_cfa_offset -8\n"              \
+      "popq %rsi\n.cfi_adjust_cfa_offset -8\n"              \
+      "popq %rdi\n.cfi_adjust_cfa_offset -8\n"              \
+      "jmp *memprof_real_loader+" #offset                   \
+      "(%rip)\n"                                            \
+      ".cfi_endproc\n"                                      \
+      ".size memprof_hook_" #name ", .-memprof_hook_" #name \
+      "\n"                                                  \
+      ".popsection\n")
+#elif defined(__aarch64__)
+#define MEMPROF_LOADER_HOOK(name, offset)                                  \
+  __asm__(                                                                 \
+      ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
+      ".p2align 4\n"                                                       \
+      ".globl memprof_hook_" #name                                         \
+      "\n"                                                                 \
+      ".hidden memprof_hook_" #name                                        \
+      "\n"                                                                 \
+      ".type memprof_hook_" #name                                          \
+      ",%function\n"                                                       \
+      "memprof_hook_" #name                                                \
+      ":\n"                                                                \
+      ".cfi_startproc\n"                                                   \
+      "hint #34\n" /* bti c */                                             \
+      "stp x29, x30, [sp, #-48]!\n"                                        \
+      ".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n" \
+      "mov x29, sp\n"                                                      \
+      "stp x0, x1, [sp, #16]\n"                                            \
+      "str x2, [sp, #32]\n"                                                \
+      "bl memprof_before_loader_call\n"                                    \
+      "ldr x2, [sp, #32]\n"                                                \
+      "ldp x0, x1, [sp, #16]\n"                                            \
+      "ldp x29, x30, [sp], #48\n"                                          \
+      ".cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"          \
+      "adrp x16, memprof_real_loader\n"                                    \
+      "add x16, x16, :lo12:memprof_real_loader\n"                          \
+      "ldr x16, [x16, #" #offset                                           \
+      "]\n"                                                                \
+      "br x16\n"                                                           \
+      ".cfi_endproc\n"                                                     \
+      ".size memprof_hook_" #name ", .-memprof_hook_" #name                \
+      "\n"                                                                 \
+      ".popsection\n")
+#else
+#error "write the loader's hooks for this processor"
+#endif
+
+MEMPROF_LOADER_HOOK(dlopen, 0);
+MEMPROF_LOADER_HOOK(dlmopen, 8);
+MEMPROF_LOADER_HOOK(dlsym, 16);
+MEMPROF_LOADER_HOOK(dlvsym, 24);
+MEMPROF_LOADER_HOOK(dladdr, 32);
