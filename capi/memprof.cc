@@ -28,6 +28,8 @@ MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
+static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
+              MEMPROF_HOOKS_IMPORTS == memprof::kHooksImports);
 static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
 static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerminated));
@@ -119,6 +121,12 @@ int give_counters(const memprof::Counters& c, memprof_stats* stats) {
   out.arena_bytes = c.arena_bytes;
   out.arena_used_bytes = c.arena_used_bytes;
   out.muted_bytes = c.muted_bytes;
+  out.hooks = c.hooks;
+  out.import_modules = c.imports.modules;
+  out.import_patched = c.imports.patched;
+  out.import_refused = c.imports.refused;
+  out.import_foreign = c.imports.foreign;
+  out.import_unbound = c.imports.unbound;
   return give(out, stats);
 }
 
@@ -153,7 +161,10 @@ const char* memprof_strerror(int error) {
     case MEMPROF_ERR_FORMAT:
       return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
-      return "the library does not see this process's allocations (preload it, or link with it)";
+      return "the library cannot see this process's allocations: the executable has a malloc of its own, or its "
+             "import tables cannot be changed (preload the library, or link with it)";
+    case MEMPROF_ERR_OTHER_COPY:
+      return "another copy of memprof is at work in this process; it goes on, this one stays off";
     case MEMPROF_ERR_LIMIT:
       return "there are as many of these as there may be";
     default:
@@ -177,6 +188,9 @@ int memprof_options_init(memprof_options* options, uint32_t struct_size) {
 
 int memprof_init(const memprof_options* options) {
   const KeepErrno keep;
+  if (profiler::state() == memprof::State::kUninitialized && platform::find_other_copy() != nullptr) {
+    return MEMPROF_ERR_OTHER_COPY;
+  }
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
@@ -212,6 +226,28 @@ int memprof_start(void) {
     }
   }
   return to_error(profiler::start());
+}
+
+int memprof_rescan_imports(void) {
+  const KeepErrno keep;
+  if (profiler::state() != memprof::State::kActive) {
+    return MEMPROF_ERR_STATE;
+  }
+  if (!profiler::is_owner()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  if (!profiler::has_hooks()) {
+    platform::patch_imports();
+  }
+  return MEMPROF_OK;
+}
+
+int64_t memprof_describe_imports(char* text, uint64_t size) {
+  const KeepErrno keep;
+  if (text == nullptr && size != 0) {
+    return MEMPROF_ERR_INVALID;
+  }
+  return static_cast<int64_t>(platform::describe_imports(text, size));
 }
 
 int memprof_stop(void) {

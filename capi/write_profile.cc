@@ -14,6 +14,7 @@ namespace memprof {
 namespace {
 
 constexpr size_t kPathBytes = 4096;
+constexpr size_t kNoteBytes = 16 * 1024;
 
 static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
@@ -113,6 +114,15 @@ int system_error(int error) {
   return MEMPROF_ERR_SYSTEM;
 }
 
+// Which modules' allocations are missing.
+void write_note(char* note) {
+  static const char kBeginning[] =
+      "memprof was loaded at run time, and not all import tables could be pointed at it. Allocations through "
+      "these slots are not seen:\n";
+  memcpy(note, kBeginning, sizeof(kBeginning));
+  platform::describe_imports(note + sizeof(kBeginning) - 1, kNoteBytes - sizeof(kBeginning) + 1);
+}
+
 }  // namespace
 
 int write_snapshot(const Snapshot& s, int fd) {
@@ -164,6 +174,15 @@ int write_snapshot(const Snapshot& s, int fd) {
   p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
   p.replaced_samples = s.counters.replaced_samples;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
+  p.import_refused = s.counters.imports.refused;
+  p.import_foreign = s.counters.imports.foreign;
+  p.import_unbound = s.counters.imports.unbound;
+  const Pages note(kNoteBytes);
+  if (note.as<char>() != nullptr && s.process_id == platform::process_id() &&
+      p.import_refused + p.import_foreign + p.import_unbound != 0) {
+    write_note(note.as<char>());
+    p.note = note.as<char>();
+  }
 
   const Pages scratch(profile::raw_pprof_scratch_bytes(p));
   if (scratch.as<void>() == nullptr) {

@@ -13,8 +13,10 @@
  * estimates.  R and s are kept with each sample, so the rate may change at any time.  With R = 0 (or 1) every
  * allocation is recorded and the numbers are exact.
  *
- * Getting allocations.  The library sees them when it is preloaded (LD_PRELOAD=libmemprof.so) or linked
- * (-lmemprof, or libmemprof.a linked whole).
+ * Getting allocations.  Preloaded (LD_PRELOAD=libmemprof.so) or linked (-lmemprof, or libmemprof.a linked
+ * whole) the library sees them from the first one on.  Loaded at run time (dlopen, a plugin, ctypes), or
+ * linked as libmemprof_api.a, memprof_start() points the import tables of all loaded modules at it; see
+ * there.
  *
  * Simple use
  * ----------
@@ -87,7 +89,8 @@ enum {
   MEMPROF_ERR_FORKED = -6,    /* called in a fork child of the process that is profiled                     */
   MEMPROF_ERR_NO_HOOKS = -7,  /* the library does not see the allocations of this process                   */
   MEMPROF_ERR_FORMAT = -8,    /* the file is no arena, or that of another version of memprof                */
-  MEMPROF_ERR_LIMIT = -9      /* there are as many of these as there may be                                 */
+  MEMPROF_ERR_LIMIT = -9,     /* there are as many of these as there may be                                 */
+  MEMPROF_ERR_OTHER_COPY = -10 /* another copy of the library is at work in this process                    */
 };
 
 /* The text of an error code, in English, without a newline.  Never NULL; static, never freed. */
@@ -119,13 +122,23 @@ MEMPROF_API int memprof_options_init(memprof_options* options, uint32_t struct_s
 /* Reserves the profiler's tables; nothing is recorded yet.  NULL means the defaults (and, where the library
  * was configured by MEMPROF_* variables, those).  *options is copied.  A second call does nothing and
  * returns MEMPROF_OK.  Limits are rounded up to what the tables can do.
- * MEMPROF_ERR_INVALID, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_STATE (after shutdown). */
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_STATE (after shutdown), MEMPROF_ERR_OTHER_COPY (one
+ * that was initialized before: it goes on, this one stays off). */
 MEMPROF_API int memprof_init(const memprof_options* options);
 
 /* Begins (or goes on) to record.  The calling thread takes up the rate at once; another thread that was
  * running before does so after its next sampling point, which keeps the estimates unbiased.
- * MEMPROF_ERR_STATE: not initialized, already active, or terminated.  MEMPROF_ERR_NO_HOOKS: the library was
- * loaded in a way in which it does not see allocations (see "Getting allocations"). */
+ *
+ * Where malloc is not interposed, the first call (and each later one again) points the slots of malloc, free
+ * and so on in the import tables of the loaded modules at the library; they stay so after a stop.  It waits
+ * for the loader (dlopen in another thread), and stops no thread.  Libraries that are loaded later are
+ * noticed at the next dlsym, dlopen or dlclose of the program, and by memprof_rescan_imports.  Not seen are:
+ * calls through pointers that were taken before, an allocator inside the executable, modules of other link
+ * namespaces.
+ *
+ * MEMPROF_ERR_STATE: not initialized, already active, or terminated.  MEMPROF_ERR_NO_HOOKS: nothing can be
+ * seen: the executable brings its own malloc, the program is linked statically, or the system does not let
+ * import tables be changed.  MEMPROF_ERR_FORKED. */
 MEMPROF_API int memprof_start(void);
 
 /* Ends the recording of new allocations; frees are still followed.  MEMPROF_ERR_STATE: not active. */
@@ -136,6 +149,16 @@ MEMPROF_API int memprof_stop(void);
  * Nothing is unmapped, because another thread may be in a hook.  A second call returns MEMPROF_OK.
  * MEMPROF_ERR_STATE: not initialized. */
 MEMPROF_API int memprof_shutdown(void);
+
+/* Looks for libraries that were loaded since, where import tables are patched; elsewhere it does nothing.  To
+ * be called after a dlopen that no dlsym follows.  MEMPROF_ERR_STATE: not active. */
+MEMPROF_API int memprof_rescan_imports(void);
+
+/* Writes a line for each module with slots that do not lead to the library, as "path: refused 1, foreign 0,
+ * unbound 2\n" (memprof_stats says what that means), at most `size` bytes with the NUL.  Returns the length
+ * of the whole text, 0 where all is seen or nothing is patched.  It waits for the loader.
+ * MEMPROF_ERR_INVALID: text is NULL and size is not 0. */
+MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
 /* Changes the rate, in any state.  See memprof_start for when threads take it up.
  * MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
@@ -166,6 +189,13 @@ enum {
 /* The frame that stands for those that were left out between the leaf's end and the root's. */
 #define MEMPROF_FRAMES_LEFT_OUT 1u
 
+/* How allocations are seen. */
+enum {
+  MEMPROF_HOOKS_NONE = 0,       /* not at all                                                              */
+  MEMPROF_HOOKS_INTERPOSED = 1, /* preloaded or linked                                                     */
+  MEMPROF_HOOKS_IMPORTS = 2     /* by patched import tables                                                */
+};
+
 /* Counters since memprof_init.  They are read one by one while the program runs on, so two of them can be of
  * slightly different moments. */
 typedef struct memprof_stats {
@@ -191,6 +221,13 @@ typedef struct memprof_stats {
   uint64_t arena_used_bytes; /* of it, handed out to tables so far                                     */
   uint64_t muted_bytes;      /* allocated while the thread was in the profiler's slow path, by the
                                 allocator itself or by a signal handler: in no sample                  */
+  uint64_t hooks;            /* MEMPROF_HOOKS_*                                                          */
+  uint64_t import_modules;   /* where import tables are patched: modules with slots of allocation
+                                functions                                                                */
+  uint64_t import_patched;   /* such slots that lead to the library                                      */
+  uint64_t import_refused;   /* that could not be written (mprotect fails, no /proc)                     */
+  uint64_t import_foreign;   /* that lead to another allocator than the process's: not seen              */
+  uint64_t import_unbound;   /* not bound yet, and not known to what they would be; looked at again      */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */

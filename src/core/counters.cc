@@ -55,6 +55,9 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.cold_paths = c.samples + get(s.unrecorded_events);
   c.filter_saturated = get(s.filter_saturated);
   c.muted_bytes = get(s.muted_bytes);
+  c.hooks = get(s.hooks);
+  c.imports = {get(s.import_modules), get(s.import_patched), get(s.import_refused), get(s.import_foreign),
+               get(s.import_unbound)};
   c.arena_bytes = header.total_bytes;
   c.arena_used_bytes = used_bytes(header);
   return c;

@@ -109,10 +109,11 @@ void forget_code();
 // where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);
 
-// ---- Imports (not for a hook's way; they take the loader's lock) -------------------------------------------
+// ---- Imports (not for a hook's way; they take the loader's lock)
+// -------------------------------------------
 
-// The slots of allocation functions in the import tables of the loaded modules, where hooks get into a running
-// process by them.
+// The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
+// running process by them.
 struct Imports {
   uint64_t modules;  // modules with such slots
   uint64_t patched;  // slots that lead to the hooks

@@ -118,6 +118,20 @@ const char* choose_arena_path(uint32_t process_id) {
 }
 
 // By one thread, while no other reads what it writes: they look at it only after g_following and the mark.
+// How allocations come here: counters of the platform, which may be older than the tables.
+void store_hooks(Statistics& s) {
+  const platform::Imports imports = platform::imports();
+  s.hooks.store(g_hooks.load(std::memory_order_relaxed) ? kHooksInterposed
+                : imports.patched != 0                  ? kHooksImports
+                                                        : kHooksNone,
+                std::memory_order_relaxed);
+  s.import_modules.store(imports.modules, std::memory_order_relaxed);
+  s.import_patched.store(imports.patched, std::memory_order_relaxed);
+  s.import_refused.store(imports.refused, std::memory_order_relaxed);
+  s.import_foreign.store(imports.foreign, std::memory_order_relaxed);
+  s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
+}
+
 bool make_tables(uint32_t process_id) {
   const Arena arena = Arena::create(g_settings.limits, choose_arena_path(process_id), process_id);
   if (!arena || arena.header().is_file == 0) {
@@ -133,6 +147,7 @@ bool make_tables(uint32_t process_id) {
   new (&g_modules) ModuleTable(arena, &g_names);
   g_heap_names.attach(arena);
   arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
+  store_hooks(arena.header().statistics);
   return true;
 }
 
@@ -532,6 +547,12 @@ Counters counters() {
 void code_was_unloaded() {
   if (is_following()) {
     g_modules.retire_unloaded();
+  }
+}
+
+void note_imports() {
+  if (is_following()) {
+    store_hooks(g_arena.header().statistics);
   }
 }
 

@@ -102,6 +102,9 @@ void count_cold_path(bool recorded, uint64_t muted_bytes);
 // After a library may have been unloaded: another one can come to its addresses.
 void code_was_unloaded();
 
+// The import tables were looked at, for the statistics.
+void note_imports();
+
 // The hooks say that the allocations of this process go through them; without that, start() has nothing to
 // see.
 void announce_hooks();

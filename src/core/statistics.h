@@ -13,6 +13,10 @@
 
 namespace memprof {
 
+inline constexpr uint64_t kHooksNone = 0;
+inline constexpr uint64_t kHooksInterposed = 1;
+inline constexpr uint64_t kHooksImports = 2;
+
 struct Statistics {
   std::atomic<uint64_t> dropped_weight_bytes;
   std::atomic<uint64_t> dropped_live_table;
@@ -25,6 +29,13 @@ struct Statistics {
   std::atomic<uint64_t> unrecorded_events;   // a clock ran out, and no sample came of it
   std::atomic<uint64_t> filter_saturated;
   std::atomic<uint64_t> muted_bytes;
+  std::atomic<uint64_t> hooks;  // MEMPROF_HOOKS_*
+  // Import tables (core/platform.h, Imports), stored by whoever looked at them last.
+  std::atomic<uint64_t> import_modules;
+  std::atomic<uint64_t> import_patched;
+  std::atomic<uint64_t> import_refused;
+  std::atomic<uint64_t> import_foreign;
+  std::atomic<uint64_t> import_unbound;
 };
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {

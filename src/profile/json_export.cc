@@ -116,9 +116,10 @@ std::string write_json(const Profile& profile) {
                      profile.duration_ns);
   out += fmt::format(
       "\n\"samples\":{},\"live_samples\":{},\"dropped_samples\":{},\"dropped_weight_bytes\":{},"
-      "\"replaced_samples\":{},\n\"walks\":{{",
+      "\"replaced_samples\":{},\n\"import_refused\":{},\"import_foreign\":{},\"import_unbound\":{},"
+      "\n\"walks\":{{",
       profile.samples, profile.live_samples, profile.dropped_samples, profile.dropped_weight_bytes,
-      profile.replaced_samples);
+      profile.replaced_samples, profile.import_refused, profile.import_foreign, profile.import_unbound);
   for (size_t i = 0; i < profile.walks.size(); ++i) {
     out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", walk_name(static_cast<Walk>(i)), profile.walks[i]);
   }

@@ -125,6 +125,10 @@ struct Profile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
+  // Slots of allocation functions that do not lead to memprof, where import tables were patched: memprof.h.
+  uint64_t import_refused = 0;
+  uint64_t import_foreign = 0;
+  uint64_t import_unbound = 0;
   std::array<uint64_t, kWalkCount> walks{};     // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 

@@ -35,6 +35,10 @@ class Fields {
   bool ok() const { return ok_; }
 
   uint64_t decimal(std::string_view key) { return integer(key, 10); }
+  // A field that not every profile has.
+  uint64_t decimal_or_0(std::string_view key) {
+    return values_.find(key) != values_.end() ? decimal(key) : 0;
+  }
   uint64_t hex(std::string_view key) { return integer(key, 16); }
 
   // All our doubles are sums of things that are not negative.
@@ -203,6 +207,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.walks[3] += fields.decimal("walk_left_stack");
     profile.walks[4] += fields.decimal("walk_no_rule");
     profile.walks[5] += fields.decimal("walk_middle_left_out");
+    profile.import_refused += fields.decimal_or_0("import_refused");
+    profile.import_foreign += fields.decimal_or_0("import_foreign");
+    profile.import_unbound += fields.decimal_or_0("import_unbound");
   } else if (const auto stack_text = after(kStackComment, text)) {
     Fields fields(*stack_text);
     const uint64_t id = fields.hex("id");

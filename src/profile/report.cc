@@ -205,6 +205,9 @@ Report header_of(const Profile& profile) {
   report.dropped_samples = profile.dropped_samples;
   report.dropped_weight_bytes = profile.dropped_weight_bytes;
   report.replaced_samples = profile.replaced_samples;
+  report.import_refused = profile.import_refused;
+  report.import_foreign = profile.import_foreign;
+  report.import_unbound = profile.import_unbound;
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
   report.health = stack_health(profile);

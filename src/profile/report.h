@@ -79,6 +79,9 @@ struct Report {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
+  uint64_t import_refused = 0;
+  uint64_t import_foreign = 0;
+  uint64_t import_unbound = 0;
   std::optional<StackHealth> health;
   std::array<bool, kMetricCount> has_metric{};
   double unlisted_bound_bytes = 0;

@@ -98,8 +98,24 @@ class Header {
           "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
           number(report_.replaced_samples)));
     }
+    imports();
     if (!report_.has_intervals && report_.samples != 0) {
       say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    }
+  }
+
+  // Of a process that loaded memprof at run time.
+  void imports() {
+    const uint64_t closed = report_.import_refused + report_.import_unbound;
+    if (closed != 0) {
+      say(fmt::format(
+          "{} import{} of allocation functions could not be pointed at memprof: what goes through {} is "
+          "missing below.",
+          number(closed), closed == 1 ? "" : "s", closed == 1 ? "it" : "them"));
+    }
+    if (report_.import_foreign != 0) {
+      say(fmt::format("{} import{} lead to another allocator than the program's, which is not profiled.",
+                      number(report_.import_foreign), report_.import_foreign == 1 ? "" : "s"));
     }
   }
 

@@ -59,12 +59,12 @@ memprof_stats stats() {
 
 TEST(CApi, EveryErrorHasAText) {
   std::set<std::string> texts;
-  for (int error = 0; error >= -7; --error) {
+  for (int error = 0; error >= -10; --error) {
     ASSERT_NE(nullptr, memprof_strerror(error));
     texts.insert(memprof_strerror(error));
     EXPECT_EQ(std::string::npos, std::string(memprof_strerror(error)).find('\n'));
   }
-  EXPECT_EQ(8u, texts.size());
+  EXPECT_EQ(11u, texts.size());
   EXPECT_STREQ(memprof_strerror(1), memprof_strerror(-1000));
   EXPECT_STREQ(memprof_strerror(1), memprof_strerror(INT32_MIN));
 }
@@ -180,8 +180,6 @@ TEST(CApi, LifeCycleErrors) {
     EXPECT_EQ(MEMPROF_ERR_STATE, memprof_get_snapshot(&snapshot));
     EXPECT_EQ(nullptr, snapshot);
     ASSERT_EQ(MEMPROF_OK, memprof_init(nullptr));
-    EXPECT_EQ(MEMPROF_ERR_NO_HOOKS, memprof_start());
-    EXPECT_EQ(MEMPROF_STATE_INITIALIZED, stats().state);
     profiler::announce_hooks();
     EXPECT_EQ(MEMPROF_OK, memprof_start());
     EXPECT_EQ(MEMPROF_ERR_STATE, memprof_start());

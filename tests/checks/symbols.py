@@ -25,7 +25,7 @@ open openat close read write writev pread pread64 pwrite lseek rename renameat r
 access faccessat fsync fstat stat readlink
 clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom getauxval sysconf process_vm_readv
 environ __environ getenv secure_getenv program_invocation_name program_invocation_short_name
-dlsym dlvsym dladdr dladdr1 dlopen dlclose
+dlsym dlvsym dladdr dladdr1 dlopen dlclose dl_iterate_phdr
 __libc_stack_end __libc_start_main pthread_create
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort

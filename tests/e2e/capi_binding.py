@@ -6,10 +6,11 @@ layout() is compared with what the C compiler says (programs/layout.c).
 import ctypes
 from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
 
-OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT, LIMIT = 0, -1, -2, -3, -4, -5, -6, -7, -8, -9
+OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT, LIMIT, OTHER_COPY = (-i for i in range(11))
 UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
 OVERWRITE = 1
-NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop "
+HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
+NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
@@ -34,7 +35,9 @@ class Stats(ctypes.Structure):
                 ("dropped_stack_table", c_uint64), ("replaced_samples", c_uint64), ("stacks", c_uint64),
                 ("modules", c_uint64), ("frames", c_uint64), ("walks", c_uint64 * 6), ("min_depth", c_uint64),
                 ("cold_paths", c_uint64), ("filter_saturated", c_uint64), ("arena_bytes", c_uint64),
-                ("arena_used_bytes", c_uint64), ("muted_bytes", c_uint64)]
+                ("arena_used_bytes", c_uint64), ("muted_bytes", c_uint64),
+                ("hooks", c_uint64), ("import_modules", c_uint64), ("import_patched", c_uint64),
+                ("import_refused", c_uint64), ("import_foreign", c_uint64), ("import_unbound", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -98,6 +101,8 @@ def load(path=None):
     signatures = {
         "memprof_strerror": (c_char_p, [c_int]),
         "memprof_version": (c_char_p, []),
+        "memprof_rescan_imports": (c_int, []),
+        "memprof_describe_imports": (c_int64, [c_char_p, c_uint64]),
         "memprof_options_init": (c_int, [POINTER(Options), c_uint32]),
         "memprof_init": (c_int, [POINTER(Options)]),
         "memprof_start": (c_int, []),

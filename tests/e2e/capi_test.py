@@ -391,11 +391,16 @@ class InProcess(unittest.TestCase):
             self.assertEqual(pool.map(_square, range(100)), [i * i for i in range(100)])
         self.assertIsNotNone(self.record_of(self.libc.malloc(31)))
 
-    def test_no_hooks(self):
+    def test_loaded_at_run_time(self):
         """The library in a process that does not call it: the driver runs this one without LD_PRELOAD."""
         lib = self.lib
         self.assertEqual(lib.memprof_init(None), api.OK)
-        self.assertEqual(lib.memprof_start(), api.NO_HOOKS)
+        self.assertEqual(self.stats().hooks, api.HOOKS_NONE)
+        self.assertEqual(lib.memprof_rescan_imports(), api.STATE)
+        self.assertEqual(lib.memprof_start(), api.OK)
+        self.assertEqual(self.stats().hooks, api.HOOKS_IMPORTS)
+        self.assertEqual(lib.memprof_rescan_imports(), api.OK)
+        self.assertEqual(lib.memprof_stop(), api.OK)
         handle = ctypes.c_void_p()
         self.assertEqual(lib.memprof_get_snapshot(handle), api.OK)
         lib.memprof_free_snapshot(handle)
@@ -448,7 +453,7 @@ def drive():
     def method(name):
         def run(self):
             environment = e2e.preloaded(**{FOLDER_VARIABLE: str(self.folder)})
-            if name == "test_no_hooks":
+            if name == "test_loaded_at_run_time":
                 environment.pop("LD_PRELOAD")
             environment["MEMPROF_E2E_LIBRARY"] = str(e2e.LIBRARY)
             self.check(e2e.run([e2e.system_python(), "-B", __file__, f"InProcess.{name}"], environment), stderr=None)

@@ -383,6 +383,7 @@ void publish(const Counts& c) {
   for (size_t i = 0; i < 5; ++i) {
     g_counts[i].store(values[i], std::memory_order_relaxed);
   }
+  profiler::note_imports();
 }
 
 // Looks at all modules, or at those that were not seen.  true: a slot was taken that was not bound yet; a

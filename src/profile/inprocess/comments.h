@@ -100,7 +100,7 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 15 fields of at most 26 characters and a program's name (see program()).
+  // Enough for either comment: 18 fields of at most 26 characters and a program's name (see program()).
   static constexpr size_t kCapacity = 2048;
 
   const char* data() const { return text_; }
@@ -191,6 +191,11 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   text.decimal("walk_left_stack", facts.walks[3]);
   text.decimal("walk_no_rule", facts.walks[4]);
   text.decimal("walk_middle_left_out", facts.walks[5]);
+  if (facts.import_refused + facts.import_foreign + facts.import_unbound != 0) {
+    text.decimal("import_refused", facts.import_refused);
+    text.decimal("import_foreign", facts.import_foreign);
+    text.decimal("import_unbound", facts.import_unbound);
+  }
 }
 
 // StackFacts is RawStack or Stack.

@@ -330,6 +330,9 @@ class RawPprofWriter {
     CommentText text;
     profile_comment(text, profile_.program, text_size(profile_.program), profile_);
     write_string(text.data(), text.size());
+    if (profile_.note[0] != '\0') {
+      write_string(profile_.note, text_size(profile_.note));
+    }
     size_t live = 0;
     for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
       const RawStack& stack = profile_.stacks[i];

@@ -79,6 +79,10 @@ struct RawProfile {
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
   uint64_t walks[6] = {};  // samples by MEMPROF_WALK_*
+  uint64_t import_refused = 0;
+  uint64_t import_foreign = 0;
+  uint64_t import_unbound = 0;
+  const char* note = "";  // a comment for people; empty: none
 };
 
 // Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from

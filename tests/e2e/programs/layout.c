@@ -38,6 +38,12 @@ int main(void) {
   FIELD(memprof_stats, arena_bytes);
   FIELD(memprof_stats, arena_used_bytes);
   FIELD(memprof_stats, muted_bytes);
+  FIELD(memprof_stats, hooks);
+  FIELD(memprof_stats, import_modules);
+  FIELD(memprof_stats, import_patched);
+  FIELD(memprof_stats, import_refused);
+  FIELD(memprof_stats, import_foreign);
+  FIELD(memprof_stats, import_unbound);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);
