@@ -150,23 +150,29 @@ enum class Binding { kUnknown, kAsExecutable, kOtherwise };
 class Module {
  public:
   Module(const ImportTable& table, bool is_initial)
-      : table_(table), binding_(is_initial ? Binding::kAsExecutable : Binding::kUnknown) {
-    is_allocator_ = table.contains(g_allocator);
-    if (is_initial) {
+      : table_(table),
+        binding_(is_initial ? Binding::kAsExecutable : Binding::kUnknown),
+        is_allocator_(table.contains(g_allocator)) {
+    if (!is_initial) {
+      infer_binding();
+    }
+  }
+
+  // Lets the loader bind `free`, if it is not known how it binds the module's slots: by freeing nothing. Only
+  // where a lazy slot holds the address of code that can be called as it is.
+  void ask_loader() {
+#if defined(__x86_64__)
+    if (binding_ != Binding::kUnknown || g_survey.first(interpose::kFreeHook).definitions < 2) {
       return;
     }
-    // Slots that are bound tell of the others.
-    table.each_slot([this](const ImportTable::Slot& slot) {
-      if (g_target[slot.name] == 0 || g_survey.first(slot.name).definitions < 2) {
-        return;
-      }
+    table_.each_slot([this](const ImportTable::Slot& slot) {
       const uint64_t value = load(slot.address);
-      if (value == g_target[slot.name] || value == hook_address(slot.name)) {
-        binding_ = binding_ == Binding::kOtherwise ? binding_ : Binding::kAsExecutable;
-      } else if (value != 0 && !is_unbound(slot, value)) {
-        binding_ = Binding::kOtherwise;
+      if (slot.name == interpose::kFreeHook && binding_ == Binding::kUnknown && is_unbound(slot, value)) {
+        reinterpret_cast<void (*)(void*)>(value)(nullptr);
+        infer_binding();
       }
     });
+#endif
   }
 
   Verdict judge(const ImportTable::Slot& slot, uint64_t value) const {
@@ -189,14 +195,32 @@ class Module {
     // not matter.
     const Verdict otherwise = kind == HookKind::kMemory ? Verdict::kForeign : Verdict::kNothing;
     if (is_unbound(slot, value)) {
-      return target == 0            ? Verdict::kNothing
-             : will_be_target(slot) ? Verdict::kTarget
-                                    : (kind == HookKind::kMemory ? Verdict::kUnbound : Verdict::kNothing);
+      if (target == 0 || (kind != HookKind::kMemory && !will_be_target(slot))) {
+        return Verdict::kNothing;
+      }
+      return will_be_target(slot)              ? Verdict::kTarget
+             : binding_ == Binding::kOtherwise ? Verdict::kForeign
+                                               : Verdict::kUnbound;
     }
     return leads_through_executable(slot.name, value) ? Verdict::kNothing : otherwise;
   }
 
  private:
+  // Slots that are bound tell of the others.
+  void infer_binding() {
+    table_.each_slot([this](const ImportTable::Slot& slot) {
+      if (g_target[slot.name] == 0 || g_survey.first(slot.name).definitions < 2) {
+        return;
+      }
+      const uint64_t value = load(slot.address);
+      if (value == g_target[slot.name] || value == hook_address(slot.name)) {
+        binding_ = binding_ == Binding::kOtherwise ? binding_ : Binding::kAsExecutable;
+      } else if (value != 0 && !is_unbound(slot, value)) {
+        binding_ = Binding::kOtherwise;
+      }
+    });
+  }
+
   // It still holds an address in the module's own PLT.
   bool is_unbound(const ImportTable::Slot& slot, uint64_t value) const {
     if (!slot.is_lazy || !table_.has_code_at(value)) {
@@ -223,13 +247,13 @@ class Module {
 
   const ImportTable& table_;
   Binding binding_;
-  bool is_allocator_;
+  const bool is_allocator_;
 };
 
 // ---- The functions that the hooks go on to
 
 // The functions that are chosen at run time (STT_GNU_IFUNC) are asked of the loader; not while it is held.
-uint64_t ask_loader(const char* library, const char* name) {
+uint64_t find_indirect(const char* library, const char* name) {
   void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   void* found = handle != nullptr ? dlsym(handle, name) : nullptr;
   if (handle != nullptr) {
@@ -285,7 +309,7 @@ bool choose_targets(const HookNames& names) {
     if (d.definitions == 0 || !is_wanted) {
       continue;
     }
-    g_target[i] = d.is_indirect ? ask_loader(allocator_path, h.name) : d.address;
+    g_target[i] = d.is_indirect ? find_indirect(allocator_path, h.name) : d.address;
     if (h.forward != interpose::kNoForward) {
       memcpy(reinterpret_cast<char*>(&forwards) + h.forward, &g_target[i], sizeof(g_target[i]));
     }
@@ -335,7 +359,8 @@ void choose_operators(const HookNames& names) {
 // true: nothing is left to do in this module.
 bool patch_module(const ImportTable& table, bool is_initial, SlotWriter& writer, Counts* counts,
                   bool* bound_lazy) {
-  const Module module(table, is_initial);
+  Module module(table, is_initial);
+  module.ask_loader();
   Counts c{};
   bool is_done = true;
   table.each_slot([&](const ImportTable::Slot& slot) {

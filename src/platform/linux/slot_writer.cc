@@ -90,9 +90,9 @@ Written SlotWriter::write(uint64_t address, uint64_t expected, uint64_t value, b
 }
 
 void SlotWriter::finish() {
-  if (open_page_ != 0) {
+  if (open_page_ != kNoPage) {
     mprotect(reinterpret_cast<void*>(open_page_), page_bytes(), open_protection_);
-    open_page_ = 0;
+    open_page_ = kNoPage;
   }
 }
 

@@ -53,7 +53,8 @@ class SlotWriter {
   Range* ranges_ = nullptr;
   size_t range_count_ = 0;
   bool was_read_ = false;
-  uint64_t open_page_ = 0;  // 0: none
+  static constexpr uint64_t kNoPage = UINT64_MAX;
+  uint64_t open_page_ = kNoPage;
   int open_protection_ = 0;
 };
 

@@ -31,6 +31,16 @@
 #pragma weak memprof_snapshot_frames
 #endif
 
+#ifdef EXACT_API
+// Where memprof is not in front, an older C library has neither.
+extern "C" void free_sized(void* block, size_t) {
+  free(block);
+}
+extern "C" void free_aligned_sized(void* block, size_t, size_t) {
+  free(block);
+}
+#endif
+
 namespace {
 
 int g_failures = 0;

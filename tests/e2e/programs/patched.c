@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memprof.h"
 
 static void* g_library;
+static pid_t g_pid;
 
 static void* function(const char* name) {
   void* found = dlsym(g_library, name);
@@ -33,6 +35,7 @@ void patched_start(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
+  g_pid = getpid();
   const char* path = getenv("PATCHED_LIBRARY");
   g_library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (g_library == NULL) {
@@ -46,7 +49,7 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
   const char* path = getenv("PATCHED_PROFILE");
-  if (path == NULL) return;
+  if (path == NULL || getpid() != g_pid) return;
   expect(((int (*)(const char*, uint32_t))function("memprof_write_profile"))(path, 0),
          "memprof_write_profile");
 }

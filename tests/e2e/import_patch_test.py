@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library loaded at run time: programs/patched.c dlopens it into any program and starts it before main."""
+import re
+import shutil
+
+import e2e
+
+SITES = ("site_16", "site_1000", "site_65536", "site_1m", "site_mixed")
+
+
+class Patched(e2e.Test):
+    def environment(self, rate=0, profile="out.pb", behind=None, **extra):
+        preload = (f"{behind}:" if behind else "") + e2e.program("patched.so")
+        if profile is not None:
+            extra["PATCHED_PROFILE"] = str(self.folder / profile)
+        return e2e.plain_environment(LD_PRELOAD=preload, PATCHED_LIBRARY=str(e2e.LIBRARY), MEMPROF_RATE=str(rate), **extra)
+
+    def run_patched(self, name, *arguments, timeout=e2e.WATCHDOG_S, **options):
+        done = self.check(e2e.run([e2e.program(name), *arguments], self.environment(**options), timeout))
+        return done.stdout.decode(), self.named(self.only_profile())
+
+
+class Family(Patched):
+    """Every function of the family, exact, with its direct caller as the leaf; as when preloaded."""
+
+    def check_family(self, **options):
+        said, profile = self.run_patched("family", NO_FREE_SIZED="1", **options)
+        self.check_truth(said, profile)
+        self.assertEqual(profile.facts["dropped_samples"], "0")
+        self.assertEqual(profile.facts["replaced_samples"], "0")
+
+    def test_family(self):
+        self.check_family()
+
+    def test_with_jemalloc(self):
+        self.check_family(behind=e2e.allocator("jemalloc"), NO_PVALLOC="1")
+
+    def test_with_tcmalloc(self):
+        self.check_family(behind=e2e.allocator("tcmalloc"))
+
+    def test_with_tcmalloc_minimal(self):
+        self.check_family(behind=e2e.allocator("tcmalloc_minimal"))
+
+    def test_with_mimalloc(self):
+        self.check_family(behind=e2e.allocator("mimalloc"))
+
+    def test_bound_at_once(self):
+        self.check_family(LD_BIND_NOW="1")
+
+    def test_archive_without_the_interposer(self):
+        checks = e2e.run([e2e.program("exact_api"), "--list"]).stdout.decode().split()
+        self.assertGreater(len(checks), 10)
+        for check in checks:
+            with self.subTest(check):
+                self.check(e2e.run([e2e.program("exact_api"), check]))
+
+
+class Estimates(Patched):
+    def test_patched_estimates_are_those_of_preloaded_ones(self):
+        """For every site: the truth is in both intervals (at 99.99 %: doubled), and so is the other estimate."""
+        rate = "64k"
+        said, _ = self.run_patched("known_heap", rate=rate)
+        patched = self.report(self.folder / "out.pb", "-n", "1000")
+        self.check(e2e.run([e2e.program("known_heap")], e2e.preloaded(self.folder / "preloaded.pb", rate)))
+        preloaded = self.report(self.folder / "preloaded.pb", "-n", "1000")
+        truth = {line.split()[1]: list(map(int, line.split()[3:])) for line in said.splitlines()}
+        self.assertEqual(sorted(truth), sorted(SITES))
+        rows = [{row["name"]: row for row in report["rows"]} for report in (patched, preloaded)]
+        for site in SITES:
+            for metric, true in (("alloc_space", truth[site][1]), ("inuse_space", truth[site][3])):
+                values = [table.get(site, {}).get("self", {}).get(metric) for table in rows]
+                with self.subTest(site=site, metric=metric):
+                    if true == 0:
+                        self.assertTrue(all(v is None or v["value"] == 0 for v in values), values)
+                        continue
+                    half = [max(v["high"] - v["value"], v["value"] - v["low"]) for v in values]
+                    for value, h in zip(values, half):
+                        self.assertLessEqual(abs(value["value"] - true), 2.1 * h + 1)
+                    self.assertLessEqual(abs(values[0]["value"] - values[1]["value"]), 2.1 * (half[0] ** 2 + half[1] ** 2) ** 0.5 + 1)
+
+
+class Programs(Patched):
+    def test_life_cycle_from_c(self):
+        done = self.check(e2e.run([e2e.program("run_time"), e2e.LIBRARY, self.folder / "out.pb"]))
+        self.check_truth(done.stdout.decode(), self.named(self.only_profile()))
+
+    def test_an_allocator_inside_the_executable_is_left_alone(self):
+        """Trap 1: it aborts when a block of its own meets another free."""
+        done = self.check(e2e.run([e2e.program("own_malloc"), e2e.LIBRARY]))
+        self.assertRegex(done.stdout.decode(), r"init no error\nstart the library cannot see .* malloc of its own")
+
+    def test_two_copies(self):
+        copy = self.folder / "libcopy.so"
+        shutil.copy(e2e.LIBRARY, copy)
+        done = self.check(e2e.run([e2e.program("two_copies"), e2e.LIBRARY, copy]))
+        self.assertRegex(done.stdout.decode(), r"^first init 0 start 0\nsecond init -8: another copy of memprof is at work.*\n"
+                                               r"second start -2\nfirst 100 second 0\n$")
+
+    def test_a_copy_beside_a_preloaded_one(self):
+        copy = self.folder / "libcopy.so"
+        shutil.copy(e2e.LIBRARY, copy)
+        environment = e2e.preloaded(self.folder / "out.pb", 0, PATCHED_LIBRARY=str(copy), PATCHED_MAY_FAIL="1")
+        environment["LD_PRELOAD"] += ":" + e2e.program("patched.so")
+        done = self.check(e2e.run([e2e.program("exact"), "--list"], environment), stderr=None)
+        self.assertIn(b"another copy of memprof is at work", done.stderr)
+        e2e.Profile(self.only_profile("out.pb"))
+
+    def test_start_and_stop_under_load(self):
+        """Lesson 11, through patched tables, the library linked without its interposer."""
+        done = self.check(e2e.run([e2e.program("start_stop_api")], timeout=150))
+        found = re.fullmatch(r"samples (\d+) live (\d+) dropped (\d+) replaced (\d+)\n", done.stdout.decode())
+        samples, live, dropped, replaced = map(int, found.groups())
+        self.assertGreater(samples, 1000)
+        self.assertLess(live, 10)
+        self.assertEqual((dropped, replaced), (0, 0))
+
+    def test_libraries_come_and_go_while_patched(self):
+        """Lessons 1 and 9: two libraries take turns at one address while threads allocate."""
+        said, profile = self.run_patched("dlopen_loop", e2e.program("plugin_a.so"))
+        self.check_truth(said, profile)
+
+    def test_a_thread_storm(self):
+        said, profile = self.run_patched("thread_storm")
+        self.check_truth(said, profile)
+
+    def test_forks(self):
+        self.run_patched("fork_storm", rate="4k", timeout=100)
+
+    def test_exceptions(self):
+        said, profile = self.run_patched("exceptions")
+        self.check_truth(said, profile)
+
+
+class RealPrograms(Patched):
+    def both(self, command, **options):
+        """The same output with and without."""
+        plain = self.check(e2e.run(command, **options), stderr=None)
+        patched = self.check(e2e.run(command, self.environment(rate="512"), **options), stderr=None)
+        self.assertEqual(plain.stdout, patched.stdout)
+        self.assertEqual(plain.stderr, patched.stderr)
+        return self.only_profile()
+
+    def test_python_by_ctypes(self):
+        """Loaded in the middle of a program, before numpy is: its arrays and their sites are seen."""
+        script = self.folder / "script.py"
+        script.write_text(f"""
+import ctypes, sys
+lib = ctypes.CDLL({str(e2e.LIBRARY)!r})
+lib.memprof_set_rate.argtypes = [ctypes.c_uint64]
+lib.memprof_write_profile.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
+assert lib.memprof_init(None) == 0 and lib.memprof_start() == 0
+lib.memprof_set_rate(0)
+import numpy
+arrays = [numpy.empty(100_003, dtype=numpy.uint8) for _ in range(50)]
+assert lib.memprof_write_profile({str(self.folder / 'out.pb').encode()!r}, 0) == 0
+assert lib.memprof_stop() == 0 and lib.memprof_start() == 0
+print(sum(a.nbytes for a in arrays))
+""")
+        done = self.check(e2e.run([e2e.system_python(), "-B", script]), stderr=None)
+        self.assertEqual(done.stdout, b"5000150\n")
+        profile = self.named(self.folder / "out.pb")
+        arrays = [values for frames, values, labels in profile.samples
+                  if any("multiarray" in f.mapping["path"] for f in frames if f.mapping) and values["inuse_space"] >= 100_003]
+        self.assertGreaterEqual(sum(v["inuse_space"] for v in arrays), 50 * 100_003)
+
+    def test_python(self):
+        self.both([e2e.system_python(), "-c", "import json, decimal, sqlite3, ssl; print(len(json.dumps(list(range(10000)))))"])
+
+    def test_perl(self):
+        self.both([e2e.need("perl"), "-e", 'print join(",", map { $_ * 2 } 1 .. 1000)'])
+
+    def test_sqlite(self):
+        self.both([e2e.need("sqlite3"), ":memory:", "create table t(a); insert into t select value from generate_series(1, 10000); "
+                                                    "select sum(a) from t;"])
+
+    def test_git(self):
+        self.both([e2e.need("git"), "--version"])
+
+    def test_node(self):
+        self.both([e2e.need("node"), "-e", "console.log(Buffer.alloc(100000).length)"])
+
+
+if __name__ == "__main__":
+    e2e.main()
