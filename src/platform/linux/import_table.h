@@ -89,6 +89,10 @@ class ImportTable {
   // Is an address inside a segment of the module (one with code)?
   bool contains(uint64_t address, uint64_t size_bytes = 1) const;
   bool has_code_at(uint64_t address) const;
+  // Is it an address in the code of the module as it stands in the file?
+  bool is_unrelocated(uint64_t value) const {
+    return module_.dlpi_addr != 0 && has_code_at(value + module_.dlpi_addr);
+  }
 
  private:
   struct Relocations {

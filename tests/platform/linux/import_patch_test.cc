@@ -295,6 +295,32 @@ TEST(ImportPatch, ALibraryThatWasUnloadedIsForgotten) {
   });
 }
 
+// A pass comes while the loader is relocating a library: what is not ready is left alone and seen to later.
+TEST(ImportPatch, ALibraryThatIsBeingRelocatedIsLeftAlone) {
+  for (const char* name : {"half_now", "half_lazy"}) {
+    in_child([name] {
+      const Library resolver("libfixture_resolver");
+      start();
+      static int calls;
+      calls = 0;
+      *resolver.get<void (**)()>("resolver_callback") = [] {
+        ++calls;
+        EXPECT_EQ(MEMPROF_OK, memprof_rescan_imports());
+        dlsym(RTLD_DEFAULT, "malloc");
+      };
+      const auto before = permissions("libc.so");
+      const Library library(name);
+      EXPECT_LT(0, calls) << "the loader did not ask in between";
+      EXPECT_EQ(2, library.get<int (*)()>("fixture_call_resolved")());
+      expect_is_seen(library);
+      EXPECT_EQ(before, permissions("libc.so"));
+      for (const auto& [range, permission] : permissions(library.path)) {
+        EXPECT_NE("rwxp", permission) << range;
+      }
+    });
+  }
+}
+
 // Trap 6: dlsym keeps its caller: RTLD_NEXT is asked from where the program called.
 TEST(ImportPatch, TheLoaderSeesItsRealCaller) {
   in_child([] {
