@@ -163,6 +163,22 @@ print(sum(a.nbytes for a in arrays))
                   if any("multiarray" in f.mapping["path"] for f in frames if f.mapping) and values["inuse_space"] >= 100_003]
         self.assertGreaterEqual(sum(v["inuse_space"] for v in arrays), 50 * 100_003)
 
+    def check_host(self, name, language, allocated, live):
+        path = e2e.PROGRAMS / name
+        if not path.exists():
+            self.skipTest(f"there is no {language} compiler here")
+        self.check(e2e.run([path, e2e.LIBRARY, self.folder / "out.pb"]))
+        profile = self.named(self.folder / "out.pb")
+        sites = [values for frames, values, labels in profile.samples if any("host_allocates" in f.name for f in frames)]
+        self.assertEqual((sum(v["alloc_space"] for v in sites), sum(v["inuse_space"] for v in sites)),
+                         (allocated * 70_400, live * 70_400))
+
+    def test_a_rust_host(self):
+        self.check_host("host_rust", "Rust", allocated=11, live=10)
+
+    def test_a_go_host(self):
+        self.check_host("host_go", "Go", allocated=20, live=10)
+
     def test_python(self):
         self.both([e2e.system_python(), "-c", "import json, decimal, sqlite3, ssl; print(len(json.dumps(list(range(10000)))))"])
 

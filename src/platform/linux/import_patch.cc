@@ -13,6 +13,7 @@
 #include "platform/linux/import_table.h"
 #include "platform/linux/import_targets.h"
 #include "platform/linux/imported_module.h"
+#include "platform/linux/lazy_slots.h"
 #include "platform/linux/seen_modules.h"
 #include "platform/linux/slot_writer.h"
 #include "platform/linux/text_sink.h"
@@ -92,9 +93,8 @@ bool is_counted(const ImportTable::Slot& slot) {
   return g_hooks[slot.name].kind != HookKind::kLoader;
 }
 
-// *took_lazy: a slot was taken that was not bound yet.
 Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& writer, Counts* counts,
-                      bool* took_lazy) {
+                      LazySlots* lazy) {
   ImportedModule module(table, g_targets, is_initial);
   module.ask_loader();
   Progress progress = Progress::kDone;
@@ -121,7 +121,9 @@ Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& wri
         switch (writer.write(slot.address, value, hook_address(slot.name), slot.in_relro)) {
           case Written::kYes:
             counts->patched += counted;
-            *took_lazy = *took_lazy || value != g_targets.target(slot.name);
+            if (value != g_targets.target(slot.name)) {
+              lazy->add(slot);
+            }
             break;
           case Written::kRefused:
             counts->refused += counted;
@@ -148,20 +150,17 @@ void publish(const Counts& c) {
   profiler::note_imports();
 }
 
-// Looks at all modules, or at those that were not seen.  true: a slot was taken that was not bound yet; a
-// thread that was just binding it may have written it since.
-bool pass(const HookNames& names, bool all) {
-  bool took_lazy = false;
+// Looks at all modules, or at those that were not seen.
+void pass(const HookNames& names, bool all) {
   SlotWriter writer;
+  LazySlots lazy;
   hold_modules([&](const dl_phdr_info& first) {
     if (all || first.dlpi_subs != g_subs) {
       all = true;
       g_seen.clear();
       g_seen_counts = {};
-      g_targets.survey_all(names);
-    } else {
-      g_targets.survey_new(names);
     }
+    g_targets.survey_changes(names, first.dlpi_adds, first.dlpi_subs);
     Counts unfinished{};
     bool is_unready = false;
     uint32_t place = 0;
@@ -175,7 +174,7 @@ bool pass(const HookNames& names, bool all) {
       const Progress progress =
           is_this_library(table, here)
               ? Progress::kDone
-              : patch_module(table, all && g_targets.survey().is_initial(here), writer, &c, &took_lazy);
+              : patch_module(table, all && g_targets.survey().is_initial(here), writer, &c, &lazy);
       is_unready = is_unready || progress == Progress::kUnready;
       if (progress == Progress::kDone && g_seen.add(info)) {
         g_seen_counts.add(c);
@@ -192,8 +191,8 @@ bool pass(const HookNames& names, bool all) {
     g_subs = first.dlpi_subs;
     unfinished.add(g_seen_counts);
     publish(unfinished);
+    lazy.look_again(g_targets, writer);
   });
-  return took_lazy;
 }
 
 bool was_loaded_since() {
@@ -238,7 +237,7 @@ bool patch_imports() {
     is_patched = true;
     g_is_patched.store(true, std::memory_order_release);
   }
-  if (is_patched && pass(names, true)) {
+  if (is_patched) {
     pass(names, true);
   }
   leave();

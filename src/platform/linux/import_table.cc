@@ -54,10 +54,10 @@ ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted)
   }
 }
 
-bool ImportTable::contains(uint64_t address, uint64_t size_bytes) const {
-  for (uint32_t i = 0; i < module_.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& h = module_.dlpi_phdr[i];
-    const uint64_t offset = address - (module_.dlpi_addr + h.p_vaddr);
+bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes) {
+  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& h = module.dlpi_phdr[i];
+    const uint64_t offset = address - (module.dlpi_addr + h.p_vaddr);
     if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && offset < h.p_memsz &&
         size_bytes <= h.p_memsz - offset) {
       return true;

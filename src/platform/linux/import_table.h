@@ -28,6 +28,9 @@ struct WantedNames {
   uint32_t count;
 };
 
+// Is [address, address + size_bytes) in a readable segment of a module?
+bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes = 1);
+
 class ImportTable {
  public:
   // One symbol of the module with a wanted name.  Versions can make several of one name.
@@ -87,7 +90,9 @@ class ImportTable {
   const char* soname() const { return soname_; }
 
   // Is an address inside a segment of the module (one with code)?
-  bool contains(uint64_t address, uint64_t size_bytes = 1) const;
+  bool contains(uint64_t address, uint64_t size_bytes = 1) const {
+    return is_in_module(module_, address, size_bytes);
+  }
   bool has_code_at(uint64_t address) const;
   // Is it an address in the code of the module as it stands in the file?
   bool is_unrelocated(uint64_t value) const {

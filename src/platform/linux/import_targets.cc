@@ -46,8 +46,7 @@ bool ImportTargets::choose(const HookNames& names) {
   hold_modules([&](const dl_phdr_info&) {
     survey_all(names);
     each_module([&](const dl_phdr_info& info) {
-      const ImportTable table(info, names.wanted);
-      if (!table.contains(survey_.first(interpose::kMallocHook).address)) {
+      if (!is_in_module(info, survey_.first(interpose::kMallocHook).address)) {
         return false;
       }
       if (strlen(info.dlpi_name) < sizeof(allocator_path)) {
@@ -90,7 +89,23 @@ bool ImportTargets::choose(const HookNames& names) {
 void ImportTargets::survey_all(const HookNames& names) {
   survey_.clear();
   surveyed_.clear();
+  each_module([this](const dl_phdr_info& info) {
+    adds_ = info.dlpi_adds;
+    subs_ = info.dlpi_subs;
+    return true;
+  });
   survey_new(names);
+}
+
+void ImportTargets::survey_changes(const HookNames& names, uint64_t adds, uint64_t subs) {
+  if (subs != subs_) {
+    survey_all(names);
+  } else if (adds != adds_) {
+    adds_ = adds;
+    survey_new(names);
+  } else {
+    choose_operators(names);
+  }
 }
 
 void ImportTargets::survey_new(const HookNames& names) {
@@ -107,24 +122,22 @@ void ImportTargets::survey_new(const HookNames& names) {
     }
     return false;
   });
-  if (allocator_ != 0) {
-    choose_operators(names);
-  }
+  choose_operators(names);
 }
 
 // The standard library's operators are malloc and free with a handler of failures: ours take their place if
 // its malloc and free are those that ours go on to.
 void ImportTargets::choose_operators(const HookNames& names) {
-  if (has_operators_) {
+  if (allocator_ == 0 || has_operators_) {
     return;
   }
   const ImportSurvey::Definition& first = survey_.first(interpose::kNewHook);
   bool is_standard = false;
   each_module([&](const dl_phdr_info& info) {
-    const ImportTable table(info, names.wanted);
-    if (first.definitions == 0 || !table.contains(first.address)) {
+    if (first.definitions == 0 || !is_in_module(info, first.address)) {
       return false;
     }
+    const ImportTable table(info, names.wanted);
     is_standard = is_standard_library(table);
     const ImportedModule module(table, *this, survey_.is_initial(first.module));
     table.each_slot([&](const ImportTable::Slot& slot) {

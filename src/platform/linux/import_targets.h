@@ -55,10 +55,9 @@ class ImportTargets {
   // can be seen (the executable's).  Asks the loader: not while it is held.
   bool choose(const HookNames& names);
 
-  // Who defines what, of all modules that are there now, or of those that came since.  While the loader is
-  // held.
-  void survey_all(const HookNames& names);
-  void survey_new(const HookNames& names);
+  // Who defines what: of the modules that came since the last time, or of all if one has gone.  While the
+  // loader is held; `adds` and `subs` are what it says of loads and unloads.
+  void survey_changes(const HookNames& names, uint64_t adds, uint64_t subs);
 
   // 0: slots of this name stay.
   uint64_t target(uint32_t name) const { return target_[name]; }
@@ -66,6 +65,8 @@ class ImportTargets {
   bool is_allocator(const ImportTable& table) const { return table.contains(allocator_); }
 
  private:
+  void survey_all(const HookNames& names);
+  void survey_new(const HookNames& names);
   void choose_operators(const HookNames& names);
 
   uint64_t target_[WantedNames::kMost] = {};
@@ -73,6 +74,8 @@ class ImportTargets {
   bool has_operators_ = false;  // the allocator's own
   ImportSurvey survey_;
   SeenModules surveyed_;
+  uint64_t adds_ = 0;
+  uint64_t subs_ = 0;
 };
 
 }  // namespace memprof::platform

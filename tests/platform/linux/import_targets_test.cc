@@ -61,7 +61,8 @@ TEST(ImportTargets, TheFunctionsThatTheProcessCalls) {
     const HookNames names;
     EXPECT_EQ(0u, targets->target(interpose::kMallocHook));
     ASSERT_TRUE(targets->choose(names));
-    hold_modules([&](const dl_phdr_info&) { targets->survey_all(names); });
+    hold_modules(
+        [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
     for (uint32_t i = 0; i < g_hook_count; ++i) {
       const std::string name = g_hooks[i].name;
       if (name == "malloc" || name == "free" || name == "calloc" || name == "realloc" || name == "dlopen" ||
@@ -86,12 +87,14 @@ TEST(ImportTargets, ModulesThatCameSinceAreSurveyedOnce) {
     const uint64_t target = targets->target(interpose::kMallocHook);
     const FixtureLibrary other("symbolic");  // it defines malloc
     for (int i = 0; i < 3; ++i) {
-      hold_modules([&](const dl_phdr_info&) { targets->survey_new(names); });
+      hold_modules(
+          [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
       EXPECT_EQ(before + 1, definitions());
       EXPECT_EQ(target, targets->target(interpose::kMallocHook));
     }
     other.close();
-    hold_modules([&](const dl_phdr_info&) { targets->survey_all(names); });
+    hold_modules(
+        [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
     EXPECT_EQ(before, definitions());
   });
 }

@@ -33,7 +33,7 @@ void with_slots(const char* fixture, const F& f) {
     ASSERT_TRUE(targets->choose(names));
     const FixtureLibrary library(fixture);
     ASSERT_TRUE(with_module(library.path, [&](const dl_phdr_info& info) {
-      targets->survey_new(names);
+      targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs);
       const ImportTable table(info, names.wanted);
       std::vector<ImportTable::Slot> slots;
       table.each_slot([&](const ImportTable::Slot& slot) {
@@ -87,7 +87,7 @@ TEST(ImportedModule, ALazySlotOfALateLibraryIsUncertainUntilTheLoaderWasAsked) {
     ASSERT_TRUE(targets->choose(names));
     const FixtureLibrary library("lazy");
     with_module(library.path, [&](const dl_phdr_info& info) {
-      targets->survey_new(names);
+      targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs);
       const ImportTable table(info, names.wanted);
       table.each_slot([&](const ImportTable::Slot& slot) {
         const uint64_t value = platform::load_slot(slot.address);
