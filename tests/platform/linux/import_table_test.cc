@@ -28,6 +28,7 @@ using platform::WantedNames;
 using testing_support::fixture_path;
 using testing_support::FixtureLibrary;
 using testing_support::Random;
+using testing_support::scaled;
 using testing_support::with_module;
 
 constexpr const char* kNames[] = {"malloc", "free", "fixture_malloc", "no_such_function"};
@@ -151,7 +152,7 @@ TEST_P(ImportTableOf, PointersThatAreNotRelocated) {
 // Whatever a module says: no read outside of it, no endless loop.
 TEST_P(ImportTableOf, DamagedModulesAreSurvived) {
   Random random(1);
-  for (int round = 0; round < 2000; ++round) {
+  for (uint64_t round = 0; round < scaled(2000); ++round) {
     Mapped mapped(fixture_path(GetParam()));
     for (uint64_t i = random.below(4); i < 5; ++i) {
       const ElfW(Phdr)& h = mapped.headers[random.below(mapped.headers.size())];
