@@ -154,8 +154,10 @@ void autostart() {
   }
   // Of the many small processes that a program starts, those without a sample cost nothing.
   const profiler::Sharing sharing{c.arena_folder, c.follow_fork, c.keep_arena && !is_started};
-  int error = profiler::initialize(c.limits, c.rate_bytes, sharing) == Status::kOk ? MEMPROF_OK
-                                                                                   : MEMPROF_ERR_NO_MEMORY;
+  int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;
+  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing) != Status::kOk) {
+    error = MEMPROF_ERR_NO_MEMORY;
+  }
   if (error == MEMPROF_OK && profiler::start() != Status::kOk) {
     error = MEMPROF_ERR_STATE;
   }

@@ -161,7 +161,8 @@ const char* memprof_strerror(int error) {
     case MEMPROF_ERR_FORMAT:
       return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
-      return "the library cannot see this process's allocations: the executable has a malloc of its own, or its "
+      return "the library cannot see this process's allocations: the executable has a malloc of its own, or "
+             "its "
              "import tables cannot be changed (preload the library, or link with it)";
     case MEMPROF_ERR_OTHER_COPY:
       return "another copy of memprof is at work in this process; it goes on, this one stays off";
@@ -218,7 +219,7 @@ int memprof_start(void) {
     if (state != memprof::State::kInitialized && state != memprof::State::kStopped) {
       return MEMPROF_ERR_STATE;
     }
-    if (!profiler::is_owner()) {
+    if (!profiler::is_mine()) {
       return MEMPROF_ERR_FORKED;
     }
     if (!platform::patch_imports()) {
@@ -233,7 +234,7 @@ int memprof_rescan_imports(void) {
   if (profiler::state() != memprof::State::kActive) {
     return MEMPROF_ERR_STATE;
   }
-  if (!profiler::is_owner()) {
+  if (!profiler::is_mine()) {
     return MEMPROF_ERR_FORKED;
   }
   if (!profiler::has_hooks()) {

@@ -10,6 +10,8 @@ include(CMakePackageConfigHelpers)
 install(FILES ${PROJECT_SOURCE_DIR}/capi/include/memprof.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS memprof_shared EXPORT memprof LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS memprof_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# All but the interposer: it defines no malloc, and memprof_start patches import tables.
+install(FILES $<TARGET_FILE:memprof_engine> DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME libmemprof_api.a)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memprof)

@@ -96,6 +96,15 @@ class Programs(Patched):
         self.assertRegex(done.stdout.decode(), r"^first init 0 start 0\nsecond init -8: another copy of memprof is at work.*\n"
                                                r"second start -2\nfirst 100 second 0\n$")
 
+    def test_two_preloaded_copies(self):
+        copy = self.folder / "libcopy.so"
+        shutil.copy(e2e.LIBRARY, copy)
+        environment = e2e.preloaded(self.folder / "out.pb", 0, behind=copy)
+        done = self.check(e2e.run([e2e.program("exact"), "--list"], environment), stderr=None)
+        self.assertEqual(done.stderr, b"memprof: not profiling: another copy of memprof is at work in this process; it goes "
+                                      b"on, this one stays off\n")
+        e2e.Profile(self.only_profile("out.pb"))
+
     def test_a_copy_beside_a_preloaded_one(self):
         copy = self.folder / "libcopy.so"
         shutil.copy(e2e.LIBRARY, copy)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the build to a fresh prefix, moves that, and builds and runs outside projects against it.
 
-They are built with CMake and with pkg-config, in C and C++, dynamic and with libmemprof.a linked whole,
+They are built with CMake and with pkg-config, in C and C++, dynamic, with libmemprof.a linked whole, with libmemprof_api.a,
 position-independent and not. Each profiles itself and writes a profile. A program that is linked with the archive
 must not need libmemprof.so.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 OUTSIDE = pathlib.Path(__file__).parent / "outside"
-EXPECTED = ["include/memprof.h", "lib*/libmemprof.so", "lib*/libmemprof.so.0", "lib*/libmemprof.a",
+EXPECTED = ["include/memprof.h", "lib*/libmemprof.so", "lib*/libmemprof.so.0", "lib*/libmemprof.a", "lib*/libmemprof_api.a",
             "lib*/cmake/memprof/memprof-config.cmake", "lib*/cmake/memprof/memprof-config-version.cmake",
             "lib*/pkgconfig/memprof.pc", "lib*/pkgconfig/memprof-static.pc", "bin/memprof",
             "share/doc/memprof/LICENSE"]
@@ -70,6 +70,15 @@ def main():
         for language in ("c", "cc"):
             check_program(temp / "cmake" / f"dynamic_{language}", True, environment, args.version)
             check_program(temp / "cmake" / f"static_{language}", False, environment, args.version)
+            check_program(temp / "cmake" / f"api_{language}", False, environment, args.version)
+
+        # Without the interposer, also at a fixed address, where the address of malloc is an entry of the program's PLT.
+        for language, compiler in (("c", args.cc), ("cc", args.cxx)):
+            for kind, position in (("pie", ["-fPIE", "-pie"]), ("fixed", ["-fno-pie", "-no-pie"])):
+                program = temp / f"memprof-api_{language}_{kind}"
+                run([compiler, *position, OUTSIDE / f"main.{language}", "-o", program, f"-I{prefix / 'include'}",
+                     libdir / "libmemprof_api.a", "-ldl"])
+                check_program(program, False, environment, args.version)
 
         for language, compiler in (("c", args.cc), ("cc", args.cxx)):
             for package, dynamic in (("memprof", True), ("memprof-static", False)):

@@ -41,7 +41,8 @@ struct Counts {
 
 // One pass at a time touches what follows, but for the atomics.
 std::atomic<bool> g_busy{false};        // acquire and release
-std::atomic<bool> g_is_patched{false};  // acquire and release: the targets are chosen
+std::atomic<uint32_t> g_patched_by{0};  // acquire and release: the process that chose the targets
+uint64_t g_patched_mark;                // its owner mark
 std::atomic<uint64_t> g_counts[5];      // relaxed, one by one
 ImportTargets g_targets;
 SeenModules g_seen;
@@ -195,6 +196,13 @@ void pass(const HookNames& names, bool all) {
   });
 }
 
+// Is it this process whose tables are patched?  In a fork child the loader's lock may be held for ever.
+bool may_look() {
+  const uint32_t by = g_patched_by.load(std::memory_order_acquire);
+  const uint64_t mark = sampler_mark();  // of this process; a child has another, or none
+  return by != 0 && (mark != 0 ? mark == g_patched_mark : by == process_id());
+}
+
 bool was_loaded_since() {
   bool is_new = false;
   hold_modules([&](const dl_phdr_info& info) { is_new = info.dlpi_adds != g_adds; });
@@ -226,16 +234,19 @@ void describe(const ImportTable& table, uint32_t place, const char* path, TextSi
 }  // namespace
 
 bool patch_imports() {
-  if (!enter()) {
+  // A child that is profiled on its own has its parent's tables.
+  const bool is_child = g_patched_by.load(std::memory_order_acquire) != 0 && !may_look();
+  if (is_child || !enter()) {
     return imports().patched != 0;
   }
   const MuteScope mute;  // the loader may allocate
   const HookNames names;
-  bool is_patched = g_is_patched.load(std::memory_order_relaxed);
+  bool is_patched = g_patched_by.load(std::memory_order_relaxed) != 0;
   if (!is_patched && g_targets.choose(names)) {
     pthread_atfork(before_fork, after_fork, after_fork);
     is_patched = true;
-    g_is_patched.store(true, std::memory_order_release);
+    g_patched_mark = sampler_mark();
+    g_patched_by.store(process_id(), std::memory_order_release);
   }
   if (is_patched) {
     pass(names, true);
@@ -245,8 +256,7 @@ bool patch_imports() {
 }
 
 void patch_new_imports() {
-  if (!g_is_patched.load(std::memory_order_acquire) || profiler::state() != State::kActive ||
-      !profiler::is_owner() || !try_enter()) {
+  if (!may_look() || profiler::state() != State::kActive || !try_enter()) {
     return;
   }
   if (was_loaded_since() || g_looks_left != 0) {
@@ -266,7 +276,7 @@ Imports imports() {
 
 size_t describe_imports(char* text, size_t size_bytes) {
   TextSink sink(text, size_bytes);
-  if (g_is_patched.load(std::memory_order_acquire) && profiler::is_owner() && enter()) {
+  if (may_look() && enter()) {
     const HookNames names;
     uint32_t place = 0;
     each_module([&](const dl_phdr_info& info) {
