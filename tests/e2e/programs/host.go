@@ -15,13 +15,13 @@ __attribute__((noinline)) void* host_allocates(size_t size) {
   return p;
 }
 
-struct options { uint32_t struct_size, max_depth; uint64_t rate_bytes, max_live_samples, max_stacks; };
+struct options { uint32_t struct_size, max_depth; uint64_t rate_bytes, max_live_samples, max_stacks; uint32_t follow_fork, private_memory; };
 
 static void* library;
 static int start(const char* path) {
   library = dlopen(path, RTLD_NOW);
   if (library == NULL) return -100;
-  struct options options = {sizeof(options), 0, 0, 0, 0};
+  struct options options = {sizeof(options), 0, 0, 0, 0, 0, 0};
   int error = ((int (*)(const struct options*))dlsym(library, "memprof_init"))(&options);
   return error != 0 ? error : ((int (*)(void))dlsym(library, "memprof_start"))();
 }

@@ -15,6 +15,8 @@ struct Options {
     rate_bytes: u64,
     max_live_samples: u64,
     max_stacks: u64,
+    follow_fork: u32,
+    private_memory: u32,
 }
 
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
@@ -43,7 +45,15 @@ fn main() {
         let stop: extern "C" fn() -> c_int = std::mem::transmute(symbol(library, "memprof_stop"));
         let write: extern "C" fn(*const c_char, u32) -> c_int =
             std::mem::transmute(symbol(library, "memprof_write_profile"));
-        let options = Options { struct_size: 32, max_depth: 0, rate_bytes: 0, max_live_samples: 0, max_stacks: 0 };
+        let options = Options {
+            struct_size: std::mem::size_of::<Options>() as u32,
+            max_depth: 0,
+            rate_bytes: 0,
+            max_live_samples: 0,
+            max_stacks: 0,
+            follow_fork: 0,
+            private_memory: 0,
+        };
         assert_eq!(init(&options), 0);
         assert_eq!(start(), 0);
         let kept: Vec<Vec<u8>> = (0..10).map(|_| host_allocates()).collect();
