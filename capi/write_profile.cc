@@ -14,7 +14,7 @@ namespace memprof {
 namespace {
 
 constexpr size_t kPathBytes = 4096;
-constexpr size_t kNoteBytes = 16 * 1024;
+constexpr size_t kNoteBytes = 8192;
 
 static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
@@ -120,7 +120,10 @@ void write_note(char* note) {
       "memprof was loaded at run time, and not all import tables could be pointed at it. Allocations through "
       "these slots are not seen:\n";
   memcpy(note, kBeginning, sizeof(kBeginning));
-  platform::describe_imports(note + sizeof(kBeginning) - 1, kNoteBytes - sizeof(kBeginning) + 1);
+  const char* modules = platform::imports_note();
+  const size_t length = strlen(modules);
+  const size_t room = kNoteBytes - sizeof(kBeginning);
+  memcpy(note + sizeof(kBeginning) - 1, modules, length < room ? length : room);  // the page is zero
 }
 
 }  // namespace

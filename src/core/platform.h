@@ -133,6 +133,9 @@ Imports imports();
 // 2".  Writes at most `size_bytes` with a NUL at the end; returns the length of the whole text.
 size_t describe_imports(char* text, size_t size_bytes);
 
+// The same as it was when they were last looked at, maybe cut; in static memory.  For a hook's way, too.
+const char* imports_note();
+
 // Is another copy of this library in the process, and initialized?  Its path, valid while it stays loaded;
 // nullptr: none.
 const char* find_other_copy();

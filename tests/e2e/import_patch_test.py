@@ -93,7 +93,7 @@ class Programs(Patched):
         copy = self.folder / "libcopy.so"
         shutil.copy(e2e.LIBRARY, copy)
         done = self.check(e2e.run([e2e.program("two_copies"), e2e.LIBRARY, copy]))
-        self.assertRegex(done.stdout.decode(), r"^first init 0 start 0\nsecond init -9: another copy of memprof is at work.*\n"
+        self.assertRegex(done.stdout.decode(), r"^first init 0 start 0\nsecond init -10: another copy of memprof is at work.*\n"
                                                r"second start -2\nfirst 100 second 0\n$")
 
     def test_two_preloaded_copies(self):

@@ -26,6 +26,7 @@ using interpose::HookKind;
 
 constexpr int kMostYields = 20000;  // some 100 ms, or more where others run
 constexpr uint32_t kMostLooks = 16;
+constexpr size_t kNoteBytes = 4096;
 
 // What a pass counts of the modules that it looks at.
 struct Counts {
@@ -49,7 +50,9 @@ SeenModules g_seen;
 Counts g_seen_counts;
 uint64_t g_adds;
 uint64_t g_subs;
-uint32_t g_looks_left;  // at modules that were being loaded
+char g_notes[2][kNoteBytes];      // by turns: a reader of the other one has until the next pass but one
+std::atomic<uint32_t> g_note{0};  // the one that is valid
+uint32_t g_looks_left;            // at modules that were being loaded
 
 bool try_enter() {
   return !g_busy.exchange(true, std::memory_order_acquire);
@@ -231,6 +234,30 @@ void describe(const ImportTable& table, uint32_t place, const char* path, TextSi
   sink.add("\n");
 }
 
+void describe_all(const HookNames& names, TextSink& sink) {
+  uint32_t place = 0;
+  each_module([&](const dl_phdr_info& info) {
+    const uint32_t here = place++;
+    const ImportTable table(info, names.wanted);
+    if (!is_this_library(table, here)) {
+      describe(table, here, here == 0 ? program_path() : info.dlpi_name, sink);
+    }
+    return false;
+  });
+}
+
+// For those who may not wait for the loader.  Where nothing is missing, nothing is read.
+void take_note(const HookNames& names) {
+  const Imports now = imports();
+  const uint32_t next = 1 - g_note.load(std::memory_order_relaxed);
+  TextSink sink(g_notes[next], kNoteBytes);
+  if (now.refused + now.foreign + now.unbound != 0) {
+    describe_all(names, sink);
+  }
+  sink.finish();
+  g_note.store(next, std::memory_order_release);  // pairs with the acquire in imports_note
+}
+
 }  // namespace
 
 bool patch_imports() {
@@ -250,6 +277,7 @@ bool patch_imports() {
   }
   if (is_patched) {
     pass(names, true);
+    take_note(names);
   }
   leave();
   return imports().patched != 0;
@@ -265,6 +293,7 @@ void patch_new_imports() {
     do {
       pass(names, false);
     } while (was_loaded_since());
+    take_note(names);
   }
   leave();
 }
@@ -274,19 +303,14 @@ Imports imports() {
   return {get(0), get(1), get(2), get(3), get(4)};
 }
 
+const char* imports_note() {
+  return g_notes[g_note.load(std::memory_order_acquire)];
+}
+
 size_t describe_imports(char* text, size_t size_bytes) {
   TextSink sink(text, size_bytes);
   if (may_look() && enter()) {
-    const HookNames names;
-    uint32_t place = 0;
-    each_module([&](const dl_phdr_info& info) {
-      const uint32_t here = place++;
-      const ImportTable table(info, names.wanted);
-      if (!is_this_library(table, here)) {
-        describe(table, here, here == 0 ? program_path() : info.dlpi_name, sink);
-      }
-      return false;
-    });
+    describe_all(HookNames(), sink);
     leave();
   }
   return sink.finish();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import tables patched in this very process (in children of it), on libraries built in every way; one test
-// for each of the traps that docs/decisions/0010 names.
+// for each of the traps that docs/decisions/0012 names.
 #include "platform/linux/import_patch.h"
 
 #include <dlfcn.h>
@@ -393,6 +393,7 @@ TEST(ImportPatch, WhatTheSystemRefusesIsSkippedAndSaid) {
     EXPECT_EQ('\0', text.back());
     EXPECT_NE(std::string::npos, text.find(closed.path + ": refused ")) << text;
     EXPECT_EQ(std::string::npos, text.find(open.path)) << text;
+    EXPECT_EQ(text.substr(0, 4095).c_str(), std::string(platform::imports_note()));
     char little[8];
     EXPECT_EQ(length, memprof_describe_imports(little, sizeof(little)));
     EXPECT_EQ('\0', little[7]);
