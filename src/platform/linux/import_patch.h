@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points the imports of the loaded modules at the hooks, in a process whose malloc is not interposed
-// (docs/decisions/0012).
+// (docs/decisions/0014).
 //
 // Model: first it is asked where the process's allocations go: to the first module in the loader's order that
 // defines malloc, which is whose functions the hooks go on to.  Then every slot that holds that very function

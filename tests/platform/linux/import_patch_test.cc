@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Import tables patched in this very process (in children of it), on libraries built in every way; one test
-// for each of the traps that docs/decisions/0012 names.
+// for each of the traps that docs/decisions/0014 names.
 #include "platform/linux/import_patch.h"
 
 #include <dlfcn.h>
