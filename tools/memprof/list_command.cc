@@ -39,7 +39,8 @@ memory the file takes, and the file. The file of a dead process is a profile:
   memprof report FILE
   memprof export FILE -o OUT
 
-Looks in $MEMPROF_ARENA_DIR, /dev/shm, $TMPDIR and /tmp.
+Looks in $MEMPROF_ARENA_DIR; where that is not set, in /dev/shm, $TMPDIR and
+/tmp.
 )";
 
 constexpr char kCleanHelp[] =
@@ -70,11 +71,14 @@ struct Everything {
 
 std::vector<std::string> places() {
   std::vector<std::string> all;
-  for (const char* name : {"MEMPROF_ARENA_DIR", "", "TMPDIR"}) {
-    const char* value = *name != '\0' ? std::getenv(name) : "/dev/shm";
-    if (value != nullptr && *value == '/') all.emplace_back(value);
+  const char* given = std::getenv("MEMPROF_ARENA_DIR");
+  if (given != nullptr && *given != '\0') {
+    all.emplace_back(given);
+  } else {
+    all = {"/dev/shm", "/tmp"};
+    const char* temporary = std::getenv("TMPDIR");
+    if (temporary != nullptr && *temporary == '/') all.emplace_back(temporary);
   }
-  all.emplace_back("/tmp");
   std::vector<std::string> places;
   std::set<std::string> seen;
   for (const std::string& place : all) {

@@ -327,9 +327,11 @@ class RawPprofWriter {
 
   void write_comments() {
     const uint32_t first = next_string_;
-    CommentText text;
-    profile_comment(text, profile_.program, text_size(profile_.program), profile_);
-    write_string(text.data(), text.size());
+    {
+      CommentText text;  // one at a time: a signal handler's stack may be small
+      profile_comment(text, profile_.program, text_size(profile_.program), profile_);
+      write_string(text.data(), text.size());
+    }
     if (profile_.note[0] != '\0') {
       write_string(profile_.note, text_size(profile_.note));
     }
