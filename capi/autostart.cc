@@ -105,9 +105,10 @@ void say_not_written(const char* path, int error) {
 
 void write_at_end() {
   char path[4096];
+  path[0] = '\0';  // and stays so where there was no memory to expand the pattern
   const int error = write_profile_file(g_profile_path, false, path, sizeof(path));
   if (error != MEMPROF_OK) {
-    say_not_written(error == MEMPROF_ERR_INVALID ? g_profile_path : path, error);
+    say_not_written(path[0] == '\0' ? g_profile_path : path, error);
   }
 }
 

@@ -60,14 +60,19 @@ class SignalsBlocked {
  public:
   SignalsBlocked() {
     const uint64_t all = ~uint64_t{0};
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask_, sizeof(mask_));
+    is_blocked_ = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask_, sizeof(mask_)) == 0;
   }
-  ~SignalsBlocked() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, sizeof(mask_)); }
+  ~SignalsBlocked() {
+    if (is_blocked_) {  // else the mask is the program's, and unknown
+      syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, sizeof(mask_));
+    }
+  }
   SignalsBlocked(const SignalsBlocked&) = delete;
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
   uint64_t mask_ = 0;
+  bool is_blocked_ = false;
 };
 
 }  // namespace

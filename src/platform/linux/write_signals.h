@@ -19,10 +19,16 @@ namespace memprof::platform {
 class WriteSignalsHeld {
  public:
   WriteSignalsHeld() {
-    syscall(SYS_rt_sigpending, &pending_, sizeof(pending_));
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSignals, &mask_, sizeof(mask_));
+    const bool is_pending_known = syscall(SYS_rt_sigpending, &pending_, sizeof(pending_)) == 0;
+    is_held_ = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSignals, &mask_, sizeof(mask_)) == 0;
+    if (!is_pending_known) {
+      pending_ = mask_;  // those that the program blocks can wait on without harm
+    }
   }
   ~WriteSignalsHeld() {
+    if (!is_held_) {
+      return;  // a sandbox forbids it: the mask is the program's, and unknown
+    }
     const int saved_errno = errno;
     const uint64_t raised = kSignals & ~pending_;  // one that waited before is the program's own
     const timespec now{};
@@ -39,6 +45,7 @@ class WriteSignalsHeld {
   static constexpr uint64_t kSignals = uint64_t{1} << (SIGXFSZ - 1) | uint64_t{1} << (SIGPIPE - 1);
   uint64_t pending_ = 0;
   uint64_t mask_ = 0;
+  bool is_held_ = false;
 };
 
 }  // namespace memprof::platform
