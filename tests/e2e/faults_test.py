@@ -114,5 +114,108 @@ class Refused(Faults):
                 self.clear()
 
 
+def rule(call, *conditions, error=errno.EPERM):
+    return ",".join([f"{error}:{call}", *conditions])
+
+
+# Numbers of x86-64, and bits of fcntl.h, mman.h and futex.h.
+CREATE_NEW = "2&0xc0"  # O_CREAT | O_EXCL
+MADVISE, FUTEX, OPENAT, RT_SIGPROCMASK, MMAP = 28, 202, 257, 14, 9
+POPULATE = rule(MADVISE, "2=23", error=errno.EINVAL)  # as a kernel before 5.14
+# What the kernel refuses -> (the rules, whether a profile is there all the same).  None of it does the program need.
+DENIED = {
+    "the file of the arena": ([rule(OPENAT, CREATE_NEW, "2&0x20000")], True),  # O_NOFOLLOW
+    "any new file": ([rule(OPENAT, CREATE_NEW, error=errno.EACCES)], False),
+    "fchmod": ([rule(91)], True),
+    "ftruncate": ([rule(77, error=errno.ENOSPC)], True),
+    "shared memory of files": ([rule(MMAP, "2&2", "3&1", error=errno.ENODEV)], True),  # to write, MAP_SHARED
+    "reserving address space": ([rule(MMAP, "2=3", "3&0x4000", error=errno.ENOMEM)], False),  # MAP_NORESERVE
+    "MADV_WIPEONFORK": ([rule(MADVISE, "2=18", error=errno.EINVAL)], True),
+    "MADV_NOHUGEPAGE": ([rule(MADVISE, "2=15", error=errno.EINVAL)], True),
+    "MADV_POPULATE_WRITE": ([POPULATE], True),
+    "both ways to get a page": ([POPULATE, rule(FUTEX, "1&5", "1!2", error=errno.ENOMEM)], None),  # FUTEX_WAKE_OP
+    "madvise": ([rule(MADVISE, error=errno.ENOSYS)], None),
+    "getrandom": ([rule(318, error=errno.ENOSYS)], True),
+    "gettid": ([rule(186)], True),
+    "readlink": ([rule(89), rule(267)], True),
+    "asking whether a page is readable": ([rule(RT_SIGPROCMASK, "0=0xffffffff")], True),
+    "process_vm_readv": ([rule(310, error=errno.ENOSYS)], True),
+    "rt_sigpending": ([rule(127)], True),
+    "rt_sigtimedwait": ([rule(128)], True),
+    "access": ([rule(21), rule(269)], True),
+    "munmap": ([rule(11)], True),
+    "links": ([rule(265, error=errno.EPERM)], True),
+    "links and renames": ([rule(265), rule(264), rule(82), rule(316)], False),
+    "unlinkat": ([rule(263)], True),
+    "writes to files": ([rule(1, "0>2", error=errno.ENOSPC)], False),
+    "writev": ([rule(20)], True),
+    "sched_yield": ([rule(24)], True),
+}
+
+
+class Denied(Faults):
+    """By the kernel, always."""
+
+    PROGRAM = [e2e.program("under_faults"), "child"]
+
+    def deny(self, rules, *command):
+        return [e2e.program("deny"), str(errno.EPERM), *rules, "--", *command]
+
+    def check_same(self, done, alone, what):
+        self.assertEqual((done.returncode, done.stdout), (alone.returncode, alone.stdout), f"{what}: {done.stderr}")
+        self.assertEqual(done.returncode, STATUS, what)
+
+    def held(self, path):
+        """What the profile says of the program's sites."""
+        table = self.named(path).by_leaf()
+        return {site: {m: table[site][m] for m in e2e.METRICS} for site in ("kept_site", "grown_site", "thread_site")
+                if site in table}
+
+    def reference(self):
+        self.check(e2e.run(self.PROGRAM, e2e.preloaded(self.folder / "out.%p.pb", 0)), STATUS)
+        held = self.held(self.only_profile())
+        self.assertEqual(held["thread_site"]["alloc_space"], 6000)
+        self.clear()
+        return held
+
+    def test_preloaded(self):
+        right = self.reference()
+        for what, (rules, has_profile) in DENIED.items():
+            with self.subTest(what):
+                alone = e2e.run(self.deny(rules, *self.PROGRAM))
+                done = e2e.run(self.deny(rules, f"LD_PRELOAD={e2e.LIBRARY}", f"MEMPROF_PROFILE={self.folder}/out.%p.pb",
+                                         "MEMPROF_RATE=0", f"MEMPROF_ARENA_DIR={e2e.ARENAS.name}", *self.PROGRAM))
+                self.check_same(done, alone, what)
+                said = self.check_said(done, what)
+                found = self.profiles()
+                if has_profile is None:  # either, but not nothing
+                    has_profile = bool(found)
+                self.assertEqual((len(found), len(said)), (1, 0) if has_profile else (0, 1), f"{what}: {found} {said}")
+                if found:
+                    dropped = int(e2e.Profile(found[0]).facts["dropped_samples"])
+                    self.assertTrue(dropped or self.held(found[0]) == right, f"{what}: {self.held(found[0])}, not {right}")
+            self.clear()
+
+    def test_run_by_the_command(self):
+        """The program under the filter, memprof outside of it: the arena, or a profile at exit, or what is missing."""
+        right = self.reference()
+        for what, (rules, _) in DENIED.items():
+            with self.subTest(what):
+                alone = e2e.run(self.deny(rules, *self.PROGRAM))
+                done = e2e.run([e2e.COMMAND, "run", "-r", "0", "-o", "out.pb", "--no-follow", "--",
+                                *self.deny(rules, *self.PROGRAM)], cwd=self.folder)
+                self.check_same(done, alone, what)
+                self.check_said(done, what)
+                self.assertNotEqual(done.stderr, b"")
+                path = self.folder / "out.pb"
+                self.assertEqual(b"wrote out.pb" in done.stderr, path.exists(), done.stderr)
+                if path.exists():
+                    dropped = int(e2e.Profile(path).facts["dropped_samples"])
+                    self.assertTrue(dropped or self.held(path) == right, f"{what}: {self.held(path)}, not {right}")
+                else:
+                    self.assertRegex(done.stderr, b"(?m)^memprof: (nothing was recorded|not profiling|the profile was not)")
+            self.clear()
+
+
 if __name__ == "__main__":
     e2e.main()

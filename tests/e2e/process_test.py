@@ -12,6 +12,25 @@ class Fork(e2e.Test):
         said, profile = self.profile_program("fork_storm")
         self.check_truth(said, profile)
 
+    def test_fork_storm_that_is_followed(self):
+        """Lesson 6: each of the 330 children has a profile of its own allocations, and of no others."""
+        said = self.check(e2e.run([e2e.program("fork_storm")],
+                                  e2e.preloaded(self.folder / "out.%p.pb", 0, MEMPROF_FOLLOW_FORK="1"))).stdout.decode()
+        paths = sorted(self.folder.iterdir())
+        self.assertEqual(len(paths), 1 + 300 + 30, [path.name for path in paths])
+        profiles = {path: e2e.Profile(path) for path in paths}
+        parents = [path for path, profile in profiles.items() if profile.total("alloc_objects") > 10_000]
+        self.assertEqual(len(parents), 1)
+        self.check_truth(said, self.named(parents[0]))
+        counts = {}
+        for path, profile in profiles.items():
+            if path == parents[0]:
+                continue
+            self.assertEqual({values["alloc_space"] % 701 for _, values, _ in profile.samples}, {0}, path.name)
+            held = tuple(profile.total(metric) for metric in e2e.METRICS)
+            counts[held] = counts.get(held, 0) + 1
+        self.assertEqual(counts, {(51, 51 * 701, 1, 701): 300, (1, 701, 1, 701): 30})
+
 
 class Ending(e2e.Test):
     def end(self, way, profile="out.pb", **options):

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -121,7 +122,12 @@ const char* program_path() {
   if (g_program_path[0] == '\0') {
     const ssize_t length = readlink("/proc/self/exe", g_program_path, sizeof(g_program_path) - 1);
     if (length < 0) {
+      // No /proc, or no access to it: the path that the program was executed by.
       g_program_path[0] = '\0';
+      const auto* executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+      if (executed != nullptr && executed[0] == '/' && strlen(executed) < sizeof(g_program_path)) {
+        memcpy(g_program_path, executed, strlen(executed) + 1);
+      }
     }
   }
   return g_program_path;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program in which the kernel refuses a system call, for ever and for its children too: a filter of seccomp,
-// written by hand.
+// Runs a program in which the kernel refuses a system call, for ever and for its children too: a filter of
+// seccomp, written by hand.
 //
 // usage: deny ERRNO RULE... -- [NAME=VALUE...] PROGRAM [ARGUMENT...]
 // RULE: CALL[,N OPERATOR VALUE]...  CALL is a number; each condition is on the low 32 bits of argument N:
-// =: equal; &: all these bits are set; !: not all of them; >: greater.  A call of which all conditions hold fails with
-// ERRNO (a number), or, in a RULE that begins with E:, as "E:CALL...", with that error E.
+// =: equal; &: all these bits are set; !: not all of them; >: greater.  A call of which all conditions hold
+// fails with ERRNO (a number), or, in a RULE that begins with E:, as "E:CALL...", with that error E.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -88,7 +88,8 @@ int main(int argc, char** argv) {
   for (; at < argc && strchr(argv[at], '=') != NULL; ++at) putenv(argv[at]);
   if (at >= argc) die("deny: which program?");
   const struct sock_fprog program = {g_size, g_filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
     die("deny: the kernel takes no filter");
   }
   execvp(argv[at], argv + at);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library to preload before memprof's: refuses system calls that memprof makes, by their number in its sequence.
+// A library to preload before memprof's: refuses system calls that memprof makes, by their number in its
+// sequence.
 //
-// It defines the functions of libc through which libmemprof.so calls the system, and goes by the return address:
-// calls from elsewhere pass.  REFUSE_FIRST, REFUSE_LAST: which of them fail, counted from 1; REFUSE_ERRNO: how.
-// REFUSE_LOG: a file that gets a line for each, so that a test knows how many there are and what they were.
-// Let through: exit_group, getpid and gettid, which cannot fail once (where a sandbox refuses them, it does so always: see
-// deny.c), and a mask of signals that is put back: nothing could be done about that.
+// It defines the functions of libc through which libmemprof.so calls the system, and goes by the return
+// address: calls from elsewhere pass.  REFUSE_FIRST, REFUSE_LAST: which of them fail, counted from 1;
+// REFUSE_ERRNO: how. REFUSE_LOG: a file that gets a line for each, so that a test knows how many there are
+// and what they were. Let through: exit_group, getpid and gettid, which cannot fail once (where a sandbox
+// refuses them, it does so always: see deny.c), and a mask of signals that is put back: nothing could be done
+// about that.
 //
 // Threads, fork: any; processes count together.  Allocates: never.
 #include <dlfcn.h>
@@ -67,13 +69,15 @@ static int setting(const char* name, int otherwise) {
 
 static int is_memprof(const void* address) {
   struct dl_find_object found;
-  return _dl_find_object((void*)address, &found) == 0 && strstr(found.dlfo_link_map->l_name, "libmemprof") != NULL;
+  return _dl_find_object((void*)address, &found) == 0 &&
+         strstr(found.dlfo_link_map->l_name, "libmemprof") != NULL;
 }
 
 static void note(const char* name, long number) {
   const char* path = environ != NULL ? getenv("REFUSE_LOG") : NULL;
   if (path == NULL) return;
-  const long fd = raw(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0, 0);
+  const long fd =
+      raw(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0, 0);
   if (fd < 0) return;
   char line[64];
   size_t length = strlen(name);
@@ -109,12 +113,12 @@ long syscall(long number, ...) {
   long argument[6];
   for (int i = 0; i < 6; ++i) argument[i] = va_arg(list, long);
   va_end(list);
-  const int is_let_through =
-      number == SYS_exit_group || number == SYS_getpid || number == SYS_gettid || (number == SYS_rt_sigprocmask && argument[0] == SIG_SETMASK);
+  const int is_let_through = number == SYS_exit_group || number == SYS_getpid || number == SYS_gettid ||
+                             (number == SYS_rt_sigprocmask && argument[0] == SIG_SETMASK);
   const int error = is_let_through ? 0 : REFUSED("syscall", number);
-  return with_errno(error != 0 ? -error
-                               : raw(number, argument[0], argument[1], argument[2], argument[3], argument[4],
-                                     argument[5]));
+  return with_errno(
+      error != 0 ? -error
+                 : raw(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]));
 }
 
 void* mmap(void* start, size_t length, int protection, int flags, int fd, off_t offset) {
@@ -166,7 +170,8 @@ int sched_yield(void) {
   return (int)with_errno(error != 0 ? -error : raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0));
 }
 
-int __sigaction(int number, const struct sigaction* action, struct sigaction* before);  // libc's own name for it
+int __sigaction(int number, const struct sigaction* action,
+                struct sigaction* before);  // libc's own name for it
 
 int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
   const int error = REFUSED("sigaction", SYS_rt_sigaction);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and ends 10,000 threads that allocate once or twice each, 20 at a time; prints what memory that
-// took.
+// Creates and ends 10,000 threads (or as many as the argument says) that allocate once or twice each, 20 at a
+// time; prints what memory that took.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,12 +28,13 @@ static long resident_kb(void) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int count = argc > 1 ? atoi(argv[1]) : kThreads;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 65536);
   long early_kb = 0;
-  for (int i = 0; i < kThreads; i += kAtOnce) {
+  for (int i = 0; i < count; i += kAtOnce) {
     pthread_t threads[kAtOnce];
     for (int j = 0; j < kAtOnce; ++j) {
       if (pthread_create(&threads[j], &attributes, run, NULL) != 0) die("pthread_create");
@@ -46,6 +47,6 @@ int main(void) {
     if (i == kThreads / 10) early_kb = resident_kb();
   }
   printf("grown_kb %ld\n", resident_kb() - early_kb);
-  tell("in_thread", "run", 2 * kThreads, 2ull * kThreads * 500, 0, 0);
+  tell("in_thread", "run", 2 * (uint64_t)count, 2 * (uint64_t)count * 500, 0, 0);
   return 0;
 }
