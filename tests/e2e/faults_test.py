@@ -8,7 +8,7 @@ sandboxes do, from the first instruction of the program on, and of the whole of 
 Whatever fails: the program (programs/under_faults.c) has the result that it has without us, under the same filter. And there is a
 right profile, or one line that says why there is none, or what was dropped stands in it.
 
-MEMPROF_E2E_WHOLE=1 (./dev endure): with more errors.
+MEMPROF_TEST_WHOLE=1 (./dev endure): with more errors.
 """
 import errno
 import os
@@ -16,7 +16,7 @@ import unittest
 
 import e2e
 
-WHOLE = bool(os.environ.get("MEMPROF_E2E_WHOLE"))
+WHOLE = bool(os.environ.get("MEMPROF_TEST_WHOLE"))
 STATUS = 7
 # The sites of the program, and what it allocates there; with a child that has a profile of its own.
 RIGHT = "right bytes 6000, wrong errno 0, same mask 1, still waits 1, child 5\n"

@@ -11,7 +11,7 @@ have disjoint allocations, and are independent. Odds of a false alarm: 1e-7 a co
 intervals are approximate). For 40 rounds that is some 270 of 320; the same intervals must fail for a truth that is a fifth larger, and
 so they cannot be just wide.
 
-40 rounds each; MEMPROF_E2E_WHOLE=1 (./dev endure): 1,000.
+40 rounds each; MEMPROF_TEST_WHOLE=1 (./dev endure): 1,000.
 """
 import json
 import math
@@ -24,7 +24,7 @@ import time
 
 import e2e
 
-ROUNDS = 1000 if os.environ.get("MEMPROF_E2E_WHOLE") else 40
+ROUNDS = 1000 if os.environ.get("MEMPROF_TEST_WHOLE") else 40
 SITES = 8
 RATE = 16384
 FIGURES = ("inuse_space", "inuse_objects", "alloc_space", "alloc_objects")  # in the order of struct Truth

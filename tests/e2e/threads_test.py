@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads: many of them, their beginning and end, and start and stop while they run.
 
-10,000 threads; MEMPROF_E2E_WHOLE=1 (./dev endure): 80,000.
+10,000 threads; MEMPROF_TEST_WHOLE=1 (./dev endure): 80,000.
 """
 import os
 import re
 
 import e2e
 
-THREADS = 80_000 if os.environ.get("MEMPROF_E2E_WHOLE") else 10_000
+THREADS = 80_000 if os.environ.get("MEMPROF_TEST_WHOLE") else 10_000
 
 
 class Threads(e2e.Test):

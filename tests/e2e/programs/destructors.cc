@@ -43,7 +43,15 @@ void destroy_key(void* value) {
   pthread_setspecific(g_key, in_key());
 }
 
+// Locks what is known of the thread, and allocates meanwhile.
+void ask_for_own_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) die("pthread_getattr_np");
+  pthread_attr_destroy(&attributes);
+}
+
 void run() {
+  ask_for_own_stack();
   keep(t_local.block);
   pthread_setspecific(g_key, in_key());
 }

@@ -8,7 +8,7 @@
 #include "memprof.h"
 #include "truth.h"
 
-enum { kThreads = 4, kRounds = 10000, kBlocks = 64 };
+enum { kThreads = 8, kRounds = 10000, kBlocks = 64 };
 
 static atomic_bool g_stop;
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/reliability.md promises is held by tests that exist: each `file::test` in it, below tests/.
+
+usage: promises.py ROOT         names each test that is not there, and each lesson without one; exits 1 if any
+       promises.py --self-test  plants such errors, and a good document
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+DOCUMENT = "docs/reliability.md"
+LESSONS = range(1, 29)
+TEST = re.compile(r"`([\w/]+\.(?:cc|py))::([\w.]+)`")
+# | 7 | what broke | tests, or why it cannot happen |
+ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+IMPOSSIBLE = "Impossible: "
+
+
+def exists(root, file, name):
+    path = root / "tests" / file
+    if not path.is_file():
+        return False
+    if file.endswith(".py"):
+        return re.search(rf"^ +def {re.escape(name)}\(", path.read_text(), re.MULTILINE) is not None
+    suite, _, test = name.partition(".")
+    return re.search(rf"^TEST(?:_[FP])?\({re.escape(suite)}, {re.escape(test)}\)", path.read_text(), re.MULTILINE) is not None
+
+
+def check(root, lessons=LESSONS):
+    """Returns (number of tests named, what is wrong)."""
+    text = (root / DOCUMENT).read_text()
+    tests = TEST.findall(text)
+    wrong = [f"{DOCUMENT}: there is no test {name} in tests/{file}" for file, name in tests if not exists(root, file, name)]
+    rows = {int(number): means for number, _, means in ROW.findall(text)}
+    for lesson in lessons:
+        if lesson not in rows:
+            wrong.append(f"{DOCUMENT}: lesson {lesson} has no row")
+        elif not TEST.search(rows[lesson]) and IMPOSSIBLE not in rows[lesson]:
+            wrong.append(f"{DOCUMENT}: lesson {lesson} has no test, and no reason why it is impossible")
+    # A misspelt reference is no reference, and would be passed over.
+    wrong += [f"{DOCUMENT}: {part} is not written as `file::test`" for part in re.findall(r"`[^`]*::[^`]*`", text)
+              if not TEST.fullmatch(part)]
+    return len(tests), wrong
+
+
+def self_test():
+    good = "| 1 | it hung | `e2e/a_test.py::test_a`, `core/b_test.cc::Suite.Case` |\n| 2 | it fell | Impossible: a reason |\n"
+    cases = [(good, 0), (good.replace("test_a`", "test_b`"), 1), (good.replace("a_test.py", "c_test.py"), 1),
+             (good.replace("Suite.Case", "Suite.Other"), 1), (good.replace("Impossible: a reason", "none"), 1),
+             (good.splitlines()[0] + "\n", 1), (good + "`core/b_test.cc::Suite/Case`\n", 1)]
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for path, text in (("tests/e2e/a_test.py", "class A:\n    def test_a(self):\n"),
+                           ("tests/core/b_test.cc", "TEST_F(Suite, Case) {\n")):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        (root / "docs").mkdir()
+        for text, errors in cases:
+            (root / DOCUMENT).write_text(text)
+            found = check(root, range(1, 3))[1]
+            assert len(found) == errors, (text, found)
+    print("the planted errors were found")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    count, wrong = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(wrong) or f"the {count} tests that {DOCUMENT} names exist")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
