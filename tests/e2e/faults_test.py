@@ -166,15 +166,16 @@ class Denied(Faults):
         self.assertEqual(done.returncode, STATUS, what)
 
     def held(self, path):
-        """What the profile says of the program's sites."""
+        """What the profile says of the program's sites: figures, and the stacks by names."""
         table = self.named(path).by_leaf()
-        return {site: {m: table[site][m] for m in e2e.METRICS} for site in ("kept_site", "grown_site", "thread_site")
-                if site in table}
+        return {site: {m: table[site][m] for m in e2e.METRICS} | {"stacks": sorted(table[site]["stacks"])}
+                for site in ("kept_site", "grown_site", "thread_site") if site in table}
 
     def reference(self):
         self.check(e2e.run(self.PROGRAM, e2e.preloaded(self.folder / "out.%p.pb", 0)), STATUS)
         held = self.held(self.only_profile())
         self.assertEqual(held["thread_site"]["alloc_space"], 6000)
+        self.assertTrue(all(len(stack) > 2 for site in held.values() for stack in site["stacks"]))
         self.clear()
         return held
 
@@ -214,6 +215,28 @@ class Denied(Faults):
                     self.assertTrue(dropped or self.held(path) == right, f"{what}: {self.held(path)}, not {right}")
                 else:
                     self.assertRegex(done.stderr, b"(?m)^memprof: (nothing was recorded|not profiling|the profile was not)")
+            self.clear()
+
+    def test_the_command_under_the_same_filter(self):
+        """It works, or says before the program runs why it cannot."""
+        right = self.reference()
+        for what, (rules, _) in DENIED.items():
+            with self.subTest(what):
+                alone = e2e.run(self.deny(rules, *self.PROGRAM))
+                done = e2e.run(self.deny(rules, e2e.COMMAND, "run", "-r", "0", "-o", "out.pb", "--no-follow", "--",
+                                         *self.PROGRAM), cwd=self.folder)
+                said = self.check_said(done, what)
+                path = self.folder / "out.pb"
+                if done.returncode == 2:
+                    self.assertEqual((len(said), done.stdout, path.exists()), (1, b"", False), f"{what}: {said}")
+                    continue
+                self.check_same(done, alone, what)
+                self.assertEqual(any("wrote out.pb" in line for line in said), path.exists(), said)
+                if path.exists():
+                    dropped = int(e2e.Profile(path).facts["dropped_samples"])
+                    self.assertTrue(dropped or self.held(path) == right, f"{what}: {self.held(path)}, not {right}")
+                else:
+                    self.assertIn("nothing was recorded", said[-1])
             self.clear()
 
 
