@@ -33,7 +33,9 @@ def check(root, lessons=LESSONS):
     text = (root / DOCUMENT).read_text()
     tests = TEST.findall(text)
     wrong = [f"{DOCUMENT}: there is no test {name} in tests/{file}" for file, name in tests if not exists(root, file, name)]
-    rows = {int(number): means for number, _, means in ROW.findall(text)}
+    rows = {}
+    for number, _, means in ROW.findall(text):
+        rows[int(number)] = rows.get(int(number), "") + means
     for lesson in lessons:
         if lesson not in rows:
             wrong.append(f"{DOCUMENT}: lesson {lesson} has no row")

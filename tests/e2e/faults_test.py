@@ -51,17 +51,25 @@ class Refused(Faults):
             MEMPROF_DUMP_SIGNAL="SIGUSR2", MEMPROF_FOLLOW_FORK="1", **extra)
         return e2e.run([e2e.program("under_faults"), "child"], environment)
 
+    def run_loaded(self, first, last, error, **extra):
+        """Loaded at run time, by programs/patched.c."""
+        environment = e2e.plain_environment(
+            LD_PRELOAD=f"{e2e.program('refuse.so')}:{e2e.program('patched.so')}", PATCHED_LIBRARY=str(e2e.LIBRARY),
+            PATCHED_PROFILE=str(self.folder / "out.1.pb"), PATCHED_MAY_FAIL="1", MEMPROF_RATE="0",
+            MEMPROF_ARENA_DIR=str(self.folder), REFUSE_FIRST=str(first), REFUSE_LAST=str(last), REFUSE_ERRNO=str(error), **extra)
+        return e2e.run([e2e.program("under_faults"), "child"], environment)
+
     def check_program(self, done, what):
         self.assertEqual((done.returncode, done.stdout.decode()), (STATUS, RIGHT), f"{what}: {done.stderr.decode()}")
 
-    def reference(self):
+    def reference(self, run=None, profiles=2):
         """(the calls of an undisturbed run, in order, what its profiles hold)"""
         log = self.folder / "log"
-        done = self.run_one(1 << 30, 0, errno.EPERM, REFUSE_LOG=str(log))
+        done = (run or self.run_one)(1 << 30, 0, errno.EPERM, REFUSE_LOG=str(log))
         self.check_program(done, "nothing refused")
         self.assertEqual(done.stderr, b"")
         calls = log.read_text().splitlines()
-        self.assertEqual(len(self.profiles()), 2, "the program's, and its child's")
+        self.assertEqual(len(self.profiles()), profiles, "the program's, and its child's")
         held = sorted((totals(e2e.Profile(path)) for path in self.profiles()), key=str)
         self.clear()
         return calls, held
@@ -98,6 +106,22 @@ class Refused(Faults):
     def test_each_call_in_turn(self):
         for error in (errno.EPERM, errno.ENOSYS, errno.ENOMEM, errno.EINVAL) if WHOLE else (errno.EPERM,):
             self.check_each(error)
+
+    def test_each_call_in_turn_where_it_is_loaded_at_run_time(self):
+        """Import tables are written then; slots that the system refuses are left, and counted in memprof_stats."""
+        calls, held = self.reference(self.run_loaded, 1)
+        self.assertIn("mprotect 10", calls)
+        right = 0
+        numbers = self.numbers(calls)
+        for error in (errno.EPERM, errno.ENOMEM) if WHOLE else (errno.EPERM,):
+            for number in numbers:
+                what = f"{errno.errorcode[error]} for call {number}, {calls[number - 1]}"
+                with self.subTest(what):
+                    self.check_program(self.run_loaded(number, number, error), what)
+                    right += [totals(e2e.Profile(path)) for path in self.profiles()] == held
+                    self.check_program(self.run_loaded(number, 1 << 30, error), what + " and all after it")
+                self.clear()
+        self.assertGreater(right, len(numbers) * 0.5)
 
     def test_all_calls_from_one_on(self):
         """Nothing can be said then; what is written is whole, or is not there."""

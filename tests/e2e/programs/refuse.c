@@ -137,6 +137,12 @@ int madvise(void* start, size_t length, int advice) {
   return (int)with_errno(error != 0 ? -error : raw(SYS_madvise, (long)start, (long)length, advice, 0, 0, 0));
 }
 
+int mprotect(void* start, size_t length, int protection) {
+  const int error = REFUSED("mprotect", SYS_mprotect);
+  return (int)with_errno(error != 0 ? -error
+                                    : raw(SYS_mprotect, (long)start, (long)length, protection, 0, 0, 0));
+}
+
 int access(const char* path, int mode) {
   const int error = REFUSED("access", SYS_access);
   return (int)with_errno(error != 0 ? -error : raw(SYS_access, (long)path, mode, 0, 0, 0, 0));
