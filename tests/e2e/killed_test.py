@@ -8,8 +8,10 @@ Rate 0: each figure of each site is exactly what it was before or after the one 
 
 Sampled: a 95 % interval holds the truth in 95 % of cases, so that of n intervals a binomial number holds. Sites
 have disjoint allocations, and are independent. Odds of a false alarm: 1e-7 a comparison, at a coverage of 94 % (docs/decisions/0007:
-intervals are approximate). For 40 rounds that is some 270 of 320; the same intervals must fail for a truth that is a fifth larger, and
-so they cannot be just wide.
+intervals are approximate); of 300 intervals 257 must hold. The same intervals must fail for a truth that is a fifth larger, so they cannot be just
+wide: there two thirds hold, six standard deviations below.
+
+Half of the processes are killed at a random moment from their beginning on, half from when they tell their truth.
 
 40 rounds each; MEMPROF_TEST_WHOLE=1 (./dev endure): 1,000.
 """
@@ -30,7 +32,7 @@ RATE = 16384
 FIGURES = ("inuse_space", "inuse_objects", "alloc_space", "alloc_objects")  # in the order of struct Truth
 ODDS = 1e-7
 COVERAGE = 0.94
-# The longest that a program lives. It begins to allocate after some 10 ms.
+# The longest that a program lives.
 LIFE_S = 0.12
 
 
@@ -47,11 +49,14 @@ def least_holding(count):
 
 
 class Killed(e2e.Test):
-    def kill_one(self, rate, seconds):
+    def kill_one(self, rate, seconds, is_awaited):
         """-> (per site: per figure: (before, after), rows of the report by site, or None where there is none)."""
         truth_path = self.folder / "truth"
         process = subprocess.Popen([e2e.program("publishes_truth"), truth_path],
                                    env=e2e.preloaded(self.folder / "x.%p.pb", rate, MEMPROF_ARENA_DIR=str(self.folder)))
+        until = time.monotonic() + e2e.WATCHDOG_S
+        while is_awaited and time.monotonic() < until and not (truth_path.exists() and any(truth_path.read_bytes())):
+            time.sleep(0.001)
         time.sleep(seconds)
         process.kill()
         self.assertEqual(process.wait(e2e.WATCHDOG_S), -signal.SIGKILL)
@@ -79,14 +84,14 @@ class Killed(e2e.Test):
         told = 0
         for round_ in range(ROUNDS):
             # Spread over the life of the program, in a random order within each part.
-            seconds = LIFE_S * (round_ % 20 + random.random()) / 20
-            truth, rows = self.kill_one(rate, seconds)
+            seconds = LIFE_S * (round_ // 2 % 20 + random.random()) / 20
+            truth, rows = self.kill_one(rate, seconds, round_ % 2 == 0)
             if not any(site["alloc_space"][1] for site in truth):
                 continue  # it had not begun
             self.assertIsNotNone(rows, f"killed after {seconds:.4f} s, nothing was left; it had published {truth}")
             told += 1
             yield seconds, truth, rows
-        self.assertGreater(told, ROUNDS / 3, "most were killed before they began")
+        self.assertGreaterEqual(told, ROUNDS / 2, "of those that had begun, some told nothing")
 
     def test_everything_recorded_is_exact(self):
         allocated = 0
@@ -97,7 +102,7 @@ class Killed(e2e.Test):
                     value = row[figure]["value"] if row else 0
                     self.assertIn(value, before_and_after, f"site_{site} {figure}, killed after {seconds:.4f} s")
             allocated += sum(site["alloc_objects"][0] for site in truth)
-        self.assertGreater(allocated, ROUNDS * 1000)
+        self.assertGreater(allocated, ROUNDS * 100)
 
     @staticmethod
     def holds(row, figure, before_and_after, scale=1.0):
