@@ -119,7 +119,8 @@ class Refused(Faults):
                 with self.subTest(what):
                     self.check_program(self.run_loaded(number, number, error), what)
                     right += [totals(e2e.Profile(path)) for path in self.profiles()] == held
-                    self.check_program(self.run_loaded(number, 1 << 30, error), what + " and all after it")
+                    if WHOLE or number % 4 == 0:
+                        self.check_program(self.run_loaded(number, 1 << 30, error), what + " and all after it")
                 self.clear()
         self.assertGreater(right, len(numbers) * 0.5)
 
@@ -127,7 +128,7 @@ class Refused(Faults):
         """Nothing can be said then; what is written is whole, or is not there."""
         calls, _ = self.reference()
         for error in (errno.ENOMEM, errno.ENOSYS, errno.EINVAL) if WHOLE else (errno.ENOMEM,):
-            for number in self.numbers(calls):
+            for number in self.numbers(calls)[::1 if WHOLE else 2]:
                 what = f"{errno.errorcode[error]} from call {number} on, {calls[number - 1]}"
                 with self.subTest(what):
                     done = self.run_one(number, 1 << 30, error)
