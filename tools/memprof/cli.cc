@@ -6,6 +6,7 @@
 #include <new>
 
 #include "memprof/console.h"
+#include "memprof/doctor_command.h"
 #include "memprof/export_command.h"
 #include "memprof/failure.h"
 #include "memprof/list_command.h"
@@ -31,6 +32,7 @@ usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
        memprof live PID | --name PROGRAM [-o PATH]
        memprof list
        memprof clean
+       memprof doctor [PID | -- CMD ARG...]
 
 commands:
   run      run a program and write a profile of what it allocated, and of each
@@ -40,6 +42,7 @@ commands:
   live     look at a running process, or write its profile as of now
   list     processes that have memprof in them, and what dead ones left behind
   clean    remove what dead processes left behind
+  doctor   check what would stop memprof here, in a program or in a process
 
 `memprof COMMAND --help` says more about each.
 
@@ -73,6 +76,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "live") return live_command(rest);
   if (command == "list") return list_command(rest);
   if (command == "clean") return clean_command(rest);
+  if (command == "doctor") return doctor_command(rest);
   if (command == "--help" || command == "-h" || command == "help") {
     print(kHelp);
     return 0;
@@ -83,7 +87,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
   throw Failure("unknown " + std::string(what) + " '" + command +
-                "'; the commands are run, report, export, live, list and clean (memprof --help)");
+                "'; the commands are run, report, export, live, list, clean and doctor (memprof --help)");
 }
 
 }  // namespace

@@ -63,13 +63,25 @@ std::string elf_interpreter(const File& file, const ElfW(Ehdr) & header) {
   return {};
 }
 
+std::string word_at(const std::string& line, size_t offset) {
+  const size_t begin = line.find_first_not_of(" \t", offset);
+  if (begin == std::string::npos) return {};
+  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+}
+
 // The interpreter of a script; empty: it is none.
 std::string script_interpreter(const std::string& beginning) {
   if (beginning.compare(0, 2, "#!") != 0) return {};
   const std::string line = beginning.substr(2, beginning.find('\n') - 2);
-  const size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+  return word_at(line, 0);
+}
+
+// What `#!/usr/bin/env NAME` looks for in PATH; empty: nothing so simple.
+std::string searched_interpreter(const std::string& beginning, const std::string& interpreter) {
+  if (interpreter.size() < 4 || interpreter.compare(interpreter.size() - 4, 4, "/env") != 0) return {};
+  const std::string line = beginning.substr(2, beginning.find('\n') - 2);
+  const std::string name = word_at(line, line.find(interpreter) + interpreter.size());
+  return name.empty() || name[0] == '-' || name.find('=') != std::string::npos ? std::string() : name;
 }
 
 std::string gained_privileges(const std::string& path, const struct stat& status) {
@@ -87,6 +99,7 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
                  TargetProgram& target) {
   ElfW(Ehdr) ours;
   ElfW(Ehdr) header;
+  target.elf = path;
   if (!File("/proc/self/exe").read_struct(0, &ours) || !file.read_struct(0, &header)) return;
   if (header.e_ident[EI_CLASS] != ours.e_ident[EI_CLASS] ||
       header.e_ident[EI_DATA] != ours.e_ident[EI_DATA] || header.e_machine != ours.e_machine) {
@@ -114,29 +127,6 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
   }
 }
 
-void inspect_file(const std::string& path, int depth, TargetProgram& target) {
-  struct stat status{};
-  const File file(path);
-  const std::string beginning = file.read(0, 512);
-  if (beginning.empty() || stat(path.c_str(), &status) != 0) return;  // executable, but not readable
-  if (beginning.compare(0, SELFMAG, ELFMAG) == 0) {
-    inspect_elf(file, path, status, target);
-    return;
-  }
-  if (depth >= kMostInterpreters) return;
-  const bool is_script = beginning.compare(0, 2, "#!") == 0;
-  // A text without #! is run by the shell, as by execvp.
-  const std::string interpreter = is_script ? script_interpreter(beginning) : "/bin/sh";
-  if (interpreter.empty()) return;
-  if (access(interpreter.c_str(), X_OK) != 0) {
-    const int error = errno;
-    target.status = error == ENOENT || error == ENOTDIR ? kNotFound : kCannotExecute;
-    target.error = path + ": its interpreter " + interpreter + ": " + error_text(error);
-    return;
-  }
-  inspect_file(interpreter, depth + 1, target);
-}
-
 // 0, or why `path` cannot be executed.
 int executable_error(const std::string& path) {
   struct stat status{};
@@ -158,6 +148,36 @@ std::vector<std::string> candidates(const std::string& command) {
     begin = end + 1;
   }
   return all;
+}
+
+void inspect_file(const std::string& path, int depth, TargetProgram& target) {
+  struct stat status{};
+  const File file(path);
+  const std::string beginning = file.read(0, 512);
+  if (beginning.empty() || stat(path.c_str(), &status) != 0) return;  // executable, but not readable
+  if (beginning.compare(0, SELFMAG, ELFMAG) == 0) {
+    inspect_elf(file, path, status, target);
+    return;
+  }
+  if (depth >= kMostInterpreters) return;
+  const bool is_script = beginning.compare(0, 2, "#!") == 0;
+  // A text without #! is run by the shell, as by execvp.
+  const std::string interpreter = is_script ? script_interpreter(beginning) : "/bin/sh";
+  if (interpreter.empty()) return;
+  if (access(interpreter.c_str(), X_OK) != 0) {
+    const int error = errno;
+    target.status = error == ENOENT || error == ENOTDIR ? kNotFound : kCannotExecute;
+    target.error = path + ": its interpreter " + interpreter + ": " + error_text(error);
+    return;
+  }
+  inspect_file(interpreter, depth + 1, target);
+  const std::string searched = is_script ? searched_interpreter(beginning, interpreter) : "";
+  if (searched.empty() || !target.obstacle.empty()) return;
+  for (const std::string& candidate : candidates(searched)) {
+    if (executable_error(candidate) != 0) continue;
+    inspect_file(candidate, depth + 1, target);
+    return;
+  }
 }
 
 }  // namespace

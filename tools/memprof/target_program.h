@@ -9,6 +9,7 @@ namespace memprof::cli {
 
 struct TargetProgram {
   std::string path;   // the file that will be executed
+  std::string elf;    // the program in the end: that file, or the interpreter of a script; empty: not known
   int status = 0;     // 0, kNotFound or kCannotExecute
   std::string error;  // one line, where status is not 0
   std::string

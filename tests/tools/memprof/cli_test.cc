@@ -28,7 +28,7 @@ TEST(Cli, AloneItHelps) {
 }
 
 TEST(Cli, EveryCommandHelps) {
-  for (const char* command : {"run", "report", "export"}) {
+  for (const char* command : {"run", "report", "export", "live", "list", "clean", "doctor"}) {
     const auto [status, out] = out_of({command, "--help"});
     EXPECT_EQ(status, 0);
     EXPECT_EQ(out.find("usage: memprof " + std::string(command)), 0u);
@@ -37,7 +37,7 @@ TEST(Cli, EveryCommandHelps) {
 
 TEST(Cli, HelpFitsATerminal) {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{}, {"run", "--help"}, {"report", "--help"}, {"export", "--help"}}) {
+       {std::vector<std::string>{}, {"run", "--help"}, {"report", "--help"}, {"export", "--help"}, {"doctor", "--help"}}) {
     const std::string out = out_of(arguments).second;
     for (size_t begin = 0; begin < out.size(); begin = out.find('\n', begin) + 1) {
       EXPECT_LE(out.find('\n', begin) - begin, 82u) << out.substr(begin, 100);
@@ -53,8 +53,8 @@ TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(err_of({"start"}).first, 2);
   EXPECT_EQ(
       err_of({"start"}).second,
-      "memprof: unknown command 'start'; the commands are run, report, export, live, list and clean (memprof "
-      "--help)\n");
+      "memprof: unknown command 'start'; the commands are run, report, export, live, list, clean and doctor "
+      "(memprof --help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
 }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose malloc a program calls, and so what of it memprof sees.
+//
+// Model: the loader finds a name in the executable first, then in preloaded libraries, then in the others.
+// An allocator that is a library stands behind memprof, and all of it is seen; one that is in the executable
+// stands before memprof (exported) or is called directly (hidden).
+//
+// Threads: no state.
+#pragma once
+
+#include "memprof/doctor_checks.h"
+#include "memprof/doctor_program.h"
+#include "memprof/elf_facts.h"
+
+namespace memprof::cli {
+
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks);
+
+}  // namespace memprof::cli

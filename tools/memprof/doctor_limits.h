@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits and space that the data of a profiled process need: checks that `memprof doctor` makes of this shell
+// and of a running process alike.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "memprof/doctor_checks.h"
+
+namespace memprof::cli {
+
+// Address space (and length of the sparse file) of what a process with default limits has of memprof.
+inline constexpr uint64_t kArenaBytes = 249311232;
+
+inline constexpr uint64_t kUnlimited = UINT64_MAX;
+
+// `ulimit -f` and `ulimit -v`.
+void check_file_size(uint64_t limit_bytes, Checks* checks);
+void check_address_space(uint64_t limit_bytes, Checks* checks);
+
+// The folder where a process puts its data.  `path`: as it says; `seen_as`: as we open it (in a container it is
+// another one).  `path` empty: none is wanted.  Not changed, where it is of another process; else a file is made
+// there and removed.
+enum class Try { kYes, kNo };
+void check_arena_folder(const std::string& path, const std::string& seen_as, Try is_tried, Checks* checks);
+
+}  // namespace memprof::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/doctor_program.h"
+
+#include <cstdlib>
+
+#include "memprof/doctor_allocator.h"
+#include "memprof/elf_facts.h"
+#include "memprof/needed_libraries.h"
+#include "memprof/target_program.h"
+#include "profile/symbolize/debug_files.h"
+#include "profile/symbolize/mini_symbols.h"
+
+namespace memprof::cli {
+namespace {
+
+// Code that has no rules and needs none: padding, and assembly that calls nothing.
+constexpr double kWholeShare = 0.9;
+
+constexpr char kGetDebugFile[] =
+    "install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS (https://debuginfod.elfutils.org "
+    "knows many distributions), or build it with -g";
+
+void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
+  const std::string name = "stacks";
+  if (facts.is_go) {
+    checks->note(name, files.shown + " is Go, whose code has no unwind tables: its stacks go by frame pointers",
+                 "nothing: Go code has them");
+    return;
+  }
+  if (!facts.has_unwind_tables || (facts.unwind_share >= 0 && facts.unwind_share < kWholeShare)) {
+    const int percent = facts.unwind_share > 0 ? static_cast<int>(facts.unwind_share * 100) : 0;
+    checks->note(name,
+                 files.shown + " has unwind tables (.eh_frame) for " + std::to_string(percent) +
+                     " % of its code; stacks through the rest go by frame pointers, and are cut where there are none",
+                 "build it with -fasynchronous-unwind-tables, or at least -fno-omit-frame-pointer");
+    return;
+  }
+  checks->yes(name, files.shown + " has unwind tables: whole stacks");
+}
+
+enum class Names { kLines, kFunctions, kExported };
+
+Names names_of(const profile::ElfFile& file, const ElfFacts& facts, const std::string& debug_root) {
+  const auto debug = file.has_debug_info() ? nullptr : profile::open_debug_file(file, debug_root);
+  if (file.has_debug_info() || (debug != nullptr && debug->has_debug_info())) return Names::kLines;
+  const bool has_mini = !facts.has_symbols && debug == nullptr && profile::open_mini_symbols(file) != nullptr;
+  return facts.has_symbols || debug != nullptr || has_mini ? Names::kFunctions : Names::kExported;
+}
+
+void check_names(const ProgramFiles& files, const profile::ElfFile& file, const ElfFacts& facts,
+                 Checks* checks) {
+  size_t without = 0;
+  for (const std::string& path : files.libraries) {
+    std::string why;
+    const auto library = profile::ElfFile::open(path, &why);
+    if (library == nullptr) continue;
+    if (names_of(*library, read_elf_facts(*library), files.debug_root) != Names::kLines) ++without;
+  }
+  const size_t count = files.libraries.size();
+  const std::string libraries =
+      count == 0 ? ""
+                 : "; " + std::to_string(count - without) + " of " + std::to_string(count) +
+                       (count == 1 ? " library has" : " libraries have") + " debug info here";
+  const bool asks = !files.variable("DEBUGINFOD_URLS").empty() && !file.build_id().empty();
+  const std::string asked = asks ? "; the servers in DEBUGINFOD_URLS are asked for more" : "";
+  switch (names_of(file, facts, files.debug_root)) {
+    case Names::kLines:
+      checks->yes("names", files.shown + ": functions, files and lines" + libraries + asked);
+      return;
+    case Names::kFunctions:
+      checks->note("names", files.shown + ": functions, but no files and lines (no debug info)" + libraries + asked,
+                   asks ? "" : kGetDebugFile);
+      return;
+    case Names::kExported:
+      break;
+  }
+  const std::string without_id =
+      file.build_id().empty() ? "; without a build id no debug file can be found for it" : "";
+  checks->note("names",
+               files.shown + " is stripped: only exported functions have names, others are module+0xoffset" +
+                   without_id + libraries + asked,
+               asks ? "" : kGetDebugFile);
+}
+
+}  // namespace
+
+void check_program(const ProgramFiles& files, Checks* checks) {
+  std::string why;
+  const auto file = profile::ElfFile::open(files.path, &why);
+  if (file == nullptr) {
+    checks->note("program file", files.shown + " cannot be read: " + why + "; nothing is known of it",
+                 "try as its owner, or as root");
+    return;
+  }
+  const ElfFacts facts = read_elf_facts(*file);
+  check_allocator(files, facts, checks);
+  check_stacks(files, facts, checks);
+  check_names(files, *file, facts, checks);
+}
+
+void check_command(const std::string& command, Checks* checks) {
+  const TargetProgram target = inspect_target(command);
+  if (target.status != 0) {
+    checks->no("program", target.error, "give the path of a program that can be executed");
+    return;
+  }
+  std::string why;
+  const auto file = target.elf.empty() ? nullptr : profile::ElfFile::open(target.elf, &why);
+  const bool has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
+  if (!target.obstacle.empty() && !has_memprof) {
+    const size_t split = target.obstacle.find("; ");
+    const bool has_advice = split != std::string::npos;
+    checks->no("program", target.obstacle.substr(0, split),
+               has_advice ? target.obstacle.substr(split + 2)
+                          : "profile another build of it: 64 bits, for this processor, with glibc");
+    return;
+  }
+  if (target.elf.empty()) {
+    checks->note("program", target.path + " cannot be looked into", "make it readable");
+    return;
+  }
+  checks->yes("program",
+              target.path + (target.elf == target.path ? "" : ", executed by " + target.elf) +
+                  (has_memprof ? ": memprof is linked into it" : ": a library can be preloaded into it"));
+  ProgramFiles files;
+  files.path = files.shown = target.elf;
+  files.debug_root = profile::kDebugRoot;
+  for (const NeededLibrary& library : needed_libraries(target.elf)) {
+    if (!library.path.empty()) files.libraries.push_back(library.path);
+  }
+  files.variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  check_program(files, checks);
+}
+
+}  // namespace memprof::cli

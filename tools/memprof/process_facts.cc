@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/process_facts.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void read_modules(uint64_t pid, ProcessFacts* facts) {
+  errno = 0;
+  std::ifstream maps(proc_path(pid, "maps"));
+  bool any = false;
+  for (std::string line; std::getline(maps, line); any = true) {
+    char execute = '-';
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%*x-%*x %*c%*c%c%*c %*x %*x:%*x %*u %n", &execute, &path_at) != 1) continue;
+    if (execute != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/') continue;
+    const std::string path = line.substr(static_cast<size_t>(path_at));
+    auto& modules = facts->modules;
+    if (std::find(modules.begin(), modules.end(), path) == modules.end()) modules.push_back(path);
+  }
+  if (any) return;
+  facts->error = errno != 0 ? errno : ESRCH;  // a zombie, or a thread of the kernel
+}
+
+void read_environment(uint64_t pid, ProcessFacts* facts) {
+  std::ifstream file(proc_path(pid, "environ"), std::ios::binary);
+  for (std::string entry; std::getline(file, entry, '\0');) {
+    const size_t equals = entry.find('=');
+    if (equals != std::string::npos) facts->environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+}
+
+void read_status(uint64_t pid, ProcessFacts* facts) {
+  std::ifstream file(proc_path(pid, "status"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("Seccomp:", 0) == 0) std::sscanf(line.c_str(), "Seccomp: %d", &facts->seccomp_mode);
+  }
+}
+
+// "Max file size             unlimited            unlimited            bytes"
+void read_limit(const std::string& line, const char* name, uint64_t* limit_bytes) {
+  if (line.rfind(name, 0) != 0) return;
+  unsigned long long soft = 0;
+  if (std::sscanf(line.c_str() + std::char_traits<char>::length(name), "%llu", &soft) == 1) *limit_bytes = soft;
+}
+
+void read_limits(uint64_t pid, ProcessFacts* facts) {
+  std::ifstream file(proc_path(pid, "limits"));
+  for (std::string line; std::getline(file, line);) {
+    read_limit(line, "Max file size", &facts->file_size_limit_bytes);
+    read_limit(line, "Max address space", &facts->address_space_limit_bytes);
+  }
+}
+
+bool is_other_root(uint64_t pid) {
+  struct stat ours{};
+  struct stat its{};
+  return stat("/", &ours) == 0 && stat(proc_path(pid, "root").c_str(), &its) == 0 &&
+         (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+}
+
+bool is_other_namespace(uint64_t pid) {
+  std::error_code error;
+  const fs::path its = fs::read_symlink(proc_path(pid, "ns/pid"), error);
+  if (error) return false;
+  return its != fs::read_symlink("/proc/self/ns/pid", error);
+}
+
+}  // namespace
+
+std::string proc_path(uint64_t pid, const std::string& name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+ProcessFacts read_process_facts(uint64_t pid) {
+  ProcessFacts facts;
+  read_modules(pid, &facts);
+  read_environment(pid, &facts);
+  read_status(pid, &facts);
+  read_limits(pid, &facts);
+  facts.has_other_root = is_other_root(pid);
+  facts.has_other_pids = is_other_namespace(pid);
+  return facts;
+}
+
+}  // namespace memprof::cli

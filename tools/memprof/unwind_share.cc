@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/unwind_share.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace memprof::cli {
+namespace {
+
+// How pointers are written (DW_EH_PE_*), the low four bits: what compilers use for code.
+constexpr uint8_t kFormatMask = 0x0f;
+constexpr uint8_t kUdata4 = 0x03;
+constexpr uint8_t kSdata4 = 0x0b;
+constexpr uint8_t kAbsolute8[] = {0x00, 0x04, 0x0c};
+constexpr uint8_t kBaseMask = 0x70;
+constexpr uint8_t kPcRelative = 0x10;
+
+struct Section {
+  uint64_t vaddr = 0;
+  std::string_view bytes;
+};
+
+// In .eh_frame's bytes; none past its end.
+template <typename T>
+std::optional<T> read(std::string_view bytes, size_t offset) {
+  T value;
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+std::optional<Section> find_section(const profile::ElfFile& file, const char* wanted) {
+  Elf* elf = file.handle();
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return std::nullopt;
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return std::nullopt;
+    return Section{header.sh_addr, {static_cast<const char*>(data->d_buf), data->d_size}};
+  }
+  return std::nullopt;
+}
+
+void skip_leb128(std::string_view bytes, size_t* at) {
+  while (*at < bytes.size() && (static_cast<uint8_t>(bytes[*at]) & 0x80) != 0) ++*at;
+  ++*at;
+}
+
+// The encoding of addresses that the CIE at `at` (behind its length) asks for.
+std::optional<uint8_t> encoding_of(std::string_view bytes, size_t at) {
+  at += 4;  // its id
+  const auto version = read<uint8_t>(bytes, at++);
+  const size_t end = bytes.find('\0', at);
+  if (!version || *version != 1 || end == std::string_view::npos) return std::nullopt;
+  const std::string_view augmentation = bytes.substr(at, end - at);
+  if (augmentation.empty()) return uint8_t{0};
+  if (augmentation[0] != 'z') return std::nullopt;
+  at = end + 1;
+  for (int i = 0; i < 2; ++i) skip_leb128(bytes, &at);  // alignment of code and of data
+  ++at;                                                 // register of the return address
+  skip_leb128(bytes, &at);                              // length of what follows
+  for (const char letter : augmentation.substr(1)) {
+    const auto value = read<uint8_t>(bytes, at);
+    if (!value) return std::nullopt;
+    if (letter == 'R') return value;
+    if (letter == 'L') {
+      ++at;
+    } else if (letter == 'P') {
+      const uint8_t format = *value & kFormatMask;
+      const bool is_4_bytes = format == kUdata4 || format == kSdata4;
+      at += 1 + (is_4_bytes ? 4 : 8);
+    } else if (letter != 'S' && letter != 'B') {
+      return std::nullopt;
+    }
+  }
+  return uint8_t{0};
+}
+
+struct Range {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+};
+
+std::optional<Range> range_at(const Section& frames, size_t at, uint8_t encoding) {
+  const uint8_t format = encoding & kFormatMask;
+  Range range;
+  if (format == kUdata4 || format == kSdata4) {
+    const auto begin = read<int32_t>(frames.bytes, at);
+    const auto size = read<uint32_t>(frames.bytes, at + 4);
+    if (!begin || !size) return std::nullopt;
+    range = {static_cast<uint64_t>(int64_t{*begin}), *size};
+    if (format == kUdata4) range.begin = static_cast<uint32_t>(*begin);
+  } else if (std::find(std::begin(kAbsolute8), std::end(kAbsolute8), format) != std::end(kAbsolute8)) {
+    const auto begin = read<uint64_t>(frames.bytes, at);
+    const auto size = read<uint64_t>(frames.bytes, at + 8);
+    if (!begin || !size) return std::nullopt;
+    range = {*begin, *size};
+  } else {
+    return std::nullopt;
+  }
+  const uint8_t base = encoding & kBaseMask;
+  if (base == kPcRelative) {
+    range.begin += frames.vaddr + at;
+  } else if (base != 0) {
+    return std::nullopt;
+  }
+  return range;
+}
+
+}  // namespace
+
+double unwind_share(const profile::ElfFile& file) {
+  const auto frames = find_section(file, ".eh_frame");
+  const auto text = find_section(file, ".text");
+  if (!text || text->bytes.empty()) return -1;
+  if (!frames) return 0;
+  std::map<size_t, std::optional<uint8_t>> encodings;  // by the place of the CIE
+  uint64_t covered = 0;
+  for (size_t at = 0; const auto length = read<uint32_t>(frames->bytes, at);) {
+    if (*length == 0) break;
+    if (*length == 0xffffffff) return -1;  // 64-bit tables: nobody makes them
+    const size_t body = at + 4;
+    const auto id = read<uint32_t>(frames->bytes, body);
+    if (!id || *length > frames->bytes.size() - body) return -1;
+    at = body + *length;
+    if (*id == 0) continue;
+    if (*id > body) return -1;
+    const size_t cie = body - *id + 4;
+    const auto known = encodings.try_emplace(cie, std::nullopt);
+    if (known.second) known.first->second = encoding_of(frames->bytes, cie);
+    if (!known.first->second) return -1;
+    const auto range = range_at(*frames, body + 4, *known.first->second);
+    if (!range) return -1;
+    if (range->begin >= text->vaddr && range->begin - text->vaddr < text->bytes.size()) {
+      covered += std::min<uint64_t>(range->size, text->bytes.size() - (range->begin - text->vaddr));
+    }
+  }
+  return std::min(1.0, static_cast<double>(covered) / static_cast<double>(text->bytes.size()));
+}
+
+}  // namespace memprof::cli
