@@ -53,8 +53,7 @@ void check_python(const ProgramFiles& files, Checks* checks) {
       begins_with(file_name(files.shown), "python3") ||
       std::any_of(files.libraries.begin(), files.libraries.end(),
                   [](const std::string& path) { return begins_with(file_name(path), "libpython3"); });
-  const std::string wanted = files.variable("PYTHONMALLOC");
-  if (!is_python || begins_with(wanted, "malloc")) return;
+  if (!is_python || begins_with(files.python_malloc, "malloc")) return;
   checks->note("Python", "objects of up to 512 bytes lie in arenas of Python's own: the profile shows the arenas",
                "set PYTHONMALLOC=malloc to see each object");
 }
@@ -65,7 +64,7 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   const std::string name = "allocator";
   const std::vector<std::string> others = allocators(files.libraries);
   if (is_sanitized(files, facts)) {
-    checks->no(name, files.shown + " is built with AddressSanitizer, which wants to be loaded first",
+    checks->no(name, files.shown + " is built with AddressSanitizer, whose malloc suffers no other before it",
                "profile a build without -fsanitize=address");
     return;
   }
@@ -90,7 +89,7 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   }
   if (!facts.own_interface.empty()) {
     checks->note("own interface", files.shown + " calls " + joined(facts.own_interface) +
-                                      ", which do not go through malloc: their blocks are not seen",
+                                      " of an allocator's own interface: blocks that do not come from malloc are not seen",
                  std::string("call malloc and free, or ") + kReport);
   }
   if (facts.is_go) {

@@ -9,7 +9,7 @@ namespace memprof::cli {
 namespace {
 
 constexpr size_t kNameColumn = 6;   // behind "note  "
-constexpr size_t kTextColumn = 19;  // behind the longest name, "address space"
+constexpr size_t kTextColumn = 20;  // behind the longest name, "address space"
 constexpr size_t kLeastText = 20;   // however narrow the terminal is
 
 const char* word_of(Verdict verdict) {

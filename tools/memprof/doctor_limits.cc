@@ -20,8 +20,8 @@ using profile::format_bytes;
 constexpr uint64_t kLeastFileBytes = uint64_t{256} << 10;
 // Pages that thousands of stacks and a million of samples need.
 constexpr uint64_t kLeastFreeBytes = uint64_t{64} << 20;
-// Below this many bytes of address space the program itself hardly starts with memprof in it.
-constexpr uint64_t kLittleAddressSpace = kArenaBytes + (uint64_t{256} << 20);
+// What `memprof run` needs to read the data of a small program: itself, and them once more.
+constexpr uint64_t kReaderBytes = kArenaBytes + (uint64_t{160} << 20);
 
 constexpr char kLost[] =
     "its data go into private memory: the profile is written at the end, but not of a process that is killed, "
@@ -65,18 +65,21 @@ void check_file_size(uint64_t limit_bytes, Checks* checks) {
   }
 }
 
-void check_address_space(uint64_t limit_bytes, Checks* checks) {
+void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
   const std::string name = "address space";
   if (limit_bytes == kUnlimited) {
     checks->yes(name, "no limit on memory that is mapped");
-  } else if (limit_bytes >= kLittleAddressSpace) {
-    checks->yes(name, "limited to " + bytes_text(limit_bytes) + ", of which memprof takes up to " +
-                          bytes_text(kArenaBytes));
+    return;
+  }
+  const std::string both = "limited to " + bytes_text(limit_bytes) + ", of which memprof takes up to " +
+                           bytes_text(kArenaBytes) + " (address space, not memory)";
+  if (limit_bytes >= kReaderBytes) {
+    checks->yes(name, both);
+  } else if (whose == Whose::kShell) {
+    checks->no(name, both + ": `memprof run` needs " + bytes_text(kReaderBytes) + " to read them",
+               "raise `ulimit -v`, or set the limit in CMD alone");
   } else {
-    checks->note(name,
-                 "limited to " + bytes_text(limit_bytes) + ", and memprof takes up to " +
-                     bytes_text(kArenaBytes) +
-                     " of it (address space, not memory): it takes less, and drops what does not fit",
+    checks->note(name, both + ": where that does not fit it takes less, and drops samples that find no room",
                  "raise `ulimit -v`, or set MEMPROF_MAX_LIVE_SAMPLES and MEMPROF_MAX_STACKS to less");
   }
 }

@@ -17,9 +17,10 @@ inline constexpr uint64_t kArenaBytes = 249311232;
 
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
-// `ulimit -f` and `ulimit -v`.
+// `ulimit -f` and `ulimit -v`.  Whose: under the limit of a shell, memprof itself runs, too.
+enum class Whose { kShell, kProcess };
 void check_file_size(uint64_t limit_bytes, Checks* checks);
-void check_address_space(uint64_t limit_bytes, Checks* checks);
+void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks);
 
 // The folder where a process puts its data.  `path`: as it says; `seen_as`: as we open it (in a container it is
 // another one).  `path` empty: none is wanted.  Not changed, where it is of another process; else a file is made

@@ -14,7 +14,6 @@
 #include "memprof/process_facts.h"
 #include "memprof/running_process.h"
 #include "memprof/target_program.h"
-#include "profile/symbolize/debug_files.h"
 
 namespace memprof::cli {
 namespace {
@@ -57,17 +56,17 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
   });
   const std::string id = std::to_string(pid);
   if (!arena.empty() && access(arena.c_str(), R_OK) == 0) {
-    checks->yes("memprof in it", "it is profiled: `memprof live " + id + "` shows it");
+    checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
   } else if (!arena.empty()) {
-    checks->no("memprof in it", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(errno),
+    checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(errno),
                errno == ENOENT ? "somebody removed the file; its profile is written when it ends, or start it anew"
                                : "try as its user, or as root");
   } else if (is_loaded) {
-    checks->no("memprof in it", "the library is loaded, but not started, or its data are in private memory",
+    checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
                "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a folder that "
                "can be written");
   } else {
-    checks->no("memprof in it", "the library is not loaded there", kStart);
+    checks->no("memprof", "the library is not loaded there", kStart);
   }
 }
 
@@ -128,7 +127,7 @@ void check_process(uint64_t pid, Checks* checks) {
   const std::string arenas = arena_folder_of(facts, root);
   check_arena_folder(arenas, root + arenas, Try::kNo, checks);
   check_file_size(facts.file_size_limit_bytes, checks);
-  check_address_space(facts.address_space_limit_bytes, checks);
+  check_address_space(facts.address_space_limit_bytes, Whose::kProcess, checks);
 
   ProgramFiles files;
   files.path = proc_path(pid, "exe");
@@ -138,11 +137,8 @@ void check_process(uint64_t pid, Checks* checks) {
   for (const std::string& module : facts.modules) {
     if (module != files.shown) files.libraries.push_back(root + module);
   }
-  files.debug_root = root + profile::kDebugRoot;
-  files.variable = [&facts](const char* name) {
-    const auto found = facts.environment.find(name);
-    return found != facts.environment.end() ? found->second : "";
-  };
+  const auto python_malloc = facts.environment.find("PYTHONMALLOC");
+  if (python_malloc != facts.environment.end()) files.python_malloc = python_malloc->second;
   check_preloadable(files.path, files.shown, checks);
   check_program(files, checks);
 }

@@ -20,11 +20,17 @@ constexpr char kGetDebugFile[] =
     "install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS (https://debuginfod.elfutils.org "
     "knows many distributions), or build it with -g";
 
+constexpr char kOtherBuild[] = "profile another build of it: 64 bits, for this processor, with glibc";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
   const std::string name = "stacks";
   if (facts.is_go) {
-    checks->note(name, files.shown + " is Go, whose code has no unwind tables: its stacks go by frame pointers",
-                 "nothing: Go code has them");
+    checks->yes(name, files.shown + " is Go, whose stacks go by frame pointers");
     return;
   }
   if (!facts.has_unwind_tables || (facts.unwind_share >= 0 && facts.unwind_share < kWholeShare)) {
@@ -40,8 +46,8 @@ void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* chec
 
 enum class Names { kLines, kFunctions, kExported };
 
-Names names_of(const profile::ElfFile& file, const ElfFacts& facts, const std::string& debug_root) {
-  const auto debug = file.has_debug_info() ? nullptr : profile::open_debug_file(file, debug_root);
+Names names_of(const profile::ElfFile& file, const ElfFacts& facts) {
+  const auto debug = file.has_debug_info() ? nullptr : profile::open_debug_file(file, profile::kDebugRoot);
   if (file.has_debug_info() || (debug != nullptr && debug->has_debug_info())) return Names::kLines;
   const bool has_mini = !facts.has_symbols && debug == nullptr && profile::open_mini_symbols(file) != nullptr;
   return facts.has_symbols || debug != nullptr || has_mini ? Names::kFunctions : Names::kExported;
@@ -54,16 +60,16 @@ void check_names(const ProgramFiles& files, const profile::ElfFile& file, const 
     std::string why;
     const auto library = profile::ElfFile::open(path, &why);
     if (library == nullptr) continue;
-    if (names_of(*library, read_elf_facts(*library), files.debug_root) != Names::kLines) ++without;
+    if (names_of(*library, read_elf_facts(*library)) != Names::kLines) ++without;
   }
   const size_t count = files.libraries.size();
   const std::string libraries =
       count == 0 ? ""
                  : "; " + std::to_string(count - without) + " of " + std::to_string(count) +
                        (count == 1 ? " library has" : " libraries have") + " debug info here";
-  const bool asks = !files.variable("DEBUGINFOD_URLS").empty() && !file.build_id().empty();
+  const bool asks = !variable("DEBUGINFOD_URLS").empty() && !file.build_id().empty();
   const std::string asked = asks ? "; the servers in DEBUGINFOD_URLS are asked for more" : "";
-  switch (names_of(file, facts, files.debug_root)) {
+  switch (names_of(file, facts)) {
     case Names::kLines:
       checks->yes("names", files.shown + ": functions, files and lines" + libraries + asked);
       return;
@@ -106,13 +112,17 @@ void check_command(const std::string& command, Checks* checks) {
   }
   std::string why;
   const auto file = target.elf.empty() ? nullptr : profile::ElfFile::open(target.elf, &why);
-  const bool has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
+  const ElfFacts facts = file != nullptr ? read_elf_facts(*file) : ElfFacts();
+  const bool has_memprof = facts.has_memprof;
   if (!target.obstacle.empty() && !has_memprof) {
     const size_t split = target.obstacle.find("; ");
-    const bool has_advice = split != std::string::npos;
-    checks->no("program", target.obstacle.substr(0, split),
-               has_advice ? target.obstacle.substr(split + 2)
-                          : "profile another build of it: 64 bits, for this processor, with glibc");
+    std::string to_do = kOtherBuild;
+    if (facts.is_go) {
+      to_do = "it is Go: its own heap profile is runtime/pprof";
+    } else if (split != std::string::npos) {
+      to_do = target.obstacle.substr(split + 2);
+    }
+    checks->no("program", target.obstacle.substr(0, split), to_do);
     return;
   }
   if (target.elf.empty()) {
@@ -124,14 +134,10 @@ void check_command(const std::string& command, Checks* checks) {
                   (has_memprof ? ": memprof is linked into it" : ": a library can be preloaded into it"));
   ProgramFiles files;
   files.path = files.shown = target.elf;
-  files.debug_root = profile::kDebugRoot;
+  files.python_malloc = variable("PYTHONMALLOC");
   for (const NeededLibrary& library : needed_libraries(target.elf)) {
     if (!library.path.empty()) files.libraries.push_back(library.path);
   }
-  files.variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
   check_program(files, checks);
 }
 

@@ -5,7 +5,6 @@
 // Threads: no state.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,7 @@ struct ProgramFiles {
   std::string path;                    // the executable, as we open it
   std::string shown;                   // and as its user knows it
   std::vector<std::string> libraries;  // as we open them
-  std::string debug_root;              // where its debug files are: /usr/lib/debug
-  // A variable of its environment; "": not set.
-  std::function<std::string(const char*)> variable;
+  std::string python_malloc;           // its PYTHONMALLOC; empty: not set
 };
 
 void check_program(const ProgramFiles& files, Checks* checks);

@@ -165,7 +165,7 @@ void check_surroundings(Checks* checks) {
   check_arena_folder(arenas, arenas, Try::kYes, checks);
   check_temporary_folder(checks);
   check_file_size(limit_of(RLIMIT_FSIZE), checks);
-  check_address_space(limit_of(RLIMIT_AS), checks);
+  check_address_space(limit_of(RLIMIT_AS), Whose::kShell, checks);
   check_preload(checks);
   check_debuginfod(checks);
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace memprof::cli {
 namespace {
@@ -22,6 +23,12 @@ constexpr uint8_t kSdata4 = 0x0b;
 constexpr uint8_t kAbsolute8[] = {0x00, 0x04, 0x0c};
 constexpr uint8_t kBaseMask = 0x70;
 constexpr uint8_t kPcRelative = 0x10;
+
+// The start code that gcc and libc put into each program (crtbegin.o, crti.o) has no rules, and is in no stack
+// of an allocation.
+constexpr uint64_t kStartCodeBytes = 200;
+// Functions begin at multiples of this, and what lies between is never executed.
+constexpr uint64_t kMostPaddingBytes = 15;
 
 struct Section {
   uint64_t vaddr = 0;
@@ -119,35 +126,57 @@ std::optional<Range> range_at(const Section& frames, size_t at, uint8_t encoding
   return range;
 }
 
+// All that .eh_frame describes; nothing where that cannot be told.
+std::optional<std::vector<Range>> ranges_of(const Section& frames) {
+  std::vector<Range> ranges;
+  std::map<size_t, std::optional<uint8_t>> encodings;  // by the place of the CIE
+  for (size_t at = 0; const auto length = read<uint32_t>(frames.bytes, at);) {
+    if (*length == 0) break;
+    const size_t body = at + 4;
+    const auto id = read<uint32_t>(frames.bytes, body);
+    // 64-bit tables (0xffffffff) are too long, too: nobody makes them.
+    if (!id || *length > frames.bytes.size() - body) return std::nullopt;
+    at = body + *length;
+    if (*id == 0) continue;
+    if (*id > body) return std::nullopt;
+    const size_t cie = body - *id + 4;
+    const auto known = encodings.try_emplace(cie, std::nullopt);
+    if (known.second) known.first->second = encoding_of(frames.bytes, cie);
+    if (!known.first->second) return std::nullopt;
+    const auto range = range_at(frames, body + 4, *known.first->second);
+    if (!range) return std::nullopt;
+    ranges.push_back(*range);
+  }
+  return ranges;
+}
+
+// Bytes of code that no range has, and padding at their ends.
+uint64_t bytes_without(std::vector<Range> ranges, uint64_t begin, uint64_t end) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  uint64_t missing = 0;
+  const auto add_gap = [&missing](uint64_t size) { missing += size - std::min(size, kMostPaddingBytes); };
+  for (const Range& range : ranges) {
+    if (range.begin >= end) break;
+    if (range.begin > begin) add_gap(range.begin - begin);
+    begin = std::max(begin, range.begin + std::min(range.size, end - range.begin));
+  }
+  if (end > begin) add_gap(end - begin);
+  return missing;
+}
+
 }  // namespace
 
 double unwind_share(const profile::ElfFile& file) {
-  const auto frames = find_section(file, ".eh_frame");
   const auto text = find_section(file, ".text");
   if (!text || text->bytes.empty()) return -1;
-  if (!frames) return 0;
-  std::map<size_t, std::optional<uint8_t>> encodings;  // by the place of the CIE
-  uint64_t covered = 0;
-  for (size_t at = 0; const auto length = read<uint32_t>(frames->bytes, at);) {
-    if (*length == 0) break;
-    if (*length == 0xffffffff) return -1;  // 64-bit tables: nobody makes them
-    const size_t body = at + 4;
-    const auto id = read<uint32_t>(frames->bytes, body);
-    if (!id || *length > frames->bytes.size() - body) return -1;
-    at = body + *length;
-    if (*id == 0) continue;
-    if (*id > body) return -1;
-    const size_t cie = body - *id + 4;
-    const auto known = encodings.try_emplace(cie, std::nullopt);
-    if (known.second) known.first->second = encoding_of(frames->bytes, cie);
-    if (!known.first->second) return -1;
-    const auto range = range_at(*frames, body + 4, *known.first->second);
-    if (!range) return -1;
-    if (range->begin >= text->vaddr && range->begin - text->vaddr < text->bytes.size()) {
-      covered += std::min<uint64_t>(range->size, text->bytes.size() - (range->begin - text->vaddr));
-    }
-  }
-  return std::min(1.0, static_cast<double>(covered) / static_cast<double>(text->bytes.size()));
+  const auto frames = find_section(file, ".eh_frame");
+  const auto ranges = frames ? ranges_of(*frames) : std::vector<Range>();
+  if (!ranges) return -1;
+  const uint64_t bytes = text->bytes.size();
+  const uint64_t without = bytes_without(*ranges, text->vaddr, text->vaddr + bytes);
+  const uint64_t start_code = std::min(without, kStartCodeBytes);
+  if (bytes == start_code) return 1;
+  return 1 - static_cast<double>(without - start_code) / static_cast<double>(bytes - start_code);
 }
 
 }  // namespace memprof::cli
