@@ -8,30 +8,26 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "memprof/unwind_share.h"
 
 namespace memprof::cli {
 namespace {
 
-constexpr const char* kFamily[] = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "_Znwm"};
-
 // Interfaces besides malloc that hand out blocks: of jemalloc, mimalloc and tcmalloc.
 constexpr const char* kOwnInterface[] = {"mallocx",        "rallocx",     "je_malloc", "mi_malloc",
                                          "mi_heap_malloc", "mi_new",      "tc_malloc", "mi_zalloc",
                                          "mi_realloc",     "je_mallocx"};
 
-template <size_t kSize>
-bool is_among(const char* name, const char* const (&names)[kSize]) {
-  return std::any_of(names, names + kSize, [name](const char* one) { return std::strcmp(name, one) == 0; });
+bool is_own_interface(const char* name) {
+  return std::any_of(std::begin(kOwnInterface), std::end(kOwnInterface),
+                     [name](const char* one) { return std::strcmp(name, one) == 0; });
 }
 
 void add_symbol(const char* name, const GElf_Sym& symbol, bool is_dynamic, ElfFacts* facts) {
-  const bool is_defined = symbol.st_shndx != SHN_UNDEF;
-  if (!is_defined) {
-    if (!is_dynamic) return;
-    facts->imports_malloc |= is_among(name, kFamily);
-    if (is_among(name, kOwnInterface)) facts->own_interface.emplace_back(name);
+  if (symbol.st_shndx == SHN_UNDEF) {
+    if (is_dynamic && is_own_interface(name)) facts->own_interface.emplace_back(name);
     return;
   }
   const unsigned type = GELF_ST_TYPE(symbol.st_info);

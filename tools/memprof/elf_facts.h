@@ -17,7 +17,6 @@ struct ElfFacts {
   // file was linked, so that nobody can stand in between.
   enum class Malloc { kNone, kHidden, kExported };
   Malloc malloc = Malloc::kNone;
-  bool imports_malloc = false;  // or another of the family
   // Functions of an allocator's own interface that it calls: mallocx, mi_heap_malloc ...
   std::vector<std::string> own_interface;
 
