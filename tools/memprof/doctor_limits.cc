@@ -76,7 +76,7 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
   if (limit_bytes >= kReaderBytes) {
     checks->yes(name, both);
   } else if (whose == Whose::kShell) {
-    checks->no(name, both + ": `memprof run` needs " + bytes_text(kReaderBytes) + " to read them",
+    checks->no(name, both + ": only with " + bytes_text(kReaderBytes) + " can `memprof run` surely read them",
                "raise `ulimit -v`, or set the limit in CMD alone");
   } else {
     checks->note(name, both + ": where that does not fit it takes less, and drops samples that find no room",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That kArenaBytes is what a process really has: tests/e2e/doctor_test.py.
+// That kArenaBytes is enough for what a process really has: tests/e2e/doctor_test.py.
 #include "memprof/doctor_limits.h"
 
 #include <gmock/gmock.h>
