@@ -54,7 +54,8 @@ void check_python(const ProgramFiles& files, Checks* checks) {
       std::any_of(files.libraries.begin(), files.libraries.end(),
                   [](const std::string& path) { return begins_with(file_name(path), "libpython3"); });
   if (!is_python || begins_with(files.python_malloc, "malloc")) return;
-  checks->note("Python", "objects of up to 512 bytes lie in arenas of Python's own: the profile shows the arenas",
+  checks->note("Python",
+               "objects of up to 512 bytes lie in arenas of Python's own: the profile shows the arenas",
                "set PYTHONMALLOC=malloc to see each object");
 }
 
@@ -71,25 +72,30 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   if (facts.has_memprof) {
     checks->yes(name, files.shown + " has memprof linked into it: its own malloc is memprof's");
   } else if (facts.malloc == ElfFacts::Malloc::kExported) {
-    checks->no(name,
-               files.shown + " has an allocator in itself, whose malloc everybody calls before a preloaded one: "
-                             "nothing is seen",
-               std::string("build it without that allocator, or with the allocator as a shared library; or ") +
-                   kReport);
+    checks->no(
+        name,
+        files.shown +
+            " has an allocator in itself, whose malloc everybody calls before a preloaded one: "
+            "nothing is seen",
+        std::string("build it without that allocator, or with the allocator as a shared library; or ") +
+            kReport);
     return;
   } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
     checks->note(name,
-                 files.shown + " has a malloc in itself that it calls directly: of its own allocations nothing is "
-                               "seen, those of its libraries are",
+                 files.shown +
+                     " has a malloc in itself that it calls directly: of its own allocations nothing is "
+                     "seen, those of its libraries are",
                  std::string("build it without that allocator; or ") + kReport);
   } else if (!others.empty()) {
-    checks->yes(name, "malloc is that of " + joined(others) + "; memprof stands before it and sees all of it");
+    checks->yes(name,
+                "malloc is that of " + joined(others) + "; memprof stands before it and sees all of it");
   } else {
     checks->yes(name, "malloc is the C library's; memprof stands before it");
   }
   if (!facts.own_interface.empty()) {
-    checks->note("own interface", files.shown + " calls " + joined(facts.own_interface) +
-                                      " of an allocator's own interface: blocks that do not come from malloc are not seen",
+    checks->note("own interface",
+                 files.shown + " calls " + joined(facts.own_interface) +
+                     " of an allocator's own interface: blocks that do not come from malloc are not seen",
                  std::string("call malloc and free, or ") + kReport);
   }
   if (facts.is_go) {

@@ -80,9 +80,8 @@ void Checks::no(const std::string& name, const std::string& found, const std::st
 }
 
 size_t Checks::count(Verdict verdict) const {
-  return static_cast<size_t>(std::count_if(all_.begin(), all_.end(), [verdict](const Check& check) {
-    return check.verdict == verdict;
-  }));
+  return static_cast<size_t>(std::count_if(
+      all_.begin(), all_.end(), [verdict](const Check& check) { return check.verdict == verdict; }));
 }
 
 std::string Checks::text(size_t width, bool has_color) const {

@@ -33,7 +33,8 @@ constexpr int kStopped = 1;
 uint64_t parse_pid(const std::string& text) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos ||
       std::stoull(text) == 0) {
-    throw Failure("doctor: '" + text + "' is no process id; for a program: memprof doctor -- " + shell_word(text));
+    throw Failure("doctor: '" + text + "' is no process id; for a program: memprof doctor -- " +
+                  shell_word(text));
   }
   return std::stoull(text);
 }

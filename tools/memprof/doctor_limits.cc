@@ -24,7 +24,8 @@ constexpr uint64_t kLeastFreeBytes = uint64_t{64} << 20;
 constexpr uint64_t kReaderBytes = kArenaBytes + (uint64_t{160} << 20);
 
 constexpr char kLost[] =
-    "its data go into private memory: the profile is written at the end, but not of a process that is killed, "
+    "its data go into private memory: the profile is written at the end, but not of a process that is "
+    "killed, "
     "and memprof live sees nothing";
 constexpr char kOther[] = "set MEMPROF_ARENA_DIR to a folder that can be written, best one in memory";
 
@@ -113,11 +114,12 @@ void check_arena_folder(const std::string& path, const std::string& seen_as, Try
   } else if (is_tried == Try::kNo && (system.f_flag & ST_RDONLY) != 0) {
     checks->note(name, path + " cannot be written: read-only file system; " + kLost, kOther);
   } else if (free_bytes < kLeastFreeBytes) {
-    checks->note(name,
-                 path + ": only " + bytes_text(free_bytes) + " free; samples that find no room are dropped, and " +
-                     "counted in the report",
-                 "make room (`memprof clean` removes what dead processes left), or give more to it (docker run "
-                 "--shm-size), or set MEMPROF_ARENA_DIR to another folder");
+    checks->note(
+        name,
+        path + ": only " + bytes_text(free_bytes) + " free; samples that find no room are dropped, and " +
+            "counted in the report",
+        "make room (`memprof clean` removes what dead processes left), or give more to it (docker run "
+        "--shm-size), or set MEMPROF_ARENA_DIR to another folder");
   } else {
     checks->yes(name, path + " can be written, " + bytes_text(free_bytes) + " free");
   }

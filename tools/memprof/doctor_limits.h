@@ -23,9 +23,9 @@ enum class Whose { kShell, kProcess };
 void check_file_size(uint64_t limit_bytes, Checks* checks);
 void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks);
 
-// The folder where a process puts its data.  `path`: as it says; `seen_as`: as we open it (in a container it is
-// another one).  `path` empty: none is wanted.  Not changed, where it is of another process; else a file is made
-// there and removed.
+// The folder where a process puts its data.  `path`: as it says; `seen_as`: as we open it (in a container it
+// is another one).  `path` empty: none is wanted.  Not changed, where it is of another process; else a file
+// is made there and removed.
 enum class Try { kYes, kNo };
 void check_arena_folder(const std::string& path, const std::string& seen_as, Try is_tried, Checks* checks);
 

@@ -19,8 +19,9 @@ namespace memprof::cli {
 namespace {
 
 constexpr char kStart[] =
-    "start it with `memprof run -- CMD`, or with LD_PRELOAD=libmemprof.so and MEMPROF_PROFILE set, or link it with "
-    "-lmemprof";
+    "start it with `memprof run -- CMD`, or with LD_PRELOAD=libmemprof.so and MEMPROF_PROFILE set; or let it "
+    "load "
+    "libmemprof.so (linked, or by dlopen) and call memprof_start";
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -38,9 +39,11 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
     return true;
   }
   if (facts.error == EACCES || facts.error == EPERM) {
-    checks->no("process", described(pid) + " is not yours: " + error_text(facts.error), "try as its user, or as root");
+    checks->no("process", described(pid) + " is not yours: " + error_text(facts.error),
+               "try as its user, or as root");
   } else if (!is_running(pid)) {
-    checks->no("process", "there is no process " + std::to_string(pid), "`memprof list` shows those with memprof");
+    checks->no("process", "there is no process " + std::to_string(pid),
+               "`memprof list` shows those with memprof");
   } else {
     checks->no("process", described(pid) + " has no memory: it has ended, or is of the kernel", "");
   }
@@ -59,11 +62,13 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
     checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
   } else if (!arena.empty()) {
     checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(errno),
-               errno == ENOENT ? "somebody removed the file; its profile is written when it ends, or start it anew"
-                               : "try as its user, or as root");
+               errno == ENOENT
+                   ? "somebody removed the file; its profile is written when it ends, or start it anew"
+                   : "try as its user, or as root");
   } else if (is_loaded) {
     checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
-               "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a folder that "
+               "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a "
+               "folder that "
                "can be written");
   } else {
     checks->no("memprof", "the library is not loaded there", kStart);
@@ -76,14 +81,16 @@ void check_sandbox(const ProcessFacts& facts, Checks* checks) {
       checks->yes("seccomp", "no filter of system calls");
       break;
     case 1:
-      checks->no("seccomp", "strict mode: it may read, write and end, nothing else", "start it without seccomp");
+      checks->no("seccomp", "strict mode: it may read, write and end, nothing else",
+                 "start it without seccomp");
       break;
     default:
-      checks->note("seccomp",
-                   "a filter of system calls, whose rules cannot be seen. Refused, process_vm_readv makes samples "
-                   "dearer; openat, ftruncate, madvise and futex make the data private or drop samples; a filter that "
-                   "kills ends the process",
-                   "allow these and mmap, gettid, rt_sigprocmask, linkat, renameat, unlinkat");
+      checks->note(
+          "seccomp",
+          "a filter of system calls, whose rules cannot be seen. Refused, process_vm_readv makes samples "
+          "dearer; openat, ftruncate, madvise and futex make the data private or drop samples; a filter that "
+          "kills ends the process",
+          "allow these and mmap, gettid, rt_sigprocmask, linkat, renameat, unlinkat");
       break;
   }
   if (facts.has_other_root || facts.has_other_pids) {
@@ -113,7 +120,8 @@ void check_preloadable(const std::string& executable, const std::string& shown, 
   }
   if (obstacle.compare(0, executable.size(), executable) == 0) obstacle.replace(0, executable.size(), shown);
   const size_t split = obstacle.find("; ");
-  checks->no("program", obstacle.substr(0, split), split != std::string::npos ? obstacle.substr(split + 2) : "");
+  checks->no("program", obstacle.substr(0, split),
+             split != std::string::npos ? obstacle.substr(split + 2) : "");
 }
 
 }  // namespace

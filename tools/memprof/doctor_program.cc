@@ -17,7 +17,8 @@ namespace {
 constexpr double kWholeShare = 0.9;
 
 constexpr char kGetDebugFile[] =
-    "install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS (https://debuginfod.elfutils.org "
+    "install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS "
+    "(https://debuginfod.elfutils.org "
     "knows many distributions), or build it with -g";
 
 constexpr char kOtherBuild[] = "profile another build of it: 64 bits, for this processor, with glibc";
@@ -35,10 +36,11 @@ void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* chec
   }
   if (!facts.has_unwind_tables || (facts.unwind_share >= 0 && facts.unwind_share < kWholeShare)) {
     const int percent = facts.unwind_share > 0 ? static_cast<int>(facts.unwind_share * 100) : 0;
-    checks->note(name,
-                 files.shown + " has unwind tables (.eh_frame) for " + std::to_string(percent) +
-                     " % of its code; stacks through the rest go by frame pointers, and are cut where there are none",
-                 "build it with -fasynchronous-unwind-tables, or at least -fno-omit-frame-pointer");
+    checks->note(
+        name,
+        files.shown + " has unwind tables (.eh_frame) for " + std::to_string(percent) +
+            " % of its code; stacks through the rest go by frame pointers, and are cut where there are none",
+        "build it with -fasynchronous-unwind-tables, or at least -fno-omit-frame-pointer");
     return;
   }
   checks->yes(name, files.shown + " has unwind tables: whole stacks");
@@ -74,7 +76,8 @@ void check_names(const ProgramFiles& files, const profile::ElfFile& file, const 
       checks->yes("names", files.shown + ": functions, files and lines" + libraries + asked);
       return;
     case Names::kFunctions:
-      checks->note("names", files.shown + ": functions, but no files and lines (no debug info)" + libraries + asked,
+      checks->note("names",
+                   files.shown + ": functions, but no files and lines (no debug info)" + libraries + asked,
                    asks ? "" : kGetDebugFile);
       return;
     case Names::kExported:

@@ -25,8 +25,8 @@
 namespace memprof::cli {
 namespace {
 
-constexpr int kWipeOnFork = 18;      // MADV_WIPEONFORK, Linux 4.14
-constexpr int kPopulateWrite = 23;   // MADV_POPULATE_WRITE, Linux 5.14
+constexpr int kWipeOnFork = 18;     // MADV_WIPEONFORK, Linux 4.14
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 std::string version_text(const std::vector<unsigned>& version) {
   return std::to_string(version[0]) + "." + std::to_string(version[1]);
@@ -37,7 +37,8 @@ void check_c_library(const std::string& library, Checks* checks) {
   std::string why;
   const auto file = profile::ElfFile::open(library, &why);
   if (file == nullptr) {
-    checks->no(name, library + ": " + why, "set MEMPROF_LIBRARY to the path of libmemprof.so, or install it anew");
+    checks->no(name, library + ": " + why,
+               "set MEMPROF_LIBRARY to the path of libmemprof.so, or install it anew");
     return;
   }
   const std::vector<unsigned> needs = read_elf_facts(*file).needs_glibc;

@@ -16,9 +16,8 @@ namespace memprof::cli {
 namespace {
 
 // Interfaces besides malloc that hand out blocks: of jemalloc, mimalloc and tcmalloc.
-constexpr const char* kOwnInterface[] = {"mallocx",        "rallocx",     "je_malloc", "mi_malloc",
-                                         "mi_heap_malloc", "mi_new",      "tc_malloc", "mi_zalloc",
-                                         "mi_realloc",     "je_mallocx"};
+constexpr const char* kOwnInterface[] = {"mallocx", "rallocx",   "je_malloc", "mi_malloc",  "mi_heap_malloc",
+                                         "mi_new",  "tc_malloc", "mi_zalloc", "mi_realloc", "je_mallocx"};
 
 bool is_own_interface(const char* name) {
   return std::any_of(std::begin(kOwnInterface), std::end(kOwnInterface),
@@ -123,7 +122,8 @@ ElfFacts read_elf_facts(const profile::ElfFile& file) {
   Elf* elf = file.handle();
   size_t names = 0;
   const bool has_names = elf_getshdrstrndx(elf, &names) == 0;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     const char* name = has_names ? elf_strptr(elf, names, header.sh_name) : nullptr;

@@ -20,16 +20,16 @@ struct ElfFacts {
   // Functions of an allocator's own interface that it calls: mallocx, mi_heap_malloc ...
   std::vector<std::string> own_interface;
 
-  std::vector<std::string> needed;        // names of libraries
-  std::vector<std::string> run_paths;     // where they are looked for first, as the file has them
-  std::vector<unsigned> needs_glibc;      // {2, 34}; empty: nothing of glibc
-  bool has_memprof = false;               // libmemprof.a is linked into it
-  bool has_address_sanitizer = false;     // the program itself, not through a library
+  std::vector<std::string> needed;     // names of libraries
+  std::vector<std::string> run_paths;  // where they are looked for first, as the file has them
+  std::vector<unsigned> needs_glibc;   // {2, 34}; empty: nothing of glibc
+  bool has_memprof = false;            // libmemprof.a is linked into it
+  bool has_address_sanitizer = false;  // the program itself, not through a library
   bool is_go = false;
 
-  bool has_symbols = false;    // .symtab
+  bool has_symbols = false;  // .symtab
   bool has_unwind_tables = false;
-  double unwind_share = -1;    // of the code in .text, 0 to 1; below 0: cannot be told
+  double unwind_share = -1;  // of the code in .text, 0 to 1; below 0: cannot be told
 };
 
 ElfFacts read_elf_facts(const profile::ElfFile& file);

@@ -22,7 +22,8 @@ void read_modules(uint64_t pid, ProcessFacts* facts) {
   for (std::string line; std::getline(maps, line); any = true) {
     char execute = '-';
     int path_at = 0;
-    if (std::sscanf(line.c_str(), "%*x-%*x %*c%*c%c%*c %*x %*x:%*x %*u %n", &execute, &path_at) != 1) continue;
+    if (std::sscanf(line.c_str(), "%*x-%*x %*c%*c%c%*c %*x %*x:%*x %*u %n", &execute, &path_at) != 1)
+      continue;
     if (execute != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/') continue;
     const std::string path = line.substr(static_cast<size_t>(path_at));
     auto& modules = facts->modules;
@@ -36,7 +37,8 @@ void read_environment(uint64_t pid, ProcessFacts* facts) {
   std::ifstream file(proc_path(pid, "environ"), std::ios::binary);
   for (std::string entry; std::getline(file, entry, '\0');) {
     const size_t equals = entry.find('=');
-    if (equals != std::string::npos) facts->environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    if (equals != std::string::npos)
+      facts->environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
 }
 
@@ -51,7 +53,8 @@ void read_status(uint64_t pid, ProcessFacts* facts) {
 void read_limit(const std::string& line, const char* name, uint64_t* limit_bytes) {
   if (line.rfind(name, 0) != 0) return;
   unsigned long long soft = 0;
-  if (std::sscanf(line.c_str() + std::char_traits<char>::length(name), "%llu", &soft) == 1) *limit_bytes = soft;
+  if (std::sscanf(line.c_str() + std::char_traits<char>::length(name), "%llu", &soft) == 1)
+    *limit_bytes = soft;
 }
 
 void read_limits(uint64_t pid, ProcessFacts* facts) {

@@ -16,9 +16,9 @@ struct ProcessFacts {
   int error = 0;                     // errno of its memory map; 0: everything below is known
   std::vector<std::string> modules;  // paths of files that it has mapped as code, as it sees them
   std::map<std::string, std::string> environment;  // as it was started with
-  int seccomp_mode = 0;              // 1 strict, 2 filter
-  bool has_other_root = false;       // it sees other files than we do
-  bool has_other_pids = false;       // and other process ids
+  int seccomp_mode = 0;                            // 1 strict, 2 filter
+  bool has_other_root = false;                     // it sees other files than we do
+  bool has_other_pids = false;                     // and other process ids
   uint64_t file_size_limit_bytes = UINT64_MAX;
   uint64_t address_space_limit_bytes = UINT64_MAX;
 };

@@ -24,8 +24,8 @@ constexpr uint8_t kAbsolute8[] = {0x00, 0x04, 0x0c};
 constexpr uint8_t kBaseMask = 0x70;
 constexpr uint8_t kPcRelative = 0x10;
 
-// The start code that gcc and libc put into each program (crtbegin.o, crti.o) has no rules, and is in no stack
-// of an allocation.
+// The start code that gcc and libc put into each program (crtbegin.o, crti.o) has no rules, and is in no
+// stack of an allocation.
 constexpr uint64_t kStartCodeBytes = 200;
 // Functions begin at multiples of this, and what lies between is never executed.
 constexpr uint64_t kMostPaddingBytes = 15;
@@ -48,7 +48,8 @@ std::optional<Section> find_section(const profile::ElfFile& file, const char* wa
   Elf* elf = file.handle();
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return std::nullopt;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
     const char* name = elf_strptr(elf, names, header.sh_name);

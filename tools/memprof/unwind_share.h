@@ -9,8 +9,8 @@
 
 namespace memprof::cli {
 
-// Bytes of .text with rules over all bytes of .text (but start code, which never has any), 0 to 1; below 0: it cannot be told (no .text, addresses
-// written in a way that compilers do not use here, a broken table).
+// Bytes of .text with rules over all bytes of .text (but start code, which never has any), 0 to 1; below 0:
+// it cannot be told (no .text, addresses written in a way that compilers do not use here, a broken table).
 double unwind_share(const profile::ElfFile& file);
 
 }  // namespace memprof::cli

@@ -36,8 +36,11 @@ TEST(Cli, EveryCommandHelps) {
 }
 
 TEST(Cli, HelpFitsATerminal) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{}, {"run", "--help"}, {"report", "--help"}, {"export", "--help"}, {"doctor", "--help"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"run", "--help"},
+                                                    {"report", "--help"},
+                                                    {"export", "--help"},
+                                                    {"doctor", "--help"}}) {
     const std::string out = out_of(arguments).second;
     for (size_t begin = 0; begin < out.size(); begin = out.find('\n', begin) + 1) {
       EXPECT_LE(out.find('\n', begin) - begin, 82u) << out.substr(begin, 100);

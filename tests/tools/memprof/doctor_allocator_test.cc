@@ -38,7 +38,8 @@ TEST(DoctorAllocator, ALibraryThatDefinesMallocIsNamed) {
   EXPECT_THAT(checks_of({}, "/bin/server", "", {library}).at(0).found, HasSubstr("that of own_malloc;"));
   EXPECT_THAT(checks_of({}, "/bin/server", "", {testing_tools::fixture("program")}).at(0).found,
               HasSubstr("the C library's"));
-  EXPECT_THAT(checks_of({}, "/bin/server", "", {"/no/such/library.so"}).at(0).found, HasSubstr("the C library's"));
+  EXPECT_THAT(checks_of({}, "/bin/server", "", {"/no/such/library.so"}).at(0).found,
+              HasSubstr("the C library's"));
 }
 
 TEST(DoctorAllocator, Sanitizers) {

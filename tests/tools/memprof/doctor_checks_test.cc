@@ -49,7 +49,8 @@ TEST(DoctorChecks, ColorsOnlyTheVerdict) {
 
 TEST(DoctorChecks, LinesFitTheTerminal) {
   Checks checks;
-  checks.note("names", "one two three four five six seven eight nine ten", "do this and that and something else, too");
+  checks.note("names", "one two three four five six seven eight nine ten",
+              "do this and that and something else, too");
   EXPECT_EQ(checks.text(50, false),
             "note  names         one two three four five six\n"
             "                    seven eight nine ten\n"

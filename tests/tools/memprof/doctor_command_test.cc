@@ -16,7 +16,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // The library in the build tree is another target's; any file will do for these.
-testing_tools::Result doctor(std::vector<std::string> arguments, testing_tools::Environment environment = {}) {
+testing_tools::Result doctor(std::vector<std::string> arguments,
+                             testing_tools::Environment environment = {}) {
   arguments.insert(arguments.begin(), "doctor");
   environment.emplace("MEMPROF_LIBRARY", testing_tools::fixture("fake_library.so"));
   return testing_tools::memprof(arguments, environment);

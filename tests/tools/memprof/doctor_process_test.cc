@@ -29,7 +29,8 @@ TEST(DoctorProcess, OneWithoutTheLibrary) {
   EXPECT_THAT(text, HasSubstr("(program) can be looked at"));
   EXPECT_THAT(text, HasSubstr("no    memprof       the library is not loaded there\n"));
   EXPECT_THAT(text, HasSubstr("memprof run -- CMD"));
-  EXPECT_THAT(text, HasSubstr("yes   program       " + testing_tools::fixture("program") + ": a library can be preloaded"));
+  EXPECT_THAT(text, HasSubstr("yes   program       " + testing_tools::fixture("program") +
+                              ": a library can be preloaded"));
   EXPECT_THAT(text, HasSubstr("yes   allocator "));
   EXPECT_EQ(checks.count(Verdict::kNo), 1u) << text;
   kill(process.pid(), SIGKILL);
@@ -41,7 +42,8 @@ TEST(DoctorProcess, WhatItsFolderIs) {
   testing_tools::Process process(folder, {testing_tools::fixture("program"), "wait"},
                                  {{"MEMPROF_ARENA_DIR", folder / "absent"}});
   ASSERT_TRUE(process.wait_for("ready"));
-  EXPECT_THAT(of_process(process.pid()).text(0, false), HasSubstr("note  data folder   " + (folder / "absent")));
+  EXPECT_THAT(of_process(process.pid()).text(0, false),
+              HasSubstr("note  data folder   " + (folder / "absent")));
   kill(process.pid(), SIGKILL);
   process.end();
 }

@@ -41,8 +41,9 @@ TEST(DoctorProgram, WhatStopsIsSaidWithWhatToDo) {
   EXPECT_THAT(named(of_command(fixture("static_program")), "program").to_do, HasSubstr("libmemprof.a"));
   EXPECT_THAT(named(of_command(folder / "absent"), "program").found, HasSubstr("no such file"));
   const std::string program = testing_tools::read_file(fixture("program"));
-  for (const auto& [at, value, part] : {std::tuple<size_t, char, const char*>{18, '\x7f', "for another processor"},
-                                        {4, '\1', "a 32-bit program"}}) {
+  for (const auto& [at, value, part] :
+       {std::tuple<size_t, char, const char*>{18, '\x7f', "for another processor"},
+        {4, '\1', "a 32-bit program"}}) {
     std::string other = program;
     other[at] = value;
     testing_tools::write_file(folder / "other", other);

@@ -2,8 +2,8 @@
 #include "memprof/doctor_system.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <gnu/libc-version.h>
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 

@@ -43,10 +43,12 @@ TEST(NeededLibraries, OfAStaticProgramThereAreNone) {
 
 TEST(NeededLibraries, RunPathsAndTheEnvironmentComeFirst) {
   const testing_tools::Folder folder;
-  const std::string library = find_named(needed_libraries(testing_tools::fixture("program")), "libc.so")->path;
+  const std::string library =
+      find_named(needed_libraries(testing_tools::fixture("program")), "libc.so")->path;
   std::filesystem::copy_file(library, folder / "libc.so.6");
   ASSERT_EQ(setenv("LD_LIBRARY_PATH", ("/no/such:" + folder.path()).c_str(), 1), 0);
-  EXPECT_EQ(find_named(needed_libraries(testing_tools::fixture("program")), "libc.so")->path, folder / "libc.so.6");
+  EXPECT_EQ(find_named(needed_libraries(testing_tools::fixture("program")), "libc.so")->path,
+            folder / "libc.so.6");
   // One for other processors is passed over.
   std::string other = testing_tools::read_file(library).substr(0, 100);
   other[4] = 1;
@@ -54,7 +56,8 @@ TEST(NeededLibraries, RunPathsAndTheEnvironmentComeFirst) {
   EXPECT_EQ(find_named(needed_libraries(testing_tools::fixture("program")), "libc.so")->path, library);
   unsetenv("LD_LIBRARY_PATH");
   // $ORIGIN: the folder of the program.
-  std::filesystem::copy_file(library, folder / "libc.so.6", std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(library, folder / "libc.so.6",
+                             std::filesystem::copy_options::overwrite_existing);
   std::filesystem::copy_file(testing_tools::fixture("origin_program"), folder / "program");
   EXPECT_TRUE(std::filesystem::equivalent(find_named(needed_libraries(folder / "program"), "libc.so")->path,
                                           folder / "libc.so.6"));

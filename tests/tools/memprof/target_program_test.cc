@@ -76,9 +76,11 @@ TEST(TargetProgram, KnowsTheProgramBehindAScript) {
   EXPECT_EQ(inspect_target(executable(folder, "through", "#!" + (folder / "direct") + "\n")).elf,
             fixture("program"));
   // env searches in PATH; with options, or as env -S does, nothing is known but env itself.
-  EXPECT_EQ(inspect_target(executable(folder, "searched", "#!/usr/bin/env " + fixture("program") + " exit\n")).elf,
-            fixture("program"));
-  EXPECT_THAT(inspect_target(executable(folder, "named", "#!/usr/bin/env sh\n")).elf, ::testing::EndsWith("/sh"));
+  EXPECT_EQ(
+      inspect_target(executable(folder, "searched", "#!/usr/bin/env " + fixture("program") + " exit\n")).elf,
+      fixture("program"));
+  EXPECT_THAT(inspect_target(executable(folder, "named", "#!/usr/bin/env sh\n")).elf,
+              ::testing::EndsWith("/sh"));
   for (const char* words : {"", " ", " -S sh", " A=b sh", " no-such-program"}) {
     EXPECT_EQ(inspect_target(executable(folder, "env", "#!/usr/bin/env" + std::string(words) + "\n")).elf,
               "/usr/bin/env")
@@ -87,7 +89,8 @@ TEST(TargetProgram, KnowsTheProgramBehindAScript) {
   const TargetProgram target =
       inspect_target(executable(folder, "static_env", "#!/usr/bin/env " + fixture("static_program") + "\n"));
   EXPECT_THAT(target.obstacle, HasSubstr("statically linked"));
-  EXPECT_EQ(inspect_target(executable(folder, "round", "#!/usr/bin/env " + (folder / "round") + "\n")).status, 0);
+  EXPECT_EQ(inspect_target(executable(folder, "round", "#!/usr/bin/env " + (folder / "round") + "\n")).status,
+            0);
   EXPECT_EQ(inspect_target(folder / "gone").elf, "");
 }
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`memprof doctor -- CMD` of real programs, and that `memprof run` then sees, or does not see, what it said."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import doctor
+import e2e
+
+# An allocator in the program.
+ALLOCATOR = """
+#include <stddef.h>
+static char pool[1 << 26];
+static size_t used;
+void* malloc(size_t n) { void* p = pool + used; used += (n + 15) & ~(size_t)15; return p; }
+void free(void* p) { (void)p; }
+void* calloc(size_t a, size_t b) { return malloc(a * b); }
+void* realloc(void* p, size_t n) { (void)p; return malloc(n); }
+"""
+CALLS_MALLOCX = """
+#include <stddef.h>
+void* mallocx(size_t, int);
+void dallocx(void*, int);
+int main(void) { void* p = mallocx(1000, 0); dallocx(p, 0); return p == NULL; }
+"""
+
+
+class Programs(doctor.Doctor):
+    def program(self, path, stops=False, **options):
+        return self.doctor("--", path, "an argument", status=1 if stops else 0, **options)
+
+    def test_programs_of_the_system(self):
+        for name in ("sh", "sqlite3", "git", "perl", "node"):
+            with self.subTest(name):
+                checks = self.program(e2e.need(name))
+                self.assertEqual((checks["allocator"][0], checks["stacks"][0]), ("yes", "yes"), checks)
+        checks = self.program(e2e.system_python())
+        self.assertIn("PYTHONMALLOC", checks["Python"][2])
+        self.assertNotIn("Python", self.program(e2e.system_python(),
+                                                environment=e2e.plain_environment(PYTHONMALLOC="malloc")))
+
+    def test_ordinary(self):
+        path = self.compile("plain")
+        self.assertEqual(self.program(path)["allocator"][0], "yes")
+        self.assertGreater(self.recorded(path), 20_000_000)
+
+    def test_static(self):
+        path = self.compile("static", "-static")
+        verdict, found, to_do = self.program(path, stops=True)["program"]
+        self.assertEqual(verdict, "no")
+        self.assertIn("statically linked", found)
+        self.assertIn("libmemprof.a", to_do)
+        self.assertIsNone(self.recorded(path))
+
+    def test_allocators_that_are_libraries(self):
+        for name in e2e.ALLOCATORS:
+            with self.subTest(name):
+                path = self.compile(name, "-Wl,--no-as-needed", e2e.allocator(name))
+                verdict, found, _ = self.program(path)["allocator"]
+                self.assertEqual(verdict, "yes")
+                self.assertIn(f"that of {e2e.ALLOCATORS[name].split('.so')[0]}.so", found)
+                self.assertGreater(self.recorded(path), 20_000_000)
+
+    def test_allocator_in_the_program(self):
+        exported = self.compile("exported", source=doctor.PROGRAM + ALLOCATOR)
+        self.assertEqual(self.program(exported, stops=True)["allocator"][0], "no")
+        self.assertIsNone(self.recorded(exported))
+        hidden = self.compile("hidden", "-fvisibility=hidden", source=doctor.PROGRAM + ALLOCATOR)
+        verdict, found, _ = self.program(hidden)["allocator"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("those of its libraries are", found)
+        self.assertLess(self.recorded(hidden), 100_000)  # puts and strdup, not the 200 blocks
+        self.assertGreater(self.recorded(hidden), 0)
+
+    def test_jemalloc_in_the_program(self):
+        path = self.compile("jemalloc", "-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lpthread", "-lm", "-ldl", "-lstdc++")
+        self.assertEqual(self.program(path, stops=True)["allocator"][0], "no")
+        self.assertIsNone(self.recorded(path))
+
+    def test_interface_of_an_allocator(self):
+        path = self.compile("mallocx", "-ljemalloc", source=CALLS_MALLOCX)
+        verdict, found, to_do = self.program(path)["own interface"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("calls mallocx of", found)
+        self.assertIn("memprof_report_alloc", to_do)
+
+    def test_address_sanitizer(self):
+        for name, option in (("asan", "-shared-libasan" if "clang" in os.environ["MEMPROF_E2E_CC"] else "-g"),
+                             ("asan_static", "-static-libasan")):
+            with self.subTest(name):
+                path = self.compile(name, "-fsanitize=address", option)
+                verdict, found, _ = self.program(path, stops=True)["allocator"]
+                self.assertEqual(verdict, "no")
+                self.assertIn("AddressSanitizer", found)
+                self.assertIsNone(self.recorded(path))
+
+    def test_memprof_in_the_program(self):
+        for name in ("family_static", "family_linked"):
+            self.assertEqual(self.program(e2e.program(name))["allocator"][0], "yes", name)
+
+    def test_unwind_tables(self):
+        self.assertEqual(self.program(e2e.program("many_frames"))["stacks"][0], "yes")
+        verdict, found, to_do = self.program(e2e.program("no_unwind_tables"))["stacks"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("frame pointers", found)
+        self.assertIn("-fasynchronous-unwind-tables", to_do)
+
+    def test_names(self):
+        debug = self.compile("debug", "-g", "-Wl,--build-id=sha1")
+        self.assertEqual(self.program(debug)["names"][0], "yes")
+        separate = self.folder / "separate"
+        shutil.copy(debug, separate)
+        for command in (["objcopy", "--only-keep-debug", separate, f"{separate}.debug"],
+                        ["objcopy", "--strip-all", f"--add-gnu-debuglink={separate}.debug", separate]):
+            subprocess.run([e2e.need(command[0]), *command[1:]], check=True)
+        self.assertEqual(self.program(str(separate))["names"][0], "yes")
+        os.unlink(f"{separate}.debug")
+        verdict, found, to_do = self.program(str(separate))["names"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("is stripped", found)
+        self.assertIn("DEBUGINFOD_URLS", to_do)
+        asked = self.program(str(separate), environment=e2e.plain_environment(DEBUGINFOD_URLS="http://localhost:1"))
+        self.assertIn("are asked", asked["names"][1])
+        self.assertIn("functions, but no files", self.program(self.compile("plain"))["names"][1])
+
+    def test_scripts(self):
+        for first, elf in (("#!/bin/sh", "/bin/sh"), (f"#!/usr/bin/env {e2e.system_python()}", e2e.system_python()),
+                           ("echo", "/bin/sh")):
+            with self.subTest(first):
+                script = self.folder / "script"
+                script.write_text(f"{first}\n")
+                script.chmod(0o755)
+                self.assertIn(f"{script}, executed by {elf}:", self.program(script)["program"][1])
+
+    def test_what_cannot_be_started(self):
+        shell = pathlib.Path("/bin/sh").read_bytes()
+        for name, at, value, part in (("narrow", 4, 1, "a 32-bit program"), ("foreign", 18, 0xb7, "for another processor")):
+            data = bytearray(shell)
+            data[at] = value
+            path = self.folder / name
+            path.write_bytes(data)
+            path.chmod(0o755)
+            self.assertIn(part, self.program(path, stops=True)["program"][1])
+        (self.folder / "text").write_text("x")
+        for path, part in ((self.folder / "absent", "no such file"), (self.folder / "text", "permission denied"),
+                           ("no-such-program", "not found in PATH"), (self.folder, "is a directory")):
+            self.assertIn(part, self.program(path, stops=True)["program"][1])
+
+    def test_set_uid(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root, to give a file away")
+        path = self.compile("plain")
+        self.folder.chmod(0o755)
+        os.chown(path, 12345, 12345)
+        os.chmod(path, 0o4755)
+        verdict, found, to_do = self.program(path, stops=True)["program"]
+        self.assertEqual(verdict, "no")
+        self.assertIn("is set-uid", found)
+        self.assertTrue(to_do)
+        self.assertIsNone(self.recorded(path))
+
+
+if __name__ == "__main__":
+    e2e.main()
