@@ -62,6 +62,12 @@ class Programs(doctor.Doctor):
                 self.assertIn(f"that of {e2e.ALLOCATORS[name].split('.so')[0]}.so", found)
                 self.assertGreater(self.recorded(path), 20_000_000)
 
+    def test_allocator_that_is_preloaded(self):
+        environment = e2e.plain_environment(LD_PRELOAD=e2e.allocator("jemalloc"))
+        checks = self.program(self.compile("plain"), environment=environment)
+        self.assertIn("that of libjemalloc.so.2", checks["allocator"][1])
+        self.assertIn("memprof goes before it", checks["LD_PRELOAD"][1])
+
     def test_allocator_in_the_program(self):
         exported = self.compile("exported", source=doctor.PROGRAM + ALLOCATOR)
         self.assertEqual(self.program(exported, stops=True)["allocator"][0], "no")

@@ -61,9 +61,10 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
   if (!arena.empty() && access(arena.c_str(), R_OK) == 0) {
     checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
   } else if (!arena.empty()) {
-    checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(errno),
-               errno == ENOENT
-                   ? "somebody removed the file; its profile is written when it ends, or start it anew"
+    error = errno;
+    checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
+               error == ENOENT
+                   ? "somebody removed the file: its profile is written when it ends; or start it anew"
                    : "try as its user, or as root");
   } else if (is_loaded) {
     checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",

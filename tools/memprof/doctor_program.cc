@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor_program.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "memprof/doctor_allocator.h"
 #include "memprof/elf_facts.h"
@@ -26,6 +28,19 @@ constexpr char kOtherBuild[] = "profile another build of it: 64 bits, for this p
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+// Those of LD_PRELOAD that are paths.
+std::vector<std::string> preloaded_libraries() {
+  const std::string list = variable("LD_PRELOAD");
+  std::vector<std::string> paths;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find_first_of(" :", begin), list.size());
+    std::string path = list.substr(begin, end - begin);
+    if (path.find('/') != std::string::npos) paths.push_back(std::move(path));
+    begin = end + 1;
+  }
+  return paths;
 }
 
 void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
@@ -138,6 +153,7 @@ void check_command(const std::string& command, Checks* checks) {
   ProgramFiles files;
   files.path = files.shown = target.elf;
   files.python_malloc = variable("PYTHONMALLOC");
+  files.libraries = preloaded_libraries();
   for (const NeededLibrary& library : needed_libraries(target.elf)) {
     if (!library.path.empty()) files.libraries.push_back(library.path);
   }

@@ -123,13 +123,14 @@ void check_preload(Checks* checks) {
   if (others == nullptr || *others == '\0') return;
   const std::string name = "LD_PRELOAD";
   const std::string list = others;
-  for (const char* runtime : {"libasan", "libtsan", "libheaptrack_preload"}) {
-    if (list.find(runtime) == std::string::npos) continue;
+  if (list.find("libasan") != std::string::npos) {
+    checks->no(name, list + ": AddressSanitizer suffers no library before it", "unset LD_PRELOAD");
+  } else if (list.find("libtsan") != std::string::npos || list.find("libheaptrack") != std::string::npos) {
     checks->note(name, list + ": memprof goes before it, and both want every call of malloc",
                  "unset LD_PRELOAD, or keep one of the two");
-    return;
+  } else {
+    checks->yes(name, list + ": memprof goes before it");
   }
-  checks->yes(name, list + ": memprof goes before it");
 }
 
 void check_debuginfod(Checks* checks) {

@@ -99,13 +99,17 @@ TEST(DoctorSystem, Surroundings) {
     const Variable temporary("TMPDIR", folder.path());
     const Variable servers("DEBUGINFOD_URLS", "http://localhost:1");
     const Variable arenas("MEMPROF_ARENA_DIR", folder / "absent");
-    const Variable preload("LD_PRELOAD", "libasan.so.8");
+    const Variable preload("LD_PRELOAD", "libheaptrack_preload.so");
     const Checks checks = surroundings();
     EXPECT_EQ(check_named(checks, "temp folder").found, folder.path() + " can be written");
     EXPECT_THAT(check_named(checks, "debuginfod").found, HasSubstr("http://localhost:1"));
     EXPECT_EQ(check_named(checks, "data folder").verdict, Verdict::kNote);
     EXPECT_EQ(check_named(checks, "LD_PRELOAD").verdict, Verdict::kNote);
     EXPECT_EQ(checks.count(Verdict::kNo), 0u) << checks.text(0, false);
+  }
+  {
+    const Variable preload("LD_PRELOAD", "libasan.so.8");
+    EXPECT_EQ(check_named(surroundings(), "LD_PRELOAD").verdict, Verdict::kNo);
   }
   {
     const Variable preload("LD_PRELOAD", "libother.so");
