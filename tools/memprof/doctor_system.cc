@@ -78,7 +78,7 @@ std::vector<Call> try_calls() {
   const iovec target{&to, 1};
   const bool reads = process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
   munmap(memory, page);
-  return {{"MADV_POPULATE_WRITE", populates || adds,
+  return {{"MADV_POPULATE_WRITE, nor FUTEX_WAKE_OP in its place", populates || adds,
            "room for data cannot be had safely: samples may be dropped"},
           {"MADV_WIPEONFORK", wipes, "a child that fork handlers do not know of may be taken for its parent"},
           {"process_vm_readv", reads, "memory is checked before it is read instead: a sample costs more"}};
@@ -94,7 +94,7 @@ void check_kernel(Checks* checks) {
   }
   const std::string release = std::string(system.sysname) + " " + system.release;
   if (missing.empty()) {
-    checks->yes("kernel", release + "; every call that memprof makes is allowed");
+    checks->yes("kernel", release + "; room for data, MADV_WIPEONFORK and process_vm_readv can be had");
   } else {
     checks->note("kernel", release + ": " + missing,
                  "Linux 4.14 or newer knows them; in a container, allow them in its seccomp profile");
