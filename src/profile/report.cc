@@ -243,8 +243,10 @@ std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric
   }
   std::vector<ReportHeap> heaps;
   for (const auto& [name, sum] : sums) heaps.push_back({name, sum.estimates()});
-  std::stable_sort(heaps.begin(), heaps.end(), [metric](const ReportHeap& a, const ReportHeap& b) {
-    return a.values[metric_index(metric)].value > b.values[metric_index(metric)].value;
+  std::sort(heaps.begin(), heaps.end(), [metric](const ReportHeap& a, const ReportHeap& b) {
+    const double x = a.values[metric_index(metric)].value;
+    const double y = b.values[metric_index(metric)].value;
+    return x != y ? x > y : a.name < b.name;
   });
   return heaps;
 }

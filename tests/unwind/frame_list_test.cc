@@ -10,7 +10,7 @@ namespace {
 
 using platform::Walk;
 
-constexpr uint32_t kRoot = FrameList::kRootFrames;
+constexpr uint32_t kRootEnd = FrameList::kRootFrames;
 
 struct Result {
   std::vector<uint64_t> frames;
@@ -68,13 +68,13 @@ TEST(FrameList, BothEndsOfADeeperOne) {
   for (const bool by_loop : {false, true}) {
     for (const uint32_t max_depth : {64u, 65u, 128u, 1000u}) {
       // Frames are taken in whole tails.
-      const uint32_t most = max_depth + (FrameList::kMostFrames - max_depth) / kRoot * kRoot;
+      const uint32_t most = max_depth + (FrameList::kMostFrames - max_depth) / kRootEnd * kRootEnd;
       for (uint32_t count = max_depth + 1; count <= most; ++count) {
         const Result r = collect(count, max_depth, Walk::kRoot, by_loop);
         ASSERT_EQ(count, r.taken);
-        std::vector<uint64_t> expected = numbers(0, max_depth - kRoot - 1);
+        std::vector<uint64_t> expected = numbers(0, max_depth - kRootEnd - 1);
         expected.push_back(platform::kFramesLeftOut);
-        const std::vector<uint64_t> root = numbers(count - kRoot, count);
+        const std::vector<uint64_t> root = numbers(count - kRootEnd, count);
         expected.insert(expected.end(), root.begin(), root.end());
         ASSERT_EQ(expected, r.frames) << count << " of " << max_depth;
         ASSERT_EQ(Walk::kMiddleLeftOut, r.reason);
