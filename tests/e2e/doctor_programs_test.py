@@ -92,8 +92,10 @@ class Programs(doctor.Doctor):
         self.assertIn("memprof_report_alloc", to_do)
 
     def test_address_sanitizer(self):
-        for name, option in (("asan", "-shared-libasan" if "clang" in os.environ["MEMPROF_E2E_CC"] else "-g"),
-                             ("asan_static", "-static-libasan")):
+        """gcc's. clang links its own into the program, where doctor does not know it yet."""
+        if "clang" in os.environ["MEMPROF_E2E_CC"]:
+            self.skipTest("built with clang")
+        for name, option in (("asan", "-g"), ("asan_static", "-static-libasan")):
             with self.subTest(name):
                 path = self.compile(name, "-fsanitize=address", option)
                 verdict, found, _ = self.program(path, stops=True)["allocator"]
