@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// memprof_start() in a large process: patch LIBMEMPROF GIGABYTES LIBRARY...  Makes that much live, loads the
-// libraries, lets two threads allocate, and prints what the first and the second start took, and the longest
-// that a thread waited for a malloc and a free meanwhile and in as long a time before.
+// memprof_start() in a large process: patch LIBMEMPROF GIGABYTES THREADS LIBRARY...  Makes that much live,
+// loads the libraries, lets that many threads allocate, and prints what the first and the second start took,
+// and the longest that a thread waited for a malloc and a free meanwhile and in as long a time before.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #include "memprof.h"
 
-enum { kThreads = 2, kBlock = 16384 };
+enum { kMostThreads = 64, kBlock = 16384 };
 
 static atomic_int g_phase;  // 0: before, 1: what is measured, 2: the end
 static atomic_ulong g_longest_ns[2];
@@ -52,7 +52,8 @@ static int count(struct dl_phdr_info* info, size_t size, void* n) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
+  const int thread_count = argc < 4 ? -1 : atoi(argv[3]);
+  if (thread_count < 0 || thread_count > kMostThreads) return 2;
   void** blocks = NULL;
   for (long i = atol(argv[2]) * (1 << 30) / kBlock; i > 0; --i) {
     void** block = malloc(kBlock);
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
     *block = blocks;
     blocks = block;
   }
-  for (int i = 3; i < argc; ++i) {
+  for (int i = 4; i < argc; ++i) {
     if (dlopen(argv[i], RTLD_LAZY | RTLD_LOCAL) == NULL) {
       fprintf(stderr, "%s\n", dlerror());
       return 1;
@@ -76,8 +77,8 @@ int main(int argc, char** argv) {
   int (*stop)(void) = (int (*)(void))dlsym(library, "memprof_stop");
   int (*get_stats)(memprof_stats*) = (int (*)(memprof_stats*))dlsym(library, "memprof_get_stats");
   if (init(NULL) != MEMPROF_OK) return 1;
-  pthread_t threads[kThreads];
-  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, run, NULL);
+  pthread_t threads[kMostThreads];
+  for (int i = 0; i < thread_count; ++i) pthread_create(&threads[i], NULL, run, NULL);
   const struct timespec warm = {0, 300000000};
   nanosleep(&warm, NULL);
   atomic_store(&g_longest_ns[0], 0);
@@ -95,7 +96,7 @@ int main(int argc, char** argv) {
   if (start() != MEMPROF_OK) return 1;
   const uint64_t second_ns = now_ns() - begin;
   atomic_store(&g_phase, 2);
-  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i < thread_count; ++i) pthread_join(threads[i], NULL);
   int modules = 0;
   dl_iterate_phdr(count, &modules);
   memprof_stats s = {.struct_size = sizeof(s)};

@@ -4,6 +4,8 @@
 //   core/path_pattern.h) MEMPROF_RATE               mean bytes between samples, like 512k
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
+//   MEMPROF_PYTHON             0: nothing of a CPython is looked at; stacks: its frames, not its objects
+//   MEMPROF_NATIVE_INTERPRETER 1: the frames of Python's evaluation loop stay in the stacks
 //   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: there is to be none
 // and those that `memprof run` sets:
 //   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
@@ -18,6 +20,7 @@
 #include "core/path_pattern.h"
 #include "core/platform.h"
 #include "core/profiler.h"
+#include "core/runtimes.h"
 #include "core/sampler.h"
 #include "memprof.h"
 
@@ -65,11 +68,6 @@ bool parse_size(const char* text, uint64_t* value) {
   return true;
 }
 
-void complain(const char* name, const char* value, const char* wanted) {
-  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
-  platform::message(parts);
-}
-
 void read_number(const char* name, uint64_t least, uint64_t most, const char* wanted, bool quiet,
                  uint64_t* value) {
   const char* text = platform::environment(name);
@@ -80,7 +78,7 @@ void read_number(const char* name, uint64_t least, uint64_t most, const char* wa
   if (parse_size(text, &n) && n >= least && n <= most) {
     *value = n;
   } else if (!quiet) {
-    complain(name, text, wanted);
+    complain_of_variable(name, text, wanted);
   }
 }
 
@@ -90,11 +88,8 @@ bool is_set(const char* name) {
 }
 
 void say_not_written(const char* path, int error) {
-  const int saved_errno = errno;
-  const char* reason = memprof_strerror(error);
-  if (error == MEMPROF_ERR_SYSTEM) {
-    reason = platform::error_text(-saved_errno);
-  } else if (error == MEMPROF_ERR_EXISTS) {
+  const char* reason = reason_text(error);
+  if (error == MEMPROF_ERR_EXISTS) {
     reason = "it is there already; remove it, or put %p (process id) into MEMPROF_PROFILE";
   } else if (error == MEMPROF_ERR_INVALID) {
     reason = "the path is too long, or has a % that is not %p, %n, %t or %%";
@@ -114,12 +109,27 @@ void write_at_end() {
 
 }  // namespace
 
+void complain_of_variable(const char* name, const char* value, const char* wanted) {
+  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
+  platform::message(parts);
+}
+
+const char* reason_text(int error) {
+  return error == MEMPROF_ERR_SYSTEM ? platform::error_text(-errno) : memprof_strerror(error);
+}
+
+const char* read_arena_folder() {
+  const char* folder = platform::environment("MEMPROF_ARENA_DIR");
+  return folder != nullptr ? folder : platform::arena_folder();
+}
+
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
-  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false};
-  uint64_t depth = c.limits.max_depth;
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, kPythonOn, false};
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
+  c.limits = default_limits(c.rate_bytes);
+  uint64_t depth = c.limits.max_depth;
   read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
               &c.limits.max_live_samples);
   read_number("MEMPROF_MAX_STACKS", 1, kMostStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
@@ -131,13 +141,22 @@ Configuration read_configuration() {
     if (strlen(path) < sizeof(expanded) && expand_path(path, 1, "", 1, expanded, sizeof(expanded))) {
       c.profile_path = path;
     } else if (!quiet) {
-      complain("MEMPROF_PROFILE", path, "a path in which % stands only in %p, %n, %t and %%");
+      complain_of_variable("MEMPROF_PROFILE", path, "a path in which % stands only in %p, %n, %t and %%");
     }
   }
-  const char* folder = platform::environment("MEMPROF_ARENA_DIR");
-  c.arena_folder = folder != nullptr ? folder : platform::arena_folder();
+  c.arena_folder = read_arena_folder();
   c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
   c.keep_arena = is_set("MEMPROF_KEEP_ARENA");
+  const char* python = platform::environment("MEMPROF_PYTHON");
+  if (python != nullptr && *python != '\0') {
+    c.python = strcmp(python, "0") == 0        ? kPythonOff
+               : strcmp(python, "stacks") == 0 ? kPythonStacksOnly
+                                               : kPythonOn;
+    if (c.python == kPythonOn && strcmp(python, "1") != 0 && !quiet) {
+      complain_of_variable("MEMPROF_PYTHON", python, "0, 1 or stacks");
+    }
+  }
+  c.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
   return c;
 }
 
@@ -153,6 +172,7 @@ void autostart() {
   if (c.profile_path == nullptr) {
     return;
   }
+  runtimes::configure({c.python == kPythonOff, c.python == kPythonStacksOnly, c.native_interpreter});
   // Of the many small processes that a program starts, those without a sample cost nothing.
   const profiler::Sharing sharing{c.arena_folder, c.follow_fork, c.keep_arena && !is_started};
   int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;

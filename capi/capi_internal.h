@@ -10,6 +10,9 @@
 
 namespace memprof {
 
+// Of memprof_options.python.
+enum : uint32_t { kPythonOn = 0, kPythonOff = 1, kPythonStacksOnly = 2 };
+
 struct Configuration {
   Limits limits;
   uint64_t rate_bytes;
@@ -17,11 +20,20 @@ struct Configuration {
   const char* arena_folder;  // "": private memory
   bool follow_fork;
   bool keep_arena;  // for a reader, which writes the profile
+  uint32_t python = kPythonOn;
+  bool native_interpreter = false;  // frames of evaluation loops stay
 };
 
 // The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
 // error, once in a process, and ignored.
 Configuration read_configuration();
+// Of it, the folder alone.
+const char* read_arena_folder();
+
+// "NAME=VALUE is ignored: it must be WANTED", on standard error.
+void complain_of_variable(const char* name, const char* value, const char* wanted);
+// Why a profile could not be written: the text of an error, or of errno where it is a system call's.
+const char* reason_text(int error);
 
 // Does what the MEMPROF_DUMP_* variables ask for.
 void start_dumps(const Configuration& configuration);

@@ -57,7 +57,7 @@ void dump() {
     error = write_profile_file(g_numbered, false, nullptr, 0);
   }
   if (error != MEMPROF_OK) {
-    const char* const parts[] = {"a profile was not written to ", g_numbered, ": ", memprof_strerror(error),
+    const char* const parts[] = {"a profile was not written to ", g_numbered, ": ", reason_text(error),
                                  nullptr};
     platform::message(parts);
   }
@@ -83,11 +83,6 @@ uint64_t parse_seconds(const char* text) {
   return *at == '\0' && seconds <= kYear ? seconds : 0;
 }
 
-void complain(const char* name, const char* value, const char* wanted) {
-  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
-  platform::message(parts);
-}
-
 }  // namespace
 
 void start_dumps(const Configuration& configuration) {
@@ -96,18 +91,19 @@ void start_dumps(const Configuration& configuration) {
     path = configuration.keep_arena ? kDefaultPath : configuration.profile_path;
   }
   if (strlen(path) >= sizeof(g_pattern) || !expand_path(path, 1, "", 1, g_numbered, sizeof(g_numbered))) {
-    return complain("MEMPROF_DUMP_PATH", path, "a path in which % stands only in %p, %n, %t and %%");
+    return complain_of_variable("MEMPROF_DUMP_PATH", path,
+                                "a path in which % stands only in %p, %n, %t and %%");
   }
   memcpy(g_pattern, path, strlen(path) + 1);
   const char* signal = platform::environment("MEMPROF_DUMP_SIGNAL");
   if (signal != nullptr && *signal != '\0' && !platform::on_signal(signal, dump)) {
-    complain("MEMPROF_DUMP_SIGNAL", signal, "a signal that can be caught, like USR2");
+    complain_of_variable("MEMPROF_DUMP_SIGNAL", signal, "a signal that can be caught, like USR2");
   }
   const char* interval = platform::environment("MEMPROF_DUMP_INTERVAL");
   if (interval != nullptr && *interval != '\0') {
     g_interval_ns = parse_seconds(interval) * kNsPerSecond;
     if (g_interval_ns == 0) {
-      complain("MEMPROF_DUMP_INTERVAL", interval, "a time like 30s, 5m or 1h");
+      complain_of_variable("MEMPROF_DUMP_INTERVAL", interval, "a time like 30s, 5m or 1h");
     } else {
       profiler::call_at(platform::monotonic_ns() + g_interval_ns);
     }

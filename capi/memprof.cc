@@ -9,6 +9,7 @@
 #include "capi_internal.h"
 #include "core/platform.h"
 #include "core/profiler.h"
+#include "core/runtimes.h"
 #include "core/sampler.h"
 #include "core/snapshot.h"
 
@@ -39,7 +40,7 @@ namespace {
 // The first version of each struct: what every caller has.
 constexpr uint32_t kOptionsBytes = 40;
 constexpr uint32_t kLeastBytes = 8;
-static_assert(sizeof(memprof_options) == kOptionsBytes);
+static_assert(offsetof(memprof_options, python) == kOptionsBytes);
 
 int to_error(memprof::Status status) {
   switch (status) {
@@ -127,7 +128,20 @@ int give_counters(const memprof::Counters& c, memprof_stats* stats) {
   out.import_refused = c.imports.refused;
   out.import_foreign = c.imports.foreign;
   out.import_unbound = c.imports.unbound;
+  out.python_version = c.python_version;
+  out.python_objects = c.python_objects;
+  out.live_weight_bytes = c.live_weight_bytes;
+  out.peak_weight_bytes = c.peak_weight_bytes;
+  out.python_stacks = c.python_stacks;
   return give(out, stats);
+}
+
+// Before the first start; later ones find it as it is.
+void configure_runtimes(uint32_t python, bool native_interpreter) {
+  if (profiler::state() == memprof::State::kUninitialized) {
+    memprof::runtimes::configure(
+        {python == memprof::kPythonOff, python == memprof::kPythonStacksOnly, native_interpreter});
+  }
 }
 
 template <typename T>
@@ -194,20 +208,25 @@ int memprof_init(const memprof_options* options) {
   }
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
+    configure_runtimes(configuration.python, configuration.native_interpreter);
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
                                          {configuration.arena_folder, configuration.follow_fork, false}));
   }
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
-      options->max_stacks > memprof::kMostStacks) {
+      options->max_stacks > memprof::kMostStacks ||
+      (options->struct_size > kOptionsBytes && options->python > memprof::kPythonStacksOnly)) {
     return MEMPROF_ERR_INVALID;
   }
-  Limits limits = memprof::kDefaultLimits;
+  Limits limits = memprof::default_limits(options->rate_bytes);
   limits.max_depth = options->max_depth != 0 ? options->max_depth : limits.max_depth;
   limits.max_live_samples =
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
-  const char* folder = options->private_memory != 0 ? nullptr : memprof::read_configuration().arena_folder;
+  const auto has = [options](size_t offset) { return options->struct_size >= offset + sizeof(uint32_t); };
+  configure_runtimes(has(offsetof(memprof_options, python)) ? options->python : memprof::kPythonOn,
+                     has(offsetof(memprof_options, native_interpreter)) && options->native_interpreter != 0);
+  const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   return to_error(
       profiler::initialize(limits, options->rate_bytes, {folder, options->follow_fork != 0, false}));
 }
@@ -215,18 +234,23 @@ int memprof_init(const memprof_options* options) {
 int memprof_start(void) {
   const KeepErrno keep;
   if (!profiler::has_hooks()) {
+    // As in profiler::start: a fork child is told so in every state.
+    if (!profiler::is_mine()) {
+      return MEMPROF_ERR_FORKED;
+    }
     const memprof::State state = profiler::state();
     if (state != memprof::State::kInitialized && state != memprof::State::kStopped) {
       return MEMPROF_ERR_STATE;
-    }
-    if (!profiler::is_mine()) {
-      return MEMPROF_ERR_FORKED;
     }
     if (!platform::patch_imports()) {
       return MEMPROF_ERR_NO_HOOKS;
     }
   }
-  return to_error(profiler::start());
+  const memprof::Status status = profiler::start();
+  if (status == memprof::Status::kOk) {
+    memprof::runtimes::attach();
+  }
+  return to_error(status);
 }
 
 int memprof_rescan_imports(void) {
@@ -265,11 +289,26 @@ int memprof_set_rate(uint64_t rate_bytes) {
     return MEMPROF_ERR_INVALID;
   }
   profiler::set_rate(rate_bytes);
+  if (profiler::state() == memprof::State::kActive) {
+    memprof::runtimes::attach();  // what it does depends on the rate
+  }
   return MEMPROF_OK;
 }
 
 int memprof_get_stats(memprof_stats* stats) {
   return give_counters(profiler::counters(), stats);
+}
+
+int memprof_reset_peak(void) {
+  const KeepErrno keep;
+  if (profiler::state() == memprof::State::kUninitialized) {
+    return MEMPROF_ERR_STATE;
+  }
+  if (!profiler::is_mine()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  profiler::reset_peak();
+  return MEMPROF_OK;
 }
 
 int memprof_snapshot_get_stats(const memprof_snapshot* snapshot, memprof_stats* stats) {
@@ -337,6 +376,12 @@ const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, u
 
 const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<uint64_t>(ours(snapshot)->frames, count) : no_elements<uint64_t>(count);
+}
+
+const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,
+                                                             uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_runtime_frame>(ours(snapshot)->runtime_frames, count)
+                             : no_elements<memprof_runtime_frame>(count);
 }
 
 const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count) {

@@ -7,6 +7,7 @@
 #include "core/path_pattern.h"
 #include "core/platform.h"
 #include "core/profiler.h"
+#include "core/runtime_frame.h"
 #include "memprof.h"
 #include "profile/inprocess/raw_pprof.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr size_t kPathBytes = 4096;
 constexpr size_t kNoteBytes = 8192;
 
+static_assert(profile::kRuntimeFrame == kRuntimeFrame && kRuntimeFrame == MEMPROF_RUNTIME_FRAME);
 static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
 static_assert(sizeof(profile::RawProfile::walks) == MEMPROF_WALK_REASONS * sizeof(uint64_t));
@@ -134,8 +136,10 @@ int write_snapshot(const Snapshot& s, int fd) {
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
   const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
-  if (frame_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
-      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
+  const Pages runtime_frames((s.runtime_frames.size + 1) * sizeof(profile::RawRuntimeFrame));
+  if (runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
+      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
+      live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;
@@ -160,6 +164,13 @@ int write_snapshot(const Snapshot& s, int fd) {
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
   }
+  for (uint64_t i = 0; i < s.runtime_frames.size; ++i) {
+    const SnapshotRuntimeFrame& f = s.runtime_frames.data[i];
+    runtime_frames.as<profile::RawRuntimeFrame>()[i] = {
+        s.strings.data + f.name_offset, s.strings.data + f.file_offset, f.line, f.function_line};
+  }
+  p.runtime_frames = runtime_frames.as<profile::RawRuntimeFrame>();
+  p.runtime_frame_count = s.runtime_frames.size;
   p.heaps = heaps.as<const char*>();
   p.heap_count = s.heaps.size;
   p.stacks = stacks.as<profile::RawStack>();
@@ -180,6 +191,9 @@ int write_snapshot(const Snapshot& s, int fd) {
   p.import_refused = s.counters.imports.refused;
   p.import_foreign = s.counters.imports.foreign;
   p.import_unbound = s.counters.imports.unbound;
+  p.python_version = s.counters.python_version;
+  p.python_objects = s.counters.python_objects;
+  p.python_stacks = s.counters.python_stacks;
   const Pages note(kNoteBytes);
   if (note.as<char>() != nullptr && s.process_id == platform::process_id() &&
       p.import_refused + p.import_foreign + p.import_unbound != 0) {

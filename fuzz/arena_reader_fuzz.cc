@@ -7,7 +7,7 @@
 //     2 bytes   how many words are missing at its end
 //     patches   1 byte: where (0 the header, 1 to 8 a section), 2 bytes: which word there, 1 byte: n - 1,
 //               n bytes; little-endian, all taken modulo what there is
-// The bytes lie in a buffer of exactly their length (rounded up to 8), followed by a page that cannot be
+// The bytes lie in a buffer of exactly their length (rounded up to 64), followed by a page that cannot be
 // touched.
 //
 // Corpus: corpus/arena_reader; found by the fuzzer from a few patches written by hand, and a small arena.
@@ -21,12 +21,14 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/code_table.h"
 #include "core/counters.h"
 #include "core/heap_map.h"
 #include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/platform.h"
+#include "core/runtime_frame.h"
 #include "core/snapshot.h"
 #include "core/stack_table.h"
 
@@ -50,10 +52,16 @@ void fill(const Arena& arena) {
   StackTable stacks(arena);
   NameTable names(arena);
   HeapMap live(arena);
+  CodeTable codes(arena, &names);
+  const uint8_t lines[] = {0x87, 1, 0xdf, 1, 1, 1, 1};
+  const uint32_t functions[] = {
+      codes.intern({"f", 1, "f.py", 4, lines, sizeof(lines), 10, Runtime::kCpython}),
+      codes.intern({"Class.method", 12, "g.py", 4, lines, sizeof(lines), 20, Runtime::kCpython})};
   for (uint64_t i = 0; i < 6; ++i) {
     uint64_t frames[8];
     for (uint64_t f = 0; f < 8; ++f) {
-      frames[f] = 0x10000 + i * 0x100 + f * 8;
+      frames[f] = f % 3 == 1 ? runtime_frame(functions[f / 3 % 2], static_cast<uint32_t>(i * 4))
+                             : 0x10000 + i * 0x100 + f * 8;
     }
     bool is_new = false;
     const uint32_t id =
@@ -92,7 +100,8 @@ std::vector<uint8_t> make_arena() {
       h.sections[kStackSection].used_bytes,  h.sections[kFrameSection].used_bytes,
       h.sections[kModuleSection].used_bytes, slots_before(h.name_levels.open) * sizeof(uint64_t),
       h.sections[kNameSection].used_bytes,   h.sections[kTextSection].used_bytes,
-      h.sections[kHeapSection].used_bytes};
+      h.sections[kHeapSection].used_bytes,   slots_before(h.code_levels.open) * sizeof(uint64_t),
+      h.sections[kCodeSection].used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {
@@ -123,7 +132,7 @@ uint8_t* memory_of(size_t size) {
     MEMPROF_REQUIRE(mprotect(e, kPage, PROT_NONE) == 0);
     return e;
   }();
-  return end - (size + 7) / 8 * 8;
+  return end - (size + 63) / 64 * 64;
 }
 
 struct Damaged {
@@ -194,6 +203,15 @@ uint64_t walk_over(const Snapshot& s) {
     for (uint32_t b = 0; b < m.build_id_size; ++b) {
       sum += m.build_id[b];
     }
+  }
+  for (uint64_t i = 0; i < s.frames.size; ++i) {
+    MEMPROF_REQUIRE(!is_runtime_frame(s.frames.data[i]) ||
+                    (s.frames.data[i] ^ kRuntimeFrame) < s.runtime_frames.size);
+  }
+  for (uint64_t i = 0; i < s.runtime_frames.size; ++i) {
+    const SnapshotRuntimeFrame& f = s.runtime_frames.data[i];
+    MEMPROF_REQUIRE(f.name_offset < s.strings.size && f.file_offset < s.strings.size);
+    sum += std::strlen(s.strings.data + f.name_offset) + std::strlen(s.strings.data + f.file_offset) + f.line;
   }
   MEMPROF_REQUIRE(s.stack_heaps.size == s.stacks.size && s.heaps.size > 0);
   for (uint64_t i = 0; i < s.stack_heaps.size; ++i) {

@@ -41,6 +41,14 @@
  * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
  * ends by itself.  Where there can be no file the tables are private memory; all but that works.
  *
+ * Python
+ * ------
+ *   Where a CPython is in the process (or comes later), its allocators get hooks when the profiler starts:
+ * what they serve themselves is sampled like malloc's blocks, once each, with the size that was asked for.
+ * The hooks stay when the profiler stops.  Its functions are in the stacks, in place of the evaluation loop
+ * that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and python_stacks say
+ * what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all of it out.
+ *
  * Rules that hold for every function
  * ----------------------------------
  *   Results:  0 (MEMPROF_OK) or a negative MEMPROF_ERR_* code; memprof_strerror() turns it into text.
@@ -104,14 +112,18 @@ MEMPROF_API const char* memprof_version(void);
 #define MEMPROF_DEFAULT_RATE_BYTES 524288u /* 512 KiB */
 
 typedef struct memprof_options {
-  uint32_t struct_size;      /* sizeof(memprof_options)                                                  */
-  uint32_t max_depth;        /* frames kept of a stack: 1 to 1024; 0 = default (128). Of a deeper one the
-                                leaf's end and, for 64 or more, the root's, if that is at most 1024 away  */
-  uint64_t rate_bytes;       /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
-  uint64_t max_live_samples; /* blocks recorded at one time; 0 = default (1,048,576)                      */
-  uint64_t max_stacks;       /* different stacks; 0 = default (65,536)                                    */
-  uint32_t follow_fork;      /* not 0: fork children are profiled, each by itself; see "fork"             */
-  uint32_t private_memory;   /* not 0: no file (see "Arena"); `memprof live` cannot look at the process   */
+  uint32_t struct_size;        /* sizeof(memprof_options)                                                  */
+  uint32_t max_depth;          /* frames kept of a stack: 1 to 1024; 0 = default (128). Of a deeper one the
+                                  leaf's end and, for 64 or more, the root's, if that is at most 1024 away  */
+  uint64_t rate_bytes;         /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
+  uint64_t max_live_samples;   /* blocks recorded at one time; 0 = default (1,048,576; with rate 0
+                                  four times that)                                                         */
+  uint64_t max_stacks;         /* different stacks; 0 = default (65,536; with rate 0 1,048,576)           */
+  uint32_t follow_fork;        /* not 0: fork children are profiled, each by itself; see "fork"             */
+  uint32_t private_memory;     /* not 0: no file (see "Arena"); `memprof live` cannot look at the process   */
+  uint32_t python;             /* 0: a CPython in this process is looked at (see "Python"); 1: it is not;
+                                  2: for frames in stacks, but not for its objects                         */
+  uint32_t native_interpreter; /* not 0: the frames of Python's evaluation loop stay in the stacks        */
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
@@ -160,8 +172,8 @@ MEMPROF_API int memprof_rescan_imports(void);
  * MEMPROF_ERR_INVALID: text is NULL and size is not 0. */
 MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
-/* Changes the rate, in any state.  See memprof_start for when threads take it up.
- * MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
+/* Changes the rate, in any state.  See memprof_start for when threads take it up.  In a process with Python
+ * it waits for the loader. MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
@@ -188,6 +200,24 @@ enum {
 
 /* The frame that stands for those that were left out between the leaf's end and the root's. */
 #define MEMPROF_FRAMES_LEFT_OUT 1u
+
+/* Python's objects.  Those of up to 512 bytes (of a free-threaded build: all) come from allocators of the
+ * interpreter, which hooks stand in front of where Python is in the process (3.7 and later). */
+enum {
+  MEMPROF_PYTHON_NONE = 0,      /* there is no Python, or nothing was started                              */
+  MEMPROF_PYTHON_HOOKED = 1,    /* seen                                                                    */
+  MEMPROF_PYTHON_BY_MALLOC = 2, /* seen: all of them come from malloc (PYTHONMALLOC=malloc)                */
+  MEMPROF_PYTHON_REFUSED = 3    /* not seen: the allocators of this Python could not be replaced           */
+};
+
+/* Python's frames in stacks.  They are read from the interpreter's structures, of 3.11 to 3.15. */
+enum {
+  MEMPROF_PYTHON_STACKS_NONE = 0,            /* no thread that runs Python was sampled                     */
+  MEMPROF_PYTHON_STACKS_UNCHECKED = 1,       /* not yet: no stack has shown that they are read rightly      */
+  MEMPROF_PYTHON_STACKS_READ = 2,            /* stacks have Python frames                                   */
+  MEMPROF_PYTHON_STACKS_UNKNOWN_VERSION = 3, /* native frames only: memprof does not know this Python       */
+  MEMPROF_PYTHON_STACKS_UNKNOWN_LAYOUT = 4 /* native frames only: this Python is not what its version says */
+};
 
 /* How allocations are seen. */
 enum {
@@ -228,10 +258,22 @@ typedef struct memprof_stats {
   uint64_t import_refused;   /* that could not be written (mprotect fails, no /proc)                     */
   uint64_t import_foreign;   /* that lead to another allocator than the process's: not seen              */
   uint64_t import_unbound;   /* not bound yet, and not known to what they would be; looked at again      */
+  uint32_t python_version;   /* of the CPython in the process: 0x030b is 3.11; 0: none, or before 3.11   */
+  uint32_t python_objects;   /* MEMPROF_PYTHON_*                                                         */
+  /* What the live samples stand for, and the most that this was since memprof_init or memprof_reset_peak. */
+  uint64_t live_weight_bytes;
+  uint64_t peak_weight_bytes;
+  uint32_t python_stacks; /* MEMPROF_PYTHON_STACKS_*                                                  */
+  uint32_t reserved;
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
 MEMPROF_API int memprof_get_stats(memprof_stats* stats);
+
+/* From now on memprof_stats.peak_weight_bytes is the most that is live after this call: the peak of a part of
+ * the program, or of a test.  One part of a program at a time can use it.
+ * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
+MEMPROF_API int memprof_reset_peak(void);
 
 /* ---- Allocators of one's own --------------------------------------------------------------------------
  *
@@ -489,6 +531,22 @@ typedef struct memprof_heap {
   uint64_t name_offset; /* of the name in the array of strings; 0, the empty string: the id is not used */
 } memprof_heap;
 
+/* Of an element of the array of frames: it is no address but a function of a language's runtime; its other
+ * bits are an index into the array of runtime frames. */
+#define MEMPROF_RUNTIME_FRAME 0x8000000000000000u
+
+enum { MEMPROF_RUNTIME_CPYTHON = 1 };
+
+/* A place in a function that a language's runtime executes. */
+typedef struct memprof_runtime_frame {
+  uint64_t name_offset; /* of the function's (qualified) name in the array of strings                     */
+  uint64_t file_offset; /* of its file, as the runtime names it                                           */
+  uint32_t line;        /* in the file; 0: unknown                                                         */
+  uint32_t function_line; /* where the function begins; 0: unknown                                         */
+  uint32_t runtime;       /* MEMPROF_RUNTIME_*                                                             */
+  uint32_t reserved;
+} memprof_runtime_frame;
+
 /* Facts about the snapshot as a whole. */
 typedef struct memprof_snapshot_info {
   uint32_t struct_size; /* sizeof(memprof_snapshot_info), set by the caller                              */
@@ -529,7 +587,8 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  * NULL for a valid snapshot, even when *count is 0.
  *   records  ordered by stack_id, then size_bytes, then rate_bytes
  *   stacks   index = stack_id
- *   frames   return addresses, of all stacks, leaf first
+ *   frames   return addresses, of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index
+ *   runtime_frames  what those stand for; each different place once
  *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
  *            module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
@@ -540,6 +599,8 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,
+                                                                         uint64_t* count);
 MEMPROF_API const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count);

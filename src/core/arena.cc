@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/code_table.h"
 #include "core/heap_map.h"
 #include "core/heap_names.h"
 #include "core/module_table.h"
@@ -17,9 +18,25 @@ namespace {
 constexpr uint64_t kCommitStepBytes = 16 * 1024;
 // Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
 constexpr uint64_t kMeanDepth = 48;
-constexpr uint64_t kMaxNames = 1u << 16;
 constexpr uint64_t kMeanNameBytes = 64;
+constexpr uint64_t kMeanLinesBytes = 192;
 constexpr Limits kLeastLimits{1024, 256, 1};
+
+// As many functions as stacks, within bounds: a process with little room has small tables of all kinds.
+uint64_t most_codes(const Limits& limits) {
+  constexpr uint64_t kLeastCodes = 1024;
+  return limits.max_stacks < kLeastCodes             ? kLeastCodes
+         : limits.max_stacks < CodeTable::kMostCodes ? limits.max_stacks
+                                                     : uint64_t{CodeTable::kMostCodes};
+}
+
+// A path for each module, a name and a file for each function.
+uint64_t most_names(const Limits& limits) {
+  return kMaxModules + 2 * most_codes(limits);
+}
+// Of a limited address space (ulimit -v) an arena takes this part at most: the rest is the program's, and a
+// snapshot needs some of it.
+constexpr uint64_t kLeastShare = 4;
 
 constexpr uint64_t round_up(uint64_t n, uint64_t unit) {
   return (n + unit - 1) / unit * unit;
@@ -33,15 +50,15 @@ uint64_t total_bytes(const Limits& limits) {
   return total;
 }
 
-void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total, uint32_t process_id,
+void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total, const ProcessIdentity& owner,
                  bool is_file) {
   header.version = kArenaVersion;
   header.header_bytes = sizeof(ArenaHeader);
   header.byte_order = kByteOrderMark;
   header.section_count = kSectionCount;
   header.total_bytes = total;
-  header.process_id = process_id != 0 ? process_id : platform::process_id();
-  header.process_namespace = platform::process_namespace();
+  header.process_id = owner.process_id;
+  header.process_namespace = owner.process_namespace;
   header.is_file = is_file ? 1 : 0;
   header.start_ns = platform::monotonic_ns();
   header.start_unix_ns = platform::unix_ns();
@@ -54,7 +71,8 @@ void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total, uint
   }
   header.live_levels.limit = live_levels_for(limits.max_live_samples);
   header.stack_levels.limit = intern_levels_for(limits.max_stacks);
-  header.name_levels.limit = intern_levels_for(kMaxNames);
+  header.name_levels.limit = intern_levels_for(most_names(limits));
+  header.code_levels.limit = intern_levels_for(most_codes(limits));
   const char* program = platform::program_path();
   const size_t length = strnlen(program, sizeof(header.program) - 1);
   memcpy(header.program, program, length);
@@ -73,6 +91,26 @@ void* reserve_file(const char* path, uint64_t total) {
   return memory;
 }
 
+bool leaves_room(uint64_t total) {
+  void* room = platform::reserve_pages(total * kLeastShare);
+  if (room == nullptr) {
+    return false;
+  }
+  platform::release_pages(room, total * kLeastShare);
+  return true;
+}
+
+// Sets *is_file.  nullptr: it does not fit.
+void* reserve(const char* path, uint64_t total, bool* is_file) {
+  // Asked first: a file would have to be removed again.
+  if (!leaves_room(total)) {
+    return nullptr;
+  }
+  void* memory = path != nullptr ? reserve_file(path, total) : nullptr;
+  *is_file = memory != nullptr;
+  return memory != nullptr ? memory : platform::reserve_pages(total);
+}
+
 }  // namespace
 
 uint64_t section_capacity(SectionId id, const Limits& limits) {
@@ -88,31 +126,36 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
     case kModuleSection:
       return kMaxModules * sizeof(ModuleEntry);
     case kNameIndexSection:
-      return slots_before(intern_levels_for(kMaxNames)) * sizeof(uint64_t);
+      return slots_before(intern_levels_for(most_names(limits))) * sizeof(uint64_t);
     case kNameSection:
-      return kMaxNames * sizeof(NameEntry);
+      return most_names(limits) * sizeof(NameEntry);
     case kTextSection:
-      return kMaxNames * kMeanNameBytes;
+      return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
     case kHeapSection:
       return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
+    case kCodeIndexSection:
+      return slots_before(intern_levels_for(most_codes(limits))) * sizeof(uint64_t);
+    case kCodeSection:
+      return most_codes(limits) * sizeof(CodeEntry);
     case kSectionCount:
       break;
   }
   return 0;
 }
 
-Arena Arena::create(const Limits& wanted, const char* path, uint32_t process_id) {
+ProcessIdentity this_process() {
+  return {platform::process_id(), platform::process_namespace()};
+}
+
+Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentity& owner) {
   Limits limits = wanted;
   for (;;) {
     const uint64_t total = total_bytes(limits);
-    void* memory = path != nullptr ? reserve_file(path, total) : nullptr;
-    const bool is_file = memory != nullptr;
-    if (!is_file) {
-      memory = platform::reserve_pages(total);
-    }
+    bool is_file = false;
+    void* memory = reserve(path, total, &is_file);
     if (memory != nullptr) {
       ArenaHeader* header = static_cast<ArenaHeader*>(memory);
-      fill_header(*header, limits, total, process_id, is_file);
+      fill_header(*header, limits, total, owner, is_file);
       return Arena(header);
     }
     if (limits.max_live_samples <= kLeastLimits.max_live_samples &&
@@ -171,7 +214,8 @@ uint64_t used_bytes(const ArenaHeader& header) {
     return slots_before(open < kMaxLevels ? open : kMaxLevels);
   };
   used += slots(header.live_levels) * (sizeof(uint64_t) + sizeof(LiveRecord));
-  used += (slots(header.stack_levels) + slots(header.name_levels)) * sizeof(uint64_t);
+  used +=
+      (slots(header.stack_levels) + slots(header.name_levels) + slots(header.code_levels)) * sizeof(uint64_t);
   return used;
 }
 

@@ -3,7 +3,8 @@
 // process that maps it at any address can read it (core/snapshot.h).
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
-//   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps
+//   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
+//                code index | codes
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity; what of them is in use grows in steps, and in a file each step asks the system
@@ -33,6 +34,11 @@ struct Limits {
 };
 
 inline constexpr Limits kDefaultLimits{1u << 20, 1u << 16, 128};
+// Where every allocation is recorded.  Address space: what is not used costs no memory.
+inline constexpr Limits kExactLimits{1u << 22, 1u << 20, 128};
+inline const Limits& default_limits(uint64_t rate_bytes) {
+  return rate_bytes <= 1 ? kExactLimits : kDefaultLimits;
+}
 inline constexpr uint64_t kMostLiveSamples = uint64_t{1} << 30;
 inline constexpr uint64_t kMostStacks = uint64_t{1} << 24;
 inline constexpr uint32_t kMostDepth = 1024;
@@ -48,6 +54,8 @@ enum SectionId : uint32_t {
   kNameSection,
   kTextSection,
   kHeapSection,
+  kCodeIndexSection,
+  kCodeSection,
   kSectionCount
 };
 
@@ -65,7 +73,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 4;
+inline constexpr uint32_t kArenaVersion = 5;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -90,20 +98,29 @@ struct ArenaHeader {
   LevelsHead live_levels;
   LevelsHead stack_levels;
   LevelsHead name_levels;
+  LevelsHead code_levels;
   std::atomic<uint64_t> live_count;
   Statistics statistics;
   char program[512];  // path of the executable, NUL-terminated, cut if longer
 };
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
+// Whose an arena is, for readers.
+struct ProcessIdentity {
+  uint32_t process_id;
+  uint64_t process_namespace;  // which process_id belongs to
+};
+ProcessIdentity this_process();
+
 class Arena {
  public:
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 
   // Maps and fills a new arena in the new file `path`; where that cannot be, or `path` is nullptr, in memory
-  // of this process.  Where the address space does not suffice (ulimit -v), the limits are halved until it
-  // does. `process_id` is for readers; 0: the calling process's.  No arena: not even the smallest fits.
-  static Arena create(const Limits& wanted, const char* path = nullptr, uint32_t process_id = 0);
+  // of this process.  Where the address space is limited (ulimit -v), the limits are halved until a quarter
+  // of what is free suffices. No arena: not even the smallest fits.
+  static Arena create(const Limits& wanted, const char* path = nullptr,
+                      const ProcessIdentity& owner = this_process());
 
   Arena() = default;
   explicit Arena(ArenaHeader* header) : header_(header) {}

@@ -55,9 +55,15 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.cold_paths = c.samples + get(s.unrecorded_events);
   c.filter_saturated = get(s.filter_saturated);
   c.muted_bytes = get(s.muted_bytes);
+  c.live_weight_bytes = get(s.live_weight_bytes);
+  c.peak_weight_bytes = get(s.peak_weight_bytes);
   c.hooks = get(s.hooks);
   c.imports = {get(s.import_modules), get(s.import_patched), get(s.import_refused), get(s.import_foreign),
                get(s.import_unbound)};
+  const uint64_t python = get(s.python);
+  c.python_version = static_cast<uint32_t>(python >> 32);
+  c.python_objects = static_cast<uint32_t>(python);
+  c.python_stacks = static_cast<uint32_t>(get(s.python_stacks));
   c.arena_bytes = header.total_bytes;
   c.arena_used_bytes = used_bytes(header);
   return c;

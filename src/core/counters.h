@@ -21,8 +21,12 @@ struct Counters {
   uint64_t walks[platform::kWalkReasons];
   uint64_t min_depth, cold_paths, filter_saturated, muted_bytes;
   uint64_t arena_bytes, arena_used_bytes;
+  uint64_t live_weight_bytes, peak_weight_bytes;
   uint64_t hooks;  // MEMPROF_HOOKS_*
   platform::Imports imports;
+  uint32_t python_version;
+  uint32_t python_objects;
+  uint32_t python_stacks;
 };
 
 // Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes will do.  Samples, frames

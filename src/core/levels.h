@@ -52,6 +52,15 @@ inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bije
   return x ^ (x >> 33);
 }
 
+// 64-bit FNV-1a.
+inline uint64_t hash_bytes(const void* bytes, uint64_t size_bytes) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (uint64_t i = 0; i < size_bytes; ++i) {
+    hash = (hash ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ull;
+  }
+  return hash;
+}
+
 // First slot (counted over all levels) of the bucket of `hash` in `level`.  Each level takes other bits, so
 // that keys which fill one bucket do not meet again in the next level.
 inline constexpr uint64_t bucket_slot(uint64_t hash, uint32_t level) {

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "core/runtime_frame.h"
+
 namespace memprof {
 
 ModuleTable::ModuleTable(const Arena& arena, NameTable* names)
@@ -10,6 +12,11 @@ ModuleTable::ModuleTable(const Arena& arena, NameTable* names)
 
 uint64_t ModuleTable::size() const {
   return arena_.section(kModuleSection).used_bytes.load(std::memory_order_relaxed) / sizeof(ModuleEntry);
+}
+
+uint64_t ModuleTable::code_of(uint64_t i) const {
+  const ModuleEntry& e = entries_[i];
+  return e.state.load(std::memory_order_acquire) == kReady ? e.start : 0;
 }
 
 bool ModuleTable::is(const ModuleEntry& e, const platform::ModuleInfo& info) const {
@@ -54,8 +61,8 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   platform::ModuleInfo info{};
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
-    if (entry_of(frames[i]) != UINT32_MAX || (address >= info.start && address < info.limit) ||
-        frames[i] == platform::kFramesLeftOut) {
+    if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
+        (address >= info.start && address < info.limit) || frames[i] == platform::kFramesLeftOut) {
       continue;  // entered already, or the same module as the frame before, or no frame
     }
     if (platform::find_module(address, &info)) {

@@ -56,6 +56,8 @@ class ModuleTable {
   void retire_unloaded();
 
   uint64_t size() const;
+  // An address in the code of an entry, i < size(); 0: it is just being written.
+  uint64_t code_of(uint64_t i) const;
 
   static uint64_t address_of(uint64_t frame) { return frame & kAddressMask; }
   // Of a tag: the entry, or UINT32_MAX.

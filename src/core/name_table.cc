@@ -4,18 +4,6 @@
 #include <cstring>
 
 namespace memprof {
-namespace {
-
-uint64_t hash_text(const char* text, uint64_t size_bytes) {
-  uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a
-  for (uint64_t i = 0; i < size_bytes; ++i) {
-    hash = (hash ^ static_cast<uint8_t>(text[i])) * 0x100000001b3ull;
-  }
-  return mix_hash(hash);
-}
-
-}  // namespace
-
 NameTable::NameTable(const Arena& arena)
     : arena_(arena),
       index_(arena, kNameIndexSection, &arena.header().name_levels),
@@ -39,7 +27,7 @@ uint32_t NameTable::make(uint64_t hash, const char* text, uint64_t size_bytes) {
 
 uint32_t NameTable::intern(const char* text, uint64_t size_bytes) {
   const uint64_t size = size_bytes < kMostNameBytes ? size_bytes : kMostNameBytes;
-  const uint64_t hash = hash_text(text, size);
+  const uint64_t hash = mix_hash(hash_bytes(text, size));
   return index_.find_or_insert(
       hash,
       [&](uint32_t id) {

@@ -30,6 +30,10 @@ void* reserve_file_pages(const char* path, size_t size_bytes);
 // there stays.  false: no memory.
 bool commit_pages(void* start, size_t size_bytes);
 
+// Copies memory that may not be there.  false: it cannot be read; never a fault, but where a sandbox forbids
+// process_vm_readv and another thread unmaps the page between the question and the read.
+bool read_memory(uint64_t address, void* bytes, size_t size_bytes);
+
 // Maps a file for reading, and waits for nobody.  nullptr: *error is -errno.  To be given to release_pages.
 // Not for a hook's way.
 const void* map_file(const char* path, uint64_t* size_bytes, int* error);
@@ -102,6 +106,14 @@ struct ModuleInfo {
 // it on its stack), so it cannot be unloaded meanwhile.  false: none.
 bool find_module(uint64_t address, ModuleInfo* info);
 
+// Exported symbols of one module, the one that `address` lies in: addresses[i] is that of names[i], or
+// nullptr. false: there is no such module, or it does not export names[0].  At most 64 names.  The module
+// stays loaded as for find_module.
+bool find_exports_at(uint64_t address, const char* const* names, uint32_t count, const void** addresses);
+// The same of the first module, in the loader's order, that exports names[0].  A variable of which the
+// executable has the process's copy is that one.  Takes the loader's lock: not for a hook's way.
+bool find_exports(const char* const* names, uint32_t count, const void** addresses);
+
 // A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
 void forget_code();
 
@@ -162,5 +174,8 @@ bool on_signal(const char* name, void (*handler)());
 const char* environment(const char* name);  // nullptr: not set
 const char* arena_folder();                 // where the files of arenas go by default; static memory
 void yield_thread();
+// What the calling thread has stored is there for every thread of the process that from now on reads what the
+// calling thread stores next, though neither orders anything.
+void order_all_threads();
 
 }  // namespace memprof::platform

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <new>
 
+#include "core/code_table.h"
 #include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/path_pattern.h"
+#include "core/runtimes.h"
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "core/stack_table.h"
@@ -22,6 +24,8 @@ constexpr uint32_t kInitializing = 100;
 std::atomic<uint32_t> g_state{0};
 std::atomic<bool> g_following{false};
 std::atomic<bool> g_hooks{false};  // relaxed: set before main
+std::atomic<uint32_t> g_python_stacks{0};
+std::atomic<uint64_t> g_python{0};  // as Statistics::python; relaxed
 platform::OwnerPage* g_page = nullptr;
 // What the page's mark reads in the owner.
 std::atomic<uint64_t> g_mark{0};
@@ -35,7 +39,7 @@ struct {
   char folder[256];
   bool follow_fork;
   bool put_off;
-  uint32_t process_id;  // of who called initialize()
+  ProcessIdentity owner;  // who called initialize()
 } g_settings;
 
 std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
@@ -46,6 +50,9 @@ HeapMap g_live;
 StackTable g_stacks;
 NameTable g_names;
 ModuleTable g_modules;
+CodeTable g_codes;
+std::atomic<uint32_t> g_tables{
+    0};  // how often tables were made; relaxed: changes before anybody has a new id
 HeapNames g_heap_names;
 
 uint32_t raw(State state) {
@@ -104,15 +111,15 @@ void name_arena(uint32_t process_id, uint64_t number) {
 
 // nullptr: there is to be no file.  A process id has one file: what this process was before it executed the
 // program that it is now, or a process that died with its id, left none behind.
-const char* choose_arena_path(uint32_t process_id) {
+const char* choose_arena_path(const ProcessIdentity& owner) {
   g_arena_path[0] = '\0';
   if (g_settings.folder[0] == '\0') {
     return nullptr;
   }
-  name_arena(process_id, platform::process_namespace());
+  name_arena(owner.process_id, owner.process_namespace);
   platform::file_remove(g_arena_path);
   if (platform::file_exists(g_arena_path)) {  // another user's
-    name_arena(process_id, platform::random_seed());
+    name_arena(owner.process_id, platform::random_seed());
   }
   return g_arena_path;
 }
@@ -130,10 +137,12 @@ void store_hooks(Statistics& s) {
   s.import_refused.store(imports.refused, std::memory_order_relaxed);
   s.import_foreign.store(imports.foreign, std::memory_order_relaxed);
   s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
+  s.python.store(g_python.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  s.python_stacks.store(g_python_stacks.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-bool make_tables(uint32_t process_id) {
-  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(process_id), process_id);
+bool make_tables(const ProcessIdentity& owner) {
+  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(owner), owner);
   if (!arena || arena.header().is_file == 0) {
     g_arena_path[0] = '\0';
   }
@@ -145,10 +154,19 @@ bool make_tables(uint32_t process_id) {
   g_stacks = StackTable(arena);
   g_names = NameTable(arena);
   new (&g_modules) ModuleTable(arena, &g_names);
+  g_codes = CodeTable(arena, &g_names);
+  g_tables.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
   arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
   store_hooks(arena.header().statistics);
   return true;
+}
+
+// By the only thread of a fork child.
+void own_process() {
+  const uint64_t value = new_mark();
+  g_mark.store(value, std::memory_order_relaxed);
+  g_page->mark.store(value, std::memory_order_release);
 }
 
 // The tables of a process that is followed and has none yet.  true: they are there.
@@ -162,13 +180,11 @@ bool make_tables(uint32_t process_id) {
   if (!g_page->claim.compare_exchange_strong(expected, kMaking, std::memory_order_acq_rel)) {
     return false;
   }
-  const bool made = make_tables(is_child ? platform::process_id() : g_settings.process_id);
+  const bool made = make_tables(is_child ? this_process() : g_settings.owner);
   if (made) {
     publish_state();
     if (is_child) {
-      const uint64_t value = new_mark();
-      g_mark.store(value, std::memory_order_relaxed);
-      g_page->mark.store(value, std::memory_order_release);
+      own_process();
       g_heap_names.publish_all();  // what came since make_tables, by who was no owner yet
     }
     g_following.store(true, std::memory_order_release);
@@ -203,21 +219,44 @@ bool take(const void* block, HeapMap::Token token, LiveSample* freed) {
   return true;
 }
 
+uint64_t rounded_bytes(const Weight& weight) {
+  return static_cast<uint64_t>(weight.bytes + 0.5);
+}
+
+void account_live(const Weight& weight) {
+  Statistics& s = g_arena.header().statistics;
+  const uint64_t bytes = rounded_bytes(weight);
+  raise(s.peak_weight_bytes, s.live_weight_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+}
+
 void account_freed(const LiveSample& freed) {
   const uint64_t now = platform::monotonic_ns();
-  g_stacks.add_freed(freed.stack_id, freed.size_bytes, weigh(freed.size_bytes, freed.rate_bytes),
-                     now > freed.time_ns ? now - freed.time_ns : 0);
+  const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
+  g_stacks.add_freed(freed.stack_id, freed.size_bytes, weight, now > freed.time_ns ? now - freed.time_ns : 0);
+  g_arena.header().statistics.live_weight_bytes.fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
 }
 
 void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count(counter);
-  count(g_arena.header().statistics.dropped_weight_bytes, static_cast<uint64_t>(weight.bytes + 0.5));
+  count(g_arena.header().statistics.dropped_weight_bytes, rounded_bytes(weight));
 }
 
 enum class Purpose {
   kFind,   // asks memory for what end_allocation will look up, and that is all
   kEnter,  // finds or makes the stack's entry
 };
+
+// Of a new stack.  true: it is to be walked again.
+bool note_modules(const uint64_t* frames, uint32_t depth) {
+  const uint64_t before = g_modules.size();
+  const bool replaced = g_modules.note(frames, depth);
+  for (uint64_t i = before; i < g_modules.size(); ++i) {
+    if (const uint64_t code = g_modules.code_of(i)) {
+      runtimes::module_was_entered(code);
+    }
+  }
+  return replaced;
+}
 
 // A function of its own: its frames are gone when the real malloc is called.
 [[gnu::noinline]] void walk_stack(const platform::Entry& entry, Purpose purpose, Pending* p) {
@@ -236,7 +275,7 @@ enum class Purpose {
     }
     bool is_new = false;
     p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new, p->heap);
-    if (!is_new || !g_modules.note(frames, walk.depth)) {
+    if (!is_new || !note_modules(frames, walk.depth)) {
       return;
     }
     platform::forget_code();
@@ -286,10 +325,13 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
     platform::yield_thread();  // another thread is at it
   }
   adopt_process();
+  if (!is_owner()) {
+    own_process();  // a fork child of a process that had not begun: nothing here is the parent's
+  }
   g_settings.limits = limits;
   g_settings.follow_fork = sharing.follow_fork;
   g_settings.put_off = sharing.put_off && g_page != nullptr;
-  g_settings.process_id = platform::process_id();
+  g_settings.owner = this_process();
   const size_t length = sharing.folder != nullptr ? strlen(sharing.folder) : 0;
   const size_t copied = length < sizeof(g_settings.folder) ? length : 0;
   if (copied != 0) {
@@ -298,7 +340,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   g_settings.folder[copied] = '\0';
   set_rate(rate_bytes);
   if (!g_settings.put_off) {
-    if (!make_tables(g_settings.process_id)) {
+    if (!make_tables(g_settings.owner)) {
       g_state.store(raw(State::kUninitialized), std::memory_order_release);
       return Status::kNoMemory;
     }
@@ -432,8 +474,9 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   }
   if (!g_live.insert({address, size_bytes, rate_bytes, time_ns, pending->stack, current_thread_id()})) {
     count_dropped(statistics.dropped_live_table, weight);
-  } else if (g_sampled_filter.mark(address)) {
-    count(statistics.filter_saturated);
+  } else {
+    account_live(weight);
+    if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
   }
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
   if (__builtin_expect(time_ns >= due_ns, 0) &&
@@ -544,6 +587,23 @@ Counters counters() {
   return c;
 }
 
+void reset_peak() {
+  if (is_following()) {
+    Statistics& s = g_arena.header().statistics;
+    // A sample that comes between the two raises the peak again, or is in what is stored.
+    s.peak_weight_bytes.store(0, std::memory_order_relaxed);
+    raise(s.peak_weight_bytes, s.live_weight_bytes.load(std::memory_order_relaxed));
+  }
+}
+
+uint32_t intern_code(const CodeFacts& facts) {
+  return is_following() ? g_codes.intern(facts) : CodeTable::kNone;
+}
+
+uint32_t tables_number() {
+  return g_tables.load(std::memory_order_relaxed);
+}
+
 void code_was_unloaded() {
   if (is_following()) {
     g_modules.retire_unloaded();
@@ -553,6 +613,18 @@ void code_was_unloaded() {
 void note_imports() {
   if (is_following()) {
     store_hooks(g_arena.header().statistics);
+  }
+}
+
+void note_python(uint32_t version, uint32_t state) {
+  g_python.store(uint64_t{version} << 32 | state, std::memory_order_relaxed);
+  note_imports();
+}
+
+void note_python_stacks(uint32_t state) {
+  g_python_stacks.store(state, std::memory_order_relaxed);
+  if (is_following()) {
+    g_arena.header().statistics.python_stacks.store(state, std::memory_order_relaxed);
   }
 }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/code_table.h"
 #include "core/counters.h"
 #include "core/heap_map.h"
 #include "core/platform.h"
@@ -50,6 +51,7 @@ Status shutdown();
 void set_rate(uint64_t rate_bytes);
 State state();
 Counters counters();
+void reset_peak();  // of Counters::peak_weight_bytes, to what is live now
 Arena arena();
 // The path of the arena's file; "": it is private memory, or there is no arena.
 const char* arena_path();
@@ -99,11 +101,21 @@ bool has_heap(uint32_t id);
 // meanwhile.
 void count_cold_path(bool recorded, uint64_t muted_bytes);
 
+// The id of code of a language runtime, for frames (core/runtime_frame.h); CodeTable::kNone: no room.
+uint32_t intern_code(const CodeFacts& facts);
+// Ids are of the tables of this number: a fork child that is followed makes its own.  0: there are none yet.
+uint32_t tables_number();
+
 // After a library may have been unloaded: another one can come to its addresses.
 void code_was_unloaded();
 
 // The import tables were looked at, for the statistics.
 void note_imports();
+
+// What is known of the CPython in this process (Statistics::python), for the statistics.
+void note_python(uint32_t version, uint32_t state);
+// Likewise whether its frames are read: MEMPROF_PYTHON_STACKS_*.
+void note_python_stacks(uint32_t state);
 
 // The hooks say that the allocations of this process go through them; without that, start() has nothing to
 // see.

@@ -27,6 +27,8 @@ std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 const uint64_t kNoMark = 1;
 // Of a generator that is to be replaced although the clock is as good as any; no process has it.
 constexpr uint64_t kForgottenMark = 3;
+// Of a thread whose clock is to be drawn at its next allocation (and its generator seeded).
+constexpr uint64_t kForgottenClock = 4;
 std::atomic<const std::atomic<uint64_t>*> g_mark{nullptr};
 
 // splitmix64, to spread one seed over the state of the generator.
@@ -73,7 +75,7 @@ bool ensure_seeded(ThreadSampler& thread) {
   if (thread.seed_mark == mark) {
     return false;
   }
-  const bool first = thread.seed_mark == 0;
+  const bool first = thread.seed_mark == 0 || thread.seed_mark == kForgottenClock;
   uint64_t seed = platform::random_seed();
   thread.random[0] = spread(&seed);
   thread.random[1] = spread(&seed);
@@ -137,6 +139,14 @@ void sampler_redraw() {
   }
   ensure_seeded(thread);
   thread.count = draw(thread);
+}
+
+void sampler_forget() {
+  ThreadSampler& thread = t_sampler;
+  if (thread.muted == 0) {
+    thread.seed_mark = kForgottenClock;
+    thread.count = 0;
+  }
 }
 
 void sampler_reseed() {

@@ -60,6 +60,17 @@ extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")
 #endif
 }
 
+// The same for a size that is not 0.
+[[gnu::always_inline]] inline bool sampler_tick_some(uint64_t size_bytes) {
+#if defined(__x86_64__)
+  bool ran_out;
+  asm("subq %[size], %[count]" : "=@ccc"(ran_out), [count] "+m"(t_sampler.count) : [size] "r"(size_bytes));
+  return ran_out;
+#else
+  return __builtin_sub_overflow(t_sampler.count, size_bytes, &t_sampler.count);
+#endif
+}
+
 struct SamplingEvent {
   bool sampled;
   uint64_t rate_bytes;  // of this sample
@@ -86,8 +97,11 @@ inline void sampler_resume(const SamplingEvent& event) {
 // Draws the calling thread's clock anew at the current rate.
 void sampler_redraw();
 
-// The same with a new generator, in a fork child: the mark tells a child from its parent, but reads 0 in the
-// child of a child too.
+// Throws the calling thread's clock away: its next allocation draws a new one, as a thread's first does.
+void sampler_forget();
+
+// sampler_redraw with a new generator, in a fork child: the mark tells a child from its parent, but reads 0
+// in the child of a child too.
 void sampler_reseed();
 
 // The rate for new draws.  Read relaxed by every event, written by sampler_set_rate; pairs with nothing: a

@@ -9,6 +9,8 @@
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/reported.h"
+#include "core/runtime_frame.h"
+#include "core/snapshot_source.h"
 #include "core/stack_table.h"
 #include "core/weight.h"
 
@@ -19,45 +21,10 @@ constexpr char kFramesLeftOutName[] = "[frames left out]";
 
 }  // namespace
 
-// The arena as far as it was checked: places and sizes, loaded once.
-struct Snapshot::Source {
-  const uint8_t* base;
-  uint64_t length_bytes;
-  uint64_t offsets[kSectionCount];
-  uint64_t capacities[kSectionCount];
-  uint64_t used[kSectionCount];  // bytes of a section that may be read
-  uint32_t live_levels;
-
-  const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base); }
-
-  template <typename T>
-  const T* at(SectionId id, uint64_t offset_in_section = 0) const {
-    return reinterpret_cast<const T*>(base + offsets[id] + offset_in_section);
-  }
-  template <typename T>
-  uint64_t count(SectionId id) const {
-    return used[id] / sizeof(T);
-  }
-
-  bool open(const void* arena, uint64_t length);
-  // What is in use now, within what was checked.
-  void refresh();
-};
-
-namespace {
-
-// A plain field of the arena, read once: whoever writes the arena may change it between a check and a use.
-template <typename T>
-T load_once(const T& field) {
-  return __atomic_load_n(&field, __ATOMIC_RELAXED);
-}
-
-}  // namespace
-
 bool Snapshot::Source::open(const void* arena, uint64_t length) {
   base = static_cast<const uint8_t*>(arena);
   length_bytes = length;
-  if (base == nullptr || reinterpret_cast<uintptr_t>(base) % alignof(ArenaHeader) != 0 ||
+  if (base == nullptr || reinterpret_cast<uintptr_t>(base) % alignof(StackEntry) != 0 ||
       length < kPageBytes) {
     return false;
   }
@@ -106,7 +73,9 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   const uint64_t most_modules =
       std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
   const uint64_t most_heaps = HeapNames::kMostHeaps + 1;
-  const uint64_t most_text = 1 + (most_modules + most_heaps) * (NameTable::kMostNameBytes + 1);
+  // Names of runtimes are copied once each.
+  const uint64_t most_text = 1 + (most_modules + most_heaps) * (NameTable::kMostNameBytes + 1) +
+                             2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
   const uint64_t frames_at = stacks_at + most_stacks * sizeof(SnapshotStack);
@@ -123,6 +92,7 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   }
   Snapshot* s = new (memory) Snapshot;
   s->mapping_bytes_ = total;
+  s->most_text_ = most_text;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
@@ -151,6 +121,10 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
   s->copy_modules(source, &module_of_entry);
   s->find_frame_modules(module_of_entry);
+  if (!s->copy_runtime_frames(source)) {
+    release(s);
+    return nullptr;
+  }
   s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
   s->rate_bytes = s->counters.rate_bytes;
   return s;
@@ -252,7 +226,7 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
   const uint64_t from = load_once(entry.offset);
   const uint64_t size = load_once(entry.size_bytes);
   if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
-      size > source.used[kTextSection] - from) {
+      size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= most_text_ - strings.size) {
     return 0;
   }
   const uint64_t offset = strings.size;
@@ -344,10 +318,13 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
     }
   }
   for (uint64_t i = 0; i < frames.size; ++i) {
-    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
-    frames.data[i] = ModuleTable::address_of(frames.data[i]);
     uint32_t& found = frame_modules.data[i];
     found = kNoModule;
+    if (is_runtime_frame(frames.data[i])) {
+      continue;
+    }
+    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
+    frames.data[i] = ModuleTable::address_of(frames.data[i]);
     if (entry != UINT32_MAX) {
       found = entry < module_of_entry.size ? module_of_entry.data[entry] : kNoModule;
       continue;
@@ -370,6 +347,9 @@ void Snapshot::release(Snapshot* snapshot) {
   }
   if (snapshot->symbol_mapping_ != nullptr) {
     platform::release_pages(snapshot->symbol_mapping_, snapshot->symbol_mapping_bytes_);
+  }
+  if (snapshot->runtime_mapping_ != nullptr) {
+    platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);
   }
   platform::release_pages(snapshot, snapshot->mapping_bytes_);
 }
@@ -421,7 +401,14 @@ int64_t Snapshot::resolve_symbols() {
       // The loader knows nothing of what was unloaded.
       const uint32_t module = order[i].module;
       const bool is_gone = module != kNoModule && (modules.data[module].flags & kModuleUnloaded) != 0;
-      if (order[i].address + 1 == platform::kFramesLeftOut) {
+      const uint64_t frame = order[i].address + 1;
+      if (is_runtime_frame(frame)) {
+        // Its name is among the strings already.
+        names.data[order[i].frame] = symbol = {runtime_frames.data[frame & UINT32_MAX].name_offset, 0};
+        ++found;
+        continue;
+      }
+      if (frame == platform::kFramesLeftOut) {
         name = kFramesLeftOutName;
         start = platform::kFramesLeftOut;
       }

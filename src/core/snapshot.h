@@ -71,6 +71,16 @@ struct SnapshotSymbol {
   uint64_t symbol_offset;
 };
 
+// What an element of `frames` with kRuntimeFrame stands for: its other bits are the index of one of these.
+struct SnapshotRuntimeFrame {
+  uint64_t name_offset;
+  uint64_t file_offset;
+  uint32_t line;           // 0: unknown
+  uint32_t function_line;  // where the function begins
+  uint32_t runtime;        // core/code_table.h
+  uint32_t reserved;
+};
+
 struct SnapshotHeap {
   uint64_t name_offset;  // 0: there is no such heap, or its name found no room
 };
@@ -113,10 +123,14 @@ class Snapshot {
   Span<uint32_t> stack_heaps;    // for each stack the index of its heap
   Span<SnapshotHeap> heaps;      // the first: of no name
   Span<char> strings;
+  Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
 
  private:
   struct Source;
+  class RuntimeFrames;
+  static constexpr char kUnknownCodeName[] = "[unknown Python code]";
+  static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
   void copy_records(const Source& source);
   void copy_stacks(const Source& source);
   uint64_t copy_name(const Source& source, uint32_t id);
@@ -124,10 +138,14 @@ class Snapshot {
   void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
   uint32_t find_same(const SnapshotModule& m) const;
   void find_frame_modules(const Span<uint32_t>& module_of_entry);
+  bool copy_runtime_frames(const Source& source);
 
   uint64_t mapping_bytes_ = 0;
+  uint64_t most_text_ = 0;  // what `strings` has room for
   void* symbol_mapping_ = nullptr;
   uint64_t symbol_mapping_bytes_ = 0;
+  void* runtime_mapping_ = nullptr;
+  uint64_t runtime_mapping_bytes_ = 0;
   char program_[512];
 };
 

@@ -29,6 +29,9 @@ struct Statistics {
   std::atomic<uint64_t> unrecorded_events;   // a clock ran out, and no sample came of it
   std::atomic<uint64_t> filter_saturated;
   std::atomic<uint64_t> muted_bytes;
+  // Sums of the weights of live samples, each rounded so that what is added is what is taken away again.
+  std::atomic<uint64_t> live_weight_bytes;
+  std::atomic<uint64_t> peak_weight_bytes;
   std::atomic<uint64_t> hooks;  // MEMPROF_HOOKS_*
   // Import tables (core/platform.h, Imports), stored by whoever looked at them last.
   std::atomic<uint64_t> import_modules;
@@ -36,6 +39,9 @@ struct Statistics {
   std::atomic<uint64_t> import_refused;
   std::atomic<uint64_t> import_foreign;
   std::atomic<uint64_t> import_unbound;
+  std::atomic<uint64_t>
+      python;  // the interpreter's version in the high half (0x030b is 3.11), MEMPROF_PYTHON_*
+  std::atomic<uint64_t> python_stacks;  // MEMPROF_PYTHON_STACKS_*
 };
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {

@@ -51,6 +51,14 @@ double estimated_value(const Stack& stack, Metric metric) {
   return sum;
 }
 
+double estimated_total(const Profile& profile, Metric metric) {
+  double total = 0;
+  for (const Stack& stack : profile.stacks) {
+    total += estimated_value(stack, metric);
+  }
+  return total;
+}
+
 void Accumulator::add_live(const LiveGroup& group) {
   const double probability = sampling_probability(group.size_bytes, group.rate_bytes);
   const auto samples = static_cast<double>(group.samples);

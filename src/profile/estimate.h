@@ -31,6 +31,8 @@ double sampling_probability(uint64_t size_bytes, uint64_t rate_bytes);
 
 // Best estimate for one stack, without an interval: the fast way where only a number is wanted.
 double estimated_value(const Stack& stack, Metric metric);
+// The same for all stacks together.
+double estimated_total(const Profile& profile, Metric metric);
 
 // A site that is not listed (not one sample) holds less than this, with 95 % confidence: -ln(0.05) R; 0 when
 // every allocation is recorded.

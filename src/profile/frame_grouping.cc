@@ -34,8 +34,12 @@ std::vector<std::string> root_labels(const Stack& stack) {
   return labels;
 }
 
-FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by)
-    : profile_(profile), by_(by), at_location_(profile.locations.size()) {}
+FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, bool show_interpreter)
+    : profile_(profile),
+      by_(by),
+      show_interpreter_(show_interpreter),
+      interpreter_(profile),
+      at_location_(profile.locations.size()) {}
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   code_frames_of(stack, frames);
@@ -48,8 +52,10 @@ void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* fra
 void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   frames->clear();
   std::optional<GroupedFrame> outermost_allocator;
-  for (const uint32_t location : stack.locations) {
-    for (const KnownFrame& known : frames_at(location)) {
+  const bool hides_interpreter = !show_interpreter_ && interpreter_.is_interpreted(stack);
+  for (size_t place = 0; place < stack.locations.size(); ++place) {
+    if (hides_interpreter && interpreter_.is_interpreter(stack, place)) continue;
+    for (const KnownFrame& known : frames_at(stack.locations[place])) {
       if (frames->empty() && known.is_allocator) {
         outermost_allocator = known.frame;
       } else {

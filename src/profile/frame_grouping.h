@@ -2,7 +2,9 @@
 // Stacks as sequences of what a report has rows of: functions, lines, files, modules or heaps.
 //
 // Model: every inlined function is a frame of its own.  The allocator's own functions (malloc, operator new)
-// at the leaf are not the program's and are left out, unless there is nothing else.
+// at the leaf are not the program's and are left out, unless there is nothing else.  So are, in stacks with
+// Python frames, the functions of the interpreter itself: what they allocate, the Python line or the
+// extension that called them holds.
 //
 // Threads: one report's own.  Owns: the names; the profile must outlive it.
 #pragma once
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "profile/frame_name.h"
+#include "profile/interpreter_frames.h"
 #include "profile/model.h"
 
 namespace memprof::profile {
@@ -49,7 +52,7 @@ std::vector<std::string> root_labels(const Stack& stack);
 
 class FrameGrouping {
  public:
-  FrameGrouping(const Profile& profile, GroupBy by);
+  FrameGrouping(const Profile& profile, GroupBy by, bool show_interpreter = false);
 
   // Leaf first; at least one.  By heap or process all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
@@ -75,6 +78,8 @@ class FrameGrouping {
 
   const Profile& profile_;
   const GroupBy by_;
+  const bool show_interpreter_;
+  const InterpreterFrames interpreter_;
   std::vector<std::vector<KnownFrame>> at_location_;  // innermost first
   std::map<Key, uint32_t> group_index_;
   std::vector<FrameGroup> groups_;

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "profile/interpreter_frames.h"
+
 namespace memprof::profile {
 
 std::string location_module(const Profile& profile, const Location& location) {
   if (location.mapping >= profile.mappings.size()) {
-    return {};
+    return profile.from_memprof && runtime_function(profile, location) != nullptr ? kPythonModule : "";
   }
   const std::string& path = profile.mappings[location.mapping].path;
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0

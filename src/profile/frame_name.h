@@ -25,7 +25,10 @@ struct Frame {
 // where no mapping is known.
 std::string location_place(const Profile& profile, const Location& location);
 
-// File name of the location's mapping, without folder; empty: unknown.
+// The module of all Python code.
+inline constexpr char kPythonModule[] = "[Python]";
+
+// File name of the location's mapping, without folder, or kPythonModule; empty: unknown.
 std::string location_module(const Profile& profile, const Location& location);
 
 // The frames of one location, innermost inlined function first; at least one.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "profile/interpreter_frames.h"
+
 namespace memprof::profile {
 
 std::string process_label(const Profile& profile) {
@@ -28,6 +30,13 @@ void Merger::add_facts(const Profile& profile) {
   merged_.dropped_samples += profile.dropped_samples;
   merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
   merged_.replaced_samples += profile.replaced_samples;
+  merged_.import_refused += profile.import_refused;
+  merged_.import_foreign += profile.import_foreign;
+  merged_.import_unbound += profile.import_unbound;
+  // What is missing in one is what is said of all.
+  merged_.python_version = std::max(merged_.python_version, profile.python_version);
+  merged_.python_objects = std::max(merged_.python_objects, profile.python_objects);
+  merged_.python_stacks = std::max(merged_.python_stacks, profile.python_stacks);
   for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
 }
 
@@ -65,9 +74,14 @@ uint32_t Merger::location_of(const Profile& profile, const Location& location, c
     own.address =
         location.address - profile.mappings[location.mapping].start + merged_.mappings[own.mapping].start;
   }
-  const auto [place, is_new] =
-      locations_.emplace(Place(own.mapping, own.address, is_in_file ? std::string() : process),
-                         static_cast<uint32_t>(merged_.locations.size()));
+  // Code of a language's runtime has no address: it is the same wherever its function and line are.
+  std::string else_by = is_in_file ? std::string() : process;
+  if (const Function* function = runtime_function(profile, location)) {
+    else_by =
+        function->system_name + '\0' + function->filename + '\0' + std::to_string(location.lines[0].line);
+  }
+  const auto [place, is_new] = locations_.emplace(Place(own.mapping, own.address, else_by),
+                                                  static_cast<uint32_t>(merged_.locations.size()));
   if (is_new) {
     for (const Line& line : location.lines) {
       if (line.function >= profile.functions.size()) continue;

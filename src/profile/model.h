@@ -129,6 +129,11 @@ struct Profile {
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
+  // Of a CPython in the process: its version (0x030b is 3.11; 0: none), MEMPROF_PYTHON_* of its objects and
+  // MEMPROF_PYTHON_STACKS_* of its frames.
+  uint64_t python_version = 0;
+  uint64_t python_objects = 0;
+  uint64_t python_stacks = 0;
   std::array<uint64_t, kWalkCount> walks{};     // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 

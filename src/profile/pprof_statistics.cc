@@ -11,6 +11,7 @@
 #include "profile/estimate.h"
 #include "profile/inprocess/comments.h"
 #include "profile/inprocess/pprof_schema.h"
+#include "profile/interpreter_frames.h"
 #include "profile/metric.h"
 
 namespace memprof::profile {
@@ -210,6 +211,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.import_refused += fields.decimal_or_0("import_refused");
     profile.import_foreign += fields.decimal_or_0("import_foreign");
     profile.import_unbound += fields.decimal_or_0("import_unbound");
+    profile.python_version = std::max(profile.python_version, fields.decimal_or_0("python"));
+    profile.python_objects = std::max(profile.python_objects, fields.decimal_or_0("python_objects"));
+    profile.python_stacks = std::max(profile.python_stacks, fields.decimal_or_0("python_stacks"));
   } else if (const auto stack_text = after(kStackComment, text)) {
     Fields fields(*stack_text);
     const uint64_t id = fields.hex("id");
@@ -242,7 +246,12 @@ std::vector<uint64_t> location_keys(const Profile& profile) {
   std::vector<uint64_t> keys;
   keys.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
-    keys.push_back(of_mappings.key(location.address, location.mapping));
+    const Function* function = runtime_function(profile, location);
+    keys.push_back(function != nullptr
+                       ? source_key(function->system_name.data(), function->system_name.size(),
+                                    function->filename.data(), function->filename.size(),
+                                    static_cast<uint64_t>(location.lines[0].line))
+                       : of_mappings.key(location.address, location.mapping));
   }
   return keys;
 }

@@ -208,6 +208,9 @@ Report header_of(const Profile& profile) {
   report.import_refused = profile.import_refused;
   report.import_foreign = profile.import_foreign;
   report.import_unbound = profile.import_unbound;
+  report.python_version = profile.python_version;
+  report.python_objects = profile.python_objects;
+  report.python_stacks = profile.python_stacks;
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
   report.health = stack_health(profile);
@@ -269,7 +272,7 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
   report.heaps = heaps_of(stacks, options.metric);
-  FrameGrouping grouping(profile, options.by);
+  FrameGrouping grouping(profile, options.by, options.show_interpreter);
   if (options.has_table) add_table(stacks, options, &grouping, &report);
   if (options.has_tree && !options.callers && !options.callees) {
     report.tree = whole_tree(stacks, options, &grouping);

@@ -34,6 +34,7 @@ struct ReportOptions {
   // Rows that hold nothing of the metric, neither themselves nor below, are left out (and not counted).
   bool skip_empty = false;
   StackFilter filter;
+  bool show_interpreter = false;  // its own functions among Python frames
   bool has_table = true;
   // A tree; with callers or callees, one of those instead of their tables.
   bool has_tree = false;
@@ -82,6 +83,9 @@ struct Report {
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
+  uint64_t python_version = 0;  // these as in profile/model.h
+  uint64_t python_objects = 0;
+  uint64_t python_stacks = 0;
   std::optional<StackHealth> health;
   std::array<bool, kMetricCount> has_metric{};
   double unlisted_bound_bytes = 0;

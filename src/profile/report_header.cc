@@ -99,8 +99,27 @@ class Header {
           number(report_.replaced_samples)));
     }
     imports();
+    python();
     if (!report_.has_intervals && report_.samples != 0) {
       say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    }
+  }
+
+  // What is missing of a Python.
+  void python() {
+    constexpr uint64_t kRefused = 3, kUnknownVersion = 3, kUnknownLayout = 4;
+    const std::string name =
+        fmt::format("Python {}.{}", report_.python_version >> 8, report_.python_version & 0xff);
+    if (report_.python_version != 0 && report_.python_objects == kRefused) {
+      say("The objects of " + name +
+          " that it does not get from malloc are missing below: its allocators could not be replaced.");
+    }
+    if (report_.python_stacks == kUnknownVersion) {
+      say((report_.python_version != 0 ? name : std::string("This Python")) +
+          ": stacks have no Python frames, because memprof does not know this version.");
+    } else if (report_.python_stacks == kUnknownLayout) {
+      say(name +
+          ": stacks have no Python frames, because this interpreter is not laid out as its version says.");
     }
   }
 

@@ -401,28 +401,47 @@ bool Machine::run(Bytes program) {
 
 }  // namespace
 
-Found find_row(const Image& image, uint64_t address, Row* row) {
+namespace {
+
+// The entry that describes `address`, read up to its range.
+Found find_entry(const Image& image, uint64_t address, Entry* entry, Common* common, FunctionRange* range) {
   const uint64_t at = search_index(image, address);
   if (at == 0) {
     return Found::kNo;
   }
-  Entry entry;
-  if (!read_entry(image, at, &entry) || entry.id == 0) {
+  if (!read_entry(image, at, entry) || entry->id == 0 ||
+      !read_common(image, entry->id_position - entry->id, common)) {
     return Found::kCorrupt;
   }
-  Common common;
-  if (!read_common(image, entry.id_position - entry.id, &common)) {
-    return Found::kCorrupt;
-  }
-  Bytes& bytes = entry.content;
-  const uint64_t start = read_pointer(bytes, common.pointer_encoding, image.index);
-  const uint64_t size = read_pointer(bytes, common.pointer_encoding & kFormat, 0);
+  Bytes& bytes = entry->content;
+  range->start = read_pointer(bytes, common->pointer_encoding, image.index);
+  const uint64_t size = read_pointer(bytes, common->pointer_encoding & kFormat, 0);
+  range->limit = range->start + size;
   if (!bytes.ok()) {
     return Found::kCorrupt;
   }
-  if (address < start || address - start >= size) {
-    return Found::kNo;  // in a gap between functions
+  // Else in a gap between functions.
+  return address >= range->start && address - range->start < size ? Found::kYes : Found::kNo;
+}
+
+}  // namespace
+
+Found find_function(const Image& image, uint64_t address, FunctionRange* range) {
+  Entry entry;
+  Common common;
+  return find_entry(image, address, &entry, &common, range);
+}
+
+Found find_row(const Image& image, uint64_t address, Row* row) {
+  Entry entry;
+  Common common;
+  FunctionRange range;
+  const Found found = find_entry(image, address, &entry, &common, &range);
+  if (found != Found::kYes) {
+    return found;
   }
+  const uint64_t start = range.start;
+  Bytes& bytes = entry.content;
   if (common.has_augmentation_data) {
     bytes.skip(bytes.read_uleb());
   }

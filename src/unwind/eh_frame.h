@@ -54,6 +54,13 @@ struct Row {
 
 enum class Found { kYes, kNo, kCorrupt };
 
+// The addresses of a function's code: [start, limit).  What a compiler split off as cold is another one.
+struct FunctionRange {
+  uint64_t start;
+  uint64_t limit;
+};
+Found find_function(const Image& image, uint64_t address, FunctionRange* range);
+
 // The row for `address` (an instruction inside a function, so return address - 1).
 Found find_row(const Image& image, uint64_t address, Row* row);
 

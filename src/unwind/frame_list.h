@@ -12,6 +12,7 @@
 // Allocates: never; 280 bytes of stack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -27,8 +28,13 @@ class FrameList {
   // The longest walk.
   static constexpr uint32_t kMostFrames = 1024;
 
-  FrameList(uint64_t* frames, uint32_t max_depth)
-      : frames_(frames), max_depth_(max_depth), next_(frames), limit_(frames + max_depth) {}
+  // `keep_root`: false: what is beyond the limit is left out, and that is all.
+  FrameList(uint64_t* frames, uint32_t max_depth, bool keep_root = true)
+      : frames_(frames),
+        max_depth_(max_depth),
+        keep_root_(keep_root),
+        next_(frames),
+        limit_(frames + max_depth) {}
   FrameList(const FrameList&) = delete;
   FrameList& operator=(const FrameList&) = delete;
 
@@ -43,6 +49,7 @@ class FrameList {
 
   // For a loop of its own: where the next ones go.  Beyond the limit only add() gets on.
   uint64_t* next() const { return next_; }
+  size_t size() const { return static_cast<size_t>(next_ - frames_); }
   uint64_t* limit() const { return limit_; }
   void advance_to(uint64_t* next) { next_ = next; }
 
@@ -54,7 +61,7 @@ class FrameList {
  private:
   // The next tail.
   [[gnu::noinline]] bool go_on() {
-    if (max_depth_ < kLeastDepth || max_depth_ + (tails_ + 1) * kRootFrames > kMostFrames) {
+    if (!keep_root_ || max_depth_ < kLeastDepth || max_depth_ + (tails_ + 1) * kRootFrames > kMostFrames) {
       return false;
     }
     next_ = tail_[tails_++ % 2];
@@ -78,6 +85,7 @@ class FrameList {
 
   uint64_t* const frames_;
   const uint32_t max_depth_;
+  const bool keep_root_;
   uint32_t tails_ = 0;  // begun
   uint64_t* next_;
   uint64_t* limit_;

@@ -15,16 +15,31 @@ namespace memprof::unwind {
 
 class Frames {
  public:
-  Frames(uint64_t* frames, uint32_t max_depth, const Surroundings& surroundings)
-      : list_(frames, max_depth), surroundings_(surroundings) {}
+  Frames(uint64_t* frames, uint32_t max_depth, const Surroundings& surroundings, StackPointers* pointers)
+      : list_(frames, max_depth, pointers == nullptr), surroundings_(surroundings), pointers_(pointers) {
+    if (pointers != nullptr) {
+      pointers->has_signal_frame = false;
+    }
+  }
 
   // false: the limit is reached.
-  bool add(uint64_t pc) {
+  bool add(uint64_t pc, uint64_t stack_pointer) {
     if (at_leaf_ && surroundings_.is_hook(pc)) {
       return true;
     }
     at_leaf_ = false;
-    return list_.add(pc);
+    if (!list_.add(pc)) {
+      return false;
+    }
+    if (pointers_ != nullptr) {
+      pointers_->values[list_.size() - 1] = stack_pointer;
+    }
+    return true;
+  }
+  void note_signal_frame() {
+    if (pointers_ != nullptr) {
+      pointers_->has_signal_frame = true;
+    }
   }
   platform::WalkResult end(platform::Walk reason) { return list_.end(reason); }
 
@@ -32,10 +47,13 @@ class Frames {
   uint64_t* next() const { return list_.next(); }
   uint64_t* limit() const { return at_leaf_ ? next() : list_.limit(); }
   void advance_to(uint64_t* next) { list_.advance_to(next); }
+  // Where the stack pointer of the next one goes; only if they are wanted.
+  uint64_t* next_pointer() const { return pointers_->values + list_.size(); }
 
  private:
   FrameList list_;
   const Surroundings& surroundings_;
+  StackPointers* const pointers_;
   bool at_leaf_ = true;
 };
 

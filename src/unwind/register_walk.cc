@@ -147,9 +147,10 @@ Step leave_by_frame_pointer(StackMemory& stack, uint64_t sp, RegisterFile* regis
 }  // namespace
 
 WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, const StackBounds& bounds,
-                                   const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth) {
+                                   const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth,
+                                   StackPointers* pointers) {
   StackMemory stack(bounds);
-  Frames out(frames, max_depth, surroundings);
+  Frames out(frames, max_depth, surroundings, pointers);
   // Frames of ours below the entry: a handful; what does not get there in so many steps never will.
   int inside_us = 64;
   int stack_changes = 0;
@@ -221,7 +222,10 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
       continue;
     }
     inside_us = 0;  // a signal handler's stack can lie above the one that it interrupted
-    if (!out.add(before_call == 0 ? pc + 1 : pc)) {
+    if (before_call == 0) {
+      out.note_signal_frame();
+    }
+    if (!out.add(before_call == 0 ? pc + 1 : pc, next_sp)) {
       return out.end(Walk::kDepthLimit);
     }
   }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // derive_rule for x86-64.
-#include "unwind/rule.h"
+#include "unwind/rule_parts.h"
 
 #if defined(__x86_64__) && !defined(MEMPROF_UNWIND_FOR_AARCH64)
 
 namespace memprof::unwind {
 namespace {
-
-constexpr uint64_t kWord = 8;
-constexpr uint64_t kMostA = (1 << 16) - 1;
-constexpr uint64_t kMostB = (1 << 10) - 1;
-constexpr Rule kComplexRule{Rule::kComplex, 0, 0};
 
 // DWARF operations of the expressions that are common enough to have a kind.
 enum : uint8_t {
@@ -26,15 +21,6 @@ enum : uint8_t {
 constexpr uint8_t kDwarfRbp = 6;
 constexpr uint8_t kDwarfRsp = 7;
 constexpr uint8_t kDwarfRip = 16;
-
-// Unsigned, because tables may hold any number: a negative one is too large.
-bool in_words(uint64_t offset, uint64_t most, uint16_t* words) {
-  if (offset % kWord != 0 || offset / kWord > most) {
-    return false;
-  }
-  *words = static_cast<uint16_t>(offset / kWord);
-  return true;
-}
 
 // rsp+8 + ((rip & 15) >= 11 ? 8 : 0): what linkers write for .plt.
 bool is_plt(Bytes e) {
@@ -79,10 +65,6 @@ bool is_at_bp(const RegisterRule& rule) {
   return e.read<uint8_t>() == kBreg0 + kDwarfRbp && e.read_sleb() == 0 && e.ok() && e.empty();
 }
 
-bool is_same(const RegisterRule& rule) {
-  return rule.kind == RegisterRule::kSame;
-}
-
 Rule derive_from_expression(const Row& row) {
   const Bytes e(row.cfa_expression.start, row.cfa_expression.end);
   const RegisterRule& rbp = row.registers[kRbp];
@@ -120,8 +102,8 @@ Rule derive_rule(const Row& row) {
   if (row.is_signal_frame) {
     return {Rule::kSignal, 0, 0};
   }
-  if (return_address.kind != RegisterRule::kAtCfa || return_address.value != -static_cast<int64_t>(kWord) ||
-      !is_same(row.registers[kRsp])) {
+  if (return_address.kind != RegisterRule::kAtCfa ||
+      return_address.value != -static_cast<int64_t>(kRuleWord) || !is_same(row.registers[kRsp])) {
     return kComplexRule;
   }
   if (row.cfa_kind == Row::kCfaExpression) {
@@ -129,24 +111,8 @@ Rule derive_rule(const Row& row) {
   }
   Rule rule{};
   const RegisterRule& rbp = row.registers[kRbp];
-  if (rbp.kind == RegisterRule::kAtCfa) {
-    if (rbp.value >= 0 || !in_words(0 - static_cast<uint64_t>(rbp.value), kMostB, &rule.b)) {
-      return kComplexRule;
-    }
-  } else if (!is_same(rbp)) {
-    return kComplexRule;
-  }
-  if (!in_words(static_cast<uint64_t>(row.cfa_offset), kMostA, &rule.a)) {
-    return kComplexRule;
-  }
-  if (row.cfa_register == kRsp) {
-    rule.kind = Rule::kFromSp;
-  } else if (row.cfa_register == kRbp) {
-    rule.kind = Rule::kFromBp;
-  } else {
-    return kComplexRule;
-  }
-  return rule;
+  const bool is_known = is_same(rbp) || below_cfa(rbp, &rule.b);
+  return is_known && from_register(row, &rule) ? rule : kComplexRule;
 }
 
 }  // namespace memprof::unwind

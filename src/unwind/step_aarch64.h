@@ -21,6 +21,7 @@ namespace memprof::unwind {
 // The way of nearly every frame, as tight as it gets: it is left from sp or x29 by a rule that is in the
 // cache, x29 and x30 were saved as a pair, and the stack is known that far.  Stops at the first frame that is
 // otherwise; whatever is wrong with that one is found out by the caller.
+template <bool kWithPointers>
 [[gnu::always_inline]] inline void leave_common_frames(const StackMemory& stack, Position* at, Frames* out) {
   const uint64_t low = stack.low();
   const uint64_t high = stack.high();
@@ -32,6 +33,7 @@ namespace memprof::unwind {
   if (sp < low || sp > high || !at->has_sp || next == limit) {
     return;
   }
+  uint64_t* pointer = kWithPointers ? out->next_pointer() : nullptr;
   while (next != limit) {
     const Rule rule = unpack(g_rule_cache.find_bits(pc - 1));
     uint64_t cfa;
@@ -55,6 +57,9 @@ namespace memprof::unwind {
     bp = record[0];
     sp = cfa;
     at->has_link = false;
+    if constexpr (kWithPointers) {
+      *pointer++ = cfa;
+    }
     *next++ = pc;
   }
   out->advance_to(next);

@@ -17,6 +17,7 @@ namespace memprof::unwind {
 // The way of nearly every frame, as tight as it gets: it is left from sp or bp by a rule that is in the
 // cache, and the stack is known that far.  Stops at the first frame that is otherwise; whatever is wrong with
 // that one is found out by the caller.
+template <bool kWithPointers>
 [[gnu::always_inline]] inline void leave_common_frames(const StackMemory& stack, Position* at, Frames* out) {
   const auto word_at = [](uint64_t address) {
     uint64_t word;
@@ -31,6 +32,7 @@ namespace memprof::unwind {
   if (p.sp < low || p.sp > high) {
     return;
   }
+  uint64_t* pointer = kWithPointers ? out->next_pointer() : nullptr;
   while (next != limit) {
     const uint32_t bits = g_rule_cache.find_bits(p.pc - 1);
     const Rule rule = unpack(bits);
@@ -57,6 +59,9 @@ namespace memprof::unwind {
     }
     p.pc = pc;
     p.sp = cfa;
+    if constexpr (kWithPointers) {
+      *pointer++ = cfa;
+    }
     *next++ = pc;
   }
   out->advance_to(next);

@@ -40,23 +40,23 @@ inline Rule look_up(uint64_t address, const Surroundings& surroundings, uint32_t
   return derive(address, surroundings, ticket);
 }
 
-}  // namespace
-
-WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const Surroundings& surroundings,
-                          uint64_t* frames, uint32_t max_depth, bool* needs_all_registers) {
+template <bool kWithPointers>
+[[gnu::noinline]] WalkResult walk(const Start& start, const StackBounds& bounds,
+                                  const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth,
+                                  bool* needs_all_registers, StackPointers* pointers) {
   StackMemory stack(bounds);
-  Frames out(frames, max_depth, surroundings);
+  Frames out(frames, max_depth, surroundings, kWithPointers ? pointers : nullptr);
   Position at = start;
   uint64_t before_call = 1;  // 0 after a signal frame: the address itself was interrupted
   int stack_changes = 0;
   const uint32_t ticket = g_rule_cache.ticket();
   *needs_all_registers = false;
-  if (!out.add(at.pc)) {
+  if (!out.add(at.pc, at.sp)) {
     return out.end(Walk::kDepthLimit);
   }
   for (;;) {
     if (before_call != 0 && !RuleCache::is_unloading(ticket)) {
-      leave_common_frames(stack, &at, &out);
+      leave_common_frames<kWithPointers>(stack, &at, &out);
     }
     const Rule rule = look_up(at.pc - before_call, surroundings, ticket);
     before_call = 1;
@@ -80,7 +80,8 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
         stack = StackMemory(surroundings.find_stack(interrupted.sp));
       }
       // Frames are return addresses: one is taken away when they are looked up.
-      if (!out.add(interrupted.pc + 1)) {
+      out.note_signal_frame();
+      if (!out.add(interrupted.pc + 1, interrupted.sp)) {
         return out.end(Walk::kDepthLimit);
       }
       at = interrupted;
@@ -104,10 +105,21 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
     if (!is_code_address(at.pc)) {
       return out.end(Walk::kBadFrame);
     }
-    if (!out.add(at.pc)) {
+    if (!out.add(at.pc, at.sp)) {
       return out.end(Walk::kDepthLimit);
     }
   }
+}
+
+}  // namespace
+
+WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const Surroundings& surroundings,
+                          uint64_t* frames, uint32_t max_depth, bool* needs_all_registers,
+                          StackPointers* pointers) {
+  // Two functions: the usual one is as tight as it was.
+  return pointers == nullptr
+             ? walk<false>(start, bounds, surroundings, frames, max_depth, needs_all_registers, nullptr)
+             : walk<true>(start, bounds, surroundings, frames, max_depth, needs_all_registers, pointers);
 }
 
 #if defined(__aarch64__)

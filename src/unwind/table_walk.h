@@ -52,17 +52,26 @@ struct Position {
 #endif
 using Start = Position;
 
-// Writes the return addresses from start.pc on, leaf first.  *needs_all_registers becomes true when a frame
-// cannot be left with these registers; what was written is then right so far.
+// Where each frame of a walk lies, for those who have to know what else is on the stack: values[i] is the
+// stack pointer in frame i; its memory reaches up to values[i + 1], as long as no signal frame lies between.
+struct StackPointers {
+  uint64_t* values;       // room for as many as frames
+  bool has_signal_frame;  // the walk went through what a signal interrupted
+};
+
+// Writes the return addresses from start.pc on, leaf first; with `pointers`, the leaf's end of a stack that
+// is deeper than the limit only.  *needs_all_registers becomes true when a frame cannot be left with these
+// registers; what was written is then right so far.
 platform::WalkResult walk_by_tables(const Start& start, const StackBounds& bounds,
                                     const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth,
-                                    bool* needs_all_registers);
+                                    bool* needs_all_registers, StackPointers* pointers = nullptr);
 
 // The same with all registers that calls keep, from any frame inside us: frames up to the one whose CFA is
 // `first_cfa` are not written.
 platform::WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa,
                                              const StackBounds& bounds, const Surroundings& surroundings,
-                                             uint64_t* frames, uint32_t max_depth);
+                                             uint64_t* frames, uint32_t max_depth,
+                                             StackPointers* pointers = nullptr);
 
 #if defined(__aarch64__)
 // A hook does not know its caller's stack pointer: frame records lie anywhere in a frame.  So the walk begins

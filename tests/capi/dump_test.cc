@@ -39,7 +39,7 @@ std::string said_in_child(const TemporaryFolder& folder, const std::function<voi
 }
 
 Configuration configuration_of(const char* path, bool keep_arena = false) {
-  Configuration c{kDefaultLimits, 0, path, "", false, keep_arena};
+  Configuration c{kDefaultLimits, 0, path, "", false, keep_arena, false};
   return c;
 }
 

@@ -88,7 +88,18 @@ TEST(CApi, OptionsBeginAsTheDefaults) {
   EXPECT_EQ(0u, options.max_stacks);
   EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_options_init(nullptr, sizeof(options)));
   EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_options_init(&options, 0));
-  EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_options_init(&options, sizeof(options) - 1));
+  EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_options_init(&options, offsetof(memprof_options, python) - 1));
+}
+
+TEST(CApi, OptionsOfTheFirstVersionAreAccepted) {
+  in_child([] {
+    memprof_options options;
+    std::memset(&options, 0xff, sizeof(options));
+    constexpr uint32_t kFirst = offsetof(memprof_options, python);
+    ASSERT_EQ(MEMPROF_OK, memprof_options_init(&options, kFirst));
+    EXPECT_EQ(UINT32_MAX, options.python);  // not theirs to write
+    EXPECT_EQ(MEMPROF_OK, memprof_init(&options));
+  });
 }
 
 TEST(CApi, OptionsOfALaterVersionAreAccepted) {
@@ -116,7 +127,7 @@ TEST(CApi, WrongOptionsAreRefused) {
     return !::testing::Test::HasFailure();
   };
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.struct_size = 0; }));
-  EXPECT_TRUE(is_refused([](memprof_options& o) { o.struct_size = sizeof(o) - 1; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.struct_size = offsetof(memprof_options, python) - 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.rate_bytes = (uint64_t{1} << 50) + 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.rate_bytes = UINT64_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_depth = 1025; }));
@@ -213,6 +224,21 @@ TEST(CApi, SetRateInAnyState) {
   });
 }
 
+TEST(CApi, ThePeakCanBeReset) {
+  in_child([] {
+    EXPECT_EQ(MEMPROF_ERR_STATE, memprof_reset_peak());
+    start(0);
+    record(0x10000);
+    const uint64_t live = stats().live_weight_bytes;
+    EXPECT_GT(live, 0u);
+    memprof::profiler::record_free(reinterpret_cast<void*>(0x10000));
+    EXPECT_EQ(0u, stats().live_weight_bytes);
+    EXPECT_EQ(live, stats().peak_weight_bytes);
+    EXPECT_EQ(MEMPROF_OK, memprof_reset_peak());
+    EXPECT_EQ(0u, stats().peak_weight_bytes);
+  });
+}
+
 TEST(CApi, AForkChildIsTold) {
   in_child([] {
     start();
@@ -223,6 +249,7 @@ TEST(CApi, AForkChildIsTold) {
       const TemporaryFolder folder;
       const bool right = memprof_start() == MEMPROF_ERR_FORKED && memprof_stop() == MEMPROF_ERR_FORKED &&
                          memprof_shutdown() == MEMPROF_ERR_FORKED &&
+                         memprof_reset_peak() == MEMPROF_ERR_FORKED &&
                          memprof_get_snapshot(&snapshot) == MEMPROF_ERR_FORKED && snapshot == nullptr &&
                          memprof_write_profile(folder.path("a").c_str(), 0) == MEMPROF_ERR_FORKED &&
                          memprof_write_profile_fd(2) == MEMPROF_ERR_FORKED && folder.entries() == 0;
@@ -232,6 +259,27 @@ TEST(CApi, AForkChildIsTold) {
     int status = 1;
     ASSERT_EQ(pid, waitpid(pid, &status, 0));
     EXPECT_EQ(0, status);
+    EXPECT_EQ(1u, stats().live_samples);
+  });
+}
+
+TEST(CApi, AForkChildOfAProcessThatHadNotBegunBeginsByItself) {
+  in_child([] {
+    memprof::profiler::adopt_process();  // as when the library is loaded
+    const pid_t pid = fork();
+    if (pid == 0) {
+      start();
+      record(0x10000);
+      memprof_snapshot* snapshot = nullptr;
+      const bool right = stats().live_samples == 1 && memprof_get_snapshot(&snapshot) == MEMPROF_OK;
+      _exit(right ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(0, status);
+    EXPECT_EQ(MEMPROF_STATE_UNINITIALIZED, stats().state);
+    start();
+    record(0x20000);
     EXPECT_EQ(1u, stats().live_samples);
   });
 }

@@ -24,7 +24,8 @@ TEST(Counters, OfANewArenaAreZero) {
   EXPECT_EQ(0u, c.samples + c.live_samples + c.freed_samples + c.dropped_weight_bytes + c.dropped_live_table +
                     c.dropped_stack_table + c.replaced_samples + c.stacks + c.modules + c.frames +
                     c.min_depth + c.cold_paths + c.filter_saturated + c.muted_bytes + c.imports.modules +
-                    c.imports.patched + c.imports.refused + c.imports.foreign + c.imports.unbound);
+                    c.imports.patched + c.imports.refused + c.imports.foreign + c.imports.unbound +
+                    c.python_version + c.python_objects);
   EXPECT_EQ(a.header().total_bytes, c.arena_bytes);
   EXPECT_EQ(kPageBytes, c.arena_used_bytes);
 }
@@ -54,6 +55,9 @@ TEST(Counters, EachIsReadFromItsPlace) {
   s.import_refused = 24;
   s.import_foreign = 25;
   s.import_unbound = 26;
+  s.python = uint64_t{27} << 32 | 28;
+  s.live_weight_bytes = 29;
+  s.peak_weight_bytes = 30;
   h.sections[kModuleSection].used_bytes = 21 * sizeof(ModuleEntry);
   const Counters c = read_counters(h, nullptr, 0);
   EXPECT_EQ(State::kStopped, c.state);
@@ -73,12 +77,16 @@ TEST(Counters, EachIsReadFromItsPlace) {
   EXPECT_EQ(75u + 17, c.cold_paths);
   EXPECT_EQ(18u, c.filter_saturated);
   EXPECT_EQ(19u, c.muted_bytes);
+  EXPECT_EQ(29u, c.live_weight_bytes);
+  EXPECT_EQ(30u, c.peak_weight_bytes);
   EXPECT_EQ(27u, c.hooks);
   EXPECT_EQ(22u, c.imports.modules);
   EXPECT_EQ(23u, c.imports.patched);
   EXPECT_EQ(24u, c.imports.refused);
   EXPECT_EQ(25u, c.imports.foreign);
   EXPECT_EQ(26u, c.imports.unbound);
+  EXPECT_EQ(27u, c.python_version);
+  EXPECT_EQ(28u, c.python_objects);
   EXPECT_EQ(0u, c.stacks);
   EXPECT_EQ(21u, c.modules);
   EXPECT_EQ(kPageBytes + 21 * sizeof(ModuleEntry), c.arena_used_bytes);

@@ -11,6 +11,7 @@
 
 #include "core/heap_names.h"
 #include "core/reported.h"
+#include "core/runtime_frame.h"
 #include "core/weight.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
@@ -56,6 +57,17 @@ uint64_t walk_over(const Snapshot& s) {
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     EXPECT_LT(s.heaps.data[i].name_offset, s.strings.size);
     sum += strlen(s.strings.data + s.heaps.data[i].name_offset);
+  }
+  for (uint64_t i = 0; i < s.frames.size; ++i) {
+    if (is_runtime_frame(s.frames.data[i])) {
+      EXPECT_LT(s.frames.data[i] ^ kRuntimeFrame, s.runtime_frames.size);
+    }
+  }
+  for (uint64_t i = 0; i < s.runtime_frames.size; ++i) {
+    EXPECT_LT(s.runtime_frames.data[i].name_offset, s.strings.size);
+    EXPECT_LT(s.runtime_frames.data[i].file_offset, s.strings.size);
+    sum += strlen(s.strings.data + s.runtime_frames.data[i].name_offset);
+    sum += strlen(s.strings.data + s.runtime_frames.data[i].file_offset);
   }
   for (uint64_t i = 0; i < s.modules.size; ++i) {
     const SnapshotModule& m = s.modules.data[i];

@@ -9,11 +9,12 @@ from ctypes import (POINTER, c_char, c_char_p, c_double, c_int, c_int64, c_size_
 OK, INVALID, STATE, NO_MEMORY, SYSTEM, EXISTS, FORKED, NO_HOOKS, FORMAT, LIMIT, OTHER_COPY = (-i for i in range(11))
 UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
 OVERWRITE = 1
+PYTHON_NONE, PYTHON_HOOKED, PYTHON_BY_MALLOC, PYTHON_REFUSED = range(4)
 HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports memprof_describe_imports "
-         "memprof_shutdown memprof_set_rate memprof_get_stats memprof_get_snapshot memprof_free_snapshot "
+         "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
-         "memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
+         "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
          "memprof_report_realloc_begin memprof_report_realloc_end memprof_report_free_range memprof_report_backing "
@@ -25,7 +26,7 @@ NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init mem
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
                 ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
-                ("private_memory", c_uint32)]
+                ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32)]
 
 
 class Stats(ctypes.Structure):
@@ -37,7 +38,10 @@ class Stats(ctypes.Structure):
                 ("cold_paths", c_uint64), ("filter_saturated", c_uint64), ("arena_bytes", c_uint64),
                 ("arena_used_bytes", c_uint64), ("muted_bytes", c_uint64),
                 ("hooks", c_uint64), ("import_modules", c_uint64), ("import_patched", c_uint64),
-                ("import_refused", c_uint64), ("import_foreign", c_uint64), ("import_unbound", c_uint64)]
+                ("import_refused", c_uint64), ("import_foreign", c_uint64), ("import_unbound", c_uint64),
+                ("python_version", c_uint32), ("python_objects", c_uint32),
+                ("live_weight_bytes", c_uint64), ("peak_weight_bytes", c_uint64),
+                ("python_stacks", c_uint32), ("reserved", c_uint32)]
 
 
 class Record(ctypes.Structure):
@@ -64,6 +68,11 @@ class Module(ctypes.Structure):
                 ("build_id", c_uint8 * 32)]
 
 
+class RuntimeFrame(ctypes.Structure):
+    _fields_ = [("name_offset", c_uint64), ("file_offset", c_uint64), ("line", c_uint32), ("function_line", c_uint32),
+                ("runtime", c_uint32), ("reserved", c_uint32)]
+
+
 class Heap(ctypes.Structure):
     _fields_ = [("name_offset", c_uint64)]
 
@@ -80,7 +89,7 @@ class Symbol(ctypes.Structure):
 
 STRUCTS = {"memprof_options": Options, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
            "memprof_stack": Stack, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
-           "memprof_symbol": Symbol}
+           "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
 def layout():
@@ -110,12 +119,14 @@ def load(path=None):
         "memprof_shutdown": (c_int, []),
         "memprof_set_rate": (c_int, [c_uint64]),
         "memprof_get_stats": (c_int, [POINTER(Stats)]),
+        "memprof_reset_peak": (c_int, []),
         "memprof_get_snapshot": (c_int, [POINTER(snapshot)]),
         "memprof_free_snapshot": (None, [snapshot]),
         "memprof_snapshot_get_info": (c_int, [snapshot, POINTER(Info)]),
         "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
         "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
+        "memprof_snapshot_runtime_frames": (POINTER(RuntimeFrame), [snapshot, count]),
         "memprof_snapshot_frame_modules": (POINTER(c_uint32), [snapshot, count]),
         "memprof_snapshot_modules": (POINTER(Module), [snapshot, count]),
         "memprof_snapshot_stack_heaps": (POINTER(c_uint32), [snapshot, count]),

@@ -204,8 +204,17 @@ class InProcess(unittest.TestCase):
             self.assertEqual(module.flags, 0)
         self.assertIn(os.path.realpath("/proc/self/exe"), [os.path.realpath(p) for p in paths])
         self.assertFalse([p for p in paths if "libmemprof" in p], "a frame of our own library is in a stack")
-        inside = sum(any(m.start <= frames[i] < m.limit for m in modules[:module_count]) for i in range(frame_count))
-        self.assertGreater(inside, frame_count * 0.95)
+        python, python_count = self.array("runtime_frames", snapshot)
+        native = [frames[i] for i in range(frame_count) if not frames[i] >> 63]
+        indices = {frames[i] ^ 1 << 63 for i in range(frame_count) if frames[i] >> 63}
+        self.assertEqual(indices, set(range(python_count)), "each place is in a stack")
+        names = {text[f.name_offset:text.index(b"\0", f.name_offset)].decode() for f in python[:python_count]}
+        self.assertIn("InProcess.test_arrays_fit_together", names)
+        for f in python[:python_count]:
+            self.assertEqual(f.runtime, 1)
+            self.assertTrue(f.line == 0 or f.line >= f.function_line > 0, (f.line, f.function_line))
+        inside = sum(any(m.start <= address < m.limit for m in modules[:module_count]) for address in native)
+        self.assertGreater(inside, len(native) * 0.95)
         self.lib.memprof_free_snapshot(snapshot)
 
     def test_wrong_arguments(self):
@@ -265,8 +274,9 @@ class InProcess(unittest.TestCase):
         names = [text[s.name_offset:text.index(b"\0", s.name_offset)].decode() for s in symbols[:count]]
         self.assertEqual(sum(name != "" for name in names), named)
         self.assertIn("Py_BytesMain", names)  # exported by every python3, at the root of its stacks
-        for symbol, name in zip(symbols[:count], names):
-            self.assertEqual(symbol.symbol_offset != 0, name != "")
+        frames, _ = self.array("frames", snapshot)
+        for i, (symbol, name) in enumerate(zip(symbols[:count], names)):
+            self.assertEqual(symbol.symbol_offset != 0, name != "" and not frames[i] >> 63)
         self.assertLess(self.stats().samples - before, 5000)  # ours here; the loader's are not sampled
         self.assertEqual(self.lib.memprof_resolve_symbols(snapshot), named)
         self.lib.memprof_free_snapshot(snapshot)

@@ -65,9 +65,9 @@ class Doctor(e2e.Test):
         self.assertEqual(text.splitlines()[-1], total, text)
         return checks
 
-    def compile(self, name, *options, source=PROGRAM):
+    def compile(self, name, *options, source=PROGRAM, compiler=os.environ["MEMPROF_E2E_CC"]):
         (self.folder / f"{name}.c").write_text(source)
-        subprocess.run([os.environ["MEMPROF_E2E_CC"], "-O1", "-fno-builtin", "-o", name, f"{name}.c", *options],
+        subprocess.run([compiler, "-O1", "-fno-builtin", "-o", name, f"{name}.c", *options],
                        cwd=self.folder, check=True)
         return str(self.folder / name)
 

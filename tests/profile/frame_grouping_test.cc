@@ -11,8 +11,8 @@ namespace {
 using report_fixture::Builder;
 
 // Groups of the profile's stacks, leaf first.
-std::string groups_of(Builder& b, GroupBy by) {
-  FrameGrouping grouping(b.profile(), by);
+std::string groups_of(Builder& b, GroupBy by, bool show_interpreter = false) {
+  FrameGrouping grouping(b.profile(), by, show_interpreter);
   std::vector<GroupedFrame> frames;
   std::string text;
   for (const Stack& stack : b.profile().stacks) {
@@ -32,6 +32,30 @@ TEST(FrameGrouping, TheAllocatorsFramesAtTheLeafAreLeftOut) {
       .stack({malloc}, 1, 1)
       .stack({}, 1, 1);
   EXPECT_EQ(groups_of(b, GroupBy::kFunction), "main | main malloc main | malloc | [unknown] | ");
+}
+
+TEST(FrameGrouping, TheInterpretersOwnFunctionsAreLeftOutAmongPythonFrames) {
+  Builder b;
+  const uint32_t thread = b.at("start_thread");
+  b.module("libpython3.12.so.1.0");
+  const uint32_t list = b.at("PyList_New");
+  const uint32_t call = b.at("_PyObject_Call");
+  b.module("_numpy.so");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t f = b.python("f", "f.py", 3);
+  const uint32_t main = b.python("main", "m.py", 9);
+  b.stack({list, f, call, main, call, thread}, 1, 1)
+      .stack({list, empty, call, f}, 1, 1)
+      .stack({list, call, thread}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction),
+            "f main start_thread | array_empty f | PyList_New _PyObject_Call start_thread | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction, true),
+            "PyList_New f _PyObject_Call main _PyObject_Call start_thread | PyList_New array_empty "
+            "_PyObject_Call f | "
+            "PyList_New _PyObject_Call start_thread | ");
+  EXPECT_EQ(
+      groups_of(b, GroupBy::kModule),
+      "[Python] [Python] server | _numpy.so [Python] | libpython3.12.so.1.0 libpython3.12.so.1.0 server | ");
 }
 
 TEST(FrameGrouping, InlinedCallersAreFramesInnermostFirst) {

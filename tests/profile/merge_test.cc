@@ -54,6 +54,27 @@ TEST(Merge, OnePlaceOfAFileIsOneLocation) {
   EXPECT_EQ(profile.stacks[2].process, "cc 12");
 }
 
+TEST(Merge, PythonCodeIsTheSameByItsFunctionAndLine) {
+  const auto python = [](uint64_t pid, int64_t line) {
+    report_fixture::Builder b(4096);
+    const uint32_t f = b.python("f", "f.py", line);
+    const uint32_t main = b.python("main", "m.py", 1);
+    b.stack({f, main}, 1 << 20, 3);
+    b.profile().pid = pid;
+    return b.profile();
+  };
+  Merger merger;
+  merger.add(python(10, 5));
+  merger.add(python(11, 5));
+  merger.add(python(12, 6));
+  const Profile merged = merger.take();
+  EXPECT_THAT(merged.locations, SizeIs(3));  // f:5, f:6, main
+  EXPECT_THAT(merged.functions, SizeIs(2));
+  const Profile read = read_pprof(write_pprof(merged), "merged");
+  ASSERT_THAT(read.stacks, SizeIs(3));
+  for (const Stack& stack : read.stacks) EXPECT_TRUE(stack.has_statistics);
+}
+
 TEST(Merge, EachProcessKeepsItsOwnThroughAFile) {
   const Profile profile = read_pprof(write_pprof(merged()), "merged");
   EXPECT_EQ(profile.samples, 14u);

@@ -46,6 +46,14 @@ class Builder {
     return static_cast<uint32_t>(profile_.locations.size() - 1);
   }
 
+  // A location of code that a runtime executes.
+  uint32_t python(const std::string& function, const std::string& file, int64_t line) {
+    Location location;
+    location.lines.push_back({function_of(function, file), line});
+    profile_.locations.push_back(location);
+    return static_cast<uint32_t>(profile_.locations.size() - 1);
+  }
+
   // Live blocks of one size, and as much allocated, at the profile's rate.  Leaf first.
   Builder& stack(std::initializer_list<uint32_t> locations, uint64_t size_bytes, uint64_t samples,
                  uint64_t live_samples) {

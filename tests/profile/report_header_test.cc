@@ -19,6 +19,26 @@ std::string header_of(Builder& b, const ReportOptions& options = {}) {
   return writer.take();
 }
 
+TEST(ReportHeader, SaysWhatIsMissingOfPython) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 1);
+  b.profile().python_version = 0x030b;
+  b.profile().python_objects = 1;
+  b.profile().python_stacks = 2;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Python")));
+  b.profile().python_objects = 3;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("The objects of Python 3.11 that it does not get from malloc are missing below"));
+  b.profile().python_objects = 1;
+  b.profile().python_stacks = 4;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Python 3.11: stacks have no Python frames, because this interpreter is not laid"));
+  b.profile().python_version = 0x0310;
+  b.profile().python_stacks = 3;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Python 3.16: stacks have no Python frames, because memprof does not know this"));
+}
+
 TEST(ReportHeader, SaysHowCompleteStacksAre) {
   Builder b;
   const uint32_t f = b.at("f");

@@ -12,6 +12,10 @@
 #include <fstream>
 #include <system_error>
 
+#include "memprof/memory_map.h"
+#include "memprof/proc_path.h"
+#include "memprof/process_ids.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -31,50 +35,26 @@ bool parse_name(const std::string& name, ArenaFile* file) {
   return true;
 }
 
-std::string in_proc(uint64_t pid, const char* name) {
-  return "/proc/" + std::to_string(pid) + "/" + name;
+bool is_file(const std::string& path, const MappedFile& mapped) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && mapped.inode == status.st_ino &&
+         mapped.device_major == major(status.st_dev) && mapped.device_minor == minor(status.st_dev);
 }
 
-uint64_t own_namespace() {
-  char link[64] = "";
-  const ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-  unsigned long long id = 0;
-  return length > 0 && std::sscanf(link, "pid:[%llu]", &id) == 1 ? id : 0;
+// The kernel gives the path of a mapped file as we see it, or, where we cannot, as seen in its own mounts.
+std::string path_here(uint64_t pid, const MappedFile& mapped) {
+  const std::string inside = proc_path(pid, "root") + mapped.path;
+  if (is_file(inside, mapped)) return inside;
+  return is_file(mapped.path, mapped) ? mapped.path : "";
 }
 
-// One line of /proc/PID/maps.
-struct Mapped {
-  unsigned device_major = 0;
-  unsigned device_minor = 0;
-  unsigned long long inode = 0;
-  std::string path;
-};
-
-bool parse_line(const std::string& line, Mapped* mapped) {
-  int path_at = 0;
-  if (std::sscanf(line.c_str(), "%*x-%*x %*s %*x %x:%x %llu %n", &mapped->device_major, &mapped->device_minor,
-                  &mapped->inode, &path_at) != 3 ||
-      path_at == 0) {
-    return false;
+// The process here that has this id in another namespace; 0: it cannot be seen.
+uint64_t find_in_namespace(const ArenaFile& file) {
+  if (file.pid_namespace == 0) return 0;
+  for (const uint64_t pid : all_processes()) {
+    if (namespace_of(pid) == file.pid_namespace && pid_inside(pid) == file.pid) return pid;
   }
-  mapped->path = line.substr(static_cast<size_t>(path_at));
-  return true;
-}
-
-// Calls `visit` for each mapping of a file; true from it ends the search.  0, or the errno.
-template <typename Visit>
-int visit_mappings(uint64_t pid, const Visit& visit) {
-  errno = 0;
-  std::ifstream maps(in_proc(pid, "maps"));
-  std::string line;
-  bool any = false;
-  while (std::getline(maps, line)) {
-    any = true;
-    Mapped mapped;
-    if (parse_line(line, &mapped) && mapped.inode != 0 && visit(mapped)) return 0;
-  }
-  if (any) return 0;
-  return errno != 0 ? errno : ESRCH;  // a zombie has no memory
+  return 0;
 }
 
 }  // namespace
@@ -109,30 +89,41 @@ bool parse_run_folder(const std::string& name, ArenaFile* memprof) {
 }
 
 Owner owner_of(const ArenaFile& file) {
-  if (!is_same_namespace(file)) return Owner::kUnknown;
-  struct stat status{};
-  if (stat(file.path.c_str(), &status) != 0) return Owner::kIsGone;
-  bool is_mapped = false;
+  const bool is_here = is_same_namespace(file);
+  const uint64_t pid = is_here ? file.pid : find_in_namespace(file);
+  if (pid == 0) return Owner::kUnknown;
+  if (access(file.path.c_str(), F_OK) != 0) return Owner::kIsGone;
   // Not its id alone: that may be another process's by now, or the process another program.
-  const int error = visit_mappings(file.pid, [&](const Mapped& mapped) {
-    is_mapped = mapped.inode == status.st_ino && mapped.device_major == major(status.st_dev) &&
-                mapped.device_minor == minor(status.st_dev);
+  bool is_mapped = false;
+  const int error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
+    is_mapped = is_file(file.path, mapped);
     return is_mapped;
   });
+  if (is_mapped) return Owner::kLives;
   if (error == EACCES || error == EPERM) return Owner::kLives;  // it is there, and somebody else's
-  return is_mapped ? Owner::kLives : Owner::kIsGone;
+  // It makes the file before it maps it.
+  if (error == 0 && !is_begun(file.path)) return Owner::kLives;
+  return Owner::kIsGone;
+}
+
+bool is_begun(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  uint64_t magic = 0;
+  return !file.read(reinterpret_cast<char*>(&magic), sizeof(magic)) || magic != 0;
 }
 
 std::string arena_of_process(uint64_t pid, int* error) {
   std::string found;
-  *error = visit_mappings(pid, [&](const Mapped& mapped) {
+  const uint64_t inside = pid_inside(pid);
+  const uint64_t space = namespace_of(pid);
+  *error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
     const std::string name = mapped.path.substr(mapped.path.rfind('/') + 1);
     ArenaFile file;
-    if (!parse_name(name, &file)) return false;
-    // A fork child has its parent's arena mapped, too.  In a container the process has another id there.
-    if (file.pid_namespace == own_namespace() && file.pid != pid) return false;
-    found = in_proc(pid, "root") + mapped.path;
-    return file.pid == pid;
+    // A fork child has its parent's arena mapped, too.
+    if (!parse_name(name, &file) || file.pid != inside) return false;
+    const std::string path = path_here(pid, mapped);
+    if (!path.empty()) found = path;
+    return !path.empty() && file.pid_namespace == space;
   });
   return found;
 }

@@ -23,13 +23,16 @@ struct ArenaFile {
 enum class Owner {
   kLives,
   kIsGone,
-  kUnknown,  // its process id means nothing here: another namespace
+  kUnknown,  // its process id is of another namespace, of whose processes we see none with that id
 };
 
 // All in a folder; none where it cannot be read.
 std::vector<ArenaFile> find_arenas(const std::string& folder);
 
 Owner owner_of(const ArenaFile& file);
+
+// false: its process has not written yet what it is, or was killed before: nothing was recorded.
+bool is_begun(const std::string& path);
 
 // Whether its process id means here what it meant there.
 bool is_same_namespace(const ArenaFile& file);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/arena_profile.h"
 
-#include <sys/mman.h>
+#include <linux/memfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 
 #include "memprof.h"
+#include "memprof/arena_files.h"
 #include "memprof/console.h"
 #include "profile/error.h"
 
@@ -20,7 +22,8 @@ struct FreeSnapshot {
 
 class MemoryFile {
  public:
-  MemoryFile() : fd_(memfd_create("memprof", MFD_CLOEXEC)) {}
+  // By number: glibc has a function for it since 2.27 only.
+  MemoryFile() : fd_(static_cast<int>(syscall(SYS_memfd_create, "memprof", MFD_CLOEXEC))) {}
   ~MemoryFile() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -47,6 +50,11 @@ class MemoryFile {
 
 [[noreturn]] void fail(const std::string& path, int error) {
   const int system = errno;
+  if (error == MEMPROF_ERR_FORMAT && is_arena_path(path) && !is_begun(path)) {
+    throw profile::Error(path +
+                         ": nothing was recorded: its process has only begun, or was killed then (memprof "
+                         "list tells; memprof clean removes it)");
+  }
   throw profile::Error(path + ": " +
                        (error == MEMPROF_ERR_SYSTEM ? error_text(system) : memprof_strerror(error)));
 }

@@ -11,19 +11,31 @@
 
 #include "memprof/console.h"
 #include "memprof/failure.h"
+#include "memprof/group_witness.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr int kForwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-volatile pid_t forward_to = 0;  // written with all signals blocked
+// Written with all signals blocked.
+volatile pid_t forward_to = 0;
+GroupWitness* volatile witness = nullptr;
 
 void forward(int signal, siginfo_t* info, void*) {
   const int saved = errno;
-  // What the terminal sends goes to the whole process group: the program has it already.
-  if (info->si_code <= 0 && forward_to > 0) kill(forward_to, signal);
+  // What goes to the whole process group, the program has already, if it is still in it; and what the
+  // terminal sends goes there.
+  const bool is_groups = witness != nullptr && witness->saw(signal) && getpgid(forward_to) == getpgrp();
+  if (info->si_code <= 0 && !is_groups && forward_to > 0) kill(forward_to, signal);
   errno = saved;
+}
+
+sigset_t forwarded_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kForwarded) sigaddset(&set, signal);
+  return set;
 }
 
 class SignalsBlocked {
@@ -71,6 +83,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Enviro
     throw Failure("run: no pipe: " + error_text(error));
   }
   const SignalsBlocked blocked;
+  witness_.emplace(forwarded_signals());
   pid_ = fork();
   if (pid_ == 0) {
     sigprocmask(SIG_SETMASK, blocked.before(), nullptr);
@@ -114,6 +127,7 @@ void ChildProcess::take_signals() {
   set_ignored(SIGXFSZ);
   set_ignored(SIGPIPE);
   forward_to = pid_;
+  witness = &*witness_;
   for (const int signal : kForwarded) {
     struct sigaction before{};
     sigaction(signal, nullptr, &before);
@@ -122,7 +136,7 @@ void ChildProcess::take_signals() {
     struct sigaction action{};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigemptyset(&action.sa_mask);
+    action.sa_mask = forwarded_signals();
     sigaction(signal, &action, nullptr);
   }
 }
@@ -149,6 +163,7 @@ void ChildProcess::reap() {
   const SignalsBlocked blocked;
   for (const int signal : kForwarded) set_ignored(signal);
   forward_to = 0;
+  witness = nullptr;
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

@@ -2,21 +2,25 @@
 // The program that `memprof run` starts: it has the standard streams, the process group and the signals that
 // it would have without memprof in between.
 //
-// Signals: while it runs, SIGINT and SIGQUIT from the terminal are the program's (it gets them, too: memprof
-// ignores them); those and SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 that a process sends to memprof are forwarded.
-// SIGTSTP stops both, as the terminal sends it to both.  From wait() on, memprof ignores them all: it is
-// about to write the profile.  SIGPIPE and SIGXFSZ are errors of a write in memprof only.
+// Signals: while it runs, what is sent to the process group (Ctrl-C, kill -- -PGID) reaches the program
+// without memprof, which ignores it; SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 that a process
+// sends to memprof alone are forwarded.  The program gets each once (group_witness.h). SIGTSTP stops both, as
+// the terminal sends it to both.  From wait() on, memprof ignores them all: it is about to write the profile.
+// SIGPIPE and SIGXFSZ are errors of a write in memprof only.
 //
 // fork: between fork and exec the child waits, so that its process id is known before it does anything.
 // Threads: at most one object at a time, in a program with one thread.
-// Owns: two pipes, closed on exec.
+// Owns: two pipes, closed on exec; a witness.
 #pragma once
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "memprof/group_witness.h"
 
 namespace memprof::cli {
 
@@ -52,6 +56,7 @@ class ChildProcess {
   int go_[2] = {-1, -1};      // parent to child: one byte, then exec
   int failed_[2] = {-1, -1};  // child to parent: errno of exec
   int status_ = 0;
+  std::optional<GroupWitness> witness_;
 };
 
 // The exit status as shells have it: of exit, or 128 + signal.

@@ -22,12 +22,13 @@ constexpr char kHelp[] =
     R"(memprof: a sampling profiler of memory allocations
 
 usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
-                   [--raw] [--no-debuginfod] [--] CMD ARG...
+                   [--raw] [--no-python | --native-interpreter]
+                   [--no-debuginfod] [--] CMD ARG...
        memprof report FILE [-n N] [--by function|line|file|module|heap|process]
                            [--tree]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
-                           [--metric METRIC] [--json]
+                           [--metric METRIC] [--native-interpreter] [--json]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
        memprof live PID | --name PROGRAM [-o PATH]
        memprof list

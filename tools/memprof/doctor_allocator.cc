@@ -41,45 +41,46 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// AddressSanitizer refuses to start with a library before its own.
-bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
-  return facts.has_address_sanitizer ||
-         std::any_of(files.libraries.begin(), files.libraries.end(),
-                     [](const std::string& path) { return begins_with(file_name(path), "libasan.so"); });
+// AddressSanitizer brings a malloc of its own: gcc's as libasan, which refuses to start with a library before
+// it, clang's in the executable or as libclang_rt.asan-x86_64.so.
+bool is_sanitizer(const std::string& library) {
+  const std::string name = file_name(library);
+  return begins_with(name, "libasan.so") || begins_with(name, "libclang_rt.asan");
 }
 
-void check_python(const ProgramFiles& files, Checks* checks) {
-  const bool is_python =
-      begins_with(file_name(files.shown), "python3") ||
-      std::any_of(files.libraries.begin(), files.libraries.end(),
-                  [](const std::string& path) { return begins_with(file_name(path), "libpython3"); });
-  if (!is_python || begins_with(files.python_malloc, "malloc")) return;
-  checks->note("Python",
-               "objects of up to 512 bytes lie in arenas of Python's own: the profile shows the arenas",
-               "set PYTHONMALLOC=malloc to see each object");
+bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
+  // Also one that is found only by a path that the program is started with.
+  return facts.has_address_sanitizer || std::any_of(facts.needed.begin(), facts.needed.end(), is_sanitizer) ||
+         std::any_of(files.libraries.begin(), files.libraries.end(), is_sanitizer);
 }
 
 }  // namespace
 
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts) {
+  if (is_sanitized(files, facts)) {
+    return {files.shown + " is built with AddressSanitizer, whose malloc suffers no other before it",
+            "profile a build without -fsanitize=address"};
+  }
+  if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof) {
+    return {files.shown +
+                " has an allocator in itself, whose malloc everybody calls before a preloaded one: nothing "
+                "is seen",
+            std::string("build it without that allocator, or with the allocator as a shared library; or ") +
+                kReport};
+  }
+  return {};
+}
+
 void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
   const std::string name = "allocator";
   const std::vector<std::string> others = allocators(files.libraries);
-  if (is_sanitized(files, facts)) {
-    checks->no(name, files.shown + " is built with AddressSanitizer, whose malloc suffers no other before it",
-               "profile a build without -fsanitize=address");
+  const AllocatorObstacle obstacle = allocator_obstacle(files, facts);
+  if (!obstacle.found.empty()) {
+    checks->no(name, obstacle.found, obstacle.to_do);
     return;
   }
   if (facts.has_memprof) {
     checks->yes(name, files.shown + " has memprof linked into it: its own malloc is memprof's");
-  } else if (facts.malloc == ElfFacts::Malloc::kExported) {
-    checks->no(
-        name,
-        files.shown +
-            " has an allocator in itself, whose malloc everybody calls before a preloaded one: "
-            "nothing is seen",
-        std::string("build it without that allocator, or with the allocator as a shared library; or ") +
-            kReport);
-    return;
   } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
     checks->note(name,
                  files.shown +
@@ -102,7 +103,6 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
     checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",
                  "for Go's heap: runtime/pprof");
   }
-  check_python(files, checks);
 }
 
 }  // namespace memprof::cli

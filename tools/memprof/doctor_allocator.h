@@ -8,11 +8,20 @@
 // Threads: no state.
 #pragma once
 
+#include <string>
+
 #include "memprof/doctor_checks.h"
 #include "memprof/doctor_program.h"
 #include "memprof/elf_facts.h"
 
 namespace memprof::cli {
+
+// Why nothing of it would be seen, and what to do; `found` empty: something is.
+struct AllocatorObstacle {
+  std::string found;
+  std::string to_do;
+};
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts);
 
 void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks);
 

@@ -20,8 +20,10 @@ using profile::format_bytes;
 constexpr uint64_t kLeastFileBytes = uint64_t{256} << 10;
 // Pages that thousands of stacks and a million of samples need.
 constexpr uint64_t kLeastFreeBytes = uint64_t{64} << 20;
-// What `memprof run` needs to read the data of a small program: itself, and them once more.
-constexpr uint64_t kReaderBytes = kArenaBytes + (uint64_t{160} << 20);
+// With this much a process has whole tables: they take a quarter of what is free.
+constexpr uint64_t kWholeBytes = kArenaBytes * 5;
+// The command itself, with its libraries and a small profile.
+constexpr uint64_t kLeastSpaceBytes = uint64_t{96} << 20;
 
 constexpr char kLost[] =
     "its data go into private memory: the profile is written at the end, but not of a process that is "
@@ -74,13 +76,16 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
   }
   const std::string both = "limited to " + bytes_text(limit_bytes) + ", of which memprof takes up to " +
                            bytes_text(kArenaBytes) + " (address space, not memory)";
-  if (limit_bytes >= kReaderBytes) {
+  if (limit_bytes >= kWholeBytes) {
     checks->yes(name, both);
-  } else if (whose == Whose::kShell) {
-    checks->no(name, both + ": only with " + bytes_text(kReaderBytes) + " can `memprof run` surely read them",
+  } else if (whose == Whose::kShell && limit_bytes < kLeastSpaceBytes) {
+    checks->no(name, both + ": `memprof run` needs " + bytes_text(kLeastSpaceBytes) + " to write a profile",
                "raise `ulimit -v`, or set the limit in CMD alone");
   } else {
-    checks->note(name, both + ": where that does not fit it takes less, and drops samples that find no room",
+    checks->note(name,
+                 both +
+                     ": where that is more than a quarter of what is free it takes less, and drops samples "
+                     "that find no room",
                  "raise `ulimit -v`, or set MEMPROF_MAX_LIVE_SAMPLES and MEMPROF_MAX_STACKS to less");
   }
 }

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 
+#include "memprof.h"
 #include "memprof/arena_files.h"
 #include "memprof/console.h"
 #include "memprof/doctor_limits.h"
 #include "memprof/doctor_program.h"
+#include "memprof/proc_path.h"
 #include "memprof/process_facts.h"
 #include "memprof/running_process.h"
 #include "memprof/target_program.h"
@@ -51,9 +54,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
 }
 
 // Whether there is a profile to be had of it now.
-void check_loaded(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
-  int error = 0;
-  const std::string arena = arena_of_process(pid, &error);
+void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& arena, Checks* checks) {
   const bool is_loaded = std::any_of(facts.modules.begin(), facts.modules.end(), [](const std::string& path) {
     return file_name(path).rfind("libmemprof", 0) == 0;
   });
@@ -61,7 +62,7 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
   if (!arena.empty() && access(arena.c_str(), R_OK) == 0) {
     checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
   } else if (!arena.empty()) {
-    error = errno;
+    const int error = errno;
     checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
                error == ENOENT
                    ? "somebody removed the file: its profile is written when it ends; or start it anew"
@@ -102,6 +103,23 @@ void check_sandbox(const ProcessFacts& facts, Checks* checks) {
   }
 }
 
+std::string variable(const ProcessFacts& facts, const char* name) {
+  const auto found = facts.environment.find(name);
+  return found != facts.environment.end() ? found->second : "";
+}
+
+// Nothing: it cannot be read, or nothing was started there.
+std::optional<PythonSeen> python_seen_in(const std::string& arena) {
+  memprof_snapshot* snapshot = nullptr;
+  if (memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) return {};
+  memprof_stats stats{};
+  stats.struct_size = sizeof(stats);
+  const int error = memprof_snapshot_get_stats(snapshot, &stats);
+  memprof_free_snapshot(snapshot);
+  if (error != MEMPROF_OK) return {};
+  return PythonSeen{stats.python_objects, stats.python_stacks};
+}
+
 // As the library chooses it (arena_parent), seen from the process.
 std::string arena_folder_of(const ProcessFacts& facts, const std::string& root) {
   const auto given = facts.environment.find("MEMPROF_ARENA_DIR");
@@ -130,7 +148,9 @@ void check_preloadable(const std::string& executable, const std::string& shown, 
 void check_process(uint64_t pid, Checks* checks) {
   const ProcessFacts facts = read_process_facts(pid);
   if (!check_access(pid, facts, checks)) return;
-  check_loaded(pid, facts, checks);
+  int error = 0;
+  const std::string arena = arena_of_process(pid, &error);
+  check_loaded(pid, facts, arena, checks);
   check_sandbox(facts, checks);
   const std::string root = facts.has_other_root ? proc_path(pid, "root") : "";
   const std::string arenas = arena_folder_of(facts, root);
@@ -146,8 +166,9 @@ void check_process(uint64_t pid, Checks* checks) {
   for (const std::string& module : facts.modules) {
     if (module != files.shown) files.libraries.push_back(root + module);
   }
-  const auto python_malloc = facts.environment.find("PYTHONMALLOC");
-  if (python_malloc != facts.environment.end()) files.python_malloc = python_malloc->second;
+  files.python_malloc = variable(facts, "PYTHONMALLOC");
+  files.memprof_python = variable(facts, "MEMPROF_PYTHON");
+  if (!arena.empty()) files.python_seen = python_seen_in(arena);
   check_preloadable(files.path, files.shown, checks);
   check_program(files, checks);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memprof/doctor_allocator.h"
+#include "memprof/doctor_python.h"
 #include "memprof/elf_facts.h"
 #include "memprof/needed_libraries.h"
 #include "memprof/target_program.h"
@@ -118,8 +119,22 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   }
   const ElfFacts facts = read_elf_facts(*file);
   check_allocator(files, facts, checks);
+  // Else nothing is seen, of Python neither.
+  if (allocator_obstacle(files, facts).found.empty()) check_python(files, checks);
   check_stacks(files, facts, checks);
   check_names(files, *file, facts, checks);
+}
+
+ProgramFiles files_of(const std::string& program) {
+  ProgramFiles files;
+  files.path = files.shown = program;
+  files.python_malloc = variable("PYTHONMALLOC");
+  files.memprof_python = variable("MEMPROF_PYTHON");
+  files.libraries = preloaded_libraries();
+  for (const NeededLibrary& library : needed_libraries(program)) {
+    if (!library.path.empty()) files.libraries.push_back(library.path);
+  }
+  return files;
 }
 
 void check_command(const std::string& command, Checks* checks) {
@@ -150,14 +165,7 @@ void check_command(const std::string& command, Checks* checks) {
   checks->yes("program",
               target.path + (target.elf == target.path ? "" : ", executed by " + target.elf) +
                   (has_memprof ? ": memprof is linked into it" : ": a library can be preloaded into it"));
-  ProgramFiles files;
-  files.path = files.shown = target.elf;
-  files.python_malloc = variable("PYTHONMALLOC");
-  files.libraries = preloaded_libraries();
-  for (const NeededLibrary& library : needed_libraries(target.elf)) {
-    if (!library.path.empty()) files.libraries.push_back(library.path);
-  }
-  check_program(files, checks);
+  check_program(files_of(target.elf), checks);
 }
 
 }  // namespace memprof::cli

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "memprof/elf_symbols.h"
 #include "memprof/unwind_share.h"
 
 namespace memprof::cli {
@@ -37,18 +38,6 @@ void add_symbol(const char* name, const GElf_Sym& symbol, bool is_dynamic, ElfFa
   }
   facts->has_memprof |= std::strcmp(name, "memprof_start") == 0;
   facts->has_address_sanitizer |= std::strcmp(name, "__asan_init") == 0;
-}
-
-void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, ElfFacts* facts) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return;
-  const auto count = static_cast<int>(std::min<uint64_t>(data->d_size / header.sh_entsize, 1u << 30));
-  for (int i = 1; i < count; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, i, &symbol) == nullptr) return;
-    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (name != nullptr) add_symbol(name, symbol, header.sh_type == SHT_DYNSYM, facts);
-  }
 }
 
 void add_paths(const char* text, ElfFacts* facts) {
@@ -130,7 +119,9 @@ ElfFacts read_elf_facts(const profile::ElfFile& file) {
     facts.is_go |= name != nullptr && std::strcmp(name, ".note.go.buildid") == 0;
     facts.has_symbols |= header.sh_type == SHT_SYMTAB;
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) {
-      read_symbols(elf, section, header, &facts);
+      each_symbol(elf, section, header, [&](const char* symbol_name, const GElf_Sym& symbol) {
+        add_symbol(symbol_name, symbol, header.sh_type == SHT_DYNSYM, &facts);
+      });
     }
     if (header.sh_type == SHT_DYNAMIC) read_dynamic(elf, section, header, &facts);
     if (header.sh_type == SHT_GNU_verneed) read_versions(elf, section, header, &facts);

@@ -20,6 +20,7 @@
 #include "memprof/failure.h"
 #include "memprof/running_process.h"
 #include "profile/error.h"
+#include "profile/estimate.h"
 #include "profile/pprof_reader.h"
 #include "profile/text_table.h"
 #include "profile/units.h"
@@ -54,8 +55,6 @@ other users.
          was in a container. (One that runs goes on, but `memprof live` and
          `memprof run` cannot read it any more.)
 )";
-
-constexpr char kRunFolder[] = "memprof-run-";
 
 struct Found {
   ArenaFile file;
@@ -103,13 +102,10 @@ void add_files(const std::string& folder, bool is_of_a_run, Everything* everythi
   }
 }
 
-// memprof-run-PID-NAMESPACE-XXXXXX
-Owner owner_of_folder(const std::string& name) {
-  ArenaFile file;
-  if (!parse_run_folder(name, &file)) return Owner::kUnknown;
-  file.path = "/proc/" + std::to_string(file.pid) + "/exe";
-  if (!is_same_namespace(file)) return Owner::kUnknown;
-  return program_of(file.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
+// Of a run's folder: whether that memprof goes on.
+Owner owner_of_run(const ArenaFile& run) {
+  if (!is_same_namespace(run)) return Owner::kUnknown;
+  return program_of(run.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
 }
 
 Everything find_everything() {
@@ -118,9 +114,9 @@ Everything find_everything() {
     add_files(place, false, &everything);
     std::error_code error;
     for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename();
-      if (name.compare(0, sizeof(kRunFolder) - 1, kRunFolder) != 0) continue;
-      const Owner owner = owner_of_folder(name);
+      ArenaFile run;
+      if (!parse_run_folder(entry->path().filename(), &run)) continue;
+      const Owner owner = owner_of_run(run);
       add_files(entry->path(), owner == Owner::kLives, &everything);
       if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
     }
@@ -148,12 +144,8 @@ profile::TextRow row_of(const Found& found) {
   std::string held = "?";
   try {
     const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
-    double live_bytes = 0;
-    for (const profile::Stack& stack : profile.stacks) {
-      live_bytes += stack.values[profile::metric_index(profile::Metric::kInuseSpace)];
-    }
     program = profile::printable(profile.program);
-    held = profile::format_bytes(live_bytes);
+    held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
   } catch (const profile::Error&) {
     held = "unreadable";
   }

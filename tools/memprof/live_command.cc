@@ -17,12 +17,11 @@
 #include "memprof/output_check.h"
 #include "memprof/path_pattern.h"
 #include "memprof/profile_input.h"
+#include "memprof/profile_output.h"
 #include "memprof/running_process.h"
 #include "memprof/screen.h"
-#include "profile/atomic_file.h"
 #include "profile/live_view.h"
 #include "profile/pprof_reader.h"
-#include "profile/pprof_writer.h"
 #include "profile/report.h"
 #include "profile/symbolize/shared_names.h"
 
@@ -120,6 +119,7 @@ class Looks {
   profile::Profile look(bool raw) {
     profile::Profile profile = profile::read_pprof(read_arena(process_.arena).pprof, process_.arena);
     add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
+    profile.pid = process_.pid;  // as we know it: in a container it has another one
     if (raw) return profile;
     // Files of a container are where its root is.
     std::vector<std::string> paths;
@@ -151,11 +151,7 @@ int write_now(const Options& options, Looks& looks) {
   facts.time_seconds = std::time(nullptr);
   const std::string path = expand_path(*options.output, facts);
   check_output_path(path, options.force);
-  const profile::Profile profile = looks.look(options.raw);
-  profile::PprofWriteOptions write_options;
-  write_options.gzip = path.size() < 3 || path.compare(path.size() - 3, 3, ".pb") != 0;
-  profile::write_file_atomically(path, profile::write_pprof(profile, write_options),
-                                 options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+  write_profile(looks.look(options.raw), path, options.force);
   complain("wrote " + shell_word(path) + "; next: memprof report " + shell_word(path));
   return 0;
 }

@@ -2,7 +2,6 @@
 #include "memprof/process_collector.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 #include "memprof/arena_profile.h"
 #include "memprof/profile_input.h"
 #include "profile/atomic_file.h"
-#include "profile/metric.h"
+#include "profile/estimate.h"
 #include "profile/pprof_reader.h"
 #include "profile/pprof_writer.h"
 
@@ -28,12 +27,6 @@ constexpr auto kLeastPause = std::chrono::milliseconds(100);
 // A look at the processes takes at most this share of the time.
 constexpr int kLookShare = 20;
 constexpr char kSuffix[] = ".pb";
-
-// Whether anything was written to the file: a new one has no memory.
-bool is_begun(const std::string& path) {
-  struct stat status{};
-  return stat(path.c_str(), &status) == 0 && status.st_blocks != 0;
-}
 
 }  // namespace
 
@@ -89,8 +82,8 @@ Collected ProcessCollector::finish() {
     if (entry->path().extension() == kSuffix && std::find(known.begin(), known.end(), path) == known.end()) {
       try {
         add(profile::read_pprof_file(path), "", path, false, true);
-      } catch (const std::exception&) {
-        ++collected_.unreadable;
+      } catch (const std::exception& reason) {
+        add_unreadable(reason);
       }
     }
   }
@@ -98,10 +91,17 @@ Collected ProcessCollector::finish() {
 }
 
 void ProcessCollector::collect(Which which) {
+  std::set<std::string> unseen;
   for (const ArenaFile& file : find_arenas(arenas_)) {
-    const bool is_gone = owner_of(file) == Owner::kIsGone;
+    const Owner owner = owner_of(file);
+    // What a run starts is in our namespace or in one below, so we see it as long as it lives; at the second
+    // look, as a process can come while we look.
+    const bool is_gone = owner == Owner::kIsGone || (owner == Owner::kUnknown &&
+                                                     (which == Which::kAll || unseen_.count(file.path) != 0));
+    if (owner == Owner::kUnknown && !is_gone) unseen.insert(file.path);
     if (is_gone || which == Which::kAll) collect(file, !is_gone);
   }
+  unseen_ = std::move(unseen);
 }
 
 void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
@@ -115,12 +115,16 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
       const ArenaContent content = read_arena(file.path);
       add(profile::read_pprof(content.pprof, file.path), content.pprof, profile, still_runs,
           content.has_ended);
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
       // One that was killed while it made its arena had no sample.
-      collected_.unreadable += is_begun(file.path) ? 1 : 0;
+      if (is_begun(file.path)) add_unreadable(error);
     }
   }
   unlink(file.path.c_str());
+}
+
+void ProcessCollector::add_unreadable(const std::exception& reason) {
+  if (collected_.unreadable++ == 0) collected_.unreadable_why = reason.what();
 }
 
 void ProcessCollector::add(profile::Profile profile, const std::string& pprof, const std::string& path,
@@ -141,10 +145,8 @@ void ProcessCollector::add(profile::Profile profile, const std::string& pprof, c
   process.samples = profile.samples;
   process.dropped_samples = profile.dropped_samples;
   process.rate_bytes = profile.rate_bytes;
-  for (const profile::Stack& stack : profile.stacks) {
-    process.live_bytes += stack.values[profile::metric_index(profile::Metric::kInuseSpace)];
-    process.allocated_bytes += stack.values[profile::metric_index(profile::Metric::kAllocSpace)];
-  }
+  process.live_bytes = profile::estimated_total(profile, profile::Metric::kInuseSpace);
+  process.allocated_bytes = profile::estimated_total(profile, profile::Metric::kAllocSpace);
   process.still_runs = still_runs;
   process.has_ended = has_ended;
   collected_.processes.push_back(std::move(process));

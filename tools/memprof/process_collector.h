@@ -10,7 +10,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,7 +38,8 @@ struct ProcessProfile {
 struct Collected {
   std::vector<ProcessProfile> processes;
   size_t unreadable = 0;
-  size_t left_out = 0;  // beyond the limit
+  std::string unreadable_why;  // of the first
+  size_t left_out = 0;         // beyond the limit
 };
 
 class ProcessCollector {
@@ -60,6 +63,7 @@ class ProcessCollector {
   void stop();
   void collect(Which which);
   void collect(const ArenaFile& file, bool still_runs);
+  void add_unreadable(const std::exception& reason);
   // `pprof` is written to `path`; empty: it is there already.
   void add(profile::Profile profile, const std::string& pprof, const std::string& path, bool still_runs,
            bool has_ended);
@@ -67,7 +71,8 @@ class ProcessCollector {
   const std::string arenas_;
   const std::string profiles_;
   Collected collected_;
-  std::mutex mutex_;  // of stopping_
+  std::set<std::string> unseen_;  // arenas of whose process the last look saw nothing
+  std::mutex mutex_;              // of stopping_
   std::condition_variable changed_;
   bool stopping_ = false;
   std::thread thread_;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/process_facts.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+
+#include "memprof/memory_map.h"
+#include "memprof/proc_path.h"
+#include "memprof/running_process.h"
 
 namespace memprof::cli {
 namespace {
@@ -16,21 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 void read_modules(uint64_t pid, ProcessFacts* facts) {
-  errno = 0;
-  std::ifstream maps(proc_path(pid, "maps"));
-  bool any = false;
-  for (std::string line; std::getline(maps, line); any = true) {
-    char execute = '-';
-    int path_at = 0;
-    if (std::sscanf(line.c_str(), "%*x-%*x %*c%*c%c%*c %*x %*x:%*x %*u %n", &execute, &path_at) != 1)
-      continue;
-    if (execute != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/') continue;
-    const std::string path = line.substr(static_cast<size_t>(path_at));
-    auto& modules = facts->modules;
-    if (std::find(modules.begin(), modules.end(), path) == modules.end()) modules.push_back(path);
-  }
-  if (any) return;
-  facts->error = errno != 0 ? errno : ESRCH;  // a zombie, or a thread of the kernel
+  auto& modules = facts->modules;
+  facts->error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
+    const bool is_new = std::find(modules.begin(), modules.end(), mapped.path) == modules.end();
+    if (mapped.is_code && mapped.path[0] == '/' && is_new) modules.push_back(mapped.path);
+    return false;
+  });
 }
 
 void read_environment(uint64_t pid, ProcessFacts* facts) {
@@ -65,13 +57,6 @@ void read_limits(uint64_t pid, ProcessFacts* facts) {
   }
 }
 
-bool is_other_root(uint64_t pid) {
-  struct stat ours{};
-  struct stat its{};
-  return stat("/", &ours) == 0 && stat(proc_path(pid, "root").c_str(), &its) == 0 &&
-         (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
-}
-
 bool is_other_namespace(uint64_t pid) {
   std::error_code error;
   const fs::path its = fs::read_symlink(proc_path(pid, "ns/pid"), error);
@@ -81,17 +66,13 @@ bool is_other_namespace(uint64_t pid) {
 
 }  // namespace
 
-std::string proc_path(uint64_t pid, const std::string& name) {
-  return "/proc/" + std::to_string(pid) + "/" + name;
-}
-
 ProcessFacts read_process_facts(uint64_t pid) {
   ProcessFacts facts;
   read_modules(pid, &facts);
   read_environment(pid, &facts);
   read_status(pid, &facts);
   read_limits(pid, &facts);
-  facts.has_other_root = is_other_root(pid);
+  facts.has_other_root = has_other_root(pid);
   facts.has_other_pids = is_other_namespace(pid);
   return facts;
 }

@@ -25,7 +25,4 @@ struct ProcessFacts {
 
 ProcessFacts read_process_facts(uint64_t pid);
 
-// "/proc/PID/NAME"
-std::string proc_path(uint64_t pid, const std::string& name);
-
 }  // namespace memprof::cli

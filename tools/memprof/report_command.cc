@@ -28,7 +28,7 @@ constexpr char kHelp[] =
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
-                           [--no-debuginfod]
+                           [--native-interpreter] [--no-debuginfod]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
@@ -56,6 +56,9 @@ standard input.
   --callees FUNCTION
                    the functions that it calls, and what it allocates itself
   --json           for programs; docs/report-json.md describes it
+  --native-interpreter  with the functions of the Python interpreter itself; else
+                   what they allocate counts as the Python line's, or that of the
+                   extension module's function, that called them
   --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 self        what was allocated in the function itself (or by malloc,
@@ -89,6 +92,7 @@ struct Options {
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
+  bool native_interpreter = false;
   bool ask_servers = true;  // debuginfod's
 };
 
@@ -124,6 +128,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   }
   app.add_flag("--tree", options.tree);
   app.add_flag("--json", options.json);
+  app.add_flag("--native-interpreter", options.native_interpreter);
   const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "report", arguments)) return std::nullopt;
   options.ask_servers = no_servers->count() == 0;
@@ -157,6 +162,7 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
   report.skip_empty = !options.json;
   report.filter = options.filter;
+  report.show_interpreter = options.native_interpreter;
   report.has_table = options.json || (!options.tree && !has_calls);
   report.has_tree = options.tree;
   report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);

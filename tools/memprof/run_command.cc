@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/run_command.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,9 @@
 #include "memprof/arena_files.h"
 #include "memprof/child_process.h"
 #include "memprof/console.h"
+#include "memprof/doctor_allocator.h"
+#include "memprof/doctor_program.h"
+#include "memprof/elf_facts.h"
 #include "memprof/failure.h"
 #include "memprof/find_library.h"
 #include "memprof/output_check.h"
@@ -24,13 +28,17 @@
 #include "memprof/run_output.h"
 #include "memprof/target_program.h"
 #include "memprof/temporary_folder.h"
+#include "profile/symbolize/elf_file.h"
+#include "profile/units.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
-                   [--raw] [--no-debuginfod] [--] CMD ARG...
+                   [--raw] [--no-python | --native-interpreter]
+                   [--no-debuginfod] [--] CMD ARG...
+       memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
 Runs CMD and writes a profile of what it allocated, and one of each process that
 it starts. The program's input, output and exit status are its own (128+N when
@@ -51,10 +59,17 @@ of 0.
   --force   replace PATH if it exists
   --raw     write addresses, and names only of code that the program made while
             it ran; report and export find the others later, on this machine
+  --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
+            not seen then, and stacks have no Python functions
+  --native-interpreter  keep the frames of Python's evaluation loop, which each
+            run of Python functions stands for otherwise
   --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 A process that allocates too little for a sample has no file. The processes'
 data lie in /dev/shm (or $MEMPROF_ARENA_DIR) while they run.
+
+SCRIPT.py and -m MODULE run under python3 (that of the wheel, where memprof came
+with one).
 )";
 
 std::string file_name(const std::string& path) {
@@ -101,17 +116,34 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_ARENA_DIR", arenas);
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
+  if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
+  if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
   // For those whose arena cannot be read.
   environment.emplace_back("MEMPROF_PROFILE", escape_path(profiles) + "/%p.pb");
   return environment;
 }
 
+// What `memprof doctor` would say stops it; empty: nothing that the file shows.
+std::string obstacle_of(const TargetProgram& target) {
+  if (!target.obstacle.empty() || target.elf.empty()) return target.obstacle;
+  std::string unreadable;
+  const auto file = profile::ElfFile::open(target.elf, &unreadable);
+  if (file == nullptr) return {};
+  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file));
+  return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
+}
+
 void say_nothing_recorded(const TargetProgram& target, const std::string& command, int wait_status) {
-  std::string why = target.obstacle;
+  std::string why = obstacle_of(target);
   if (why.empty()) {
     why = "the library was not loaded into " + command +
           " (LD_PRELOAD removed by sudo, env -i ...), or it could " +
           "write neither to the folder for shared files nor to that for temporary files";
+    rlimit space{};
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+      why += ", or it had no room under the limit of " +
+             profile::format_bytes(static_cast<double>(space.rlim_cur)) + " of address space (ulimit -v)";
+    }
     if (WIFSIGNALED(wait_status)) {
       const int signal = WTERMSIG(wait_status);
       why = command + " was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) +
@@ -135,7 +167,8 @@ void drop_what_it_was_before(Collected& collected, uint64_t pid) {
 void say_what_is_missing(const Collected& collected) {
   if (collected.unreadable != 0) {
     complain("warning: what " + std::to_string(collected.unreadable) +
-             " processes left could not be read (no space for temporary files?)");
+             (collected.unreadable == 1 ? " process" : " processes") +
+             " left could not be read: " + collected.unreadable_why);
   }
   if (collected.left_out != 0) {
     complain("warning: " + std::to_string(collected.left_out) + " processes were left out: a run keeps " +

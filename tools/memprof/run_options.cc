@@ -6,6 +6,7 @@
 #include "memprof/arguments.h"
 #include "memprof/export_command.h"
 #include "memprof/failure.h"
+#include "memprof/python_program.h"
 
 namespace memprof::cli {
 namespace {
@@ -18,7 +19,8 @@ size_t command_begin(const std::vector<std::string>& arguments) {
   size_t i = 0;
   while (i < arguments.size()) {
     const std::string& argument = arguments[i];
-    if (argument == "--" || argument.size() < 2 || argument[0] != '-') break;
+    // -m is Python's: the module and all that follows are the program.
+    if (argument == "--" || argument == "-m" || argument.size() < 2 || argument[0] != '-') break;
     i += takes_value(argument) ? 2 : 1;
   }
   return std::min(i, arguments.size());
@@ -47,10 +49,13 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   app.add_flag("--raw", options.raw);
   const auto* no_follow = app.add_flag("--no-follow");
   app.add_flag("--merge", options.merge);
+  const auto* no_python = app.add_flag("--no-python");
+  app.add_flag("--native-interpreter", options.native_interpreter);
   const auto* no_servers = app.add_flag("--no-debuginfod");
   options.wants_help = parse_arguments(app, "run", {arguments.begin(), middle});
   if (options.wants_help) return options;
   options.ask_servers = no_servers->count() == 0;
+  options.python = no_python->count() == 0;
   options.follow = no_follow->count() == 0;
   if (options.merge && !options.follow) throw Failure("run: --merge and --no-follow exclude each other");
   if (rate_option->count() != 0) options.rate_bytes = parse_rate(rate);
@@ -59,6 +64,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());
   if (options.command.empty())
     throw Failure("run: which program? memprof run [-r RATE] [-o PATH] -- CMD ARG...");
+  options.command = with_python(options.command);
   return options;
 }
 

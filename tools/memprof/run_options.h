@@ -14,10 +14,12 @@ struct RunOptions {
   uint64_t rate_bytes = 512 * 1024;
   std::string output = "memprof.%n.%p.pb.gz";  // a pattern (path_pattern.h)
   bool force = false;
-  bool raw = false;         // names of JIT code only
-  bool follow = true;       // the processes that the program starts
-  bool merge = false;       // into one file
-  bool ask_servers = true;  // debuginfod's
+  bool raw = false;                 // names of JIT code only
+  bool follow = true;               // the processes that the program starts
+  bool merge = false;               // into one file
+  bool python = true;               // look at a CPython: its objects, its frames
+  bool native_interpreter = false;  // keep the frames of its evaluation loop
+  bool ask_servers = true;          // debuginfod's
   std::vector<std::string> command;
   bool wants_help = false;
 };

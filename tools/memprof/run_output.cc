@@ -7,11 +7,10 @@
 #include "memprof/console.h"
 #include "memprof/path_pattern.h"
 #include "memprof/profile_input.h"
-#include "profile/atomic_file.h"
+#include "memprof/profile_output.h"
 #include "profile/estimate.h"
 #include "profile/merge.h"
 #include "profile/pprof_reader.h"
-#include "profile/pprof_writer.h"
 #include "profile/symbolize/shared_names.h"
 #include "profile/units.h"
 
@@ -19,10 +18,6 @@ namespace memprof::cli {
 namespace {
 
 constexpr size_t kNamedInTheEnd = 3;
-
-bool is_compressed(const std::string& path) {
-  return path.size() < 3 || path.compare(path.size() - 3, 3, ".pb") != 0;
-}
 
 // out.pb.gz, "1234" -> out.1234.pb.gz
 std::string with_part(const std::string& path, const std::string& part) {
@@ -63,13 +58,6 @@ void warn_of_dropped(const std::vector<RunOutput>& outputs) {
            " samples were dropped, the profiler's tables were full; a larger -r takes fewer");
 }
 
-void write_profile(const profile::Profile& profile, const std::string& path, const RunOptions& options) {
-  profile::PprofWriteOptions write_options;
-  write_options.gzip = is_compressed(path);
-  profile::write_file_atomically(path, profile::write_pprof(profile, write_options),
-                                 options.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
-}
-
 // `named` gives the profile of an output.
 template <typename Named>
 bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder,
@@ -78,7 +66,7 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   try {
     profile::Merger merger;
     for (const RunOutput& output : outputs) merger.add(named(output));
-    write_profile(merger.take(), path, options);
+    write_profile(merger.take(), path, options.force);
   } catch (const profile::Error& error) {
     folder.keep();
     complain(error.what());
@@ -174,7 +162,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
   std::vector<RunOutput> written;
   for (const RunOutput& output : outputs) {
     try {
-      write_profile(named(output), output.path, options);
+      write_profile(named(output), output.path, options.force);
       written.push_back(output);
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.

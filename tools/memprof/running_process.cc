@@ -4,16 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <system_error>
 
 #include "memprof/arena_files.h"
 #include "memprof/console.h"
 #include "memprof/failure.h"
+#include "memprof/proc_path.h"
+#include "memprof/process_ids.h"
 
 namespace memprof::cli {
 namespace {
@@ -25,30 +25,9 @@ constexpr char kHowTo[] =
     "it "
     "with -lmemprof and call memprof_init and memprof_start";
 
-std::string in_proc(uint64_t pid, const char* name) {
-  return "/proc/" + std::to_string(pid) + "/" + name;
-}
-
-bool parse_pid(const std::string& text, uint64_t* pid) {
-  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  *pid = std::stoull(text);
-  return *pid != 0;
-}
-
 std::string described(uint64_t pid) {
   const std::string program = program_of(pid);
   return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
-}
-
-// A process in a container has files of its own.
-std::string other_root(uint64_t pid) {
-  struct stat ours{};
-  struct stat its{};
-  const std::string root = in_proc(pid, "root");
-  if (stat("/", &ours) != 0 || stat(root.c_str(), &its) != 0) return {};
-  return ours.st_dev == its.st_dev && ours.st_ino == its.st_ino ? "" : root;
 }
 
 RunningProcess look_at(uint64_t pid) {
@@ -58,7 +37,7 @@ RunningProcess look_at(uint64_t pid) {
   process.arena = arena_of_process(pid, &error);
   if (!process.arena.empty()) {
     process.program = program_of(pid);
-    process.root = other_root(pid);
+    process.root = has_other_root(pid) ? proc_path(pid, "root") : "";
     return process;
   }
   if (error == ENOENT || !is_running(pid)) throw Failure("there is no process " + std::to_string(pid));
@@ -105,20 +84,27 @@ RunningProcess find_process_named(const std::string& name) {
 }
 
 uint64_t resident_bytes(uint64_t pid) {
-  std::ifstream file(in_proc(pid, "statm"));
+  std::ifstream file(proc_path(pid, "statm"));
   uint64_t size_pages = 0;
   uint64_t resident_pages = 0;
   if (!(file >> size_pages >> resident_pages)) return 0;
   return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+bool has_other_root(uint64_t pid) {
+  struct stat ours{};
+  struct stat its{};
+  return stat("/", &ours) == 0 && stat(proc_path(pid, "root").c_str(), &its) == 0 &&
+         (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+}
+
 bool is_running(uint64_t pid) {
-  return access(in_proc(pid, "stat").c_str(), F_OK) == 0;
+  return access(proc_path(pid, "stat").c_str(), F_OK) == 0;
 }
 
 std::string program_of(uint64_t pid) {
   std::error_code error;
-  const fs::path path = fs::read_symlink(in_proc(pid, "exe"), error);
+  const fs::path path = fs::read_symlink(proc_path(pid, "exe"), error);
   std::string name = path.filename();
   const std::string deleted = " (deleted)";
   if (name.size() > deleted.size() &&
@@ -126,20 +112,9 @@ std::string program_of(uint64_t pid) {
     name.erase(name.size() - deleted.size());
   }
   if (!error && !name.empty()) return name;
-  std::ifstream comm(in_proc(pid, "comm"));
+  std::ifstream comm(proc_path(pid, "comm"));
   std::getline(comm, name);
   return name;
-}
-
-std::vector<uint64_t> all_processes() {
-  std::vector<uint64_t> pids;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    uint64_t pid = 0;
-    if (parse_pid(entry->path().filename(), &pid)) pids.push_back(pid);
-  }
-  std::sort(pids.begin(), pids.end());
-  return pids;
 }
 
 }  // namespace memprof::cli

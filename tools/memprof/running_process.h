@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace memprof::cli {
 
@@ -29,10 +28,10 @@ uint64_t resident_bytes(uint64_t pid);
 
 bool is_running(uint64_t pid);
 
+// Whether it sees other files than we do, as in a container.
+bool has_other_root(uint64_t pid);
+
 // Name of the executable; "": unknown.
 std::string program_of(uint64_t pid);
-
-// All that can be seen.
-std::vector<uint64_t> all_processes();
 
 }  // namespace memprof::cli

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section that every hook lies in, so that a frame of ours is known by its address, whether we are a
-// library of our own or linked into the program.
+// Is an address in the section that every hook lies in (MEMPROF_HOOK, core/hook.h)?
 #pragma once
 
 #include <cstdint>
 
-#define MEMPROF_HOOK __attribute__((section("memprof_hooks")))
+#include "core/hook.h"
 
 // Made by the linker for a section whose name is a C identifier.  Weak: a program of tests may have no hooks.
 extern "C" const char __start_memprof_hooks[] __attribute__((weak, visibility("hidden")));

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "core/profiler.h"
+#include "core/runtimes.h"
 #include "core/sampler.h"
 #include "platform/linux/import_table.h"
 #include "platform/linux/import_targets.h"
@@ -287,7 +288,8 @@ void patch_new_imports() {
   if (!may_look() || profiler::state() != State::kActive || !try_enter()) {
     return;
   }
-  if (was_loaded_since() || g_looks_left != 0) {
+  const bool is_new = was_loaded_since();
+  if (is_new || g_looks_left != 0) {
     const MuteScope mute;
     const HookNames names;
     do {
@@ -296,6 +298,9 @@ void patch_new_imports() {
     take_note(names);
   }
   leave();
+  if (is_new) {
+    runtimes::attach();
+  }
 }
 
 Imports imports() {

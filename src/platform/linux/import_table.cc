@@ -20,14 +20,6 @@ constexpr uint32_t kAbsolute = R_X86_64_64;
 
 constexpr uint16_t kHiddenVersion = 0x8000;
 
-uint32_t gnu_hash_of(const char* name) {
-  uint32_t h = 5381;
-  for (; *name != '\0'; ++name) {
-    h = h * 33 + static_cast<uint8_t>(*name);
-  }
-  return h;
-}
-
 template <typename T>
 T read(uint64_t address) {
   T value;
@@ -54,14 +46,31 @@ ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted)
   }
 }
 
+uint32_t gnu_hash_of(const char* name) {
+  uint32_t h = 5381;
+  for (; *name != '\0'; ++name) {
+    h = h * 33 + static_cast<uint8_t>(*name);
+  }
+  return h;
+}
+
+// What is adjacent counts as one: tools that edit executables (patchelf) let a table begin in a segment of
+// their own and go on in the next.
 bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes) {
-  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& h = module.dlpi_phdr[i];
-    const uint64_t offset = address - (module.dlpi_addr + h.p_vaddr);
-    if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && offset < h.p_memsz &&
-        size_bytes <= h.p_memsz - offset) {
+  for (uint64_t found = 1; found != 0;) {
+    found = 0;
+    for (uint32_t i = 0; i < module.dlpi_phnum && found == 0; ++i) {
+      const ElfW(Phdr)& h = module.dlpi_phdr[i];
+      const uint64_t offset = address - (module.dlpi_addr + h.p_vaddr);
+      if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && offset < h.p_memsz) {
+        found = h.p_memsz - offset;
+      }
+    }
+    if (found != 0 && size_bytes <= found) {
       return true;
     }
+    address += found;
+    size_bytes -= found;
   }
   return false;
 }
@@ -78,16 +87,17 @@ bool ImportTable::has_code_at(uint64_t address) const {
 }
 
 // glibc adds the load address to the pointers of most modules; not to those of the vdso, and musl to none.
-uint64_t ImportTable::to_address(uint64_t pointer) const {
-  return contains(pointer)                       ? pointer
-         : contains(pointer + module_.dlpi_addr) ? pointer + module_.dlpi_addr
-                                                 : 0;
+uint64_t to_address(const dl_phdr_info& module, uint64_t pointer) {
+  return pointer == 0                                       ? 0
+         : is_in_module(module, pointer)                    ? pointer
+         : is_in_module(module, pointer + module.dlpi_addr) ? pointer + module.dlpi_addr
+                                                            : 0;
 }
 
 ImportTable::Relocations ImportTable::to_relocations(uint64_t start, uint64_t size_bytes,
                                                      uint64_t skipped) const {
   const uint64_t count = size_bytes / sizeof(ElfW(Rela));
-  start = to_address(start);
+  start = to_address(module_, start);
   if (start == 0 || count <= skipped || !contains(start, count * sizeof(ElfW(Rela)))) {
     return {0, 0};
   }
@@ -149,7 +159,7 @@ void ImportTable::read_dynamic(const ElfW(Dyn) * dynamic) {
         break;
     }
   }
-  strings = to_address(strings);
+  strings = to_address(module_, strings);
   // The last byte ends the last string: no string that begins inside can leave the table.
   if (strings == 0 || strings_bytes == 0 || !contains(strings, strings_bytes) ||
       read<char>(strings + strings_bytes - 1) != '\0') {
@@ -157,14 +167,14 @@ void ImportTable::read_dynamic(const ElfW(Dyn) * dynamic) {
   }
   strings_ = reinterpret_cast<const char*>(strings);
   strings_bytes_ = strings_bytes;
-  symbols_start_ = to_address(symbols);
+  symbols_start_ = to_address(module_, symbols);
   if (symbols_start_ == 0) {
     return;
   }
   dynamic_ = dynamic;
   soname_ = soname < strings_bytes ? strings_ + soname : nullptr;
-  versions_ = versions != 0 ? to_address(versions) : 0;
-  find_symbols(gnu_hash != 0 ? to_address(gnu_hash) : 0, hash != 0 ? to_address(hash) : 0);
+  versions_ = to_address(module_, versions);
+  find_symbols(to_address(module_, gnu_hash), to_address(module_, hash));
   if (rela != 0) {
     relocations_[0] = to_relocations(rela, rela_bytes, relative);
   }
@@ -219,8 +229,10 @@ void ImportTable::scan_symbols(uint64_t limit) {
     h = h != 0 ? h * 7 + static_cast<uint8_t>(name[1]) : h;
     return (h != 0 && name[1] != '\0' ? h * 5 + static_cast<uint8_t>(name[2]) : h) % 256;
   };
+  uint8_t beginning[WantedNames::kMost];
   for (uint32_t n = 0; n < wanted_.count; ++n) {
     const uint32_t b = beginning_of(wanted_.names[n]);
+    beginning[n] = static_cast<uint8_t>(b);
     beginnings[b / 64] |= uint64_t{1} << b % 64;
   }
   for (uint64_t i = 1; i < limit; ++i) {
@@ -234,7 +246,7 @@ void ImportTable::scan_symbols(uint64_t limit) {
       continue;
     }
     for (uint32_t n = 0; n < wanted_.count; ++n) {
-      if (strcmp(name, wanted_.names[n]) == 0) {
+      if (beginning[n] == b && strcmp(name, wanted_.names[n]) == 0) {
         add_symbol(i, n);
         break;
       }
@@ -311,9 +323,6 @@ const ImportTable::Symbol* ImportTable::definition(uint32_t name) const {
 
 bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
   const uint64_t index = ELF64_R_SYM(relocation.r_info);
-  if ((filter_[index % kFilterBits / 64] >> index % 64 & 1) == 0) {
-    return false;
-  }
   const uint32_t type = ELF64_R_TYPE(relocation.r_info);
   const uint64_t address = module_.dlpi_addr + relocation.r_offset;
   if ((type != kJumpSlot && type != kGlobDat && type != kAbsolute) || address % sizeof(uint64_t) != 0 ||

@@ -31,6 +31,12 @@ struct WantedNames {
 // Is [address, address + size_bytes) in a readable segment of a module?
 bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes = 1);
 
+// What a pointer of the dynamic section means; 0: it is 0, or leads outside of the module.
+uint64_t to_address(const dl_phdr_info& module, uint64_t pointer);
+
+// Of DT_GNU_HASH.
+uint32_t gnu_hash_of(const char* name);
+
 class ImportTable {
  public:
   // One symbol of the module with a wanted name.  Versions can make several of one name.
@@ -63,17 +69,20 @@ class ImportTable {
   // Calls visit(slot) for each slot of a wanted name.
   template <typename Visit>
   void each_slot(const Visit& visit) const {
-    if (symbol_count_ == 0) {
-      return;
-    }
-    for (const Relocations& relocations : relocations_) {
-      const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
-      for (uint64_t i = 0; i < relocations.count; ++i) {
-        Slot slot;
-        if (to_slot(r[i], &slot)) {
-          visit(slot);
+    if (slot_count_ == kNotCounted) {
+      slot_count_ = 0;
+      scan_slots([this](const Slot& slot) {
+        if (slot_count_ < kMostSlots) {
+          slots_[slot_count_] = slot;
         }
-      }
+        ++slot_count_;
+      });
+    }
+    if (slot_count_ > kMostSlots) {
+      return scan_slots(visit);
+    }
+    for (uint32_t i = 0; i < slot_count_; ++i) {
+      visit(slots_[i]);
     }
   }
 
@@ -106,9 +115,10 @@ class ImportTable {
   };
   static constexpr uint32_t kMostSymbols = 2 * WantedNames::kMost;
   static constexpr uint32_t kFilterBits = 1024;
+  static constexpr uint32_t kMostSlots = 64;
+  static constexpr uint32_t kNotCounted = UINT32_MAX;
 
   void read_dynamic(const ElfW(Dyn) * dynamic);
-  uint64_t to_address(uint64_t pointer) const;
   Relocations to_relocations(uint64_t start, uint64_t size_bytes, uint64_t skipped) const;
   void find_symbols(uint64_t gnu_hash, uint64_t hash);
   void scan_symbols(uint64_t limit);
@@ -116,6 +126,24 @@ class ImportTable {
   void add_symbol(uint64_t index, uint32_t name);
   const char* name_of(uint64_t index) const;
   bool to_slot(const ElfW(Rela) & relocation, Slot* slot) const;
+
+  // A large module has tens of thousands of relocations, and few slots.
+  template <typename Visit>
+  void scan_slots(const Visit& visit) const {
+    if (symbol_count_ == 0) {
+      return;
+    }
+    for (const Relocations& relocations : relocations_) {
+      const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
+      for (uint64_t i = 0; i < relocations.count; ++i) {
+        const uint64_t index = ELF64_R_SYM(r[i].r_info);
+        Slot slot;
+        if ((filter_[index % kFilterBits / 64] >> index % 64 & 1) != 0 && to_slot(r[i], &slot)) {
+          visit(slot);
+        }
+      }
+    }
+  }
 
   const dl_phdr_info& module_;
   const WantedNames& wanted_;
@@ -131,6 +159,9 @@ class ImportTable {
   Symbol symbols_[kMostSymbols];
   uint32_t symbol_count_ = 0;
   uint64_t filter_[kFilterBits / 64] = {};  // of the indexes of symbols_
+  // All of them, if there are at most kMostSlots; found when somebody asks.
+  mutable Slot slots_[kMostSlots];
+  mutable uint32_t slot_count_ = kNotCounted;
 };
 
 }  // namespace memprof::platform

@@ -12,7 +12,6 @@
 #include "core/levels.h"
 #include "core/platform.h"
 #include "platform/linux/mappings.h"
-#include "platform/linux/safe_read.h"
 
 namespace memprof::platform {
 

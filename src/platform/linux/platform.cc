@@ -111,6 +111,16 @@ uint64_t process_namespace() {
   }
   return id;
 }
+// x86-64 keeps loads and stores in order.
+void order_all_threads() {
+#if !defined(__x86_64__)
+  constexpr int kPrivateExpedited = 8;
+  constexpr int kRegisterPrivateExpedited = 16;
+  syscall(SYS_membarrier, kRegisterPrivateExpedited, 0, 0);
+  syscall(SYS_membarrier, kPrivateExpedited, 0, 0);
+#endif
+}
+
 void yield_thread() {
   sched_yield();
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/safe_read.h"
 
 #include <errno.h>
 #include <string.h>

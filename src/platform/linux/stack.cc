@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // capture_stack of the seam: by the unwind tables, and by frame pointers where there are none; within the
-// bounds of the stack, code read through the kernel.
+// bounds of the stack, code read through the kernel.  Where the thread runs Python, its frames are merged in.
 #include <atomic>
 
 #include "core/levels.h"
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
 #include "platform/linux/hook_section.h"
-#include "platform/linux/safe_read.h"
+#include "platform/linux/mixed_stack.h"
 #include "platform/linux/stack_bounds.h"
 #include "unwind/call_site.h"
+#include "unwind/frame_list.h"
 #include "unwind/table_walk.h"
 
 namespace memprof::platform {
@@ -111,25 +112,69 @@ const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_
 }
 #endif
 
-}  // namespace
-
-WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
+                       unwind::StackPointers* pointers) {
   const uint64_t frame = reinterpret_cast<uint64_t>(entry.frame_address);
   const unwind::Start start = start_of(entry);
   const unwind::StackBounds bounds = stack_bounds(frame);
   bool needs_all_registers = false;
   WalkResult result =
-      unwind::walk_by_tables(start, bounds, kSurroundings, frames, max_depth, &needs_all_registers);
+      unwind::walk_by_tables(start, bounds, kSurroundings, frames, max_depth, &needs_all_registers, pointers);
   if (needs_all_registers) {
     const unwind::RegisterFile registers = own_registers();
     // Our own frames lie below the hook's; nothing deeper than this one is read.
     const unwind::StackBounds all{registers.values[unwind::kStackPointer], bounds.high, bounds.grow};
     const WalkResult full =
-        unwind::walk_with_all_registers(registers, start.sp, all, kSurroundings, frames, max_depth);
+        unwind::walk_with_all_registers(registers, start.sp, all, kSurroundings, frames, max_depth, pointers);
     // The second walk repeats the first up to the frame that stopped it; it never knows less.
     result = full.depth >= result.depth ? full : result;
   }
   return result;
+}
+
+// Room for a native stack that is to be merged.  Not on the stack: a signal handler's may be small.
+struct Scratch {
+  std::atomic<bool> is_taken;  // acquire by who takes it, release by who gives it back
+  uint64_t frames[unwind::FrameList::kMostFrames];
+  uint64_t pointers[unwind::FrameList::kMostFrames];
+};
+Scratch g_scratch[8];
+
+Scratch* take_scratch() {
+  for (Scratch& scratch : g_scratch) {
+    if (!scratch.is_taken.load(std::memory_order_relaxed) &&
+        !scratch.is_taken.exchange(true, std::memory_order_acquire)) {
+      return &scratch;
+    }
+  }
+  return nullptr;
+}
+
+[[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
+                                           uint64_t* frames, uint32_t max_depth) {
+  Scratch* const scratch = take_scratch();
+  // All are taken: half the stack is better than none.
+  constexpr uint32_t kLeastFrames = 128;
+  uint64_t least[2 * kLeastFrames];
+  uint64_t* const native_frames = scratch != nullptr ? scratch->frames : least;
+  unwind::StackPointers pointers{scratch != nullptr ? scratch->pointers : least + kLeastFrames, false};
+  const uint32_t room = scratch != nullptr ? unwind::FrameList::kMostFrames : kLeastFrames;
+  const WalkResult walk = walk_native(entry, native_frames, room, &pointers);
+  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
+  const WalkResult result = merge_python(
+      thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames, max_depth);
+  if (scratch != nullptr) {
+    scratch->is_taken.store(false, std::memory_order_release);
+  }
+  return result;
+}
+
+}  // namespace
+
+WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+  const cpython::RunningThread thread = cpython::running_thread();
+  return thread.interpreter != nullptr ? capture_mixed(thread, entry, frames, max_depth)
+                                       : walk_native(entry, frames, max_depth, nullptr);
 }
 
 }  // namespace memprof::platform

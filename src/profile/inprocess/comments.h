@@ -69,38 +69,63 @@ class LocationKeys {
   bool overlap_;
 };
 
-// 64-bit FNV-1a over the keys of locations, leaf first, each as 8 bytes little-endian, and the bytes of the
-// heap's name where it has one; then, in a profile of several processes, a zero and the process's name.
-class StackId {
+// 64-bit FNV-1a.
+class Fnv1a {
  public:
-  void add(uint64_t location_key) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      add_byte(location_key >> shift & 0xff);
-    }
-  }
-  void add_heap(const char* name, size_t size) {
+  void byte(uint64_t value) { hash_ = (hash_ ^ (value & 0xff)) * 0x100000001b3u; }
+  void bytes(const char* data, size_t size) {
     for (size_t i = 0; i < size; ++i) {
-      add_byte(static_cast<unsigned char>(name[i]));
+      byte(static_cast<unsigned char>(data[i]));
     }
   }
-  void add_process(const char* name, size_t size) {
-    if (size != 0) {
-      add_byte(0);
-      add_heap(name, size);
+  // 8 bytes, little-endian.
+  void word(uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      byte(value >> shift);
     }
   }
   uint64_t value() const { return hash_; }
 
  private:
-  void add_byte(uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001b3u; }
-
   uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+// What tells a location that has no address: code that a language's runtime executes.  FNV-1a over the
+// function's name, a zero, its file, a zero and the line as a word; with the highest bit set, which no
+// address has.
+inline uint64_t source_key(const char* name, size_t name_size, const char* file, size_t file_size,
+                           uint64_t line) {
+  Fnv1a hash;
+  hash.bytes(name, name_size);
+  hash.byte(0);
+  hash.bytes(file, file_size);
+  hash.byte(0);
+  hash.word(line);
+  return hash.value() | uint64_t{1} << 63;
+}
+
+// FNV-1a over the keys of locations, leaf first, each as a word, and the bytes of the heap's name where it
+// has one; then, in a profile of several processes, a zero and the process's name.
+class StackId {
+ public:
+  void add(uint64_t location_key) { hash_.word(location_key); }
+  void add_heap(const char* name, size_t size) { hash_.bytes(name, size); }
+  void add_process(const char* name, size_t size) {
+    if (size != 0) {
+      hash_.byte(0);
+      hash_.bytes(name, size);
+    }
+  }
+  uint64_t value() const { return hash_.value(); }
+
+ private:
+  Fnv1a hash_;
 };
 
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 18 fields of at most 26 characters and a program's name (see program()).
+  // Enough for either comment: 21 fields of at most 26 characters and a program's name (see program()).
   static constexpr size_t kCapacity = 2048;
 
   const char* data() const { return text_; }
@@ -195,6 +220,11 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
     text.decimal("import_refused", facts.import_refused);
     text.decimal("import_foreign", facts.import_foreign);
     text.decimal("import_unbound", facts.import_unbound);
+  }
+  if (facts.python_version != 0) {
+    text.decimal("python", facts.python_version);
+    text.decimal("python_objects", facts.python_objects);
+    text.decimal("python_stacks", facts.python_stacks);
   }
 }
 

@@ -15,7 +15,7 @@ namespace field = schema::profile_field;
 
 constexpr size_t kOutputBytes = size_t{64} << 10;
 constexpr size_t kFirstSlots = 1024;  // a power of two
-constexpr uint64_t kOnlyFunction = 1;
+constexpr uint64_t kFramesLeftOutFunction = 1;
 
 struct FrameCounts {
   size_t total = 0;
@@ -145,6 +145,60 @@ class LocationTable {
   size_t size_ = 0;
 };
 
+// Different functions of runtime frames, numbered from 1 in the order of their first use.  The caller has one
+// text for each name, so texts are compared by where they are.
+class FunctionTable {
+ public:
+  FunctionTable(Scratch& scratch, const RawProfile& profile)
+      : mask_(slots_of(profile) - 1), slots_(scratch.take<Slot>(slots_of(profile))) {
+    if (slots_ != nullptr) {
+      std::memset(static_cast<void*>(slots_), 0, slots_of(profile) * sizeof(Slot));
+    }
+  }
+
+  static size_t scratch_bytes(const RawProfile& profile) { return aligned(slots_of(profile) * sizeof(Slot)); }
+
+  size_t size() const { return size_; }
+
+  uint32_t id(const RawRuntimeFrame& frame) {
+    uint64_t hash = (reinterpret_cast<uintptr_t>(frame.name) ^ reinterpret_cast<uintptr_t>(frame.file) << 20 ^
+                     frame.function_line) *
+                    0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      Slot& slot = slots_[i];
+      if (slot.id == 0) {
+        slot = {frame.name, frame.file, frame.function_line, ++size_};
+        return slot.id;
+      }
+      if (slot.name == frame.name && slot.file == frame.file && slot.line == frame.function_line) {
+        return slot.id;
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    const char* name;
+    const char* file;
+    uint32_t line;
+    uint32_t id;  // 0: empty
+  };
+
+  // At most half full.
+  static size_t slots_of(const RawProfile& profile) {
+    size_t slots = 2;
+    while (slots / 2 < profile.runtime_frame_count) {
+      slots *= 2;
+    }
+    return slots;
+  }
+
+  size_t mask_;
+  Slot* slots_;
+  uint32_t size_ = 0;
+};
+
 class RawPprofWriter {
  public:
   RawPprofWriter(const RawProfile& profile, Scratch& scratch, const FrameCounts& counts, const Sink& sink)
@@ -152,12 +206,18 @@ class RawPprofWriter {
         sample_capacity_(max_sample_bytes(counts.deepest)),
         sample_memory_(scratch.take<uint8_t>(sample_capacity_)),
         ids_(scratch.take<uint32_t>(counts.deepest)),
+        runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
+        functions_(scratch, profile),
         output_(scratch.take<uint8_t>(kOutputBytes), kOutputBytes, sink),
         locations_(scratch, counts.total) {}
 
   bool write() {
     if (!locations_.ok()) {  // taken last
       return false;
+    }
+    for (size_t i = 0; i < profile_.runtime_frame_count; ++i) {
+      const RawRuntimeFrame& f = profile_.runtime_frames[i];
+      runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
     }
     write_header();
     write_mappings();
@@ -251,7 +311,7 @@ class RawPprofWriter {
         continue;
       }
       for (size_t frame = 0; frame < stack.depth; ++frame) {
-        ids_[frame] = locations_.id(key_of(stack, frame));
+        ids_[frame] = locations_.id(place_of(stack, frame));
         if (ids_[frame] == 0) {
           return false;
         }
@@ -273,8 +333,23 @@ class RawPprofWriter {
     return stack.heap < profile_.heap_count ? profile_.heaps[stack.heap] : "";
   }
 
-  // Of the call, not the instruction after it, which may belong to another line or function.
+  // What its location is found by here.
+  uint64_t place_of(const RawStack& stack, size_t frame) const {
+    return is_runtime_frame(stack.frames[frame]) ? stack.frames[frame] : address_key(stack, frame);
+  }
+
+  // What every reader finds it by.
   uint64_t key_of(const RawStack& stack, size_t frame) const {
+    const uint64_t word = stack.frames[frame];
+    return is_runtime_frame(word) ? runtime_keys_[word ^ kRuntimeFrame] : address_key(stack, frame);
+  }
+
+  bool is_runtime_frame(uint64_t word) const {
+    return (word & kRuntimeFrame) != 0 && (word ^ kRuntimeFrame) < profile_.runtime_frame_count;
+  }
+
+  // Of the call, not the instruction after it, which may belong to another line or function.
+  uint64_t address_key(const RawStack& stack, size_t frame) const {
     const uint64_t address = stack.frames[frame] - 1;
     return stack.modules != nullptr ? keys_.key(address, stack.modules[frame]) : address;
   }
@@ -288,10 +363,16 @@ class RawPprofWriter {
       const uint64_t key = locations_.address(i);
       const size_t told = keys_.mapping_id(key);
       const uint64_t address = keys_.address(key);
+      wire::Message line(line_memory, sizeof(line_memory));
       if (key == kFramesLeftOut - 1) {
-        write_function(schema::kFramesLeftOutName);
-        wire::Message line(line_memory, sizeof(line_memory));
-        line.field(schema::line_field::kFunctionId, kOnlyFunction);
+        const uint32_t name = write_string(schema::kFramesLeftOutName, text_size(schema::kFramesLeftOutName));
+        write_function(kFramesLeftOutFunction, name, schema::kEmpty, 0);
+        line.field(schema::line_field::kFunctionId, kFramesLeftOutFunction);
+        location.message_field(schema::location_field::kLine, line);
+      } else if (is_runtime_frame(key)) {
+        const RawRuntimeFrame& frame = profile_.runtime_frames[key ^ kRuntimeFrame];
+        line.field(schema::line_field::kFunctionId, function_id(frame));
+        line.field(schema::line_field::kLine, frame.line);
         location.message_field(schema::location_field::kLine, line);
       } else {
         location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
@@ -301,14 +382,26 @@ class RawPprofWriter {
     }
   }
 
-  void write_function(const char* text) {
-    const uint32_t name = write_string(text, text_size(text));
-    uint8_t memory[32];
+  void write_function(uint64_t id, uint32_t name, uint32_t file, uint32_t line) {
+    uint8_t memory[48];
     wire::Message function(memory, sizeof(memory));
-    function.field(schema::function_field::kId, kOnlyFunction);
+    function.field(schema::function_field::kId, id);
     function.field(schema::function_field::kName, name);
     function.field(schema::function_field::kSystemName, name);
+    function.field(schema::function_field::kFilename, file);
+    function.field(schema::function_field::kStartLine, line);
     output_.message_field(field::kFunction, function);
+  }
+
+  // Written when it is first asked for.
+  uint64_t function_id(const RawRuntimeFrame& frame) {
+    const size_t size = functions_.size();
+    const uint64_t id = kFramesLeftOutFunction + functions_.id(frame);
+    if (functions_.size() != size) {
+      const uint32_t name = write_string(frame.name, text_size(frame.name));
+      write_function(id, name, write_string(frame.file, text_size(frame.file)), frame.function_line);
+    }
+    return id;
   }
 
   // 0: no module has the address.
@@ -363,6 +456,8 @@ class RawPprofWriter {
   size_t sample_capacity_;
   uint8_t* sample_memory_;
   uint32_t* ids_;
+  uint64_t* runtime_keys_;
+  FunctionTable functions_;
   wire::Output output_;
   LocationTable locations_;
   uint32_t next_string_ = 0;
@@ -375,6 +470,7 @@ class RawPprofWriter {
 size_t raw_pprof_scratch_bytes(const RawProfile& profile) {
   const FrameCounts counts = count_frames(profile);
   return aligned(max_sample_bytes(counts.deepest)) + aligned(counts.deepest * sizeof(uint32_t)) +
+         aligned(profile.runtime_frame_count * sizeof(uint64_t)) + FunctionTable::scratch_bytes(profile) +
          aligned(kOutputBytes) + aligned(counts.total * sizeof(uint64_t)) +
          2 * last_slots(counts.total) * sizeof(uint32_t);  // the last table and all before it
 }

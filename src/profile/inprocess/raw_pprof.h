@@ -37,8 +37,18 @@ struct RawTotals {
 // In place of frames in the middle of a stack: becomes a location with a function's name and no module.
 inline constexpr uint64_t kFramesLeftOut = 1;
 
+// In place of an address: a function of a language's runtime.  The other bits are an index.
+inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
+
+struct RawRuntimeFrame {
+  const char* name = "";
+  const char* file = "";
+  uint32_t line = 0;           // 0: unknown
+  uint32_t function_line = 0;  // where the function begins
+};
+
 struct RawStack {
-  const uint64_t* frames = nullptr;  // return addresses, leaf first; kFramesLeftOut
+  const uint64_t* frames = nullptr;  // return addresses, leaf first; kFramesLeftOut; kRuntimeFrame | index
   uint32_t depth = 0;
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;
@@ -63,6 +73,8 @@ struct RawProfile {
   size_t module_count = 0;
   const char* const* heaps = nullptr;  // names; "": no heap, or one without a name
   size_t heap_count = 0;
+  const RawRuntimeFrame* runtime_frames = nullptr;
+  size_t runtime_frame_count = 0;
   const RawStack* stacks = nullptr;
   size_t stack_count = 0;
   const RawLive* live = nullptr;  // ordered by stack
@@ -82,6 +94,11 @@ struct RawProfile {
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
+  // Of a CPython in the process: its version (0x030b is 3.11; 0: none), MEMPROF_PYTHON_* of its objects and
+  // MEMPROF_PYTHON_STACKS_* of its frames.
+  uint64_t python_version = 0;
+  uint64_t python_objects = 0;
+  uint64_t python_stacks = 0;
   const char* note = "";  // a comment for people; empty: none
 };
 

@@ -16,6 +16,8 @@ int main(void) {
   FIELD(memprof_options, max_stacks);
   FIELD(memprof_options, follow_fork);
   FIELD(memprof_options, private_memory);
+  FIELD(memprof_options, python);
+  FIELD(memprof_options, native_interpreter);
   STRUCT(memprof_stats);
   FIELD(memprof_stats, struct_size);
   FIELD(memprof_stats, state);
@@ -44,6 +46,12 @@ int main(void) {
   FIELD(memprof_stats, import_refused);
   FIELD(memprof_stats, import_foreign);
   FIELD(memprof_stats, import_unbound);
+  FIELD(memprof_stats, python_version);
+  FIELD(memprof_stats, python_objects);
+  FIELD(memprof_stats, live_weight_bytes);
+  FIELD(memprof_stats, peak_weight_bytes);
+  FIELD(memprof_stats, python_stacks);
+  FIELD(memprof_stats, reserved);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);
@@ -96,5 +104,12 @@ int main(void) {
   STRUCT(memprof_symbol);
   FIELD(memprof_symbol, name_offset);
   FIELD(memprof_symbol, symbol_offset);
+  STRUCT(memprof_runtime_frame);
+  FIELD(memprof_runtime_frame, name_offset);
+  FIELD(memprof_runtime_frame, file_offset);
+  FIELD(memprof_runtime_frame, line);
+  FIELD(memprof_runtime_frame, function_line);
+  FIELD(memprof_runtime_frame, runtime);
+  FIELD(memprof_runtime_frame, reserved);
   return 0;
 }

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   }
   (void)argv;
   sigprocmask(SIG_SETMASK, NULL, &after);
+  sigemptyset(&waiting);  // sigpending may be refused, too
   sigpending(&waiting);
   printf("right bytes %d, wrong errno %d, same mask %d, still waits %d, child %d\n", sum, wrong_errno,
          same_mask(&before, &after), sigismember(&waiting, SIGPIPE), child_status);

@@ -411,7 +411,7 @@ TEST(ImportPatch, NothingIsPatchedBeforeTheStartOrInAForkChild) {
     ASSERT_EQ(MEMPROF_OK, memprof_start());
     EXPECT_EQ(uint64_t{MEMPROF_HOOKS_IMPORTS}, stats().hooks);
     in_child([&] {
-      EXPECT_EQ(MEMPROF_ERR_STATE, memprof_start());
+      EXPECT_EQ(MEMPROF_ERR_FORKED, memprof_start());
       const Library later("lazy");
       void* block = later.allocate(1009);
       for (uint64_t* slot : slots(later.path, "malloc")) {

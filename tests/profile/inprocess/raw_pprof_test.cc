@@ -40,6 +40,45 @@ TEST(RawPprof, frames_that_were_left_out_are_a_location_with_a_name) {
   }
 }
 
+TEST(RawPprof, runtime_frames_are_functions_with_lines) {
+  RawFixture raw;
+  const char f[] = "Class.f";
+  const char file[] = "/x/y.py";
+  const RawRuntimeFrame runtime[] = {
+      {f, file, 12, 10}, {f, file, 14, 10}, {"[unknown Python code]", "", 0, 0}};
+  raw.profile.runtime_frames = runtime;
+  raw.profile.runtime_frame_count = 3;
+  raw.profile.python_version = 0x030c;
+  raw.profile.python_objects = 1;
+  raw.profile.python_stacks = 2;
+  const uint64_t frames[] = {0x401235, kRuntimeFrame | 0, kRuntimeFrame | 1, kRuntimeFrame | 2, 0x402001};
+  raw.stacks[0].frames = frames;
+  raw.stacks[0].depth = 5;
+  const std::string written = write_raw(raw.profile);
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    const Stack& stack = profile.stacks[0];
+    EXPECT_TRUE(stack.has_statistics) << "its comment was not found";
+    EXPECT_EQ(profile.python_version, 0x030cu);
+    EXPECT_EQ(profile.python_objects, 1u);
+    EXPECT_EQ(profile.python_stacks, 2u);
+    ASSERT_EQ(stack.locations.size(), 5u);
+    const auto line_at = [&](size_t i) {
+      const Location& location = profile.locations[stack.locations[i]];
+      EXPECT_EQ(location.address, 0u);
+      EXPECT_EQ(location.mapping, kNoMapping);
+      return location.lines.at(0);
+    };
+    EXPECT_EQ(line_at(1).function, line_at(2).function);
+    EXPECT_EQ(profile.functions[line_at(1).function].name, f);
+    EXPECT_EQ(profile.functions[line_at(1).function].filename, file);
+    EXPECT_EQ(profile.functions[line_at(1).function].start_line, 10);
+    EXPECT_EQ(line_at(1).line, 12);
+    EXPECT_EQ(line_at(2).line, 14);
+    EXPECT_EQ(profile.functions[line_at(3).function].name, "[unknown Python code]");
+  }
+}
+
 TEST(RawPprof, everything_comes_back) {
   const RawFixture raw;
   const Profile profile = read_pprof(write_raw(raw.profile), "raw");

@@ -37,6 +37,9 @@ TEST(ArenaProfile, ErrorsNameTheFile) {
               HasSubstr("garbage.arena: not the arena of a profiled process"));
   testing_tools::write_file(folder / "short.arena", "x");
   EXPECT_THAT(error_of(folder / "short.arena"), HasSubstr("not the arena"));
+  testing_tools::write_file(folder / "begun.arena", std::string(10000, '\0'));
+  EXPECT_THAT(error_of(folder / "begun.arena"),
+              HasSubstr("begun.arena: nothing was recorded: its process has only begun"));
   EXPECT_THAT(error_of(folder.path()), StartsWith(folder.path() + ": "));
 }
 

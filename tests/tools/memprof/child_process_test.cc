@@ -65,6 +65,26 @@ TEST_F(ChildProcessTest, ForwardsWhatIsSentToMemprof) {
   EXPECT_EQ(process.end().status, 3);
 }
 
+TEST_F(ChildProcessTest, WhatIsSentToTheGroupComesOnce) {
+  // In a group of its own, as a shell would start it.
+  std::vector<std::string> words = command({fixture("program"), "wait"});
+  words.insert(words.begin(), "setsid");  // becomes memprof, the leader of the group
+  Process process(folder_, words, environment_);
+  ASSERT_TRUE(process.wait_for("ready"));
+  std::string expected;
+  for (const int signal : {SIGUSR1, SIGHUP, SIGINT, SIGUSR1}) {
+    kill(-process.pid(), signal);
+    expected += "signal " + std::to_string(signal) + "\n";
+    EXPECT_TRUE(process.wait_for(expected));
+    usleep(50'000);  // a second one would come within this
+  }
+  // To memprof alone: forwarded, also after those.
+  kill(process.pid(), SIGHUP);
+  EXPECT_TRUE(process.wait_for(expected + "signal 1\n"));
+  kill(-process.pid(), SIGTERM);
+  EXPECT_EQ(process.end().status, 3);
+}
+
 TEST_F(ChildProcessTest, WhatWasIgnoredStaysIgnored) {
   signal(SIGHUP, SIG_IGN);
   Process process(folder_, command({fixture("program"), "wait"}), environment_);

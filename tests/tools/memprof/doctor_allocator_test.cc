@@ -12,11 +12,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
+ProgramFiles program(const std::string& path, const std::vector<std::string>& libraries = {}) {
+  ProgramFiles files;
+  files.path = files.shown = path;
+  files.libraries = libraries;
+  return files;
+}
+
 std::vector<Check> checks_of(const ElfFacts& facts, const std::string& shown = "/bin/server",
-                             const std::string& python_malloc = "",
                              const std::vector<std::string>& libraries = {}) {
   Checks checks;
-  check_allocator({shown, shown, libraries, python_malloc}, facts, &checks);
+  check_allocator(program(shown, libraries), facts, &checks);
   return checks.all();
 }
 
@@ -35,10 +41,10 @@ TEST(DoctorAllocator, WhereMallocIs) {
 
 TEST(DoctorAllocator, ALibraryThatDefinesMallocIsNamed) {
   const std::string library = testing_tools::fixture("own_malloc");  // defines it, whatever its name
-  EXPECT_THAT(checks_of({}, "/bin/server", "", {library}).at(0).found, HasSubstr("that of own_malloc;"));
-  EXPECT_THAT(checks_of({}, "/bin/server", "", {testing_tools::fixture("program")}).at(0).found,
+  EXPECT_THAT(checks_of({}, "/bin/server", {library}).at(0).found, HasSubstr("that of own_malloc;"));
+  EXPECT_THAT(checks_of({}, "/bin/server", {testing_tools::fixture("program")}).at(0).found,
               HasSubstr("the C library's"));
-  EXPECT_THAT(checks_of({}, "/bin/server", "", {"/no/such/library.so"}).at(0).found,
+  EXPECT_THAT(checks_of({}, "/bin/server", {"/no/such/library.so"}).at(0).found,
               HasSubstr("the C library's"));
 }
 
@@ -46,7 +52,12 @@ TEST(DoctorAllocator, Sanitizers) {
   ElfFacts facts;
   facts.has_address_sanitizer = true;
   EXPECT_EQ(checks_of(facts).at(0).verdict, Verdict::kNo);
-  EXPECT_EQ(checks_of({}, "/bin/server", "", {"/usr/lib/libasan.so.8"}).at(0).verdict, Verdict::kNo);
+  EXPECT_EQ(checks_of({}, "/bin/server", {"/usr/lib/libasan.so.8"}).at(0).verdict, Verdict::kNo);
+  facts = {};
+  facts.needed = {"libclang_rt.asan-x86_64.so"};
+  EXPECT_EQ(checks_of(facts).at(0).verdict, Verdict::kNo);
+  EXPECT_THAT(allocator_obstacle(program("/bin/server"), facts).found, HasSubstr("AddressSanitizer"));
+  EXPECT_EQ(allocator_obstacle(program("/bin/server"), {}).found, "");
 }
 
 TEST(DoctorAllocator, WhatDoesNotGoThroughMalloc) {
@@ -58,15 +69,6 @@ TEST(DoctorAllocator, WhatDoesNotGoThroughMalloc) {
   EXPECT_EQ(checks[1].verdict, Verdict::kNote);
   EXPECT_THAT(checks[1].found, HasSubstr("calls mallocx, rallocx"));
   EXPECT_EQ(checks[2].name, "Go");
-}
-
-TEST(DoctorAllocator, PythonsArenas) {
-  EXPECT_EQ(checks_of({}, "/usr/bin/python3.11").size(), 2u);
-  EXPECT_THAT(checks_of({}, "/usr/bin/python3.11").at(1).to_do, HasSubstr("PYTHONMALLOC=malloc"));
-  EXPECT_EQ(checks_of({}, "/usr/bin/uwsgi", "", {"/usr/lib/libpython3.11.so.1.0"}).size(), 2u);
-  EXPECT_EQ(checks_of({}, "/usr/bin/python3.11", "malloc").size(), 1u);
-  EXPECT_EQ(checks_of({}, "/usr/bin/python3.11", "malloc_debug").size(), 1u);
-  EXPECT_EQ(checks_of({}, "/usr/bin/python3.11", "pymalloc").size(), 2u);
 }
 
 }  // namespace

@@ -51,12 +51,13 @@ TEST(DoctorLimits, SizesOfFiles) {
 
 TEST(DoctorLimits, AddressSpace) {
   EXPECT_EQ(address_space(kUnlimited, Whose::kShell).verdict, Verdict::kYes);
-  EXPECT_EQ(address_space(kArenaBytes + 160 * kMib, Whose::kShell).verdict, Verdict::kYes);
-  const Check shell = address_space(kArenaBytes + 100 * kMib, Whose::kShell);
+  EXPECT_EQ(address_space(kArenaBytes * 5, Whose::kShell).verdict, Verdict::kYes);
+  EXPECT_EQ(address_space(kArenaBytes, Whose::kShell).verdict, Verdict::kNote);
+  const Check shell = address_space(95 * kMib, Whose::kShell);
   EXPECT_EQ(shell.verdict, Verdict::kNo);
   EXPECT_THAT(shell.to_do, HasSubstr("ulimit -v"));
   // The process has less room; who reads it has no such limit.
-  EXPECT_EQ(address_space(kArenaBytes + 100 * kMib, Whose::kProcess).verdict, Verdict::kNote);
+  EXPECT_EQ(address_space(50 * kMib, Whose::kProcess).verdict, Verdict::kNote);
 }
 
 TEST(DoctorLimits, AFolderThatCanBeWrittenStaysAsItWas) {

@@ -88,9 +88,22 @@ TEST(DoctorProgram, ScriptsAreWhatExecutesThem) {
   EXPECT_EQ(named(checks, "allocator").verdict, Verdict::kNo);
 }
 
+TEST(DoctorProgram, ItsPython) {
+  EXPECT_THAT(named(of_command(fixture("python_3_11")), "Python").found, HasSubstr("CPython 3.11.2: "));
+  setenv("PYTHONMALLOC", "malloc", 1);
+  EXPECT_THAT(named(of_command(fixture("python_3_11")), "Python").found, HasSubstr("PYTHONMALLOC"));
+  unsetenv("PYTHONMALLOC");
+  setenv("MEMPROF_PYTHON", "0", 1);
+  EXPECT_THAT(named(of_command(fixture("python_3_11")), "Python").found, HasSubstr("is left alone"));
+  unsetenv("MEMPROF_PYTHON");
+}
+
 TEST(DoctorProgram, AFileThatCannotBeRead) {
   Checks checks;
-  check_program({"/no/such/file", "server", {}, ""}, &checks);
+  ProgramFiles files;
+  files.path = "/no/such/file";
+  files.shown = "server";
+  check_program(files, &checks);
   ASSERT_EQ(checks.all().size(), 1u);
   EXPECT_EQ(checks.all()[0].verdict, Verdict::kNote);
   EXPECT_THAT(checks.all()[0].found, HasSubstr("server cannot be read: no such file"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/tools/memprof/elf.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -16,10 +17,7 @@ using testing_tools::fixture;
 using testing_tools::Folder;
 
 ElfFacts facts_of(const std::string& path) {
-  std::string why;
-  const auto file = profile::ElfFile::open(path, &why);
-  EXPECT_NE(file, nullptr) << path << ": " << why;
-  return file != nullptr ? read_elf_facts(*file) : ElfFacts();
+  return testing_tools::facts_in(path, read_elf_facts);
 }
 
 TEST(ElfFacts, AnOrdinaryProgram) {

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "memprof/proc_path.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {

@@ -11,7 +11,6 @@
 namespace memprof::cli {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
 
 template <typename Find>
@@ -62,7 +61,6 @@ TEST(RunningProcess, AZombieHasNothing) {
 
 TEST(RunningProcess, FactsOfTheSystem) {
   const auto self = static_cast<uint64_t>(getpid());
-  EXPECT_THAT(all_processes(), Contains(self));
   EXPECT_EQ(program_of(self), "memprof_cli_tests");
   EXPECT_GT(resident_bytes(self), uint64_t{1} << 20);
   EXPECT_EQ(resident_bytes(2147483647), 0u);

@@ -206,6 +206,7 @@ extern "C" __attribute__((visibility("hidden"))) void* memprof_shadow_begin(uint
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   memprof_options options;
   memprof_options_init(&options, sizeof(options));
+  options.python = 1;  // native frames are compared
   options.rate_bytes = strtoull(getenv("SHADOW_RATE"), nullptr, 10);
   options.max_depth = 1024;
   if (atexit(end_shadow) != 0 || sigaltstack(&stack, nullptr) != 0 ||

@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "core/profiler.h"
-#include "platform/linux/hook_section.h"
+#include "core/runtimes.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/loader_calls.h"
 #include "unwind/rule_cache.h"
@@ -35,8 +35,10 @@ MEMPROF_DEFINE_HOOK(int, dlclose, (void* handle)) {
     g_real_dlclose.store(real, std::memory_order_relaxed);
   }
   memprof::unwind::g_rule_cache.begin_unload();
+  memprof::runtimes::before_unload();
   const int result = real(handle);
   memprof::profiler::code_was_unloaded();
+  memprof::runtimes::after_unload();
   memprof::unwind::g_rule_cache.end_unload();
   return result;
 }

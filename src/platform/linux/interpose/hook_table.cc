@@ -37,6 +37,7 @@ __attribute__((visibility("hidden"))) void memprof_hook__ZdaPvmSt11align_val_t()
 __attribute__((visibility("hidden"))) void memprof_hook__ZdlPvSt11align_val_tRKSt9nothrow_t();
 __attribute__((visibility("hidden"))) void memprof_hook__ZdaPvSt11align_val_tRKSt9nothrow_t();
 __attribute__((visibility("hidden"))) void memprof_hook_dlclose();
+__attribute__((visibility("hidden"))) void memprof_hook__exit();
 }
 
 namespace memprof::interpose {
@@ -100,6 +101,8 @@ const HookEntry kHooks[] = {
     {"dlvsym", HookKind::kLoader, memprof_hook_dlvsym, offsetof(Forwards, loader.dlvsym)},
     {"dladdr", HookKind::kLoader, memprof_hook_dladdr, offsetof(Forwards, loader.dladdr)},
     {"dlclose", HookKind::kLoader, memprof_hook_dlclose, offsetof(Forwards, loader.dlclose)},
+    {"_exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
+    {"_Exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
 };
 
 }  // namespace

@@ -100,16 +100,8 @@ MEMPROF_SLOW_PATH void* memprof_slow_realloc(void* block, size_t size, bool ran_
     if (is_bootstrap(block)) {
       return leave_bootstrap(block, size);
     }
-    const int saved_errno = errno;
-    const memprof::HeapMap::Token token = profiler::begin_realloc(block);
-    errno = saved_errno;
-    void* moved = g_real.realloc(block, size);
-    if (token && (moved != nullptr || size == 0)) {  // size 0: freed, whatever it returns
-      const int real_errno = errno;
-      profiler::commit_realloc(block, token);
-      errno = real_errno;
-    }
-    return moved;
+    // Size 0: freed, whatever it returns.
+    return memprof::recorded_realloc(block, size == 0, [=] { return g_real.realloc(block, size); });
   };
   return ran_out ? sample(size, __builtin_frame_address(0), reallocate) : reallocate();
 }

@@ -8,11 +8,34 @@
 
 #include "core/platform.h"
 #include "core/profiler.h"
+#include "core/runtimes.h"
 #include "platform/linux/fork_handler.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 
+// A program that ends by _exit runs no destructors; its profile would be lost.  A vfork child that fails to
+// exec ends here too, in its parent's memory: end_of_process knows the owner by its process id.
+extern "C" MEMPROF_HOOK __attribute__((visibility("hidden"), noreturn)) void memprof_hook__exit(int status) {
+  memprof::end_of_process();
+  for (;;) {
+    syscall(SYS_exit_group, status);
+  }
+}
+
 #if defined(MEMPROF_LOCAL_HOOKS)
+namespace {
+
+// The file of the arena goes with the process.
+__attribute__((constructor)) void on_load() {
+  at_quick_exit(memprof::end_of_process);
+}
+
+__attribute__((destructor)) void on_exit() {
+  memprof::end_of_process();
+}
+
+}  // namespace
+
 // Only memprof_start lets allocations come here, and the process is prepared then.
 memprof::SamplingEvent memprof::interpose::begin_event(size_t size) {
   return sampler_event(size);
@@ -44,6 +67,9 @@ bool reaches_us() {
 __attribute__((constructor)) void on_load() {
   resolve();
   prepare_process(false);
+  if (profiler::state() == State::kActive) {
+    runtimes::attach();  // not earlier: in the first allocation of a process its modules are not relocated
+  }
   platform::watch_forks();
   at_quick_exit(end_of_process);  // quick_exit runs no destructors, and its _exit is libc's own
 }
@@ -84,17 +110,12 @@ SamplingEvent begin_event(size_t size) {
 
 }  // namespace memprof::interpose
 
-// A program that ends by _exit runs no destructors; its profile would be lost.  A vfork child that fails to
-// exec ends here too, in its parent's memory: end_of_process knows the owner by its process id.
 extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _exit(int status) {
-  memprof::end_of_process();
-  for (;;) {
-    syscall(SYS_exit_group, status);
-  }
+  memprof_hook__exit(status);
 }
 
 extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _Exit(int status) {
-  _exit(status);
+  memprof_hook__exit(status);
 }
 
 #endif

@@ -6,8 +6,6 @@
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 
@@ -260,14 +258,9 @@ void set_forwards(const Forwards& forwards) {
   g_foreign = operators;
   __atomic_store_n(&g_foreign.present, present, __ATOMIC_RELEASE);  // last: the hooks ask for it
   g_stage.store(kResolved, std::memory_order_release);
-#if !defined(__x86_64__)
   // A thread that comes to a hook by a slot has nothing that orders its reads of the table after that of the
-  // slot: every thread of the process passes a barrier before a slot is written.
-  constexpr int kPrivateExpedited = 8;
-  constexpr int kRegisterPrivateExpedited = 16;
-  syscall(SYS_membarrier, kRegisterPrivateExpedited, 0, 0);
-  syscall(SYS_membarrier, kPrivateExpedited, 0, 0);
-#endif
+  // slot.
+  platform::order_all_threads();
 }
 
 }  // namespace memprof::interpose

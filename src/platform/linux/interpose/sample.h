@@ -5,15 +5,11 @@
 #include <errno.h>
 
 #include "core/profiler.h"
+#include "core/sampled_call.h"
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
-#include "platform/linux/hook_section.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/real.h"
-
-// For every function whose frame is the entry of a stack: reached by a jump from the hook, so that its return
-// address is the program's.
-#define MEMPROF_SLOW_PATH extern "C" MEMPROF_HOOK __attribute__((noinline, cold, visibility("hidden")))
 
 MEMPROF_SLOW_PATH void memprof_slow_free(void* block);
 
@@ -40,37 +36,16 @@ SamplingEvent begin_event(size_t size);
 template <typename Allocate>
 [[gnu::always_inline]] inline void* sample(size_t size, const void* frame, const Allocate& allocate) {
   const int errno_before = errno;
-  const SamplingEvent event = begin_event(size);
-  profiler::Pending pending;
-  pending.recording = false;
-  if (event.sampled) {
-    profiler::begin_allocation({frame}, &pending);
-  }
-  errno = errno_before;
-  void* block = allocate();
-  const int errno_after = errno;
-  const bool recorded = pending.recording && block != nullptr;
-  if (recorded) {
-    profiler::end_allocation(&pending, block, size, event.rate_bytes, {frame});
-  }
-  profiler::count_cold_path(recorded, event.muted_bytes());
-  sampler_resume(event);
-  errno = errno_after;
-  return block;
+  return sampled_call(begin_event(size), errno_before, size, frame, allocate);
 }
 
 // The filter marks the block: `release()` is the real free.
 template <typename Release>
 [[gnu::always_inline]] inline void free_marked(void* block, const Release& release) {
-  if (!g_sampled_filter.may_be(block)) {
-    return release();
-  }
   if (is_bootstrap(block)) {
     return;
   }
-  const int saved_errno = errno;
-  profiler::record_free(block);
-  errno = saved_errno;
+  record_marked_free(block);
   return release();
 }
 

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life cycle: start, stop, shutdown; snapshots and counters while it lasts."""
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+
+from memprof import _gc_epochs
+from memprof._library import check, ffi, lib, muted, text, was_there
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from memprof._model import MemProfStats
+    from memprof._snapshot import HeapSnapshot
+
+MOST_RATE_BYTES = 1 << 50
+_STATES = ("uninitialized", "initialized", "active", "stopped", "terminated")
+_HOOKS = ("none", "interposed", "imports")
+
+_lock = allocate_lock()
+_options: Any = None  # what the first start asked for
+
+# A thread that forks may be the one that does not hold the lock.
+os.register_at_fork(after_in_child=lambda: globals().__setitem__("_lock", allocate_lock()))
+
+
+def _rate_bytes(sampling_rate_kb: int) -> int:
+    if isinstance(sampling_rate_kb, bool) or not isinstance(sampling_rate_kb, int):
+        raise TypeError(f"sampling_rate_kb: {sampling_rate_kb!r} is a {type(sampling_rate_kb).__name__}; give a whole "
+                        f"number of KiB, like 512 (0 records every allocation)")
+    if sampling_rate_kb < 0:
+        raise ValueError(f"sampling_rate_kb: {sampling_rate_kb} is negative; give KiB between samples, like 512 "
+                         f"(0 records every allocation)")
+    if sampling_rate_kb > MOST_RATE_BYTES // 1024:
+        raise ValueError(f"sampling_rate_kb: {sampling_rate_kb} is too large; give KiB between samples, like 512, at most "
+                         f"{MOST_RATE_BYTES // 1024} (1 PiB)")
+    return sampling_rate_kb * 1024
+
+
+def _limit(name: str, value: int | None, most: int) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: {value!r} is a {type(value).__name__}; give a whole number")
+    if not 1 <= value <= most:
+        raise ValueError(f"{name}: {value} is not between 1 and {most}")
+    return value
+
+
+def _stats() -> Any:
+    stats = ffi.new("memprof_stats*")
+    stats.struct_size = ffi.sizeof("memprof_stats")
+    check(lib.memprof_get_stats(stats), "memprof.get_stats")
+    return stats
+
+
+def _in_fork_child(what: str) -> str:
+    return (f"{what}: this is a fork child of the process that is profiled, and the profiler is off here; start with "
+            f"follow_fork=True (or MEMPROF_FOLLOW_FORK=1) before the fork, or use multiprocessing's 'spawn'")
+
+
+def _check_call(result: int, what: str, state: str) -> None:
+    """Results of the life cycle's functions: `state` is what MEMPROF_ERR_STATE means here."""
+    if result == lib.MEMPROF_ERR_FORKED:
+        raise RuntimeError(_in_fork_child(what))
+    check(result, what, state if result == lib.MEMPROF_ERR_STATE else "")
+
+
+def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork: bool = False,
+          python: bool = True, native_interpreter: bool = False, max_depth: int | None = None,
+          max_live_samples: int | None = None, max_stacks: int | None = None) -> None:
+    """Starts to record allocations, or goes on after a stop.
+
+    sampling_rate_kb: KiB between samples on average.  Less is more exact and costs more; 0 records every
+        allocation.  It may differ from start to start.
+    gc_tracking: counts runs of the garbage collector, for HeapSnapshot.allocations_surviving_gc().
+
+    What follows is settled by the first start (a later one that says something else raises ValueError):
+    follow_fork: children by fork are profiled too, each by itself.
+    python: Python objects and Python frames; without, Python is a program like any other.
+    native_interpreter: keeps the native frames of the interpreter's evaluation loop.
+    max_depth, max_live_samples, max_stacks: limits; what they refuse is counted.
+
+    Raises RuntimeError when it is active already or was shut down, and where allocations cannot be seen.
+    """
+    rate_bytes = _rate_bytes(sampling_rate_kb)
+    limits = {"max_depth": _limit("max_depth", max_depth, 1024),
+              "max_live_samples": _limit("max_live_samples", max_live_samples, 1 << 40),
+              "max_stacks": _limit("max_stacks", max_stacks, 1 << 40)}
+    fixed = {"follow_fork": int(bool(follow_fork)), "python": int(not python),
+             "native_interpreter": int(bool(native_interpreter)), **limits}
+    with _lock:
+        _start(rate_bytes, fixed)
+    if gc_tracking:
+        _gc_epochs.enable()
+
+
+def _start(rate_bytes: int, fixed: dict[str, int]) -> None:
+    global _options
+    state = _stats().state
+    if state == lib.MEMPROF_STATE_ACTIVE:
+        if lib.memprof_start() == lib.MEMPROF_ERR_FORKED:
+            raise RuntimeError(_in_fork_child("memprof.start"))
+        by = " (by `memprof run` or MEMPROF_PROFILE)" if was_there and _options is None else ""
+        raise RuntimeError(f"memprof.start: it is active already{by}; call memprof.stop() first")
+    if state == lib.MEMPROF_STATE_TERMINATED:
+        raise RuntimeError("memprof.start: it was shut down, which is for good; to pause, use memprof.stop()")
+    if state == lib.MEMPROF_STATE_UNINITIALIZED:
+        options = ffi.new("memprof_options*")
+        check(lib.memprof_options_init(options, ffi.sizeof("memprof_options")), "memprof.start")
+        options.rate_bytes = rate_bytes
+        known = {name for name, _ in ffi.typeof("memprof_options").fields}
+        for name, value in fixed.items():
+            if name in known and value:
+                setattr(options, name, value)
+        check(lib.memprof_init(options), "memprof.start")
+        _options = fixed
+    else:
+        for name, value in fixed.items():
+            if value and (_options is None or _options[name] != value):
+                raise ValueError(f"memprof.start: {name} is settled by the first start, which did not say this")
+        check(lib.memprof_set_rate(rate_bytes), "memprof.start")
+    _check_call(lib.memprof_start(), "memprof.start", "it is active already; call memprof.stop() first")
+
+
+def stop() -> None:
+    """Stops to record allocations.  Frees of what was recorded are still followed, and all data are kept.
+
+    Raises RuntimeError when it is not active.
+    """
+    with _lock:
+        _check_call(lib.memprof_stop(), "memprof.stop", "it is not active; call memprof.start() first")
+
+
+def shutdown() -> None:
+    """Ends everything, for good: no start is possible any more.  It is not needed at the end of a program.
+
+    Snapshots can still be taken; they show the moment of the shutdown.  Memory is not given back, because
+    other threads may be in a hook.  Raises RuntimeError when it was never started.
+    """
+    with _lock:
+        _check_call(lib.memprof_shutdown(), "memprof.shutdown", "it was never started")
+        _gc_epochs.disable()
+
+
+def is_active() -> bool:
+    """Whether allocations are recorded at the moment."""
+    return bool(_stats().state == lib.MEMPROF_STATE_ACTIVE)
+
+
+def get_snapshot(resolve: bool = True) -> HeapSnapshot:
+    """An immutable picture of what is live now.  It stays valid after stop and shutdown.
+
+    resolve: names native frames by the dynamic symbols of their modules.  Without, they are addresses until
+        HeapSnapshot.resolve() is called.  Frames of Python always have their names.
+
+    Raises RuntimeError when memprof was never started.
+    """
+    with muted():
+        from memprof._snapshot import HeapSnapshot, NativeSnapshot
+        handle = ffi.new("memprof_snapshot**")
+        _check_call(lib.memprof_get_snapshot(handle), "memprof.get_snapshot",
+                    "there is nothing to show; call memprof.start() first")
+        epochs = _gc_epochs.until_now()
+        snapshot = HeapSnapshot(NativeSnapshot(handle[0], epochs))
+        if resolve:
+            snapshot.resolve()
+        return snapshot
+
+
+def get_stats() -> MemProfStats:
+    """The profiler's counters.  Before the first start all are 0."""
+    with muted():
+        from memprof._model import MemProfStats
+        stats = _stats()
+        most = (_options or {}).get("max_live_samples") or 1 << 20
+        return MemProfStats(
+            total_samples=stats.samples, live_samples=stats.live_samples, freed_samples=stats.freed_samples,
+            unique_stacks=stats.stacks, estimated_heap_bytes=stats.live_weight_bytes, peak_heap_bytes=stats.peak_weight_bytes,
+            heap_map_load_percent=100 * stats.live_samples / most, collisions=stats.replaced_samples,
+            sampling_rate_bytes=stats.rate_bytes, dropped_samples=stats.dropped_samples, state=_STATES[stats.state],
+            hooks=_HOOKS[stats.hooks])
+
+
+class MemoryProfiler:
+    """Records in a `with` block; afterwards `snapshot` shows what was live at its end.
+
+        with memprof.MemoryProfiler(sampling_rate_kb=64) as profiler:
+            work()
+        print(profiler.snapshot)
+
+    The arguments are those of memprof.start.
+    """
+
+    def __init__(self, sampling_rate_kb: int = 512, *, gc_tracking: bool = False, **options: Any) -> None:
+        _rate_bytes(sampling_rate_kb)
+        self._sampling_rate_kb = sampling_rate_kb
+        self._options = {"gc_tracking": gc_tracking, **options}
+        self._snapshot: HeapSnapshot | None = None
+
+    def __enter__(self) -> MemoryProfiler:
+        start(self._sampling_rate_kb, **self._options)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self._snapshot = get_snapshot()
+        if is_active():  # the block may have stopped it
+            stop()
+
+    @property
+    def snapshot(self) -> HeapSnapshot | None:
+        """None until the block has ended."""
+        return self._snapshot

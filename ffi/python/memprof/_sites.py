@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places that hold memory: the samples of a snapshot, grouped by who allocated them."""
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from memprof._intervals import Sum
+from memprof._model import Estimate, StackFrame
+
+if TYPE_CHECKING:
+    from memprof._snapshot import HeapSnapshot
+
+Key = tuple[str, str, int, bool]  # function, file, line, is_python
+
+# Allocation functions are no place: what they allocate is their caller's (as in the command's reports).
+_ALLOCATOR = re.compile(
+    r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
+    r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|"
+    r"memprof_report_(re)?alloc(_end|_inline)?|_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)")
+
+
+def is_allocator(frame: StackFrame) -> bool:
+    """Whether a native frame is a function that hands out memory."""
+    return not frame.is_python and _ALLOCATOR.fullmatch(frame.function) is not None
+
+
+def native_leaf(stack: tuple[StackFrame, ...]) -> StackFrame | None:
+    """The innermost native frame that is no allocator, before any of Python."""
+    for frame in stack:
+        if frame.is_python:
+            return None
+        if not is_allocator(frame):
+            return frame
+    return stack[0] if stack else None
+
+
+def place(stack: tuple[StackFrame, ...]) -> StackFrame:
+    """Where a user looks for the reason: the innermost line of Python, else the native function."""
+    for frame in stack:
+        if frame.is_python:
+            return frame
+    return native_leaf(stack) or StackFrame(0, "[unknown]", "", 0, False)
+
+
+class Site:
+    """One place, and the samples of its stacks."""
+
+    def __init__(self, frame: StackFrame) -> None:
+        self.frame = frame
+        self.samples = 0
+        self.live = Sum()
+        self.value = 0.0
+        self.of_stack: dict[int, float] = {}
+        self.percent = 0.0
+        self.stack: tuple[StackFrame, ...] = ()
+        self._bytes: Estimate | None = None
+
+    @property
+    def bytes(self) -> Estimate:
+        """Live bytes; the interval is computed when it is asked for."""
+        if self._bytes is None:
+            self._bytes = self.live.bytes()
+        return self._bytes
+
+    @property
+    def native_function(self) -> str:
+        """The innermost native function of the stack that holds the most; "" where there is none."""
+        leaf = native_leaf(self.stack)
+        return leaf.function if leaf is not None else ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """A row of HeapSnapshot.top_allocators."""
+        frame = self.frame
+        return {"function": frame.function, "file": frame.file, "line": frame.line, "is_python": frame.is_python,
+                "native_function": self.native_function, "estimated_bytes": self.bytes,
+                "estimated_blocks": self.live.blocks(), "samples": self.samples, "percent": self.percent,
+                "stack": self.stack}
+
+
+class Sites:
+    """All places of a snapshot, the largest first."""
+
+    def __init__(self, snapshot: HeapSnapshot) -> None:
+        native, stacks = snapshot._native, snapshot._all_stacks()
+        by_key: dict[Key, Site] = {}
+        of_stack: dict[int, Site] = {}
+        for i in range(native.record_count):
+            record = native.records[i]
+            stack_id = record.stack_id
+            site = of_stack.get(stack_id)
+            if site is None:
+                frame = place(stacks[stack_id])
+                key = frame.function, frame.file, frame.line, frame.is_python
+                site = of_stack[stack_id] = by_key.setdefault(key, Site(frame))
+            site.samples += 1
+            site.value += record.weight_bytes
+            site.of_stack[stack_id] = site.of_stack.get(stack_id, 0.0) + record.weight_bytes
+            site.live.add(record.size_bytes, record.rate_bytes)
+        total = sum(site.value for site in by_key.values())
+        for site in by_key.values():
+            site.percent = 100 * site.value / total if total else 0.0
+            site.stack = stacks[max(site.of_stack, key=site.of_stack.__getitem__)]
+        self.all = sorted(by_key.values(), key=lambda site: (-site.value, site.frame.function, site.frame.line))
+
+    def top(self, n: int) -> list[Site]:
+        """The n largest."""
+        return self.all[:n]
+
+    def to_pandas(self) -> Any:
+        """What HeapSnapshot.to_pandas does."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas: pandas is not installed; pip install pandas") from error
+        rows = []
+        for site in self.all:
+            row = site.as_dict()
+            size, blocks = row["estimated_bytes"], row["estimated_blocks"]
+            row.update(estimated_bytes=int(size), bytes_low=size.low, bytes_high=size.high,
+                       estimated_blocks=int(blocks), blocks_low=blocks.low, blocks_high=blocks.high,
+                       stack=";".join(str(frame.function) for frame in reversed(site.stack)))
+            rows.append(row)
+        columns = ["function", "file", "line", "is_python", "native_function", "estimated_bytes", "bytes_low", "bytes_high",
+                   "estimated_blocks", "blocks_low", "blocks_high", "samples", "percent", "stack"]
+        return pandas.DataFrame(rows, columns=columns)

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HeapSnapshot: what was live at one moment."""
+from __future__ import annotations
+
+import os
+from threading import RLock
+from typing import Any
+
+from memprof import _formats, _sites
+from memprof._frames import Frames
+from memprof._gc_epochs import Epochs
+from memprof._intervals import Sum
+from memprof._library import check, ffi, lib, muted
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame
+
+
+class NativeSnapshot:
+    """Owns a memprof_snapshot, and reads it."""
+
+    def __init__(self, handle: Any, epochs: Epochs | None) -> None:
+        self.handle = ffi.gc(handle, lib.memprof_free_snapshot)
+        self.epochs = epochs
+        self.info = self._filled("memprof_snapshot_info", lib.memprof_snapshot_get_info)
+        self.stats = self._filled("memprof_stats", lib.memprof_snapshot_get_stats)
+        count = ffi.new("uint64_t*")
+        self.records = lib.memprof_snapshot_records(handle, count)
+        self.record_count: int = count[0]
+        self.stacks = lib.memprof_snapshot_stacks(handle, count)
+        self.stack_count: int = count[0]
+
+    def _filled(self, struct: str, fill: Any) -> Any:
+        value = ffi.new(f"{struct}*")
+        value.struct_size = ffi.sizeof(struct)
+        check(fill(self.handle, value), "memprof.get_snapshot")
+        return value
+
+    def heap_names(self) -> list[str]:
+        """By stack: the heap's name, "" for malloc's."""
+        count = ffi.new("uint64_t*")
+        of_stack = lib.memprof_snapshot_stack_heaps(self.handle, count)
+        heaps = lib.memprof_snapshot_heaps(self.handle, count)
+        strings = lib.memprof_snapshot_strings(self.handle, count)
+        return [ffi.string(strings + heaps[of_stack[i]].name_offset).decode("utf-8", "replace")
+                for i in range(self.stack_count)]
+
+    def write(self, fd: int) -> None:
+        """The profile in pprof's format, not compressed, with addresses."""
+        check(lib.memprof_snapshot_write_fd(self.handle, fd), "HeapSnapshot.save")
+
+
+class HeapSnapshot:
+    """What was live when it was taken: an immutable copy, valid after stop and shutdown, in any thread.
+
+    Printed, and in a notebook, it shows the places that hold the most.
+    """
+
+    def __init__(self, native: NativeSnapshot) -> None:
+        self._native = native
+        self._lock = RLock()
+        self._names: _formats.Names | None = None
+        self._is_resolved = False
+        self._stacks: list[tuple[StackFrame, ...]] | None = None
+        self._samples: tuple[AllocationSample, ...] | None = None
+        self._live: tuple[Estimate, Estimate] | None = None
+
+    # ---- what was counted
+
+    @property
+    def total_samples(self) -> int:
+        """Samples since the first start, freed ones included."""
+        return int(self._native.stats.samples)
+
+    @property
+    def live_samples(self) -> int:
+        """Of these, blocks that are live."""
+        return self._native.record_count
+
+    @property
+    def dropped_samples(self) -> int:
+        """Samples that a full table refused: what they stand for is missing below."""
+        return int(self._native.stats.dropped_samples)
+
+    @property
+    def sampling_rate_bytes(self) -> int:
+        """Mean bytes between samples when it was taken; 0 or 1: every allocation."""
+        return int(self._native.info.rate_bytes)
+
+    @property
+    def timestamp_ns(self) -> int:
+        """When it was taken: nanoseconds since 1970."""
+        return int(self._native.info.time_unix_ns)
+
+    @property
+    def pid(self) -> int:
+        """Of the process that it shows."""
+        return int(self._native.info.pid)
+
+    @property
+    def gc_epochs_during_profile(self) -> int:
+        """Runs of Python's garbage collector while they were counted; 0 without gc_tracking."""
+        return self._native.epochs.current if self._native.epochs else 0
+
+    @property
+    def frame_pointer_health(self) -> FramePointerHealth:
+        """How complete the native stacks are."""
+        stats = self._native.stats
+        endings = tuple(stats.walks)
+        walks = sum(endings)
+        cut = walks - endings[lib.MEMPROF_WALK_ROOT]
+        return FramePointerHealth(cut, walks, stats.frames / walks if walks else 0.0, stats.min_depth,
+                                  cut / walks if walks else 0.0, endings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is missing from the picture, if anything is: sentences for people."""
+        stats = self._native.stats
+        notes = []
+        if self.dropped_samples:
+            notes.append(f"{self.dropped_samples:,} samples were dropped for want of room (max_live_samples, max_stacks)")
+        if getattr(stats, "python_objects", 0) == getattr(lib, "MEMPROF_PYTHON_REFUSED", -1):
+            notes.append("Python objects are not seen: the allocators of this interpreter could not be replaced")
+        if getattr(stats, "python_version", 1) == 0:
+            notes.append("This interpreter is not known: stacks are native, without Python's functions and lines")
+        advice = self.frame_pointer_health.recommendation
+        return (*notes, advice) if advice else tuple(notes)
+
+    # ---- estimates
+
+    def _live_estimates(self) -> tuple[Estimate, Estimate]:
+        with self._lock, muted():
+            if self._live is None:
+                live = Sum()
+                native = self._native
+                for i in range(native.record_count):
+                    record = native.records[i]
+                    live.add(record.size_bytes, record.rate_bytes)
+                self._live = live.bytes(), live.blocks()
+            return self._live
+
+    @property
+    def estimated_heap_bytes(self) -> Estimate:
+        """Bytes that are live."""
+        return self._live_estimates()[0]
+
+    @property
+    def estimated_heap_blocks(self) -> Estimate:
+        """Blocks that are live."""
+        return self._live_estimates()[1]
+
+    @property
+    def samples(self) -> tuple[AllocationSample, ...]:
+        """Every live sample, ordered by stack and size."""
+        with self._lock, muted():
+            if self._samples is None:
+                self._samples = tuple(self._read_samples())
+            return self._samples
+
+    def _read_samples(self) -> list[AllocationSample]:
+        native, stacks = self._native, self._all_stacks()
+        heaps = native.heap_names()
+        # The samples' clock is monotonic; it stood at info.time_ns when it was info.time_unix_ns.
+        to_unix_ns = native.info.time_unix_ns - native.info.time_ns
+        samples = []
+        for i in range(native.record_count):
+            record = native.records[i]
+            samples.append(AllocationSample(
+                address=record.address, size=record.size_bytes, weight=record.weight_bytes,
+                estimated_bytes=round(record.weight_bytes), timestamp_ns=record.time_ns + to_unix_ns, lifetime_ns=None,
+                stack=stacks[record.stack_id],
+                gc_epoch=native.epochs.at(record.time_ns) if native.epochs else None,
+                estimated_blocks=record.weight_count, rate_bytes=record.rate_bytes, thread_id=record.thread_id,
+                heap=heaps[record.stack_id]))
+        return samples
+
+    def _all_stacks(self) -> list[tuple[StackFrame, ...]]:
+        with self._lock, muted():
+            if self._stacks is None:
+                frames = Frames(self._native.handle, self._is_resolved)
+                self._stacks = [frames.stack(self._native.stacks[i]) for i in range(self._native.stack_count)]
+                if self._names is not None:
+                    self._stacks = [self._names.improve(stack) for stack in self._stacks]
+            return self._stacks
+
+    def allocations_surviving_gc(self, min_epochs: int = 1) -> list[AllocationSample]:
+        """Live samples that outlived at least this many runs of the garbage collector.
+
+        Raises RuntimeError where they were not counted (gc_tracking=True).
+        """
+        epochs = self._native.epochs
+        if epochs is None:
+            raise RuntimeError("allocations_surviving_gc: runs of the garbage collector were not counted; start with "
+                               "memprof.start(gc_tracking=True)")
+        newest = epochs.current - min_epochs
+        return [sample for sample in self.samples if sample.gc_epoch is not None and sample.gc_epoch <= newest]
+
+    # ---- places
+
+    def sites(self) -> _sites.Sites:
+        """All places that hold memory, the largest first."""
+        with muted():
+            return _sites.Sites(self)
+
+    def top_allocators(self, n: int = 10) -> list[dict[str, Any]]:
+        """The places that hold the most: where Python code is on the stack the innermost line of it, else the
+        native function that called the allocator.
+
+        Each is a dict: function, file, line, is_python, native_function (the innermost native one that is
+        no allocator), estimated_bytes and estimated_blocks (Estimate), samples, percent, stack (of its
+        largest part).
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"top_allocators: n is {n!r}; give how many places, like 10")
+        with muted():
+            return [site.as_dict() for site in self.sites().top(n)]
+
+    # ---- names and files
+
+    def resolve(self, debug_info: bool = False) -> HeapSnapshot:
+        """Gives native frames their names, and returns the snapshot itself.  Its numbers do not change.
+
+        debug_info: also functions that are not exported, source files and lines, from debug info and symbol
+            tables: by the memprof command, in a process of its own.  It may take seconds.
+        """
+        with self._lock, muted():
+            if debug_info and self._names is None:
+                self._names = _formats.read_names(self._native)
+            elif self._is_resolved:
+                return self
+            self._is_resolved = True
+            self._stacks = self._samples = None
+        return self
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
+
+        format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "collapsed" or "json".  Without one,
+            the path's end decides (.pb.gz, .pb, .collapsed); every other is speedscope.
+
+        Raises ValueError for an unknown format, OSError where the file cannot be written.
+        """
+        with muted():
+            _formats.save(self._native, path, format)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each place, the largest first.  ImportError without pandas."""
+        return self.sites().to_pandas()
+
+    def __repr__(self) -> str:
+        with muted():
+            from memprof._text import snapshot_text
+            return snapshot_text(self)
+
+    def _repr_html_(self) -> str:
+        with muted():
+            from memprof._text import snapshot_html
+            return snapshot_html(self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a HeapSnapshot cannot be pickled; send HeapSnapshot.samples, or save() it to a file")

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin, in sessions of its own."""
+import pytest
+
+
+def session(pytester, source, *arguments):
+    pytester.makepyfile("import pytest\nKEEP = []\n" + source)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_limits_that_hold_and_limits_that_do_not(pytester):
+    result = session(pytester, """
+@pytest.mark.limit_memory("24 MB")
+def test_within():
+    kept = [bytearray(100_000) for _ in range(200)]
+
+@pytest.mark.limit_memory("24 MB")
+def test_over():
+    kept = [bytearray(100_000) for _ in range(300)]
+
+@pytest.mark.limit_memory("24 MB")
+def test_over_for_a_moment():
+    bytearray(40_000_000)
+
+@pytest.mark.limit_memory("24 MB")
+def test_much_but_never_at_once():
+    for _ in range(1000):
+        bytearray(1_000_000)
+
+@pytest.mark.limit_leaks("1 MB")
+def test_leaks():
+    KEEP.extend(bytearray(1000) for _ in range(2000))
+
+@pytest.mark.limit_leaks("1 MB")
+def test_leaves_nothing():
+    kept = [bytearray(1000) for _ in range(20_000)]
+
+@pytest.mark.limit_leaks("100 KB")
+def test_leaks_little():
+    KEEP.extend(bytearray(1000) for _ in range(150))
+
+@pytest.mark.limit_leaks("100 KB")
+@pytest.mark.limit_memory("10 MiB")
+def test_both():
+    kept = [bytearray(1000) for _ in range(2000)]
+""", "-v")
+    result.assert_outcomes(passed=4, failed=4)
+    result.stdout.fnmatch_lines(["*test_within PASSED*", "*test_over FAILED*", "*test_over_for_a_moment FAILED*",
+                                 "*test_much_but_never_at_once PASSED*",
+                                 "*test_leaks FAILED*", "*test_leaves_nothing PASSED*", "*test_leaks_little FAILED*",
+                                 "*test_both PASSED*"])
+    text = result.stdout.str()
+    assert "limit_memory: the test held 2" in text and "more than its limit of 24,000,000 bytes (22.9 MiB)" in text
+    assert "limit_leaks: the test left behind " in text and "limit of 1,000,000 bytes (976.6 KiB)" in text
+
+
+def test_it_is_not_flaky(pytester):
+    """60 tests that hold 90 % of their limit pass, 60 that hold 115 % of it fail: 18 sigma and more away."""
+    result = session(pytester, """
+@pytest.mark.parametrize("n", range(60))
+@pytest.mark.limit_memory("10 MB")
+def test_within(n):
+    kept = [bytearray(1_000) for _ in range(8_500)]
+
+@pytest.mark.parametrize("n", range(60))
+@pytest.mark.limit_memory("10 MB")
+def test_over(n):
+    kept = [bytearray(1_000) for _ in range(11_500)]
+""")
+    result.assert_outcomes(passed=60, failed=60)
+
+
+@pytest.mark.parametrize("mark, part", [
+    ('limit_memory("24 XB")', "'24 XB' is no size"), ('limit_memory("MB")', "is no size"),
+    ("limit_memory(24)", "24 is no size"), ("limit_memory()", "takes one size"),
+    ('limit_leaks("1 MB", "2 MB")', "takes one size"), ('limit_leaks("-1 MB")', "is no size"),
+    ('limit_leaks(size="1 MB")', "takes one size")])
+def test_a_bad_limit_is_said_before_anything_runs(pytester, mark, part):
+    result = session(pytester, f"def test_other(): pass\n@pytest.mark.{mark}\ndef test_it(): pass\n")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    text = result.stderr.str()
+    assert part in text and mark.partition("(")[0] in text and "test_it" in text and 'like "24 MB"' in text or "takes one size" in text
+
+
+def test_summary_of_a_session(pytester):
+    result = session(pytester, """
+def test_large():
+    kept = [bytearray(1_000_000) for _ in range(30)]
+
+def test_small():
+    kept = bytearray(200_000)
+
+def test_fails():
+    kept = bytearray(5_000_000)
+    assert False
+""", "--memprof", "--memprof-top", "2")
+    result.assert_outcomes(passed=2, failed=1)
+    text = result.stdout.str().partition(" memprof ")[2]
+    assert "test_large: allocated 2" in text and "test_fails: allocated" in text and "test_small" not in text
+    result = session(pytester, "def test_it(): pass", "--memprof", "--memprof-top", "0")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_without_marks_nothing_is_measured(pytester):
+    session(pytester, """
+import memprof
+def test_it():
+    assert memprof.get_stats().state == "uninitialized"
+""").assert_outcomes(passed=1)
+
+
+def test_a_failing_test_keeps_its_own_error(pytester):
+    result = session(pytester, """
+@pytest.mark.limit_memory("1 MB")
+def test_it():
+    raise KeyError("mine")
+""")
+    result.assert_outcomes(failed=1)
+    assert "KeyError: 'mine'" in result.stdout.str()
+
+
+def test_an_active_profiler_is_in_the_way(pytester):
+    result = session(pytester, """
+import memprof
+memprof.start()
+@pytest.mark.limit_memory("1 MB")
+def test_it():
+    pass
+""")
+    result.assert_outcomes(failed=1)
+    assert "active already" in result.stdout.str()

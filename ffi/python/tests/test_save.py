@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files: each format is what the command reads or other tools expect, and numbers are the same everywhere."""
+import gzip
+import json
+
+import pytest
+
+PROGRAM = """
+    import sys
+    memprof.start({rate})
+    kept = [bytearray(size) for size in (100, 5_000, 70_000, 1_000_000) for _ in range(3_000_000 // size)]
+    snapshot = memprof.get_snapshot()
+"""
+
+
+def test_every_format(run, tmp_path):
+    result = run(PROGRAM.format(rate=64) + """
+    for format in ("speedscope", "pprof", "pb.gz", "pb", "collapsed", "json"):
+        snapshot.save("out." + format, format)
+    snapshot.save(__import__("pathlib").Path("default.json"))
+    for name in ("end.pb.gz", "end.pb", "end.collapsed", b"end.bytes"):
+        snapshot.save(name)
+    report(int(snapshot.estimated_heap_bytes))
+    """)
+    size = result.value
+    assert json.loads((tmp_path / "out.speedscope").read_text())["$schema"].startswith("https://www.speedscope.app")
+    assert (tmp_path / "default.json").read_text() == (tmp_path / "out.speedscope").read_text()
+    assert gzip.decompress((tmp_path / "out.pprof").read_bytes())
+    assert (tmp_path / "end.pb").read_bytes() == gzip.decompress((tmp_path / "end.pb.gz").read_bytes())
+    collapsed = (tmp_path / "out.collapsed").read_text().splitlines()
+    assert collapsed and sum(int(line.rpartition(" ")[2]) for line in collapsed) == pytest.approx(size, abs=len(collapsed))
+    profile = json.loads((tmp_path / "out.json").read_text())
+    assert profile["format"] == "memprof-profile"
+    assert profile["totals"]["inuse_space"]["value"] == pytest.approx(size, abs=1)
+
+
+def test_a_file_is_replaced(run, tmp_path):
+    (tmp_path / "out.collapsed").write_text("old")
+    run(PROGRAM.format(rate=0) + "    snapshot.save('out.collapsed'); snapshot.save('out.collapsed'); report(0)\n").value
+    assert "old" not in (tmp_path / "out.collapsed").read_text()
+
+
+@pytest.mark.parametrize("call, kind, parts", [
+    ("save('x', format='svg')", "ValueError", ["'svg'", "speedscope", "collapsed"]),
+    ("save('x', format=3)", "ValueError", ["3"]),
+    ("save('no/such/folder/x.json')", "FileNotFoundError", ["no/such/folder"]),
+    ("save('.')", "IsADirectoryError", ["."]),
+    ("save('')", "FileNotFoundError", ["empty"]),
+    ("save('program.py/x')", "NotADirectoryError", ["program.py"]),
+    ("save(3.5)", "TypeError", ["float"]),
+])
+def test_bad_paths_and_formats(run, call, kind, parts):
+    result = run(PROGRAM.format(rate=512) + f"""
+    try:
+        snapshot.{call}
+    except Exception as error:
+        report([type(error).__name__, str(error)])
+    """)
+    name, text = result.value
+    assert name == kind, text
+    assert all(part in text for part in parts), text
+
+
+def test_a_path_may_begin_with_a_dash(run, tmp_path):
+    run(PROGRAM.format(rate=512) + "    snapshot.save('-o.json'); report(0)\n").value
+    assert (tmp_path / "-o.json").exists()
+
+
+@pytest.mark.parametrize("rate", [0, 4, 64, 1024])
+def test_intervals_are_those_of_the_command(run, tmp_path, rate):
+    """The same samples, by the code of the report and by ours: of the whole, and of parts of it."""
+    result = run(PROGRAM.format(rate=rate) + """
+    from memprof._intervals import Sum
+    snapshot.save("p.json", "json")
+    whole = snapshot.estimated_heap_bytes, snapshot.estimated_heap_blocks
+    native = snapshot._native
+    by_stack = {}
+    for i in range(native.record_count):
+        r = native.records[i]
+        by_stack.setdefault(r.stack_id, Sum()).add(r.size_bytes, r.rate_bytes)
+    ends = lambda e: [int(e), e.low, e.high]
+    report([list(map(ends, whole)), sorted(ends(s.bytes()) for s in by_stack.values()),
+            sorted(ends(s.blocks()) for s in by_stack.values())])
+    """)
+    (size, blocks), by_bytes, by_blocks = result.value
+    profile = json.loads((tmp_path / "p.json").read_text())
+
+    def ends(metrics, name):
+        return [metrics[name][end] for end in ("value", "low", "high")]
+
+    def same(ours, theirs):
+        # The ends are found to 1e-4 of a standard deviation, from either side.
+        slack = 1 + 2e-3 * (theirs[2] - theirs[1])
+        return all(abs(a - b) <= slack for a, b in zip(ours, theirs))
+
+    assert same(size, ends(profile["totals"], "inuse_space"))
+    assert same(blocks, ends(profile["totals"], "inuse_objects"))
+    for ours, name in ((by_bytes, "inuse_space"), (by_blocks, "inuse_objects")):
+        theirs = sorted(ends(stack["metrics"], name) for stack in profile["stacks"] if stack["live"])
+        assert len(ours) == len(theirs)
+        # Sorted by value; equal values may have changed places, which the sums do not mind.
+        assert all(abs(a[0] - b[0]) <= 1 for a, b in zip(ours, theirs))
+        for end in (1, 2):
+            assert sum(a[end] for a in ours) == pytest.approx(sum(b[end] for b in theirs), rel=2e-3, abs=len(ours))
+
+
+def test_a_missing_command_is_said(run):
+    assert "_native/bin/memprof" in run(PROGRAM.format(rate=512) + """
+    import memprof._command as c, memprof._formats as f
+    def missing():
+        raise FileNotFoundError("/x/_native/bin/memprof: not there")
+    f.command_path = missing
+    try:
+        snapshot.save("x.json")
+    except OSError as error:
+        report(str(error))
+    """).value

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Process ids, and the namespaces in which they are ones: a process in a container has another id there.
+//
+// Threads: no state that changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+// false: it is no process id.
+bool parse_pid(const std::string& text, uint64_t* pid);
+
+// All that can be seen, those in containers included, sorted.
+std::vector<uint64_t> all_processes();
+
+// The namespace of process ids that this process is in; 0: unknown.
+uint64_t own_namespace();
+
+// That of another one.  0: unknown, or it is not ours to know.
+uint64_t namespace_of(uint64_t pid);
+
+// The id that a process has in its own namespace; `pid` where the kernel does not say.
+uint64_t pid_inside(uint64_t pid);
+
+}  // namespace memprof::cli
