@@ -46,4 +46,4 @@ print(f"The cache grew by {held / 1e6:.1f} MB")
 print(diff)
 assert report.status_code == 200 and b"HeapSnapshot" in report.data
 assert diff.top(1)[0].is_significant
-assert diff.growth.low < 1.3 * held and diff.growth.high > held, (diff, held)
+assert 0.75 * held < diff.growth < 1.4 * held, (diff, held)  # 6 standard deviations of 3.3 %, and what is not the texts
