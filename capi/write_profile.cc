@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshot -> pprof file, in the process itself: pages of its own, no lock, no malloc, so that it also works
 // while the process ends.
+#include <errno.h>
 #include <cstring>
 
 #include "capi_internal.h"
@@ -241,7 +242,8 @@ int open_snapshot(const char* path, Snapshot** snapshot) {
   const void* file = platform::map_file(path, &size_bytes, &error);
   if (file == nullptr) {
     platform::set_last_error(error);
-    return MEMPROF_ERR_SYSTEM;
+    // An empty file: whose process was killed when it had made it.
+    return error == -ENODATA ? MEMPROF_ERR_FORMAT : MEMPROF_ERR_SYSTEM;
   }
   bool is_arena = false;
   *snapshot = Snapshot::read(file, size_bytes, &is_arena);

@@ -109,7 +109,10 @@ Owner owner_of(const ArenaFile& file) {
 bool is_begun(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   uint64_t magic = 0;
-  return !file.read(reinterpret_cast<char*>(&magic), sizeof(magic)) || magic != 0;
+  if (!file.is_open()) return true;
+  file.read(reinterpret_cast<char*>(&magic),
+            sizeof(magic));  // nothing, where it was made but not given its size
+  return magic != 0;
 }
 
 std::string arena_of_process(uint64_t pid, int* error) {

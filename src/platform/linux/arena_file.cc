@@ -110,7 +110,7 @@ const void* map_file(const char* path, uint64_t* size_bytes, int* error) {
     return nullptr;
   }
   if (!S_ISREG(status.st_mode) || status.st_size <= 0) {
-    *error = -EINVAL;
+    *error = S_ISREG(status.st_mode) ? -ENODATA : -EINVAL;
     return nullptr;
   }
   *size_bytes = static_cast<uint64_t>(status.st_size);

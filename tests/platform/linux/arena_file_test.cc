@@ -139,7 +139,7 @@ TEST_F(ArenaFile, WhatIsNoFileIsNotMapped) {
   EXPECT_EQ(-EINVAL, error);
   std::ofstream(path_).close();
   EXPECT_EQ(nullptr, platform::map_file(path_.c_str(), &size, &error));  // empty
-  EXPECT_EQ(-EINVAL, error);
+  EXPECT_EQ(-ENODATA, error);
 }
 
 TEST_F(ArenaFile, TheFolderIsOneThatCanBeWritten) {

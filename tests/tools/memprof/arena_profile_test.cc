@@ -38,8 +38,11 @@ TEST(ArenaProfile, ErrorsNameTheFile) {
   testing_tools::write_file(folder / "short.arena", "x");
   EXPECT_THAT(error_of(folder / "short.arena"), HasSubstr("not the arena"));
   testing_tools::write_file(folder / "begun.arena", std::string(10000, '\0'));
-  EXPECT_THAT(error_of(folder / "begun.arena"),
-              HasSubstr("begun.arena: nothing was recorded: its process has only begun"));
+  testing_tools::write_file(folder / "empty.arena", "");  // made, and not given its size
+  for (const char* name : {"begun.arena", "empty.arena"}) {
+    EXPECT_THAT(error_of(folder / name),
+                HasSubstr(name + std::string(": nothing was recorded: its process has only begun")));
+  }
   EXPECT_THAT(error_of(folder.path()), StartsWith(folder.path() + ": "));
 }
 
