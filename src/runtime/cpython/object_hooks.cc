@@ -141,21 +141,21 @@ namespace memprof::cpython {
 namespace {
 
 // The hooks of set number N; each knows its set by its own address alone.  Not templates: gcc leaves those
-// out of a section.  What is counted has 1 to MOST bytes.
-#define MEMPROF_HOOKS_THAT_GIVE(KIND, MOST, N)                                                      \
-  MEMPROF_HOOK void* KIND##_malloc_##N(void* ctx, size_t size) {                                    \
-    if (__builtin_expect(size - 1 < (MOST), 1) && __builtin_expect(sampler_tick_some(size), 0)) {   \
-      return memprof_object_slow_malloc(ctx, size, &g_sets[N]);                                     \
-    }                                                                                               \
-    return g_sets[N].next.malloc(ctx, size);                                                        \
-  }                                                                                                 \
-  MEMPROF_HOOK void* KIND##_calloc_##N(void* ctx, size_t count, size_t size) {                      \
-    size_t bytes;                                                                                   \
-    if (__builtin_expect(!__builtin_mul_overflow(count, size, &bytes), 1) &&                        \
-        __builtin_expect(bytes - 1 < (MOST), 1) && __builtin_expect(sampler_tick_some(bytes), 0)) { \
-      return memprof_object_slow_calloc(ctx, count, size, &g_sets[N]);                              \
-    }                                                                                               \
-    return g_sets[N].next.calloc(ctx, count, size);                                                 \
+// out of a section.  What is counted has 1 to MOST bytes: a subtraction of 0 never runs out.
+#define MEMPROF_HOOKS_THAT_GIVE(KIND, MOST, N)                                                   \
+  MEMPROF_HOOK void* KIND##_malloc_##N(void* ctx, size_t size) {                                 \
+    if (__builtin_expect(size <= (MOST), 1) && __builtin_expect(sampler_tick_some(size), 0)) {   \
+      return memprof_object_slow_malloc(ctx, size, &g_sets[N]);                                  \
+    }                                                                                            \
+    return g_sets[N].next.malloc(ctx, size);                                                     \
+  }                                                                                              \
+  MEMPROF_HOOK void* KIND##_calloc_##N(void* ctx, size_t count, size_t size) {                   \
+    size_t bytes;                                                                                \
+    if (__builtin_expect(!__builtin_mul_overflow(count, size, &bytes), 1) &&                     \
+        __builtin_expect(bytes <= (MOST), 1) && __builtin_expect(sampler_tick_some(bytes), 0)) { \
+      return memprof_object_slow_calloc(ctx, count, size, &g_sets[N]);                           \
+    }                                                                                            \
+    return g_sets[N].next.calloc(ctx, count, size);                                              \
   }
 #define MEMPROF_HOOKS_OF_SET(N)                                                        \
   MEMPROF_HOOKS_THAT_GIVE(pool, kPoolMostBytes, N)                                     \
@@ -174,7 +174,7 @@ namespace {
     return g_sets[N].next.realloc(ctx, block, size);                                   \
   }                                                                                    \
   MEMPROF_HOOK void* lend_##N(void* ctx, void* block, size_t size) {                   \
-    if (size - 1 >= kPoolMostBytes) {                                                  \
+    if (size > kPoolMostBytes) {                                                       \
       return g_sets[N].next.realloc(ctx, block, size);                                 \
     }                                                                                  \
     const uint64_t count = memprof::t_sampler.count;                                   \
