@@ -13,6 +13,7 @@
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "core/stack_table.h"
+#include "core/walk_buffers.h"
 #include "core/weight.h"
 
 namespace memprof::profiler {
@@ -54,6 +55,7 @@ CodeTable g_codes;
 std::atomic<uint32_t> g_tables{
     0};  // how often tables were made; relaxed: changes before anybody has a new id
 HeapNames g_heap_names;
+WalkBuffers g_walk_buffers;
 
 uint32_t raw(State state) {
   return static_cast<uint32_t>(state);
@@ -241,11 +243,6 @@ void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count(g_arena.header().statistics.dropped_weight_bytes, rounded_bytes(weight));
 }
 
-enum class Purpose {
-  kFind,   // asks memory for what end_allocation will look up, and that is all
-  kEnter,  // finds or makes the stack's entry
-};
-
 // Of a new stack.  true: it is to be walked again.
 bool note_modules(const uint64_t* frames, uint32_t depth) {
   const uint64_t before = g_modules.size();
@@ -258,27 +255,44 @@ bool note_modules(const uint64_t* frames, uint32_t depth) {
   return replaced;
 }
 
-// A function of its own: its frames are gone when the real malloc is called.
-[[gnu::noinline]] void walk_stack(const platform::Entry& entry, Purpose purpose, Pending* p) {
-  // As large as the limit in force, not as the largest limit: threads have stacks of 16 KiB, too.
+void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+  p->walk = platform::capture_stack(entry, frames, max_depth);
+  g_modules.tag(frames, p->walk.depth);
+  p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
+}
+
+// Where the frames of `p` go: into its buffer, or onto the stack of the function that this is in; as many as
+// the limit in force, not the largest one: threads have stacks of 16 KiB, too.
+#define MEMPROF_ROOM_FOR_FRAMES(p, max_depth)     \
+  ((p)->buffer != nullptr ? (p)->buffer->frames() \
+                          : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+
+// Asks memory for what end_allocation will look up, and that is all.  A function of its own: what it has on
+// the stack is gone when the real malloc is called.
+[[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  uint64_t* frames = static_cast<uint64_t*>(__builtin_alloca(max_depth * sizeof(uint64_t)));
+  p->buffer = g_walk_buffers.take(&t_sampler);
+  walk_stack(entry, MEMPROF_ROOM_FOR_FRAMES(p, max_depth), max_depth, p);
+  g_stacks.prefetch(p->key);
+}
+
+// Finds or makes the stack's entry; without a buffer, the stack is walked anew.
+[[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  uint64_t* const frames = MEMPROF_ROOM_FOR_FRAMES(p, max_depth);
+  bool is_walked = p->buffer != nullptr;
   // A second time at most: when the first walk went by what was remembered of a module that is gone.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const platform::WalkResult walk = platform::capture_stack(entry, frames, max_depth);
-    g_modules.tag(frames, walk.depth);
-    p->walk = walk;
-    p->key = stack_key(frames, walk.depth, walk.reason, p->heap);
-    if (purpose == Purpose::kFind) {
-      g_stacks.prefetch(p->key);
-      return;
+    if (!is_walked) {
+      walk_stack(entry, frames, max_depth, p);
     }
     bool is_new = false;
-    p->stack = g_stacks.intern(p->key, frames, walk.depth, walk.reason, &is_new, p->heap);
-    if (!is_new || !note_modules(frames, walk.depth)) {
+    p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
+    if (!is_new || !note_modules(frames, p->walk.depth)) {
       return;
     }
     platform::forget_code();
+    is_walked = false;
   }
 }
 
@@ -440,7 +454,7 @@ void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
       g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
   if (pending->recording) {
     pending->heap = heap;
-    walk_stack(entry, Purpose::kFind, pending);
+    find_stack(entry, pending);
   }
 }
 
@@ -455,7 +469,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   const Weight weight = weigh(size_bytes, rate_bytes);
   const uint64_t time_ns = platform::monotonic_ns();
   if (pending->stack == StackTable::kNone || !g_stacks.is(pending->stack, pending->key)) {
-    walk_stack(entry, Purpose::kEnter, pending);
+    enter_stack(entry, pending);
   }
   Statistics& statistics = g_arena.header().statistics;
   if (pending->stack == StackTable::kNone) {
@@ -482,6 +496,12 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   if (__builtin_expect(time_ns >= due_ns, 0) &&
       g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
     on_time(time_ns);
+  }
+}
+
+Pending::~Pending() {
+  if (buffer != nullptr) {
+    buffer->give_back();
   }
 }
 

@@ -26,6 +26,8 @@
 
 namespace memprof {
 
+class WalkBuffer;
+
 enum class Status { kOk, kWrongState, kNoMemory, kForked };
 
 namespace profiler {
@@ -64,7 +66,13 @@ void note_end();
 
 // What is known of a sample before its block exists.
 struct Pending {
-  bool recording;  // false: nothing is recorded now, and nothing else here is set
+  Pending() = default;
+  ~Pending();
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  bool recording = false;        // false: nothing is recorded now, and nothing else here is set
+  WalkBuffer* buffer = nullptr;  // of the frames (core/walk_buffers.h); nullptr: they were not kept
   platform::WalkResult walk;
   StackKey key;
   uint32_t stack;
