@@ -13,7 +13,6 @@
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
 #include "core/stack_table.h"
-#include "core/walk_buffers.h"
 #include "core/weight.h"
 
 namespace memprof::profiler {
@@ -55,7 +54,6 @@ CodeTable g_codes;
 std::atomic<uint32_t> g_tables{
     0};  // how often tables were made; relaxed: changes before anybody has a new id
 HeapNames g_heap_names;
-WalkBuffers g_walk_buffers;
 
 uint32_t raw(State state) {
   return static_cast<uint32_t>(state);
@@ -255,44 +253,52 @@ bool note_modules(const uint64_t* frames, uint32_t depth) {
   return replaced;
 }
 
-void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+uint64_t* walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
   p->walk = platform::capture_stack(entry, frames, max_depth);
   g_modules.tag(frames, p->walk.depth);
   p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
+  return frames;
 }
 
-// Where the frames of `p` go: into its buffer, or onto the stack of the function that this is in; as many as
-// the limit in force, not the largest one: threads have stacks of 16 KiB, too.
-#define MEMPROF_ROOM_FOR_FRAMES(p, max_depth)     \
-  ((p)->buffer != nullptr ? (p)->buffer->frames() \
-                          : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+// On the stack of the function that it is used in: as large as the limit in force, not as the largest limit,
+// because threads have stacks of 16 KiB, too.
+#define MEMPROF_ROOM_FOR_FRAMES(max_depth) \
+  static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t)))
 
-// Asks memory for what end_allocation will look up, and that is all.  A function of its own: what it has on
-// the stack is gone when the real malloc is called.
+// Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
+// gone when the real malloc is called.
 [[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  p->buffer = g_walk_buffers.take(&t_sampler);
-  walk_stack(entry, MEMPROF_ROOM_FOR_FRAMES(p, max_depth), max_depth, p);
+  const uint64_t* frames = walk_stack(entry, MEMPROF_ROOM_FOR_FRAMES(max_depth), max_depth, p);
   g_stacks.prefetch(p->key);
+  if (p->walk.depth <= Pending::kMostKept) {
+    memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
+  }
 }
 
-// Finds or makes the stack's entry; without a buffer, the stack is walked anew.
+// true: it was new, and is to be walked again.
+bool enter_frames(const uint64_t* frames, Pending* p) {
+  bool is_new = false;
+  p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
+  return is_new && note_modules(frames, p->walk.depth);
+}
+
+// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, or where the walk
+// went by what was remembered of a module that is gone; then once more at most.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
+  const bool is_kept = p->walk.depth <= Pending::kMostKept;
+  if (is_kept && !enter_frames(p->kept, p)) {
+    return;
+  }
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  uint64_t* const frames = MEMPROF_ROOM_FOR_FRAMES(p, max_depth);
-  bool is_walked = p->buffer != nullptr;
-  // A second time at most: when the first walk went by what was remembered of a module that is gone.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (!is_walked) {
-      walk_stack(entry, frames, max_depth, p);
+  uint64_t* const frames = MEMPROF_ROOM_FOR_FRAMES(max_depth);
+  for (int attempt = is_kept ? 1 : 0; attempt < 2; ++attempt) {
+    if (attempt != 0) {
+      platform::forget_code();
     }
-    bool is_new = false;
-    p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
-    if (!is_new || !note_modules(frames, p->walk.depth)) {
+    if (!enter_frames(walk_stack(entry, frames, max_depth, p), p)) {
       return;
     }
-    platform::forget_code();
-    is_walked = false;
   }
 }
 
@@ -496,12 +502,6 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   if (__builtin_expect(time_ns >= due_ns, 0) &&
       g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
     on_time(time_ns);
-  }
-}
-
-Pending::~Pending() {
-  if (buffer != nullptr) {
-    buffer->give_back();
   }
 }
 

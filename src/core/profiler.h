@@ -26,8 +26,6 @@
 
 namespace memprof {
 
-class WalkBuffer;
-
 enum class Status { kOk, kWrongState, kNoMemory, kForked };
 
 namespace profiler {
@@ -66,17 +64,14 @@ void note_end();
 
 // What is known of a sample before its block exists.
 struct Pending {
-  Pending() = default;
-  ~Pending();
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
+  static constexpr uint32_t kMostKept = 64;  // on the stack while the real malloc runs
 
-  bool recording = false;        // false: nothing is recorded now, and nothing else here is set
-  WalkBuffer* buffer = nullptr;  // of the frames (core/walk_buffers.h); nullptr: they were not kept
+  bool recording;  // false: nothing is recorded now, and nothing else here is set
   platform::WalkResult walk;
   StackKey key;
   uint32_t stack;
   uint32_t heap;
+  uint64_t kept[kMostKept];  // the frames, if they are no more than that
 };
 
 // After a sampling event: walks the stack.  `heap`: core/heap_names.h; 0: malloc's, or one without a name.

@@ -28,6 +28,7 @@ template <typename Allocate, typename MayRecord = AlwaysRecord>
                                                  bool is_all = false, const MayRecord& may_record = {}) {
   runtimes::look_in_event();
   profiler::Pending pending;
+  pending.recording = false;
   if (event.sampled) {
     profiler::begin_allocation({frame}, &pending);
   }

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <vector>
 
-#include "core/walk_buffers.h"
 #include "core/weight.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
@@ -272,40 +271,6 @@ TEST(Profiler, ARecordKeepsWhatIsKnownOfItsSample) {
     EXPECT_EQ(1u, c.frames);
     EXPECT_EQ(1u, c.min_depth);
     EXPECT_EQ(1u, c.stacks);
-  });
-}
-
-// As by many threads: those that found no buffer for their frames walk again, and the buffers come back.
-TEST(Profiler, SamplesThatAreManyAtOnceKeepTheirStacks) {
-  in_child([] {
-    start_at(4096);
-    constexpr uint32_t kMany = 2 * WalkBuffers::kCount;
-    for (uint64_t round = 0; round < 3; ++round) {
-      profiler::Pending pending[kMany];
-      std::vector<FakeStack> stacks;
-      uint32_t kept = 0;
-      for (uint32_t i = 0; i < kMany; ++i) {
-        stacks.emplace_back(0x402000 + 0x1000 * round + 16 * i);
-        profiler::begin_allocation(stacks[i].entry(), &pending[i]);
-        kept += pending[i].buffer != nullptr ? 1 : 0;
-      }
-      EXPECT_EQ(WalkBuffers::kCount, kept);
-      for (uint32_t i = 0; i < kMany; ++i) {
-        const uint64_t block = 0x100000 * (round + 1) + 4096 * i;
-        profiler::end_allocation(&pending[i], block_at(block), 100, 4096, stacks[i].entry());
-      }
-    }
-    const auto s = take_own();
-    ASSERT_EQ(3 * kMany, s->records.size);
-    ASSERT_EQ(3 * kMany, s->stacks.size);
-    for (uint32_t i = 0; i < s->records.size; ++i) {
-      const SnapshotRecord& r = s->records.data[i];
-      const uint64_t round = r.address / 0x100000 - 1;
-      const uint64_t number = r.address % 0x100000 / 4096;
-      const SnapshotStack& stack = s->stacks.data[r.stack_id];
-      ASSERT_EQ(1u, stack.frame_count);
-      EXPECT_EQ(0x402000 + 0x1000 * round + 16 * number, s->frames.data[stack.first_frame]);
-    }
   });
 }
 

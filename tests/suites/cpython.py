@@ -15,7 +15,7 @@ PYTHON = "/usr/bin/python3"
 JOBS = 2
 LEAST_MODULES = 60
 LIMIT_S = 900
-MODULE_LIMIT_S = 180
+MODULE_LIMIT_S = 600
 
 MODULES = """
 test_argparse test_array test_ast test_asyncgen test_atexit test_base64 test_binascii test_bisect test_buffer

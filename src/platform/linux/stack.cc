@@ -132,7 +132,7 @@ WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
   return result;
 }
 
-// Room for a native stack that is to be merged.  Not on the stack: a signal handler's may be small.
+// Room for a deep native stack that is to be merged.  Not on the stack: a signal handler's may be small.
 struct Scratch {
   std::atomic<bool> is_taken;  // acquire by who takes it, release by who gives it back
   uint64_t frames[unwind::FrameList::kMostFrames];
@@ -152,14 +152,19 @@ Scratch* take_scratch() {
 
 [[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
                                            uint64_t* frames, uint32_t max_depth) {
-  Scratch* const scratch = take_scratch();
+  // On the stack, where the memory is warm.
+  constexpr uint32_t kUsualFrames = 128;
+  uint64_t usual[2 * kUsualFrames];
+  uint64_t* native_frames = usual;
+  unwind::StackPointers pointers{usual + kUsualFrames, false};
+  WalkResult walk = walk_native(entry, native_frames, kUsualFrames, &pointers);
   // All are taken: half the stack is better than none.
-  constexpr uint32_t kLeastFrames = 128;
-  uint64_t least[2 * kLeastFrames];
-  uint64_t* const native_frames = scratch != nullptr ? scratch->frames : least;
-  unwind::StackPointers pointers{scratch != nullptr ? scratch->pointers : least + kLeastFrames, false};
-  const uint32_t room = scratch != nullptr ? unwind::FrameList::kMostFrames : kLeastFrames;
-  const WalkResult walk = walk_native(entry, native_frames, room, &pointers);
+  Scratch* const scratch = walk.reason == Walk::kDepthLimit ? take_scratch() : nullptr;
+  if (scratch != nullptr) {
+    native_frames = scratch->frames;
+    pointers.values = scratch->pointers;
+    walk = walk_native(entry, native_frames, unwind::FrameList::kMostFrames, &pointers);
+  }
   const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
   const WalkResult result = merge_python(
       thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames, max_depth);
