@@ -124,31 +124,51 @@ def geometric_mean(ratios):
     return f"{math.exp(statistics.mean(map(math.log, ratios))):.3f}"
 
 
-def programs(setup, names=()):
-    """Rows of bench/run: pyperformance with memprof over without, of the benchmark's loops and of the whole process."""
+def compare(setup, names, env):
+    """Of each program: its name, the ratios of its loops and of the whole process with `env` over without, and the seconds without."""
     python = setup.environment(*PACKAGES)
-    loops, wholes = [], []
     told = [setup.scratch / f"{who}.json" for who in ("base", "subject")]
-    for name in names or BENCHMARKS:
+    for name in names:
         commands = [[python, *benchmark(python, name), "-o", path] for path in told]
-        of_loops, of_whole, base_s = [], [], []
+        loops, wholes, base_s = [], [], []
         for turn in range(-1, setup.count):  # the first compiles, and is not counted
-            (base, _), (subject, _) = pair(turn, (commands[0], {}), (commands[1], setup.profiled("programs.%p.pb")), setup.cpu)
+            (base, _), (subject, _) = pair(turn, (commands[0], {}), (commands[1], env), setup.cpu)
             setup.forget("programs.*.pb")
             loop_base, loop_subject = map(loop_seconds, told)
             if turn >= 0:
-                of_loops.append(loop_subject / loop_base)
-                of_whole.append(subject / base)
+                loops.append(loop_subject / loop_base)
+                wholes.append(subject / base)
                 base_s.append(base)
-        loops.append(statistics.median(of_loops))
-        wholes.append(statistics.median(of_whole))
-        yield (f"Python {setup.version}, {name}, CPU over without memprof", quartiles(of_loops), "≤ 1.06",
-               f"`-l {' '.join(map(str, BENCHMARKS[name][1:]))}`, {setup.count} pairs; the whole process {quartiles(of_whole)}; "
-               f"without {statistics.median(base_s):.2f} s")
-    yield (f"Python {setup.version}, geometric mean of {len(loops)} programs", geometric_mean(loops), "≤ 1.02",
+        yield name, loops, wholes, statistics.median(base_s)
+
+
+def programs(setup):
+    """Rows of bench/run: pyperformance with memprof over without, of the benchmark's loops and of the whole process."""
+    medians = []
+    for name, loops, wholes, base_s in compare(setup, BENCHMARKS, setup.profiled("programs.%p.pb")):
+        medians.append((statistics.median(loops), statistics.median(wholes)))
+        yield (f"Python {setup.version}, {name}, CPU over without memprof", quartiles(loops), "≤ 1.06",
+               f"`-l {' '.join(map(str, BENCHMARKS[name][1:]))}`, {setup.count} pairs; the whole process {quartiles(wholes)}; "
+               f"without {base_s:.2f} s")
+    of_loops, of_wholes = zip(*medians)
+    yield (f"Python {setup.version}, geometric mean of {len(medians)} programs", geometric_mean(of_loops), "≤ 1.02",
            f"{PACKAGES[0].replace('==', ' ')}, rate 512k, objects on: the benchmark's loops, as pyperf times them, in CPU")
-    yield (f"Python {setup.version}, the same, whole processes", geometric_mean(wholes), "",
+    yield (f"Python {setup.version}, the same, whole processes", geometric_mean(of_wholes), "",
            "a worker process a run of about a second; start, imports, end and the profile are in it")
+
+
+# Where hooks cost most.
+FLOOR_PROGRAMS = ("comprehensions", "json_dumps", "json_loads", "pickle_pure_python", "regex_compile")
+
+
+def floor(setup):
+    """Rows of bench/run: what a hook costs that does nothing, and one that only counts."""
+    libraries = setup.library.parent.parent / "bench"
+    for what, env in (("hooks that do nothing", {"LD_PRELOAD": str(libraries / "libpython_hop.so")}),
+                      ("hooks that only count", {"LD_PRELOAD": str(libraries / "libpython_count.so")}),
+                      ("memprof", setup.profiled("programs.%p.pb"))):
+        for name, loops, _, _ in compare(setup, FLOOR_PROGRAMS, env):
+            yield f"Python {setup.version}, {name}: {what}", quartiles(loops), "", f"CPU of its loops over without, {setup.count} pairs"
 
 
 # At exit, while the program's globals are alive.
