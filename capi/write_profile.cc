@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshot -> pprof file, in the process itself: pages of its own, no lock, no malloc, so that it also works
 // while the process ends.
-#include <errno.h>
+#include <cerrno>
 #include <cstring>
 
 #include "capi_internal.h"

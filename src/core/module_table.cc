@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "core/levels.h"
 #include "core/runtime_frame.h"
 
 namespace memprof {
@@ -26,24 +25,6 @@ bool ModuleTable::is(const ModuleEntry& e, const platform::ModuleInfo& info) con
          (info.build_id_size != 0 || strcmp(names_->text(e.path), info.path) == 0);
 }
 
-std::atomic<uint32_t>& ModuleTable::noted_at(const platform::ModuleInfo& info) {
-  return noted_[mix_hash(info.start) % kNoted];
-}
-
-// It may lie where another one was.
-void ModuleTable::forget_noted() {
-  for (std::atomic<uint32_t>& noted : noted_) {
-    noted.store(0, std::memory_order_relaxed);
-  }
-}
-
-bool ModuleTable::is_noted(const platform::ModuleInfo& info) {
-  const uint32_t noted = noted_at(info).load(std::memory_order_relaxed);
-  return noted != 0 && entries_[noted - 1].state.load(std::memory_order_acquire) == kReady &&
-         entries_[noted - 1].is_unloaded.load(std::memory_order_relaxed) == 0 &&
-         is(entries_[noted - 1], info);
-}
-
 uint64_t ModuleTable::enter(const platform::ModuleInfo& info) {
   const uint64_t count = size();
   for (uint64_t i = 0; i < count; ++i) {
@@ -51,7 +32,6 @@ uint64_t ModuleTable::enter(const platform::ModuleInfo& info) {
     if (e.state.load(std::memory_order_acquire) == kReady && is(e, info)) {
       if (e.is_unloaded.load(std::memory_order_relaxed) != 0) {
         e.is_unloaded.store(0, std::memory_order_relaxed);
-        forget_noted();
       }
       return i;
     }
@@ -73,33 +53,23 @@ uint64_t ModuleTable::enter(const platform::ModuleInfo& info) {
   e.build_id_size = info.build_id_size;
   memcpy(e.build_id, info.build_id, sizeof(e.build_id));
   e.state.store(kReady, std::memory_order_release);  // pairs with the acquire loads of `state`
-  forget_noted();
   return offset / sizeof(ModuleEntry);
 }
 
 bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   bool replaced = false;
   platform::ModuleInfo info{};
-  // Stacks go to and fro between a few modules.
-  struct {
-    uint64_t start, limit;
-  } seen[4] = {};
-  uint32_t seen_count = 0;
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
-    bool skips = is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
-                 frames[i] == platform::kFramesLeftOut;  // no frame of a module, or entered already
-    for (const auto& range : seen) {
-      skips = skips || (address >= range.start && address < range.limit);
+    if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
+        (address >= info.start && address < info.limit) || frames[i] == platform::kFramesLeftOut) {
+      continue;  // entered already, or the same module as the frame before, or no frame
     }
-    if (skips || !platform::find_module(address, &info)) {
-      continue;
-    }
-    seen[seen_count++ % 4] = {info.start, info.limit};
-    if (!is_noted(info)) {
+    if (platform::find_module(address, &info)) {
       replaced = retire_replaced(info) || replaced;
-      const uint64_t entry = enter(info);
-      noted_at(info).store(entry == kNone ? 0 : static_cast<uint32_t>(entry) + 1, std::memory_order_relaxed);
+      enter(info);
+    } else {
+      info = {};
     }
   }
   return replaced;

@@ -73,10 +73,6 @@ class ModuleTable {
   void retire(ModuleEntry& entry);
   // Of all that lie where `info` is loaded.
   bool retire_replaced(const platform::ModuleInfo& info);
-  // Is it loaded as far as the table goes, so that there is nothing to enter or to retire?
-  bool is_noted(const platform::ModuleInfo& info);
-  void forget_noted();
-  std::atomic<uint32_t>& noted_at(const platform::ModuleInfo& info);
   bool is(const ModuleEntry& entry, const platform::ModuleInfo& info) const;
   uint64_t tag_of(uint64_t address);
 
@@ -86,10 +82,6 @@ class ModuleTable {
   // All retired modules lie in between; limit 0: there are none.  Written before is_unloaded.
   std::atomic<uint64_t> retired_start_{UINT64_MAX};
   std::atomic<uint64_t> retired_limit_{0};
-  // Entries + 1 that note() found loaded, with nothing else where they lie; by address.  Relaxed: a lost one
-  // is looked for again.
-  static constexpr uint32_t kNoted = 64;
-  std::atomic<uint32_t> noted_[kNoted] = {};
 };
 
 }  // namespace memprof

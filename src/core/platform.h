@@ -34,9 +34,8 @@ bool commit_pages(void* start, size_t size_bytes);
 // process_vm_readv and another thread unmaps the page between the question and the read.
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes);
 
-// Maps a file for reading, and waits for nobody.  nullptr: *error is -errno (an empty file:
-// -ENODATA).  To be given to release_pages.
-// Not for a hook's way.
+// Maps a file for reading, and waits for nobody.  nullptr: *error is -errno; -ENODATA: it is
+// empty.  To be given to release_pages.  Not for a hook's way.
 const void* map_file(const char* path, uint64_t* size_bytes, int* error);
 
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
