@@ -263,7 +263,7 @@ uint64_t* walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t ma
 // On the stack of the function that it is used in: as large as the limit in force, not as the largest limit,
 // because threads have stacks of 16 KiB, too.
 #define MEMPROF_ROOM_FOR_FRAMES(max_depth) \
-  static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t)))
+  (static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
 
 // Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
 // gone when the real malloc is called.

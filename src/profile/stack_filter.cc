@@ -71,6 +71,7 @@ std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filte
     bool is_ignored = false;
     for (const std::string* label : {&profile.stacks[i].heap, &profile.stacks[i].process}) {
       if (label->empty()) continue;
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): has_focus is true without a focus
       has_focus = has_focus || filter.focus->is_in(*label);
       is_ignored = is_ignored || (filter.ignore && filter.ignore->is_in(*label));
     }

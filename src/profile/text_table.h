@@ -27,7 +27,7 @@ struct TextRow {
 class TextTable {
  public:
   // Titles of columns; a group is a title over as many of them.
-  TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups = {});
+  explicit TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups = {});
 
   // The columns that a narrow terminal can do without, first those that go first; and that a tiny one can.
   void set_optional(std::vector<size_t> columns, std::vector<size_t> last_resort = {}) {

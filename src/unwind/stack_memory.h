@@ -42,6 +42,7 @@ class StackMemory {
     if (!contains(address)) {
       return false;
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is on the stack
     memcpy(value, reinterpret_cast<const void*>(address), sizeof(*value));
     return true;
   }

@@ -43,7 +43,7 @@ bool is_file(const std::string& path, const MappedFile& mapped) {
 
 // The kernel gives the path of a mapped file as we see it, or, where we cannot, as seen in its own mounts.
 std::string path_here(uint64_t pid, const MappedFile& mapped) {
-  const std::string inside = proc_path(pid, "root") + mapped.path;
+  std::string inside = proc_path(pid, "root") + mapped.path;
   if (is_file(inside, mapped)) return inside;
   return is_file(mapped.path, mapped) ? mapped.path : "";
 }

@@ -127,6 +127,7 @@ void ChildProcess::take_signals() {
   set_ignored(SIGXFSZ);
   set_ignored(SIGPIPE);
   forward_to = pid_;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): made above
   witness = &*witness_;
   for (const int signal : kForwarded) {
     struct sigaction before{};

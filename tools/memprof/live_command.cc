@@ -70,6 +70,7 @@ struct Options {
 double parse_seconds(const std::string& text) {
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
+  // NOLINTNEXTLINE(readability-simplify-boolean-expr): refuses what is no number, too
   if (text.empty() || *end != '\0' || !(seconds >= 0.1 && seconds <= 86400)) {
     throw Failure("--interval: '" + text + "' is not a number of seconds from 0.1 to 86400");
   }
@@ -149,6 +150,7 @@ int write_now(const Options& options, Looks& looks) {
   facts.pid = static_cast<int64_t>(looks.process().pid);
   facts.program = looks.process().program;
   facts.time_seconds = std::time(nullptr);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): asked for by who calls
   const std::string path = expand_path(*options.output, facts);
   check_output_path(path, options.force);
   write_profile(looks.look(options.raw), path, options.force);

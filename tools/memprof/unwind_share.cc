@@ -144,6 +144,7 @@ std::optional<std::vector<Range>> ranges_of(const Section& frames) {
     const auto known = encodings.try_emplace(cie, std::nullopt);
     if (known.second) known.first->second = encoding_of(frames.bytes, cie);
     if (!known.first->second) return std::nullopt;
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): looked at above
     const auto range = range_at(frames, body + 4, *known.first->second);
     if (!range) return std::nullopt;
     ranges.push_back(*range);

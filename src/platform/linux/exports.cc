@@ -42,6 +42,7 @@ bool ExportTable::read(uint64_t address, T* value) const {
   if (!is_in_module(module_, address, sizeof(T))) {
     return false;
   }
+  // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is in the module
   memcpy(value, reinterpret_cast<const void*>(address), sizeof(T));
   return true;
 }

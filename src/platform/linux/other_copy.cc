@@ -37,7 +37,7 @@ int is_other_copy(dl_phdr_info* info, size_t, void* found) {
 
 const char* find_other_copy() {
   const char* path = nullptr;
-  dl_iterate_phdr(is_other_copy, &path);
+  dl_iterate_phdr(is_other_copy, static_cast<void*>(&path));
   return path;
 }
 

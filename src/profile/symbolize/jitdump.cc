@@ -31,6 +31,7 @@ class Reader {
       data_ = {};
       return value;
     }
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the size was compared
     std::memcpy(&value, data_.data(), sizeof(T));
     data_.remove_prefix(sizeof(T));
     return value;

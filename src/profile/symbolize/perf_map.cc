@@ -13,6 +13,7 @@ constexpr size_t kMostNameBytes = 4096;
 bool take_number(std::string_view* text, uint64_t* number) {
   if (text->compare(0, 2, "0x") == 0) text->remove_prefix(2);
   const char* end = text->data() + text->size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): its end is given
   const auto [rest, error] = std::from_chars(text->data(), end, *number, 16);
   if (error != std::errc() || rest == end || *rest != ' ') return false;
   text->remove_prefix(static_cast<size_t>(rest - text->data()) + 1);

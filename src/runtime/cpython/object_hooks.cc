@@ -23,12 +23,9 @@ using memprof::g_sampled_filter;
 using memprof::MuteScope;
 using memprof::sampler_event;
 using memprof::sampler_tick;
-using memprof::sampler_tick_some;
-using memprof::cpython::g_sets;
 using memprof::cpython::HookSet;
 using memprof::cpython::kPoolMostBytes;
 using memprof::cpython::Serving;
-namespace profiler = memprof::profiler;
 
 // Nothing but hooks is on the stack when the real function is called.
 #define MEMPROF_IN_HOOK __attribute__((always_inline))

@@ -16,6 +16,7 @@ __attribute__((visibility("hidden"))) void memprof_hook_pvalloc();
 __attribute__((visibility("hidden"))) void memprof_hook_free_sized();
 __attribute__((visibility("hidden"))) void memprof_hook_free_aligned_sized();
 __attribute__((visibility("hidden"))) void memprof_hook_malloc_usable_size();
+// NOLINTBEGIN(readability-identifier-naming): mangled names
 __attribute__((visibility("hidden"))) void memprof_hook__Znwm();
 __attribute__((visibility("hidden"))) void memprof_hook__Znam();
 __attribute__((visibility("hidden"))) void memprof_hook__ZnwmRKSt9nothrow_t();
@@ -36,6 +37,7 @@ __attribute__((visibility("hidden"))) void memprof_hook__ZdlPvmSt11align_val_t()
 __attribute__((visibility("hidden"))) void memprof_hook__ZdaPvmSt11align_val_t();
 __attribute__((visibility("hidden"))) void memprof_hook__ZdlPvSt11align_val_tRKSt9nothrow_t();
 __attribute__((visibility("hidden"))) void memprof_hook__ZdaPvSt11align_val_tRKSt9nothrow_t();
+// NOLINTEND(readability-identifier-naming)
 __attribute__((visibility("hidden"))) void memprof_hook_dlclose();
 __attribute__((visibility("hidden"))) void memprof_hook__exit();
 }
