@@ -37,8 +37,10 @@ inline constexpr uint32_t kMallocHook = 0;
 inline constexpr uint32_t kFreeHook = 1;
 inline constexpr uint32_t kNewHook = 2;
 
+// NOLINTBEGIN(readability-identifier-naming): constant, but of another file
 extern const HookEntry* const g_hooks;
 extern const uint32_t g_hook_count;
+// NOLINTEND(readability-identifier-naming)
 
 // Makes the hooks go on to `forwards`, for good; what is nullptr there stays as it is.  Before any caller can
 // come to them.
