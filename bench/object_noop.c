@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hooks of Python's allocators that do nothing: one indirect jump each; and a loop over them.  For
-// objects.py, which loads this by ctypes.
+// objects.py, which loads this by ctypes.  With BENCH_PRELOADED, for whole programs: in front of malloc,
+// calloc and realloc from the start, as memprof is, and not of free; with BENCH_COUNTS, malloc subtracts the
+// size of what pymalloc serves from a counter of the thread, and never looks at it.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +18,18 @@ typedef struct {
 
 static Allocator g_mem, g_object;
 
+#ifdef BENCH_COUNTS
+static __thread uint64_t t_left = (uint64_t)1 << 62;
+#define COUNT(SIZE)                                     \
+  if (__builtin_expect(SIZE <= 512, 1)) t_left -= SIZE; \
+  __asm__ volatile("" ::: "memory");
+#else
+#define COUNT(SIZE)
+#endif
+
 #define NOOP(DOMAIN)                                                   \
   static void* DOMAIN##_malloc(void* ctx, size_t size) {               \
+    COUNT(size)                                                        \
     return g_##DOMAIN.malloc(ctx, size);                               \
   }                                                                    \
   static void* DOMAIN##_calloc(void* ctx, size_t count, size_t size) { \
@@ -32,15 +44,27 @@ static Allocator g_mem, g_object;
 NOOP(mem)
 NOOP(object)
 
-void object_noop_install(void) {
+static void install(int with_free) {
   void (*get)(int, Allocator*) = (void (*)(int, Allocator*))bench_function("PyMem_GetAllocator");
   void (*set)(int, Allocator*) = (void (*)(int, Allocator*))bench_function("PyMem_SetAllocator");
+  if (get == NULL || set == NULL) return;  // a program that is no Python
   get(1, &g_mem);
   get(2, &g_object);
-  Allocator mem = {g_mem.ctx, mem_malloc, mem_calloc, mem_realloc, mem_free};
-  Allocator object = {g_object.ctx, object_malloc, object_calloc, object_realloc, object_free};
+  Allocator mem = {g_mem.ctx, mem_malloc, mem_calloc, mem_realloc, with_free ? mem_free : g_mem.free};
+  Allocator object = {g_object.ctx, object_malloc, object_calloc, object_realloc,
+                      with_free ? object_free : g_object.free};
   set(1, &mem);
   set(2, &object);
+}
+
+#ifdef BENCH_PRELOADED
+__attribute__((constructor)) static void install_at_start(void) {
+  install(0);
+}
+#endif
+
+void object_noop_install(void) {
+  install(1);
 }
 
 // Allocates and frees as Python does, through its own function.

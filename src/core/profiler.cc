@@ -51,8 +51,8 @@ StackTable g_stacks;
 NameTable g_names;
 ModuleTable g_modules;
 CodeTable g_codes;
-std::atomic<uint32_t> g_tables{
-    0};  // how often tables were made; relaxed: changes before anybody has a new id
+// How often tables were made; relaxed: changes before anybody has a new id.
+std::atomic<uint32_t> g_tables{0};
 HeapNames g_heap_names;
 
 uint32_t raw(State state) {
@@ -283,22 +283,15 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
   return is_new && note_modules(frames, p->walk.depth);
 }
 
-// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, or where the walk
-// went by what was remembered of a module that is gone; then once more at most.
+// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more
+// where the walk went by what was remembered of a module that is gone.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
-  const bool is_kept = p->walk.depth <= Pending::kMostKept;
-  if (is_kept && !enter_frames(p->kept, p)) {
-    return;
-  }
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  uint64_t* const frames = MEMPROF_ROOM_FOR_FRAMES(max_depth);
-  for (int attempt = is_kept ? 1 : 0; attempt < 2; ++attempt) {
-    if (attempt != 0) {
-      platform::forget_code();
-    }
-    if (!enter_frames(walk_stack(entry, frames, max_depth, p), p)) {
-      return;
-    }
+  uint64_t* const room = MEMPROF_ROOM_FOR_FRAMES(max_depth);
+  const bool is_kept = p->walk.depth <= Pending::kMostKept;
+  if (enter_frames(is_kept ? p->kept : walk_stack(entry, room, max_depth, p), p)) {
+    platform::forget_code();
+    enter_frames(walk_stack(entry, room, max_depth, p), p);
   }
 }
 

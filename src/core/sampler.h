@@ -60,7 +60,7 @@ extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")
 #endif
 }
 
-// The same for a size that is not 0.
+// The same for a size that is not 0, or is not to be counted if it is 0: then false.
 [[gnu::always_inline]] inline bool sampler_tick_some(uint64_t size_bytes) {
 #if defined(__x86_64__)
   bool ran_out;

@@ -7,7 +7,6 @@
 
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
-#include "platform/linux/import_table.h"
 
 namespace memprof::platform {
 namespace {
@@ -37,59 +36,14 @@ constexpr uint32_t kMostNames = 64;
 
 }  // namespace
 
-template <typename T>
-bool ExportTable::read(uint64_t address, T* value) const {
-  if (!is_in_module(module_, address, sizeof(T))) {
-    return false;
-  }
-  // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is in the module
-  memcpy(value, reinterpret_cast<const void*>(address), sizeof(T));
-  return true;
-}
-
-ExportTable::ExportTable(const dl_phdr_info& module) : module_(module) {
-  uint64_t dynamic = 0;
-  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
-    if (module.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-      dynamic = module.dlpi_addr + module.dlpi_phdr[i].p_vaddr;
-    }
-  }
-  uint64_t symbols = 0;
-  ElfW(Dyn) entry;
-  for (; read(dynamic, &entry) && entry.d_tag != DT_NULL; dynamic += sizeof(entry)) {
-    switch (entry.d_tag) {
-      case DT_SYMTAB:
-        symbols = to_address(module, entry.d_un.d_ptr);
-        break;
-      case DT_STRTAB:
-        strings_ = to_address(module, entry.d_un.d_ptr);
-        break;
-      case DT_STRSZ:
-        strings_bytes_ = entry.d_un.d_val;
-        break;
-      case DT_GNU_HASH:
-        gnu_hash_ = to_address(module, entry.d_un.d_ptr);
-        break;
-      case DT_HASH:
-        hash_ = to_address(module, entry.d_un.d_ptr);
-        break;
-      default:
-        break;
-    }
-  }
-  // The last byte ends the last string: no string that begins inside can leave the table.
-  char last;
-  if (strings_ != 0 && strings_bytes_ != 0 && is_in_module(module, strings_, strings_bytes_) &&
-      read(strings_ + strings_bytes_ - 1, &last) && last == '\0') {
-    symbols_ = symbols;
-  }
-}
-
 const void* ExportTable::symbol(uint64_t index, const char* name, bool* is_data) const {
   ElfW(Sym) symbol;
-  if (!read(symbols_ + index * sizeof(symbol), &symbol) || symbol.st_name >= strings_bytes_ ||
-      symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_value == 0 ||
-      strcmp(reinterpret_cast<const char*>(strings_ + symbol.st_name), name) != 0) {
+  if (!section_.read(section_.symbols() + index * sizeof(symbol), &symbol) || symbol.st_shndx == SHN_UNDEF ||
+      symbol.st_shndx == SHN_ABS || symbol.st_value == 0) {
+    return nullptr;
+  }
+  const char* own = section_.string(symbol.st_name);
+  if (own == nullptr || strcmp(own, name) != 0) {
     return nullptr;
   }
   const uint32_t type = ELF64_ST_TYPE(symbol.st_info);
@@ -107,41 +61,22 @@ const void* ExportTable::symbol(uint64_t index, const char* name, bool* is_data)
 }
 
 const void* ExportTable::find_by_gnu_hash(const char* name, bool* is_data) const {
-  uint32_t header[4];  // buckets, index of the first symbol, words of the Bloom filter, its shift
-  const uint32_t h = gnu_hash_of(name);
-  uint64_t word = 0;
-  if (!read(gnu_hash_, &header) || header[0] == 0 || header[2] == 0 || header[3] >= 32 ||
-      !read(gnu_hash_ + sizeof(header) + uint64_t{h / 64 % header[2]} * 8, &word) ||
-      (word >> h % 64 & word >> (h >> header[3]) % 64 & 1) == 0) {
-    return nullptr;
-  }
-  const uint64_t buckets = gnu_hash_ + sizeof(header) + uint64_t{header[2]} * 8;
-  const uint64_t chains = buckets + uint64_t{header[0]} * 4;
-  uint32_t index = 0;
-  if (!read(buckets + uint64_t{h % header[0]} * 4, &index)) {
-    return nullptr;
-  }
-  uint32_t hash = 0;
-  for (uint64_t i = index; i >= header[1] && read(chains + (i - header[1]) * 4, &hash); ++i) {
-    const void* found = (hash | 1) == (h | 1) ? symbol(i, name, is_data) : nullptr;
-    if (found != nullptr) {
-      return found;
-    }
-    if ((hash & 1) != 0) {
-      break;
-    }
-  }
-  return nullptr;
+  const void* found = nullptr;
+  section_.each_hashed(name, [&](uint64_t index) {
+    found = symbol(index, name, is_data);
+    return found != nullptr;
+  });
+  return found;
 }
 
 const void* ExportTable::find_by_hash(const char* name, bool* is_data) const {
   uint32_t header[2];  // buckets, symbols
-  if (!read(hash_, &header) || header[0] == 0) {
+  if (!section_.read(section_.hash(), &header) || header[0] == 0) {
     return nullptr;
   }
-  const uint64_t chains = hash_ + sizeof(header) + uint64_t{header[0]} * 4;
+  const uint64_t chains = section_.hash() + sizeof(header) + uint64_t{header[0]} * 4;
   uint32_t index = 0;
-  if (!read(hash_ + sizeof(header) + uint64_t{hash_of(name) % header[0]} * 4, &index)) {
+  if (!section_.read(section_.hash() + sizeof(header) + uint64_t{hash_of(name) % header[0]} * 4, &index)) {
     return nullptr;
   }
   // As many steps as there are symbols: the chain of a damaged table may go round.
@@ -149,7 +84,7 @@ const void* ExportTable::find_by_hash(const char* name, bool* is_data) const {
     if (const void* found = symbol(index, name, is_data)) {
       return found;
     }
-    if (!read(chains + uint64_t{index} * 4, &index)) {
+    if (!section_.read(chains + uint64_t{index} * 4, &index)) {
       return nullptr;
     }
   }
@@ -157,10 +92,10 @@ const void* ExportTable::find_by_hash(const char* name, bool* is_data) const {
 }
 
 const void* ExportTable::find(const char* name, bool* is_data) const {
-  return symbols_ == 0    ? nullptr
-         : gnu_hash_ != 0 ? find_by_gnu_hash(name, is_data)
-         : hash_ != 0     ? find_by_hash(name, is_data)
-                          : nullptr;
+  return !section_.is_readable()    ? nullptr
+         : section_.gnu_hash() != 0 ? find_by_gnu_hash(name, is_data)
+         : section_.hash() != 0     ? find_by_hash(name, is_data)
+                                    : nullptr;
 }
 
 namespace {

@@ -14,28 +14,24 @@
 
 #include <cstdint>
 
+#include "platform/linux/dynamic_section.h"
+
 namespace memprof::platform {
 
 class ExportTable {
  public:
-  explicit ExportTable(const dl_phdr_info& module);
+  explicit ExportTable(const dl_phdr_info& module) : module_(module), section_(module) {}
 
   // nullptr: the module does not export it.  *is_data, if it is not nullptr: a variable, not a function.
   const void* find(const char* name, bool* is_data = nullptr) const;
 
  private:
-  template <typename T>
-  bool read(uint64_t address, T* value) const;
   const void* symbol(uint64_t index, const char* name, bool* is_data) const;
   const void* find_by_gnu_hash(const char* name, bool* is_data) const;
   const void* find_by_hash(const char* name, bool* is_data) const;
 
   const dl_phdr_info& module_;
-  uint64_t symbols_ = 0;  // 0: there are none
-  uint64_t strings_ = 0;
-  uint64_t strings_bytes_ = 0;
-  uint64_t gnu_hash_ = 0;
-  uint64_t hash_ = 0;
+  const DynamicSection section_;
 };
 
 }  // namespace memprof::platform

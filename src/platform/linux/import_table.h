@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/linux/dynamic_section.h"
+
 namespace memprof::platform {
 
 // A list of names; at most kMost of them.
@@ -27,15 +29,6 @@ struct WantedNames {
   const char* const* names;
   uint32_t count;
 };
-
-// Is [address, address + size_bytes) in a readable segment of a module?
-bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes = 1);
-
-// What a pointer of the dynamic section means; 0: it is 0, or leads outside of the module.
-uint64_t to_address(const dl_phdr_info& module, uint64_t pointer);
-
-// Of DT_GNU_HASH.
-uint32_t gnu_hash_of(const char* name);
 
 class ImportTable {
  public:
@@ -59,7 +52,7 @@ class ImportTable {
   ImportTable(const dl_phdr_info& module, const WantedNames& wanted);
 
   // false: there is no dynamic section, or none that can be believed.
-  bool is_readable() const { return symbols_start_ != 0; }
+  bool is_readable() const { return section_.is_readable(); }
 
   const Symbol* symbols() const { return symbols_; }
   uint32_t symbol_count() const { return symbol_count_; }
@@ -89,14 +82,10 @@ class ImportTable {
   // Calls visit(name) for each library that the module needs (DT_NEEDED).
   template <typename Visit>
   void each_needed(const Visit& visit) const {
-    for (const ElfW(Dyn)* d = dynamic_; d != nullptr && d->d_tag != DT_NULL; ++d) {
-      if (d->d_tag == DT_NEEDED && d->d_un.d_val < strings_bytes_) {
-        visit(strings_ + d->d_un.d_val);
-      }
-    }
+    section_.each_needed(visit);
   }
   // What the module is called in others' DT_NEEDED; nullptr: it does not say.
-  const char* soname() const { return soname_; }
+  const char* soname() const { return section_.soname(); }
 
   // Is an address inside a segment of the module (one with code)?
   bool contains(uint64_t address, uint64_t size_bytes = 1) const {
@@ -109,22 +98,15 @@ class ImportTable {
   }
 
  private:
-  struct Relocations {
-    uint64_t start;
-    uint64_t count;
-  };
   static constexpr uint32_t kMostSymbols = 2 * WantedNames::kMost;
   static constexpr uint32_t kFilterBits = 1024;
   static constexpr uint32_t kMostSlots = 64;
   static constexpr uint32_t kNotCounted = UINT32_MAX;
 
-  void read_dynamic(const ElfW(Dyn) * dynamic);
-  Relocations to_relocations(uint64_t start, uint64_t size_bytes, uint64_t skipped) const;
-  void find_symbols(uint64_t gnu_hash, uint64_t hash);
+  void find_symbols();
   void scan_symbols(uint64_t limit);
-  void find_hashed(uint64_t gnu_hash);
+  void find_hashed();
   void add_symbol(uint64_t index, uint32_t name);
-  const char* name_of(uint64_t index) const;
   bool to_slot(const ElfW(Rela) & relocation, Slot* slot) const;
 
   // A large module has tens of thousands of relocations, and few slots.
@@ -133,7 +115,7 @@ class ImportTable {
     if (symbol_count_ == 0) {
       return;
     }
-    for (const Relocations& relocations : relocations_) {
+    for (const DynamicSection::Relocations& relocations : section_.relocations()) {
       const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
       for (uint64_t i = 0; i < relocations.count; ++i) {
         const uint64_t index = ELF64_R_SYM(r[i].r_info);
@@ -147,13 +129,7 @@ class ImportTable {
 
   const dl_phdr_info& module_;
   const WantedNames& wanted_;
-  const ElfW(Dyn) * dynamic_ = nullptr;
-  uint64_t symbols_start_ = 0;
-  uint64_t versions_ = 0;
-  const char* strings_ = nullptr;
-  uint64_t strings_bytes_ = 0;
-  const char* soname_ = nullptr;
-  Relocations relocations_[2] = {};  // .rela.dyn, .rela.plt
+  const DynamicSection section_;
   uint64_t relro_start_ = 0;
   uint64_t relro_limit_ = 0;
   Symbol symbols_[kMostSymbols];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
+
+#include "core/platform.h"
 
 namespace memprof::safe_read_test {
 namespace {
