@@ -138,6 +138,10 @@ struct Imports {
 // call looks again.  false: no slot could be had (an allocator inside the executable, no dynamic loader).
 bool patch_imports();
 
+// Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
+// time for that.  For a hook's way, too.  `now_ns`: monotonic.
+void watch_imports(uint64_t now_ns);
+
 // As of the last time that they were looked at.
 Imports imports();
 

@@ -491,6 +491,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     account_live(weight);
     if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
   }
+  platform::watch_imports(time_ns);
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
   if (__builtin_expect(time_ns >= due_ns, 0) &&
       g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {

@@ -55,6 +55,16 @@ class Family(Patched):
                 self.check(e2e.run([e2e.program("exact_api"), check]))
 
 
+class Variables(Patched):
+    """Calls through pointers in data."""
+
+    def test_variable_of_which_the_executable_has_a_copy(self):
+        listing = e2e.run([e2e.need("readelf"), "-rW", e2e.program("copied_variable")]).stdout.decode()
+        self.assertRegex(listing, "_COPY .*variable_malloc", "the linker made no copy")
+        done = self.check(e2e.run([e2e.program("copied_variable")]))
+        self.assertEqual(done.stdout.decode(), "samples 2 live 1\n")
+
+
 # Works on strings, dictionaries, text and trees, the same ones each time.
 SEEDED = """
 import json, random, re, sqlite3, zlib

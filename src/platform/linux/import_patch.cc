@@ -15,6 +15,7 @@
 #include "platform/linux/import_targets.h"
 #include "platform/linux/imported_module.h"
 #include "platform/linux/lazy_slots.h"
+#include "platform/linux/other_threads.h"
 #include "platform/linux/seen_modules.h"
 #include "platform/linux/slot_writer.h"
 #include "platform/linux/text_sink.h"
@@ -28,6 +29,8 @@ using interpose::HookKind;
 constexpr int kMostYields = 20000;  // some 100 ms, or more where others run
 constexpr uint32_t kMostLooks = 16;
 constexpr size_t kNoteBytes = 4096;
+// Threads that were binding slots get this long to end it, where others run on all processors.
+constexpr uint64_t kMostWaitNs = 100'000'000;
 
 // What a pass counts of the modules that it looks at.
 struct Counts {
@@ -48,6 +51,7 @@ uint64_t g_patched_mark;                // its owner mark
 std::atomic<uint64_t> g_counts[5];      // relaxed, one by one
 ImportTargets g_targets;
 SeenModules g_seen;
+LazySlots g_lazy;
 Counts g_seen_counts;
 uint64_t g_adds;
 uint64_t g_subs;
@@ -98,12 +102,33 @@ bool is_counted(const ImportTable::Slot& slot) {
   return g_hooks[slot.name].kind != HookKind::kLoader;
 }
 
-Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& writer, Counts* counts,
-                      LazySlots* lazy) {
+// Does the function take blocks back?  `name`: as in g_hooks.
+bool is_release(uint32_t name) {
+  const char* text = g_hooks[name].name;
+  return strncmp(text, "free", 4) == 0 || strncmp(text, "realloc", 7) == 0 || strncmp(text, "_Zd", 3) == 0;
+}
+
+// Variables of libraries that the executable has copies of.
+void patch_copies(const ImportTable& table, SlotWriter& writer, Counts* counts) {
+  table.each_copied_word([&](uint64_t address) {
+    const uint64_t value = load_slot(address);
+    for (uint32_t name = 0; value != 0 && name < interpose::g_hook_count; ++name) {
+      if (value == hook_address(name)) {
+        ++counts->patched;
+      } else if (value == g_targets.target(name)) {
+        const bool is_written = writer.write(address, value, hook_address(name), false) == Written::kYes;
+        ++(is_written ? counts->patched : counts->refused);
+      }
+    }
+  });
+}
+
+// Those that take blocks back come first: a block that is seen to come is seen to go.
+Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& writer, Counts* counts) {
   ImportedModule module(table, g_targets, is_initial);
   module.ask_loader();
   Progress progress = Progress::kDone;
-  table.each_slot([&](const ImportTable::Slot& slot) {
+  const auto patch = [&](const ImportTable::Slot& slot) {
     const uint64_t value = load_slot(slot.address);
     const bool counted = is_counted(slot);
     switch (module.judge(slot, value)) {
@@ -127,7 +152,7 @@ Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& wri
           case Written::kYes:
             counts->patched += counted;
             if (value != g_targets.target(slot.name)) {
-              lazy->add(slot);
+              g_lazy.add(slot, is_initial);
             }
             break;
           case Written::kRefused:
@@ -141,7 +166,18 @@ Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& wri
         }
         break;
     }
+  };
+  table.each_slot([&](const ImportTable::Slot& slot) {
+    if (is_release(slot.name)) {
+      patch(slot);
+    }
   });
+  table.each_slot([&](const ImportTable::Slot& slot) {
+    if (!is_release(slot.name)) {
+      patch(slot);
+    }
+  });
+  patch_copies(table, writer, counts);
   writer.finish();
   counts->modules = counts->patched + counts->refused + counts->foreign + counts->unbound != 0;
   return progress;
@@ -158,8 +194,10 @@ void publish(const Counts& c) {
 // Looks at all modules, or at those that were not seen.
 void pass(const HookNames& names, bool all) {
   SlotWriter writer;
-  LazySlots lazy;
   hold_modules([&](const dl_phdr_info& first) {
+    if (first.dlpi_subs != g_subs) {
+      g_lazy.forget_later_ones();
+    }
     if (all || first.dlpi_subs != g_subs) {
       all = true;
       g_seen.clear();
@@ -179,7 +217,7 @@ void pass(const HookNames& names, bool all) {
       const Progress progress =
           is_this_library(table, here)
               ? Progress::kDone
-              : patch_module(table, all && g_targets.survey().is_initial(here), writer, &c, &lazy);
+              : patch_module(table, all && g_targets.survey().is_initial(here), writer, &c);
       is_unready = is_unready || progress == Progress::kUnready;
       if (progress == Progress::kDone && g_seen.add(info)) {
         g_seen_counts.add(c);
@@ -196,8 +234,14 @@ void pass(const HookNames& names, bool all) {
     g_subs = first.dlpi_subs;
     unfinished.add(g_seen_counts);
     publish(unfinished);
-    lazy.look_again(g_targets, writer);
+    g_lazy.look_again(g_targets, true);
   });
+}
+
+// Before recording begins: threads that were binding slots have written what they found, and it is undone.
+void settle() {
+  wait_for_other_threads(kMostWaitNs);
+  hold_modules([&](const dl_phdr_info& first) { g_lazy.look_again(g_targets, first.dlpi_subs == g_subs); });
 }
 
 // Is it this process whose tables are patched?  In a fork child the loader's lock may be held for ever.
@@ -277,7 +321,11 @@ bool patch_imports() {
     g_patched_by.store(process_id(), std::memory_order_release);
   }
   if (is_patched) {
+    const size_t before = g_lazy.count();
     pass(names, true);
+    if (g_lazy.count() > before) {
+      settle();
+    }
     take_note(names);
   }
   leave();
@@ -301,6 +349,15 @@ void patch_new_imports() {
   if (is_new) {
     runtimes::attach();
   }
+}
+
+void watch_imports(uint64_t now_ns) {
+  if (!g_lazy.is_due(now_ns) || !may_look() || !try_enter()) {
+    return;
+  }
+  g_lazy.look_again(g_targets, false);
+  g_lazy.plan(now_ns);
+  leave();
 }
 
 Imports imports() {

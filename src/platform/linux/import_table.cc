@@ -12,13 +12,17 @@ namespace {
 constexpr uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
 constexpr uint32_t kGlobDat = R_AARCH64_GLOB_DAT;
 constexpr uint32_t kAbsolute = R_AARCH64_ABS64;
+constexpr uint32_t kCopy = R_AARCH64_COPY;
 #else
 constexpr uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
 constexpr uint32_t kGlobDat = R_X86_64_GLOB_DAT;
 constexpr uint32_t kAbsolute = R_X86_64_64;
+constexpr uint32_t kCopy = R_X86_64_COPY;
 #endif
 
 constexpr uint16_t kHiddenVersion = 0x8000;
+// A variable that holds pointers to functions is a struct of a few; tables of strings are larger.
+constexpr uint64_t kMostCopiedBytes = 4096;
 
 template <typename T>
 T read(uint64_t address) {
@@ -28,6 +32,8 @@ T read(uint64_t address) {
 }
 
 }  // namespace
+
+const uint32_t ImportTable::kCopyRelocation = kCopy;
 
 ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted)
     : module_(module), wanted_(wanted), section_(module) {
@@ -173,11 +179,11 @@ bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
       !contains(address, sizeof(uint64_t))) {
     return false;
   }
-  // Writable tables of functions belong to the program: it may compare, change or copy what is in them.
   const bool is_constant = address - relro_start_ < relro_limit_ - relro_start_;
-  if (type == kAbsolute && (relocation.r_addend != 0 || !is_constant)) {
+  if (type == kAbsolute && relocation.r_addend != 0) {
     return false;
   }
+  slot->is_variable = type == kAbsolute && !is_constant;
   // The last page is left writable if it is not wholly constant.
   slot->in_relro =
       is_constant && address < (relro_limit_ & ~(static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) - 1));
@@ -190,6 +196,15 @@ bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
     }
   }
   return false;
+}
+
+uint64_t ImportTable::copied_bytes(uint64_t symbol_index, uint64_t address) const {
+  ElfW(Sym) symbol;
+  if (!section_.read(section_.symbols() + symbol_index * sizeof(symbol), &symbol) ||
+      symbol.st_size > kMostCopiedBytes || !contains(address, symbol.st_size)) {
+    return 0;
+  }
+  return symbol.st_size;
 }
 
 }  // namespace memprof::platform

@@ -5,9 +5,12 @@
 // symbols are few and come before the hashed ones; the defined ones are found by hash).  Then its relocations
 // are passed through once, by symbol index; the run of relative ones in front is skipped.
 //
-//     .rela.dyn   GLOB_DAT, and absolute words with addend 0 that become read-only        ─┐
+//     .rela.dyn   GLOB_DAT, and absolute words with addend 0: pointers in data             ─┐
 //     .rela.plt   JUMP_SLOT, bound or still pointing into the module's own PLT             ├─ slots
 //     DT_RELR has no symbols; DT_REL is not used on 64-bit processors                      ─┘
+//
+// An executable can have copies of libraries' variables (COPY relocations), which everybody uses in place of
+// the libraries'.  What their words are is not in any table: they are told one by one.
 //
 // Threads: the caller keeps the module from being unloaded (loader's callback).
 // Allocates: never.
@@ -45,8 +48,9 @@ class ImportTable {
   struct Slot {
     uint64_t address;
     uint32_t name;
-    bool is_lazy;   // JUMP_SLOT: may be unbound, then it holds an address in the module itself
-    bool in_relro;  // in a page that the loader makes read-only when the module is relocated
+    bool is_lazy;      // JUMP_SLOT: may be unbound, then it holds an address in the module itself
+    bool in_relro;     // in a page that the loader makes read-only when the module is relocated
+    bool is_variable;  // in writable data: the program may have stored something else there
   };
 
   ImportTable(const dl_phdr_info& module, const WantedNames& wanted);
@@ -79,6 +83,23 @@ class ImportTable {
     }
   }
 
+  // Calls visit(address) for each aligned word of the variables that are copies of other modules'.
+  template <typename Visit>
+  void each_copied_word(const Visit& visit) const {
+    for (const DynamicSection::Relocations& relocations : section_.relocations()) {
+      const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
+      for (uint64_t i = 0; i < relocations.count; ++i) {
+        if (ELF64_R_TYPE(r[i].r_info) == kCopyRelocation) {
+          const uint64_t start = module_.dlpi_addr + r[i].r_offset;
+          const uint64_t words = copied_bytes(ELF64_R_SYM(r[i].r_info), start) / sizeof(uint64_t);
+          for (uint64_t w = 0; start % sizeof(uint64_t) == 0 && w < words; ++w) {
+            visit(start + w * sizeof(uint64_t));
+          }
+        }
+      }
+    }
+  }
+
   // Calls visit(name) for each library that the module needs (DT_NEEDED).
   template <typename Visit>
   void each_needed(const Visit& visit) const {
@@ -102,12 +123,15 @@ class ImportTable {
   static constexpr uint32_t kFilterBits = 1024;
   static constexpr uint32_t kMostSlots = 64;
   static constexpr uint32_t kNotCounted = UINT32_MAX;
+  static const uint32_t kCopyRelocation;
 
   void find_symbols();
   void scan_symbols(uint64_t limit);
   void find_hashed();
   void add_symbol(uint64_t index, uint32_t name);
   bool to_slot(const ElfW(Rela) & relocation, Slot* slot) const;
+  // The size of a variable of the module, if all of it lies in the module and it is no large one; else 0.
+  uint64_t copied_bytes(uint64_t symbol_index, uint64_t address) const;
 
   // A large module has tens of thousands of relocations, and few slots.
   template <typename Visit>

@@ -43,6 +43,9 @@ void ImportedModule::ask_loader() {
 
 Verdict ImportedModule::judge(const ImportTable::Slot& slot, uint64_t value) const {
   const uint64_t target = targets_.target(slot.name);
+  if (slot.is_variable && value != target && value != hook_address(slot.name)) {
+    return Verdict::kNothing;  // the program has stored something else, or nothing yet
+  }
   if (value == 0) {  // a weak import of what nobody defines, or
     return target == 0 ? Verdict::kNothing : Verdict::kUnrelocated;
   }
@@ -76,10 +79,11 @@ Verdict ImportedModule::judge(const ImportTable::Slot& slot, uint64_t value) con
   return value == targets_.survey().plt_of_executable(slot.name) ? Verdict::kNothing : otherwise;
 }
 
-// Slots that are bound tell of the others.
+// Slots that are bound tell of the others; not variables, which the program may have set.
 void ImportedModule::infer_binding() {
   table_.each_slot([this](const ImportTable::Slot& slot) {
-    if (targets_.target(slot.name) == 0 || targets_.survey().first(slot.name).definitions < 2) {
+    if (slot.is_variable || targets_.target(slot.name) == 0 ||
+        targets_.survey().first(slot.name).definitions < 2) {
       return;
     }
     const uint64_t value = load_slot(slot.address);

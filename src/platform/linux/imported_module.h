@@ -4,7 +4,8 @@
 // Model: a slot is patched when it holds the target of its name, or is lazy, not bound yet and would be bound
 // to it. The latter is certain where the process has one definition of the name, and for modules that it
 // began with; a library that was loaded later may prefer its own dependencies (RTLD_DEEPBIND), which its
-// bound slots tell.
+// bound slots tell.  A variable that was made with the address of such a function is patched as long as it
+// holds that; what the program stores there itself stays.
 //
 // Threads: the caller keeps the module from being unloaded; others may bind lazy slots meanwhile.
 // Allocates: never.

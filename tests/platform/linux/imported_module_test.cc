@@ -51,15 +51,24 @@ TEST(ImportedModule, EachValueOfABoundSlot) {
   with_slots("now", [](const ImportTable& table, const ImportTargets& targets, const auto& slots) {
     const ImportedModule module(table, targets, false);
     const uint64_t target = targets.target(interpose::kMallocHook);
+    int variables = 0;
     for (const ImportTable::Slot& slot : slots) {
       EXPECT_EQ(Verdict::kTarget, module.judge(slot, platform::load_slot(slot.address)));
       EXPECT_EQ(Verdict::kTarget, module.judge(slot, target));
       EXPECT_EQ(Verdict::kHooked, module.judge(slot, hook_address(interpose::kMallocHook)));
+      if (slot.is_variable) {
+        ++variables;
+        for (const uint64_t value : {uint64_t{0}, target + 1, hook_address(interpose::kFreeHook)}) {
+          EXPECT_EQ(Verdict::kNothing, module.judge(slot, value)) << "the program's";
+        }
+        continue;
+      }
       EXPECT_EQ(Verdict::kForeign, module.judge(slot, target + 1));
       EXPECT_EQ(Verdict::kForeign, module.judge(slot, hook_address(interpose::kFreeHook)));
       EXPECT_EQ(Verdict::kUnrelocated, module.judge(slot, 0));
       EXPECT_EQ(Verdict::kUnrelocated, module.judge(slot, 0x1036)) << "an address in the file's code";
     }
+    EXPECT_EQ(1, variables);
   });
 }
 
