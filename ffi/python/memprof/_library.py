@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import os
 
-from memprof._binding import ffi as ffi
+try:
+    from memprof._binding import ffi as ffi
+except ImportError as error:
+    if "subinterpreter" not in str(error):
+        raise
+    raise ImportError("memprof cannot be imported in this subinterpreter, because cffi cannot; import and start it in the "
+                      "main interpreter: it sees what all of them allocate") from error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one test allocates, holds at most, and leaves behind: the work of the pytest plugin.
 
-The peak is the library's, which sees every sample come and go.  A thread looks every 20 ms at what is live, only
-to show the places that held it; of a peak that is shorter, the places that allocated most are shown.
+The peak is the library's, which sees every sample come and go.  For a limit of it, a thread looks every 20 ms at what
+is live, only to show the places that held it; of a peak that is shorter, the places that allocated most are shown.
+
+What was recorded before the test is passed over in C (whole columns of numbers at once), and only stacks of the test
+are read: its cost is the test's, however much was recorded before.
 """
 from __future__ import annotations
 
 import gc
+import itertools
+import os
 import re
 import threading
 import time
@@ -16,7 +21,7 @@ from memprof import _profiler, _sites
 from memprof._intervals import Sum
 from memprof._library import lib, muted
 from memprof._model import Estimate, StackFrame
-from memprof._snapshot import HeapSnapshot
+from memprof._snapshot import HeapSnapshot, column
 from memprof._text import estimate_text, place_text, size_text
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
@@ -61,16 +66,18 @@ class Measured:
     def __init__(self, limits: dict[str, int], rate_bytes: int, peak_bytes: int, before: HeapSnapshot,
                  fullest: HeapSnapshot, after: HeapSnapshot) -> None:
         self.limits = limits
-        old = _identities(before)
-        self.left, self._left_places = _new_blocks(old, after)
-        held, self._held_places = _new_blocks(old, fullest)
+        since_ns = before._native.info.time_ns
+        self.left, self._left_places = _new_blocks(since_ns, after)
         # The variance of a sum of weights is at most rate times sum: (1-p) w^2 <= rate w for each block.
         slack = _SIGMAS * (peak_bytes * rate_bytes) ** 0.5
         self.held = Estimate(peak_bytes, max(peak_bytes - slack, 0), peak_bytes + slack)
         self._allocated = _allocated(before, after)
         self.allocated: float = sum(value for value, _ in self._allocated)
-        if int(held) < 0.8 * peak_bytes:
-            self._held_places = ["allocated in this test:", *self.allocated_places(PLACES)]
+        self._held_places: list[str] = []
+        if "limit_memory" in limits:
+            held, self._held_places = _new_blocks(since_ns, fullest)
+            if int(held) < 0.8 * peak_bytes:
+                self._held_places = ["allocated in this test:", *self.allocated_places(PLACES)]
 
     def problems(self) -> list[str]:
         """A text for each limit that was exceeded."""
@@ -97,21 +104,44 @@ def _problem(what: str, limit: int, places: list[str]) -> str:
                       *(f"  {line}" for line in places[:PLACES + 1])])
 
 
-def _identities(snapshot: HeapSnapshot) -> set[tuple[int, int]]:
+# What pytest itself keeps while a test runs is not the test's.
+_HARNESS = ("_pytest", "pluggy", "memprof")
+_RUNNER = os.path.join("_pytest", "runner.py")  # calls the test
+_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = "site-packages"
+
+
+def _is_of_harness(stack: tuple[StackFrame, ...]) -> bool:
+    """Whether from its leaf to where pytest calls the test nobody but pytest, this package, and what they call in the
+    standard library is on the stack."""
+    for frame in stack:
+        if not frame.is_python:
+            continue
+        if frame.file.endswith(_RUNNER):
+            return True
+        is_standard = frame.file.startswith("<frozen ") or (frame.file.startswith(_STANDARD_LIBRARY)
+                                                            and _PACKAGES not in frame.file)
+        if not is_standard and os.path.basename(os.path.dirname(frame.file)) not in _HARNESS:
+            return False
+    return False
+
+
+def _new_blocks(since_ns: int, snapshot: HeapSnapshot) -> tuple[Estimate, list[str]]:
+    """Live blocks that are younger, and the places that hold the most of them."""
     records = snapshot._native.records
-    return {(records[i].address, records[i].time_ns) for i in range(snapshot.live_samples)}
-
-
-def _new_blocks(old: set[tuple[int, int]], snapshot: HeapSnapshot) -> tuple[Estimate, list[str]]:
-    """Live blocks that were not there before, and the places that hold the most of them."""
-    stacks, records = snapshot._all_stacks(), snapshot._native.records
+    times = column(records, snapshot.live_samples, "time_ns")
     total, by_place = Sum(), dict[StackFrame, Sum]()
-    for i in range(snapshot.live_samples):
+    place_of: dict[int, StackFrame | None] = {}
+    for i in [i for i, time_ns in enumerate(times) if time_ns > since_ns]:
         record = records[i]
-        if (record.address, record.time_ns) in old:
+        if record.stack_id not in place_of:
+            stack = snapshot._stack(record.stack_id)
+            place_of[record.stack_id] = None if _is_of_harness(stack) else _sites.place(stack)
+        frame = place_of[record.stack_id]
+        if frame is None:
             continue
         total.add(record.size_bytes, record.rate_bytes)
-        by_place.setdefault(_sites.place(stacks[record.stack_id]), Sum()).add(record.size_bytes, record.rate_bytes)
+        by_place.setdefault(frame, Sum()).add(record.size_bytes, record.rate_bytes)
     largest = sorted(by_place.items(), key=lambda pair: -pair[1].value())[:PLACES]
     return total.bytes(), [f"{size_text(part.bytes()):>10}  {frame.function}  {place_text(frame)}"
                            for frame, part in largest]
@@ -119,14 +149,15 @@ def _new_blocks(old: set[tuple[int, int]], snapshot: HeapSnapshot) -> tuple[Esti
 
 def _allocated(before: HeapSnapshot, after: HeapSnapshot) -> list[tuple[float, StackFrame]]:
     """Bytes that were allocated between two snapshots, by place."""
+    old = column(before._native.stacks, before._native.stack_count, "allocated.weight_bytes", "d")
+    new = column(after._native.stacks, after._native.stack_count, "allocated.weight_bytes", "d")
     by_place: dict[StackFrame, float] = {}
-    for i, stack in enumerate(after._all_stacks()):
-        grown = after._native.stacks[i].allocated.weight_bytes
-        if i < before._native.stack_count:
-            grown -= before._native.stacks[i].allocated.weight_bytes
-        if grown > 0:
-            frame = _sites.place(stack)
-            by_place[frame] = by_place.get(frame, 0.0) + grown
+    for i, (is_more, was) in enumerate(itertools.zip_longest(new, old, fillvalue=0.0)):
+        if is_more > was:
+            stack = after._stack(i)
+            if not _is_of_harness(stack):
+                frame = _sites.place(stack)
+                by_place[frame] = by_place.get(frame, 0.0) + is_more - was
     return sorted(((value, frame) for frame, value in by_place.items()), key=lambda pair: (-pair[0], str(pair[1])))
 
 
@@ -135,20 +166,24 @@ class Measurement:
 
     def __init__(self, limits: dict[str, int]) -> None:
         self._limits = limits
-        gc.collect()
+        self._collect()
         with muted():
             self._rate = rate_bytes(limits)
             # In whole KiB first: smaller rates are for the library.
             _profiler.start(max(self._rate // 1024, 1) if self._rate else 0)
             lib.memprof_set_rate(self._rate)
-            self._before = self._fullest = _profiler.get_snapshot(resolve=False)
-            self._base = self._most = self._weight(self._before)
+            self._before = self._fullest = _state_before()
+            self._base = self._most = float(_profiler._stats().live_weight_bytes)
             self._over = threading.Event()
             self._thread: threading.Thread | None = None
-            if "limit_memory" in limits or not limits:
+            if "limit_memory" in limits:
                 self._thread = threading.Thread(target=self._poll, name="memprof", daemon=True)
                 self._thread.start()
             lib.memprof_reset_peak()
+
+    def _collect(self) -> None:
+        """A limit of leaks is worth a whole collection, which takes long where much was imported."""
+        gc.collect(2 if "limit_leaks" in self._limits else 1)
 
     @staticmethod
     def _weight(snapshot: HeapSnapshot) -> float:
@@ -168,15 +203,25 @@ class Measurement:
 
     def finish(self) -> Measured:
         """Stops, and compares."""
+        global _last
         with muted():
-            last = _profiler.get_snapshot(resolve=False)
-            peak = max(round(last._native.stats.peak_weight_bytes - self._base), 0)
+            peak = max(round(_profiler._stats().peak_weight_bytes - self._base), 0)
             self._over.set()
             if self._thread is not None:
                 self._thread.join()
-            self._look(last)
-            gc.collect()
-            after = _profiler.get_snapshot()
+                self._look(_profiler.get_snapshot(resolve=False))
+            self._collect()
+            after = _profiler.get_snapshot(resolve=False)
             _profiler.stop()
-            self._fullest.resolve()
+            _last = after
             return Measured(self._limits, self._rate, peak, self._before, self._fullest, after)
+
+
+_last: HeapSnapshot | None = None
+
+
+def _state_before() -> HeapSnapshot:
+    """What was allocated until now: nothing was since the last test, unless somebody recorded in between."""
+    if _last is not None and _last.total_samples == _profiler._stats().samples:
+        return _last
+    return _profiler.get_snapshot(resolve=False)

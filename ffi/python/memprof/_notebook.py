@@ -7,24 +7,36 @@ from typing import Any
 from memprof import _profiler
 from memprof._diff import SnapshotDiff, snapshot_diff
 
-_USAGE = "%%memprof [-r KIB]: KiB between samples, like 64 (0 records every allocation)"
+_USAGE = "%%memprof [-r KIB]: KiB between samples, like 64 (default 512; 0 records every allocation)"
 
 
-def _rate_kb(line: str) -> int:
-    words = line.split()
+def _rate_kb(words: list[str]) -> int | None:
+    """None: it is not understood."""
     if not words:
         return 512
-    if len(words) == 2 and words[0] == "-r" and words[1].isdigit():
-        return int(words[1])
-    raise ValueError(f"%%memprof: {line!r} is not understood; {_USAGE}")
+    return int(words[1]) if len(words) == 2 and words[0] == "-r" and words[1].isdigit() else None
+
+
+class CellFailed(Exception):
+    """The cell under `%%memprof` has failed (its own exception is the cause), and IPython has shown why."""
+
+    def _render_traceback_(self) -> list[str]:
+        return []  # IPython asks for what it is to show
 
 
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext memprof` calls."""
 
-    def memprof(line: str, cell: str) -> SnapshotDiff:
+    def memprof(line: str, cell: str) -> SnapshotDiff | None:
         """Runs the cell, and shows what it left in memory."""
-        rate_kb = _rate_kb(line)
+        words = line.split()
+        if words in (["-h"], ["--help"]):
+            print(f"{_USAGE}\n\nRuns the cell, and shows what it left in memory: by place, with 95 % intervals.")
+            return None
+        rate_kb = _rate_kb(words)
+        if rate_kb is None:
+            from IPython.core.error import UsageError
+            raise UsageError(f"%%memprof: {line!r} is not understood; {_USAGE}")
         was_active = _profiler.is_active()
         if not was_active:
             _profiler.start(rate_kb)
@@ -35,7 +47,8 @@ def load_ipython_extension(shell: Any) -> None:
         finally:
             if not was_active:
                 _profiler.stop()
-        result.raise_error()
+        if not result.success:
+            raise CellFailed from (result.error_before_exec or result.error_in_exec)
         return snapshot_diff(before, after)
 
     shell.register_magic_function(memprof, magic_kind="cell", magic_name="memprof")

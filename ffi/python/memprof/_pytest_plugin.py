@@ -39,18 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     top = config.getoption("--memprof-top")
     if top < 1:
         raise pytest.UsageError(f"--memprof-top: {top} is not a number of tests; give 1 or more")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A wrong limit is said before anything runs."""
-    from memprof import _measure
-    for item in items:
-        for name in ("limit_memory", "limit_leaks"):
-            for mark in item.iter_markers(name):
-                try:
-                    _measure.limit_of(name, mark.args, mark.kwargs)
-                except ValueError as error:
-                    raise pytest.UsageError(f"{item.nodeid}: {error}") from error
+    if config.getoption("--memprof"):
+        config.pluginmanager.register(_Summary(top), "memprof-summary")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,8 +49,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if memory is None and leaks is None and not item.config.getoption("--memprof"):
         return (yield)
     from memprof import _measure
-    limits = {name: _measure.limit_of(name, mark.args, mark.kwargs)
-              for name, mark in (("limit_memory", memory), ("limit_leaks", leaks)) if mark is not None}
+    limits, wrong = {}, ""
+    for name, mark in (("limit_memory", memory), ("limit_leaks", leaks)):
+        try:
+            if mark is not None:
+                limits[name] = _measure.limit_of(name, mark.args, mark.kwargs)
+        except ValueError as error:
+            wrong = str(error)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
     if _profiler.is_active():
         if limits:
             pytest.fail(f"{', '.join(limits)}: memprof is active already, at a rate that was not chosen for the limit; run "
@@ -77,23 +74,35 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if not config.getoption("--memprof"):
-        return
-    top = config.getoption("--memprof-top")
-    measured = config.stash.get(_ALL, {})
-    terminalreporter.section("memprof")
-    for nodeid, one in sorted(measured.items(), key=lambda pair: -pair[1].allocated)[:top]:
-        terminalreporter.line(f"{nodeid}: {one.summary()}")
-        for line in one.allocated_places(top):
-            terminalreporter.line(f"  {line}")
-    if not measured:
-        terminalreporter.line("No test was measured.")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    measured = item.stash.get(_MEASURED, None)
+    if call.when == "call" and measured is not None and item.config.getoption("--memprof"):
+        # Of a process of pytest-xdist, the report is all that comes over: plain values.
+        report.memprof = (measured.allocated, measured.summary(),  # type: ignore[attr-defined]
+                          measured.allocated_places(item.config.getoption("--memprof-top")))
+    return report
 
 
-_ALL = pytest.StashKey[dict[str, "Measured"]]()
+class _Summary:
+    """What all tests took."""
 
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self._tests: list[tuple[float, str, str, list[str]]] = []
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    if _MEASURED in item.stash:
-        item.config.stash.setdefault(_ALL, {})[item.nodeid] = item.stash[_MEASURED]
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if (measured := getattr(report, "memprof", None)) is not None:
+            self._tests.append((measured[0], report.nodeid, measured[1], measured[2]))
+            self._tests.sort(key=lambda test: -test[0])
+            del self._tests[self._top:]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("memprof")
+        for _, nodeid, summary, places in self._tests:
+            terminalreporter.line(f"{nodeid}: {summary}")
+            for line in places:
+                terminalreporter.line(f"  {line}")
+        if not self._tests:
+            terminalreporter.line("No test was measured.")

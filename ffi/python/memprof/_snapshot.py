@@ -14,6 +14,16 @@ from memprof._library import check, ffi, lib, muted
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame
 
 
+def column(array: Any, length: int, field: str, kind: Any = "Q") -> Any:
+    """One field of 8 bytes (`kind`: as in struct) of an array of structs, for all of them: a memoryview."""
+    item = ffi.typeof(array).item
+    offset = ffi.offsetof(item, *field.split("."))
+    size = ffi.sizeof(item)
+    if length == 0:
+        return memoryview(b"").cast(kind)
+    return memoryview(ffi.buffer(array, length * size)).cast(kind)[offset // 8::size // 8]
+
+
 class NativeSnapshot:
     """Owns a memprof_snapshot, and reads it."""
 
@@ -60,6 +70,7 @@ class HeapSnapshot:
         self._names: _formats.Names | None = None
         self._is_resolved = False
         self._stacks: list[tuple[StackFrame, ...]] | None = None
+        self._frames: Frames | None = None
         self._samples: tuple[AllocationSample, ...] | None = None
         self._live: tuple[Estimate, Estimate] | None = None
 
@@ -181,6 +192,19 @@ class HeapSnapshot:
                     self._stacks = [self._names.improve(stack) for stack in self._stacks]
             return self._stacks
 
+    def _stack(self, index: int) -> tuple[StackFrame, ...]:
+        """One stack; names are looked up only where no frame of Python says where it is."""
+        with self._lock, muted():
+            if self._stacks is not None:
+                return self._stacks[index]
+            if self._frames is None:
+                self._frames = Frames(self._native.handle, self._is_resolved)
+            stack = self._frames.stack(self._native.stacks[index])
+            if not self._is_resolved and not any(frame.is_python for frame in stack):
+                self.resolve()
+                return self._stack(index)
+            return stack
+
     def allocations_surviving_gc(self, min_epochs: int = 1) -> list[AllocationSample]:
         """Live samples that outlived at least this many runs of the garbage collector.
 
@@ -227,7 +251,7 @@ class HeapSnapshot:
             elif self._is_resolved:
                 return self
             self._is_resolved = True
-            self._stacks = self._samples = None
+            self._stacks = self._samples = self._frames = None
         return self
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import memprof
 
 
@@ -62,25 +64,67 @@ def test_import_starts_nothing(tmp_path):
 
 
 def test_notebook_magic(run):
+    pytest.importorskip("IPython")
     result = run("""
-        class Result:
-            def raise_error(self):
-                pass
-        class Shell:
-            kept = []
-            def register_magic_function(self, function, magic_kind, magic_name):
-                self.magic, self.how = function, (magic_kind, magic_name)
-            def run_cell(self, cell):
-                exec(cell, {"kept": self.kept})
-                return Result()
-        shell = Shell()
-        memprof.load_ipython_extension(shell)
-        diff = shell.magic("-r 0", "kept.append(bytearray(2_000_000))")
-        try:
-            shell.magic("-q", "")
-        except ValueError as error:
-            said = str(error)
-        report([shell.how, int(diff.growth), said, memprof.is_active()])
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        shell.run_line_magic("load_ext", "memprof")
+        done = shell.run_cell("%%memprof -r 0\\nkept = bytearray(2_000_000)")
+        assert done.success and "kept" in shell.user_ns
+        growth = int(shell.user_ns["_"].growth)
+        print("@@ help")
+        assert shell.run_cell("%%memprof --help\\npass").success
+        print("@@ wrong")
+        assert not shell.run_cell("%%memprof -q\\npass").success
+        print("@@ raises")
+        failed = shell.run_cell("%%memprof\\n1/0").error_in_exec
+        assert isinstance(failed.__cause__, ZeroDivisionError)
+        print("@@ syntax")
+        assert not shell.run_cell("%%memprof\\n1 +").success
+        print("@@ end")
+        report([growth, memprof.is_active()])
     """)
-    how, growth, said, active = result.value
-    assert how == ["cell", "memprof"] and 2_000_000 <= growth < 2_300_000 and "-r KIB" in said and not active
+    growth, active = result.value
+    assert 2_000_000 <= growth < 2_300_000 and not active
+    parts = result.out.split("@@ ")
+    help_text, wrong, raises, syntax = parts[1:5]
+    assert "-r KIB" in help_text and "Traceback" not in help_text
+    assert "Traceback" not in wrong and "-r KIB" in wrong + result.err
+    assert raises.count("division by zero") == 1
+    assert syntax.count("invalid syntax") == 1
+
+
+
+def test_subinterpreter(run):
+    """Where cffi can be in one, it works; else the error says what to do."""
+    result = run("""
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        memprof.start(0)
+        code = "import memprof; assert memprof.is_active()"
+        try:
+            # 3.13 and newer return the exception, older ones raise it.
+            said = interpreters.run_string(interpreters.create(), code)
+        except Exception as error:
+            said = error
+        report(str(said))
+    """)
+    assert result.value == "None" or "import and start it in the main interpreter" in result.value
+
+
+def test_one_file_of_pyinstaller(tmp_path):
+    """The program brings the library and the command with it."""
+    pytest.importorskip("PyInstaller")
+    (tmp_path / "app.py").write_text(
+        "import memprof\nmemprof.start(0)\nkept = [bytearray(1000) for _ in range(1000)]\n"
+        "snapshot = memprof.get_snapshot()\nprint(snapshot)\nsnapshot.save('app.pb.gz')\n")
+    built = subprocess.run([sys.executable, "-m", "PyInstaller", "--onefile", "--log-level", "ERROR", "app.py"], cwd=tmp_path,
+                           capture_output=True, text=True, check=False)
+    if built.returncode != 0 and "shared library" in built.stderr:
+        pytest.skip("PyInstaller needs an interpreter with a shared library")
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([tmp_path / "dist" / "app"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "HeapSnapshot" in done.stdout and "app.py:3" in done.stdout, done.stdout + done.stderr
+    assert (tmp_path / "app.pb.gz").stat().st_size > 1000

@@ -75,11 +75,59 @@ def test_over(n):
     ("limit_memory(24)", "24 is no size"), ("limit_memory()", "takes one size"),
     ('limit_leaks("1 MB", "2 MB")', "takes one size"), ('limit_leaks("-1 MB")', "is no size"),
     ('limit_leaks(size="1 MB")', "takes one size")])
-def test_a_bad_limit_is_said_before_anything_runs(pytester, mark, part):
+def test_a_bad_limit_fails_its_test_and_no_other(pytester, mark, part):
     result = session(pytester, f"def test_other(): pass\n@pytest.mark.{mark}\ndef test_it(): pass\n")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    text = result.stderr.str()
-    assert part in text and mark.partition("(")[0] in text and "test_it" in text and 'like "24 MB"' in text or "takes one size" in text
+    result.assert_outcomes(passed=1, failed=1)
+    text = result.stdout.str()
+    assert part in text and mark.partition("(")[0] in text and "Traceback" not in text and "During handling" not in text
+    assert 'like "24 MB"' in text or "takes one size" in text
+
+
+def test_an_empty_test_leaves_nothing(pytester):
+    """Rate 0: what pytest and the plugin keep while it runs is not the test's."""
+    session(pytester, """
+@pytest.mark.limit_leaks("1 B")
+@pytest.mark.parametrize("n", range(5))
+def test_it(n):
+    pass
+
+@pytest.mark.limit_leaks("1 B")
+def test_leaks():
+    KEEP.append(bytearray(1000))
+""").assert_outcomes(passed=5, failed=1)
+
+
+def test_only_what_the_test_recorded_is_read(pytester):
+    """Its cost is the test's: stacks from before are not turned into Python's objects."""
+    session(pytester, """
+from memprof import _frames, _profiler
+
+READ = []
+original = _frames.Frames.stack
+_frames.Frames.stack = lambda self, stack: READ.append(1) or original(self, stack)
+
+def test_much():
+    exec("\\n".join(f"def f{i}(): KEEP.append(bytearray(100_000))\\nf{i}()" for i in range(2000)))
+
+def test_nothing():
+    READ.clear()
+
+def test_how_many():
+    assert _profiler.get_stats().unique_stacks > 1000
+    assert len(READ) < 100
+""", "--memprof").assert_outcomes(passed=3)
+
+
+def test_summary_of_processes_of_xdist(pytester):
+    pytest.importorskip("xdist")
+    result = session(pytester, """
+@pytest.mark.parametrize("n", range(4))
+def test_it(n):
+    kept = bytearray(30_000_000)
+""", "--memprof", "-n", "2")
+    result.assert_outcomes(passed=4)
+    text = result.stdout.str().partition(" memprof ")[2]
+    assert text.count("test_it[") == 4 and "allocated 28" in text and "No test was measured" not in text
 
 
 def test_summary_of_a_session(pytester):
