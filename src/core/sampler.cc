@@ -134,11 +134,13 @@ uint64_t SamplingEvent::muted_bytes() const {
 
 void sampler_redraw() {
   ThreadSampler& thread = t_sampler;
-  if (thread.muted != 0) {
-    return;
+  if (thread.mute_depth != 0) {
+    ensure_seeded(thread);
+    thread.kept_count = draw(thread);  // what sampler_unmute goes on with
+  } else if (thread.muted == 0) {
+    ensure_seeded(thread);
+    thread.count = draw(thread);
   }
-  ensure_seeded(thread);
-  thread.count = draw(thread);
 }
 
 void sampler_forget() {

@@ -198,6 +198,21 @@ TEST_F(Sampler, MuteScopesNestAndGiveTheCountBack) {
   EXPECT_EQ(0u, t_sampler.muted);
 }
 
+// memprof_backing_begin, start(0), memprof_backing_end: what comes next is recorded.
+TEST_F(Sampler, AClockThatIsDrawnAnewWhileMutedHoldsAfterwards) {
+  sampler_set_rate(1 << 20);
+  sampler_redraw();
+  sampler_mute();
+  sampler_mute();
+  sampler_set_rate(0);
+  sampler_redraw();
+  sampler_unmute();
+  EXPECT_FALSE(sampler_tick(1 << 30)) << "still muted";
+  sampler_unmute();
+  EXPECT_EQ(0u, t_sampler.count);
+  EXPECT_TRUE(sampler_tick(1));
+}
+
 TEST_F(Sampler, AChangedMarkReplacesTheGeneratorAndKeepsTheClock) {
   static std::atomic<uint64_t> mark{1000};
   sampler_set_mark(&mark);
@@ -292,7 +307,6 @@ TEST_F(Sampler, MutedAllocationsDoNotMoveTheClock) {
   sampler_mute();
   EXPECT_FALSE(sampler_tick(uint64_t{1} << 40));
   sampler_mute();
-  sampler_redraw();  // memprof_set_rate
   sampler_unmute();
   EXPECT_FALSE(sampler_tick(1000));
   {
