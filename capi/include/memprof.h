@@ -41,6 +41,12 @@
  * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
  * ends by itself.  Where there can be no file the tables are private memory; all but that works.
  *
+ * Privileged programs
+ * -------------------
+ *   A process with rights that its caller has not (set-uid, set-gid, file capabilities: AT_SECURE) reads no
+ * variable of the environment, and its tables are private memory, whatever memprof_options says: the file
+ * would be the caller's.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
+ *
  * Python
  * ------
  *   Where a CPython is in the process (or comes later), its allocators get hooks when the profiler starts:

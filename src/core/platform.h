@@ -171,8 +171,11 @@ void message(const char* const* parts);
 // what was there.  false: there is no such signal, or it cannot be caught.
 bool on_signal(const char* name, void (*handler)());
 
-const char* environment(const char* name);  // nullptr: not set
-const char* arena_folder();                 // where the files of arenas go by default; static memory
+// The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
+// says, and files that he can open, are not for it.
+bool is_privileged();
+const char* environment(const char* name);  // nullptr: not set, or the process is privileged
+const char* arena_folder();  // where the files of arenas go by default; "": nowhere; static memory
 void yield_thread();
 // What the calling thread has stored is there for every thread of the process that from now on reads what the
 // calling thread stores next, though neither orders anything.

@@ -56,6 +56,9 @@ bool commit_page(uint8_t* page) {
 
 // Memory rather than a disk: /dev/shm, where there is one that we may write to.
 const char* arena_folder() {
+  if (is_privileged()) {
+    return "";
+  }
   constexpr const char* kSharedMemory = "/dev/shm";
   if (access(kSharedMemory, W_OK | X_OK) == 0) {
     return kSharedMemory;
@@ -65,6 +68,10 @@ const char* arena_folder() {
 }
 
 void* reserve_file_pages(const char* path, size_t size_bytes) {
+  if (is_privileged()) {
+    errno = EPERM;  // who started it could write to the file: it may be his
+    return nullptr;
+  }
   const WriteSignalsHeld held;
   const Descriptor file(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (file.get() < 0) {
