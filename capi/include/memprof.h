@@ -573,8 +573,9 @@ typedef struct memprof_snapshot_info {
 MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
 
 /* Takes a snapshot of the arena in the file `path`: of another process, which goes on and notices nothing, or
- * of one that is gone.  The file may change or be garbage meanwhile, but must not become shorter.
- * MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
+ * of one that is gone.  Anybody may have made the file: it may change, become shorter or be garbage
+ * meanwhile, and what of it has no memory gets none.  What is no regular file, or a symbolic link, is not
+ * opened. MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
 MEMPROF_API int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot);
 
 /* Frees a snapshot.  NULL is allowed. */
