@@ -47,7 +47,8 @@ class Signals(e2e.Test):
     def start(self, output, script):
         """memprof run, and the process id of the program when it has said it."""
         run = subprocess.Popen([e2e.COMMAND, "run", "-r", "0", "-o", output, "--", "sh", "-c", script],
-                               env=e2e.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               env=e2e.plain_environment(TMPDIR=str(self.folder)), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
         self.addCleanup(run.communicate)
         self.addCleanup(run.kill)
         return run, int(run.stdout.readline())

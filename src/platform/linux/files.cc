@@ -59,7 +59,7 @@ int file_open(const char* path, uint64_t* size_bytes) {
   if (fd < 0) {
     return -errno;
   }
-  if (fstat(static_cast<int>(fd), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (syscall(SYS_fstat, fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     syscall(SYS_close, fd);
     return -EINVAL;
   }
@@ -91,7 +91,7 @@ uint64_t file_data_end(int fd, uint64_t offset) {
   }
   // A file system that knows no holes; what it has given to the file is a bound.
   struct stat status;
-  if (errno != EINVAL || fstat(fd, &status) != 0) {
+  if (errno != EINVAL || syscall(SYS_fstat, fd, &status) != 0) {
     return offset;
   }
   const uint64_t given = static_cast<uint64_t>(status.st_blocks) * 512;
