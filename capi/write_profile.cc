@@ -238,16 +238,14 @@ int take_snapshot(Snapshot** snapshot) {
 int open_snapshot(const char* path, Snapshot** snapshot) {
   *snapshot = nullptr;
   uint64_t size_bytes = 0;
-  int error = 0;
-  const void* file = platform::map_file(path, &size_bytes, &error);
-  if (file == nullptr) {
-    platform::set_last_error(error);
-    // An empty file: whose process was killed when it had made it.
-    return error == -ENODATA ? MEMPROF_ERR_FORMAT : MEMPROF_ERR_SYSTEM;
+  const int fd = platform::file_open(path, &size_bytes);
+  if (fd < 0) {
+    platform::set_last_error(fd);
+    return MEMPROF_ERR_SYSTEM;
   }
-  bool is_arena = false;
-  *snapshot = Snapshot::read(file, size_bytes, &is_arena);
-  platform::release_pages(const_cast<void*>(file), size_bytes);
+  bool is_arena = false;  // nor is an empty file, whose process was killed when it had made it
+  *snapshot = Snapshot::read_file(fd, size_bytes, &is_arena);
+  platform::file_close(fd);
   if (!is_arena) {
     return MEMPROF_ERR_FORMAT;
   }

@@ -41,6 +41,12 @@
  * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
  * ends by itself.  Where there can be no file the tables are private memory; all but that works.
  *
+ * Privileged programs
+ * -------------------
+ *   A process with rights that its caller has not (set-uid, set-gid, file capabilities: AT_SECURE) reads no
+ * variable of the environment, and its tables are private memory, whatever memprof_options says: the file
+ * would be the caller's.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
+ *
  * Python
  * ------
  *   Where a CPython is in the process (or comes later), its allocators get hooks when the profiler starts:
@@ -567,8 +573,9 @@ typedef struct memprof_snapshot_info {
 MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
 
 /* Takes a snapshot of the arena in the file `path`: of another process, which goes on and notices nothing, or
- * of one that is gone.  The file may change or be garbage meanwhile, but must not become shorter.
- * MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
+ * of one that is gone.  Anybody may have made the file: it may change, become shorter or be garbage
+ * meanwhile, and what of it has no memory gets none.  What is no regular file, or a symbolic link, is not
+ * opened. MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
 MEMPROF_API int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot);
 
 /* Frees a snapshot.  NULL is allowed. */

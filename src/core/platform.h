@@ -34,10 +34,6 @@ bool commit_pages(void* start, size_t size_bytes);
 // process_vm_readv and another thread unmaps the page between the question and the read.
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes);
 
-// Maps a file for reading, and waits for nobody.  nullptr: *error is -errno; -ENODATA: it is
-// empty.  To be given to release_pages.  Not for a hook's way.
-const void* map_file(const char* path, uint64_t* size_bytes, int* error);
-
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
 void advise_sparse(void* start, size_t size_bytes);
 
@@ -162,6 +158,13 @@ inline constexpr int kFileExists = -17;  // -EEXIST on every system that has err
 int file_create(const char* path);  // new file for writing, mode 0600; fails if it is there; a descriptor
 int file_write(int fd, const void* data, size_t size_bytes);  // all of it
 int file_close(int fd);
+// A regular file for reading that others could have made: waits for nobody, opens no device, and follows no
+// link at the end of the path.  A descriptor; -EINVAL: it is no regular file.
+int file_open(const char* path, uint64_t* size_bytes);
+// All of [offset, offset + size_bytes).  false: it is not there (any more).
+bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes);
+// Where the bytes from `offset` on that have memory end; `offset`: there it has none.
+uint64_t file_data_end(int fd, uint64_t offset);
 int file_rename(const char* from, const char* to, bool overwrite);  // kFileExists if `to` is there
 void file_remove(const char* path);
 bool file_exists(const char* path);
@@ -169,14 +172,18 @@ const char* error_text(int error);  // of -errno; static memory
 void set_last_error(int error);     // errno = -error
 
 // One line to standard error: "memprof: " and the parts (nullptr-terminated), and a newline, in one write.
+// What controls a terminal is replaced.
 void message(const char* const* parts);
 
 // Calls `handler` in a signal handler whenever the signal comes: "USR2", "SIGUSR2", "RTMIN+3", "12". Replaces
 // what was there.  false: there is no such signal, or it cannot be caught.
 bool on_signal(const char* name, void (*handler)());
 
-const char* environment(const char* name);  // nullptr: not set
-const char* arena_folder();                 // where the files of arenas go by default; static memory
+// The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
+// says, and files that he can open, are not for it.
+bool is_privileged();
+const char* environment(const char* name);  // nullptr: not set, or the process is privileged
+const char* arena_folder();  // where the files of arenas go by default; "": nowhere; static memory
 void yield_thread();
 // What the calling thread has stored is there for every thread of the process that from now on reads what the
 // calling thread stores next, though neither orders anything.

@@ -50,21 +50,45 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
 }
 
 void Snapshot::Source::refresh() {
+  if (file >= 0) {
+    copy_part(0, kPageBytes);
+  }
   for (uint32_t id = 0; id < kSectionCount; ++id) {
     const Section& section = header().sections[id];
     // What has no memory is not read: in a file on a full file system that would be the reader's end.
     // acquire pairs with the release in arena.cc.
     const uint64_t committed = section.committed_bytes.load(std::memory_order_acquire);
     used[id] = std::min({section.used_bytes.load(std::memory_order_acquire), committed, capacities[id]});
+    if (file >= 0 && used[id] != 0) {
+      used[id] = std::min(used[id], filled_bytes(id));
+    }
   }
 }
 
 Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena) {
   Source source;
   *is_arena = source.open(base, length_bytes);
-  if (!*is_arena) {
+  return *is_arena ? read(&source) : nullptr;
+}
+
+Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena) {
+  Source source;
+  bool has_memory = false;
+  if (!source.open_file(fd, length_bytes, &has_memory)) {
+    *is_arena = !has_memory;
     return nullptr;
   }
+  Snapshot* snapshot = read(&source);
+  *is_arena = !source.is_cut;
+  if (source.is_cut) {
+    release(snapshot);
+    return nullptr;
+  }
+  return snapshot;
+}
+
+Snapshot* Snapshot::read(Source* from) {
+  Source& source = *from;
   // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
   // not touched: what is resident is what is copied.
   const uint64_t most_records = slots_before(source.live_levels);
@@ -113,10 +137,22 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   s->time_unix_ns = header.start_unix_ns + (s->time_ns - s->start_ns);
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';
-  s->copy_records(source);
+  if (source.file < 0) {
+    s->copy_records(source);
+  } else if (!s->copy_records_of_file(from)) {
+    release(s);
+    return nullptr;
+  }
+  s->sort_records();
   source.refresh();  // what grew since is wanted now
+  source.load(kStackSection);
+  source.load(kFrameSection);
   s->copy_stacks(source);
   source.refresh();
+  // What is named comes after what names it.
+  for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
+    source.load(id);
+  }
   s->copy_heaps(source);
   Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
   s->copy_modules(source, &module_of_entry);
@@ -137,20 +173,26 @@ void Snapshot::copy_records(const Source& source) {
         source.at<LiveRecord>(kLiveSection, live_level_offset(level) + level_slots(level) * sizeof(uint64_t));
     for (uint64_t slot = 0; slot < level_slots(level); ++slot) {
       LiveSample sample;
-      if (!HeapMap::read(keys[slot], live[slot], &sample)) {
-        continue;
+      if (HeapMap::read(keys[slot], live[slot], &sample)) {
+        add_record(sample);
       }
-      const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
-      records.data[records.size++] = {reported::address_of(sample.address),
-                                      sample.size_bytes,
-                                      weight.bytes,
-                                      weight.count,
-                                      sample.rate_bytes,
-                                      sample.time_ns,
-                                      sample.stack_id,
-                                      sample.thread_id};
     }
   }
+}
+
+void Snapshot::add_record(const LiveSample& sample) {
+  const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
+  records.data[records.size++] = {reported::address_of(sample.address),
+                                  sample.size_bytes,
+                                  weight.bytes,
+                                  weight.count,
+                                  sample.rate_bytes,
+                                  sample.time_ns,
+                                  sample.stack_id,
+                                  sample.thread_id};
+}
+
+void Snapshot::sort_records() {
   std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
     if (a.stack_id != b.stack_id) {
       return a.stack_id < b.stack_id;

@@ -19,6 +19,8 @@
 
 namespace memprof {
 
+struct LiveSample;
+
 // The public structs of memprof.h have the same layout (asserted in capi/memprof.cc).
 struct SnapshotRecord {
   uint64_t address;
@@ -98,6 +100,8 @@ class Snapshot {
   // Of the arena at `base`, of which `length_bytes` bytes can be read.  *is_arena, where nothing is returned:
   // memory is what was missing.
   static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
+  // Of the arena in a file (platform::file_open), whose owner may be hostile.
+  static Snapshot* read_file(int fd, uint64_t length_bytes, bool* is_arena);
   static void release(Snapshot* snapshot);
 
   // Names of all frames, by platform::find_symbol.  Returns how many were found; -1: no memory.
@@ -131,7 +135,11 @@ class Snapshot {
   class RuntimeFrames;
   static constexpr char kUnknownCodeName[] = "[unknown Python code]";
   static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
+  static Snapshot* read(Source* source);
+  void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
+  bool copy_records_of_file(Source* source);
+  void sort_records();
   void copy_stacks(const Source& source);
   uint64_t copy_name(const Source& source, uint32_t id);
   void copy_heaps(const Source& source);

@@ -13,8 +13,10 @@ namespace memprof {
 
 // The arena as far as it was checked: places and sizes, loaded once.
 struct Snapshot::Source {
-  const uint8_t* base;
-  uint64_t length_bytes;
+  const uint8_t* base = nullptr;
+  uint64_t length_bytes = 0;
+  int file = -1;        // not -1: `base` is a copy of it, as far as it was loaded
+  bool is_cut = false;  // the file became shorter
   uint64_t offsets[kSectionCount];
   uint64_t capacities[kSectionCount];
   uint64_t used[kSectionCount];  // bytes of a section that may be read
@@ -31,9 +33,21 @@ struct Snapshot::Source {
     return used[id] / sizeof(T);
   }
 
+  Source() = default;
+  ~Source();
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
   bool open(const void* arena, uint64_t length);
+  // Of `length` bytes.  *has_memory: false where that is why it cannot be opened.
+  bool open_file(int fd, uint64_t length, bool* has_memory);
   // What is in use now, within what was checked.
   void refresh();
+  // What is in use of a section: of a file, before it is looked at.
+  void load(SectionId id);
+
+  void copy_part(uint64_t offset, uint64_t size_bytes);
+  uint64_t filled_bytes(uint32_t id) const;
 };
 
 // A plain field of the arena, read once: whoever writes the arena may change it between a check and a use.

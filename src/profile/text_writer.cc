@@ -35,7 +35,7 @@ size_t character_length(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
     code = code << 6 | (byte(at + i) & 0x3fu);
   }
-  const bool is_control = code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
+  const bool is_control = code < 0xa0 || code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
                           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
   const bool is_overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
   const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;

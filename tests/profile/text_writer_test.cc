@@ -52,6 +52,7 @@ TEST(TextWriter, PrintableTextDoesNotSteerATerminal) {
       << "CSI as one character";
   EXPECT_EQ(printable("\x9b[2J"), "?[2J") << "and as one byte";
   EXPECT_EQ(printable("\xe2\x80\xaex"), "???x") << "text that runs to the left";
+  EXPECT_EQ(printable("\xd8\x9cx"), "??x") << "and a mark of Arabic text";
   EXPECT_EQ(printable("\xff\xc3"), "??") << "not UTF-8";
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80"), "?????????") << "not UTF-8 either";
 }

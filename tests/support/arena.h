@@ -21,8 +21,12 @@ namespace memprof::testing_support {
 inline constexpr Limits kSmallLimits{1024, 256, 64};
 
 struct ScopedArena {
-  explicit ScopedArena(const Limits& limits = kSmallLimits)
-      : arena(Arena::create(limits)), live(arena), stacks(arena), names(arena), modules(arena, &names) {}
+  explicit ScopedArena(const Limits& limits = kSmallLimits, const char* path = nullptr)
+      : arena(Arena::create(limits, path)),
+        live(arena),
+        stacks(arena),
+        names(arena),
+        modules(arena, &names) {}
   ~ScopedArena() { platform::release_pages(arena.base(), arena.header().total_bytes); }
   ScopedArena(const ScopedArena&) = delete;
   ScopedArena& operator=(const ScopedArena&) = delete;

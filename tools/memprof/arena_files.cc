@@ -9,12 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "memprof/memory_map.h"
 #include "memprof/proc_path.h"
 #include "memprof/process_ids.h"
+#include "profile/symbolize/regular_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -37,7 +37,7 @@ bool parse_name(const std::string& name, ArenaFile* file) {
 
 bool is_file(const std::string& path, const MappedFile& mapped) {
   struct stat status{};
-  return stat(path.c_str(), &status) == 0 && mapped.inode == status.st_ino &&
+  return lstat(path.c_str(), &status) == 0 && mapped.inode == status.st_ino &&
          mapped.device_major == major(status.st_dev) && mapped.device_minor == minor(status.st_dev);
 }
 
@@ -59,12 +59,17 @@ uint64_t find_in_namespace(const ArenaFile& file) {
 
 }  // namespace
 
+bool is_plain_file(const std::string& path) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 std::vector<ArenaFile> find_arenas(const std::string& folder) {
   std::vector<ArenaFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     ArenaFile file;
-    if (!parse_name(entry->path().filename(), &file)) continue;
+    if (!parse_name(entry->path().filename(), &file) || !is_plain_file(entry->path())) continue;
     file.path = entry->path();
     files.push_back(std::move(file));
   }
@@ -107,11 +112,13 @@ Owner owner_of(const ArenaFile& file) {
 }
 
 bool is_begun(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  struct stat status{};
+  const int fd = profile::open_regular_file(path, profile::Links::kRefuse, &status);
+  if (fd < 0) return true;
   uint64_t magic = 0;
-  if (!file.is_open()) return true;
-  file.read(reinterpret_cast<char*>(&magic),
-            sizeof(magic));  // nothing, where it was made but not given its size
+  // Nothing, where it was made but not given its size.
+  static_cast<void>(!::read(fd, &magic, sizeof(magic)));
+  ::close(fd);
   return magic != 0;
 }
 

@@ -26,6 +26,9 @@ enum class Owner {
   kUnknown,  // its process id is of another namespace, of whose processes we see none with that id
 };
 
+// And no link to one: others can make files in the folders where arenas are.
+bool is_plain_file(const std::string& path);
+
 // All in a folder; none where it cannot be read.
 std::vector<ArenaFile> find_arenas(const std::string& folder);
 

@@ -55,6 +55,7 @@ class MemoryFile {
                          ": nothing was recorded: its process has only begun, or was killed then (memprof "
                          "list tells; memprof clean removes it)");
   }
+  if (error == MEMPROF_ERR_SYSTEM && system == EINVAL) throw profile::Error(path + ": not a regular file");
   throw profile::Error(path + ": " +
                        (error == MEMPROF_ERR_SYSTEM ? error_text(system) : memprof_strerror(error)));
 }

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
+#include <iterator>
 
 #include "memprof/console.h"
 #include "memprof/failure.h"
@@ -17,13 +20,37 @@ namespace memprof::cli {
 namespace {
 
 constexpr int kForwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+// Of those, what ends memprof once the program has ended.
+constexpr int kEnding[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+// What ended the program may come to memprof twice: `timeout` sends it to its child, and then to the group.
+constexpr int64_t kSameSignalNs = 1'000'000'000;
 
 // Written with all signals blocked.
 volatile pid_t forward_to = 0;
 GroupWitness* volatile witness = nullptr;
 
+// When each was last had; by the one thread that has them.
+volatile int64_t seen_at_ns[NSIG];
+
+int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// In a handler.
+void end_by(int signal) {
+  const int64_t seen = seen_at_ns[signal];
+  if (seen != 0 && now_ns() - seen < kSameSignalNs) return;
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  raise(signal);  // comes when the handler has returned
+}
+
 void forward(int signal, siginfo_t* info, void*) {
   const int saved = errno;
+  seen_at_ns[signal] = now_ns();
   // What goes to the whole process group, the program has already, if it is still in it; and what the
   // terminal sends goes there.
   const bool is_groups = witness != nullptr && witness->saw(signal) && getpgid(forward_to) == getpgrp();
@@ -162,7 +189,18 @@ void ChildProcess::reap() {
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
   const SignalsBlocked blocked;
-  for (const int signal : kForwarded) set_ignored(signal);
+  for (const int signal : kForwarded) {
+    struct sigaction before{};
+    sigaction(signal, nullptr, &before);
+    const bool is_ending = std::find(std::begin(kEnding), std::end(kEnding), signal) != std::end(kEnding);
+    if (!is_ending || before.sa_handler == SIG_IGN) {
+      set_ignored(signal);
+      continue;
+    }
+    struct sigaction action{};
+    action.sa_handler = end_by;
+    sigaction(signal, &action, nullptr);
+  }
   forward_to = 0;
   witness = nullptr;
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {

@@ -5,8 +5,9 @@
 // Signals: while it runs, what is sent to the process group (Ctrl-C, kill -- -PGID) reaches the program
 // without memprof, which ignores it; SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 that a process
 // sends to memprof alone are forwarded.  The program gets each once (group_witness.h). SIGTSTP stops both, as
-// the terminal sends it to both.  From wait() on, memprof ignores them all: it is about to write the profile.
-// SIGPIPE and SIGXFSZ are errors of a write in memprof only.
+// the terminal sends it to both.  Once the program has ended, SIGINT, SIGQUIT, SIGTERM and SIGHUP end
+// memprof, which is about to write the profile; but for a second one of those that it has just had. The
+// others are ignored then. SIGPIPE and SIGXFSZ are errors of a write in memprof only.
 //
 // fork: between fork and exec the child waits, so that its process id is known before it does anything.
 // Threads: at most one object at a time, in a program with one thread.

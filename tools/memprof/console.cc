@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "memprof/failure.h"
+#include "profile/text_writer.h"
 
 namespace memprof::cli {
 namespace {
@@ -43,9 +44,8 @@ void print(std::string_view text) {
 }
 
 void complain(std::string_view line) {
-  std::string text = "memprof: ";
-  for (const char c : line) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  text += '\n';
+  // Names of files and processes are in it.
+  const std::string text = "memprof: " + profile::printable(std::string(line)) + "\n";
   // There is nowhere left to say that this failed.
   static_cast<void>(write_all(STDERR_FILENO, text));
 }

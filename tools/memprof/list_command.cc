@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/list_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,7 +92,7 @@ std::vector<std::string> places() {
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
     struct stat status{};
-    if (stat(file.path.c_str(), &status) != 0 || (status.st_uid != geteuid() && geteuid() != 0)) continue;
+    if (lstat(file.path.c_str(), &status) != 0 || (status.st_uid != geteuid() && geteuid() != 0)) continue;
     Found found;
     // The run that it belongs to is about to read it.
     found.owner = is_of_a_run ? Owner::kLives : owner_of(file);
@@ -108,6 +109,13 @@ Owner owner_of_run(const ArenaFile& run) {
   return program_of(run.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
 }
 
+// And no link to one, which would lead anywhere.
+bool is_own_folder(const std::string& path) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         (status.st_uid == geteuid() || geteuid() == 0);
+}
+
 Everything find_everything() {
   Everything everything;
   for (const std::string& place : places()) {
@@ -115,7 +123,7 @@ Everything find_everything() {
     std::error_code error;
     for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
       ArenaFile run;
-      if (!parse_run_folder(entry->path().filename(), &run)) continue;
+      if (!parse_run_folder(entry->path().filename(), &run) || !is_own_folder(entry->path())) continue;
       const Owner owner = owner_of_run(run);
       add_files(entry->path(), owner == Owner::kLives, &everything);
       if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
@@ -153,6 +161,18 @@ profile::TextRow row_of(const Found& found) {
                  profile::format_bytes(static_cast<double>(found.memory_bytes))};
   row.name_text = profile::printable(found.file.path);
   return row;
+}
+
+// In the folder that it was found in: a run's folder may be another user's, who can put a link in its place.
+bool remove_file(const std::string& path) {
+  const fs::path file(path);
+  const int folder = open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return false;
+  const bool is_gone = unlinkat(folder, file.filename().c_str(), 0) == 0;
+  const int error = errno;
+  close(folder);
+  errno = error;
+  return is_gone;
 }
 
 }  // namespace
@@ -206,7 +226,7 @@ int clean_command(const std::vector<std::string>& arguments) {
       ++unknown;
       continue;
     }
-    if (unlink(found.file.path.c_str()) == 0) {
+    if (remove_file(found.file.path)) {
       ++removed;
       bytes += found.memory_bytes;
     } else if (errno != ENOENT) {

@@ -5,6 +5,20 @@
 
 namespace memprof::cli {
 
+namespace {
+
+// One part of a path, whatever the program calls itself: it may be hostile, and say what it likes in its
+// data.
+std::string as_file_name(const std::string& program) {
+  std::string name = program;
+  for (char& c : name) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return name == "." || name == ".." ? std::string(name.size(), '_') : name;
+}
+
+}  // namespace
+
 std::string expand_path(const std::string& pattern, const PathFacts& facts) {
   std::string path;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -18,7 +32,7 @@ std::string expand_path(const std::string& pattern, const PathFacts& facts) {
         path += std::to_string(facts.pid);
         break;
       case 'n':
-        path += facts.program;
+        path += as_file_name(facts.program);
         break;
       case 't':
         path += std::to_string(facts.time_seconds);

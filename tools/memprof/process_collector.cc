@@ -79,7 +79,8 @@ Collected ProcessCollector::finish() {
   for (std::filesystem::directory_iterator entry(profiles_, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string path = entry->path();
-    if (entry->path().extension() == kSuffix && std::find(known.begin(), known.end(), path) == known.end()) {
+    if (entry->path().extension() == kSuffix && is_plain_file(path) &&
+        std::find(known.begin(), known.end(), path) == known.end()) {
       try {
         add(profile::read_pprof_file(path), "", path, false, true);
       } catch (const std::exception& reason) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "memprof/arena_profile.h"
 #include "memprof/console.h"
@@ -12,6 +14,7 @@
 #include "profile/pprof_reader.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/symbolizer.h"
+#include "profile/text_writer.h"
 #include "profile/units.h"
 
 namespace memprof::cli {
@@ -44,9 +47,7 @@ class Progress {
     }
     std::string line = "\r\x1b[K";
     if (!is_over) {
-      line += "memprof: debuginfod: ";
-      for (const char c : path.substr(path.rfind('/') + 1))
-        line += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      line += "memprof: debuginfod: " + profile::printable(path.substr(path.rfind('/') + 1));
       line += ": " + profile::format_bytes(static_cast<double>(bytes));
       if (total != 0) line += " of " + profile::format_bytes(static_cast<double>(total));
     }
@@ -77,6 +78,13 @@ void symbolize_with(AskServers ask_servers, const Symbolize& symbolize) {
   }
 }
 
+// A link that the user names is meant; read_arena refuses those that were found.
+std::string without_links(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
 }  // namespace
 
 void add_names(profile::Profile& profile, AskServers ask_servers) {
@@ -99,8 +107,9 @@ void add_jit_names(profile::Profile& profile, const std::string& folder) {
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
   profile::Profile profile = path == "-" ? profile::read_pprof(read_standard_input(), "standard input")
-                             : is_arena_path(path) ? profile::read_pprof(read_arena(path).pprof, path)
-                                                   : profile::read_pprof_file(path);
+                             : is_arena_path(path)
+                                 ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
+                                 : profile::read_pprof_file(path);
   add_names(profile, ask_servers);
   return profile;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the seam (core/platform.h) that an arena lives in, for whom it writes and for readers.
+// Files of the seam (core/platform.h) that an arena lives in, for whom it writes.
 //
 // Model: a sparse file, mapped shared; the mapping keeps it, no descriptor does.  On a full file system the
 // touch of a page raises SIGBUS, so each page is had before it is touched: by madvise, or, where the kernel
@@ -13,7 +13,6 @@
 #include <linux/futex.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,6 +55,9 @@ bool commit_page(uint8_t* page) {
 
 // Memory rather than a disk: /dev/shm, where there is one that we may write to.
 const char* arena_folder() {
+  if (is_privileged()) {
+    return "";
+  }
   constexpr const char* kSharedMemory = "/dev/shm";
   if (access(kSharedMemory, W_OK | X_OK) == 0) {
     return kSharedMemory;
@@ -65,6 +67,10 @@ const char* arena_folder() {
 }
 
 void* reserve_file_pages(const char* path, size_t size_bytes) {
+  if (is_privileged()) {
+    errno = EPERM;  // who started it could write to the file: it may be his
+    return nullptr;
+  }
   const WriteSignalsHeld held;
   const Descriptor file(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (file.get() < 0) {
@@ -100,23 +106,6 @@ bool commit_pages_singly(void* start, size_t size_bytes) {
     }
   }
   return true;
-}
-
-const void* map_file(const char* path, uint64_t* size_bytes, int* error) {
-  const Descriptor file(path, O_RDONLY | O_NONBLOCK);
-  struct stat status;
-  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
-    *error = -errno;
-    return nullptr;
-  }
-  if (!S_ISREG(status.st_mode) || status.st_size <= 0) {
-    *error = S_ISREG(status.st_mode) ? -ENODATA : -EINVAL;
-    return nullptr;
-  }
-  *size_bytes = static_cast<uint64_t>(status.st_size);
-  void* pages = mmap(nullptr, *size_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-  *error = pages != MAP_FAILED ? 0 : -errno;
-  return pages != MAP_FAILED ? pages : nullptr;
 }
 
 }  // namespace memprof::platform

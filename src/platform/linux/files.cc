@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/platform.h"
+#include "core/printable.h"
 #include "platform/linux/write_signals.h"
 
 namespace memprof::platform {
@@ -41,6 +43,60 @@ int file_write(int fd, const void* data, size_t size_bytes) {
 
 int file_close(int fd) {
   return syscall(SYS_close, fd) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+int file_open(const char* path, uint64_t* size_bytes) {
+  struct stat status;
+  // Looked at before: what is opened may be a device, of which the opening is an act.
+  if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return -errno;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return -EINVAL;
+  }
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) {
+    return -errno;
+  }
+  if (syscall(SYS_fstat, fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    syscall(SYS_close, fd);
+    return -EINVAL;
+  }
+  *size_bytes = static_cast<uint64_t>(status.st_size);
+  return static_cast<int>(fd);
+}
+
+bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
+  char* at = static_cast<char*>(bytes);
+  while (size_bytes > 0) {
+    const long got = syscall(SYS_pread64, fd, at, size_bytes, offset);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return false;
+    }
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+uint64_t file_data_end(int fd, uint64_t offset) {
+  const long end = syscall(SYS_lseek, fd, offset, SEEK_HOLE);
+  if (end >= 0) {
+    return static_cast<uint64_t>(end);
+  }
+  // A file system that knows no holes; what it has given to the file is a bound.
+  struct stat status;
+  if (errno != EINVAL || syscall(SYS_fstat, fd, &status) != 0) {
+    return offset;
+  }
+  const uint64_t given = static_cast<uint64_t>(status.st_blocks) * 512;
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  return size < offset ? offset : size - offset < given ? size : offset + given;
 }
 
 int file_rename(const char* from, const char* to, bool overwrite) {
@@ -104,17 +160,26 @@ void set_last_error(int error) {
 
 void message(const char* const* parts) {
   constexpr int kMostParts = 16;
-  iovec pieces[kMostParts + 2];
+  constexpr int kMostPieces = 64;  // of what is more than that, the rest is left out
+  iovec pieces[kMostPieces + 1];
   int count = 0;
-  const auto append = [&](const char* text) {
+  const auto append = [&](const char* text, size_t length) {
     pieces[count].iov_base = const_cast<char*>(text);
-    pieces[count++].iov_len = strlen(text);
+    pieces[count++].iov_len = length;
   };
-  append("memprof: ");
+  append("memprof: ", 9);
   for (int i = 0; i < kMostParts && parts[i] != nullptr; ++i) {
-    append(parts[i]);
+    for (const char* at = parts[i]; *at != '\0' && count < kMostPieces;) {
+      if (const size_t length = printable_length(at)) {
+        append(at, length);
+        at += length;
+      } else {
+        append("?", 1);
+        ++at;
+      }
+    }
   }
-  append("\n");
+  append("\n", 1);
   const int saved_errno = errno;
   const WriteSignalsHeld held;
   const long ignored = syscall(SYS_writev, STDERR_FILENO, pieces, count);  // nobody is left to tell

@@ -13,6 +13,7 @@
 
 #include "core/platform.h"
 #include "core/sampler.h"
+#include "platform/linux/environment.h"
 #include "platform/linux/fork_handler.h"
 
 #ifndef MADV_WIPEONFORK
@@ -124,8 +125,27 @@ void order_all_threads() {
 void yield_thread() {
   sched_yield();
 }
+// Asked of the kernel's own note every time: it is there before libc is, and stays when the process gives its
+// rights up.
+bool is_privileged() {
+  return getauxval(AT_SECURE) != 0;
+}
+
 const char* environment(const char* name) {
-  return environ != nullptr ? getenv(name) : nullptr;
+  return environ != nullptr && !is_privileged() ? getenv(name) : nullptr;
+}
+
+void forget_environment() {
+  constexpr char kOurs[] = "MEMPROF_";
+  char** kept = environ;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (strncmp(*entry, kOurs, sizeof(kOurs) - 1) != 0) {
+      *kept++ = *entry;
+    }
+  }
+  if (kept != nullptr) {
+    *kept = nullptr;
+  }
 }
 
 const char* program_path() {

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <numeric>
@@ -10,6 +11,7 @@
 
 #include "profile/symbolize/elf_file.h"
 #include "profile/symbolize/inline_chains.h"
+#include "profile/symbolize/regular_file.h"
 #include "profile/symbolize/unit_table.h"
 
 namespace memprof::profile {
@@ -18,8 +20,27 @@ namespace {
 // libdw keeps the lines of each unit that it read, at about 64 bytes a row, until it is closed.
 constexpr size_t kMostLines = 4'000'000;
 
+std::string text_of(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  const char* text = dwarf_formstring(dwarf_attr(&die, name, &attribute));
+  return text != nullptr ? text : "";
+}
+
+// libdw opens the file of a split unit itself, whatever it is, and reads it in place.
+bool is_split_file_safe(Dwarf_Die& root) {
+  std::string name = text_of(root, DW_AT_dwo_name);
+  if (name.empty()) name = text_of(root, DW_AT_GNU_dwo_name);
+  const std::string folder = text_of(root, DW_AT_comp_dir);
+  for (const std::string& path : {name, folder + "/" + name}) {
+    struct stat status{};
+    if (stat(path.c_str(), &status) == 0 && (!S_ISREG(status.st_mode) || !is_trusted(status))) return false;
+  }
+  return true;
+}
+
 // The entries of a unit whose debug info is in a file of its own (-gsplit-dwarf), else `root` itself.
-Dwarf_Die entries_of(Dwarf_Die& root) {
+Dwarf_Die entries_of(Dwarf_Die& root, bool is_trusted_file) {
+  if (!is_trusted_file || !is_split_file_safe(root)) return root;
   Dwarf_Die split{};
   uint8_t type = 0;
   if (dwarf_cu_info(root.cu, nullptr, &type, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
@@ -116,7 +137,7 @@ void DebugInfo::resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& 
                              std::vector<std::vector<SourceFrame>>* frames) {
   Dwarf_Die root;
   if (dwarf_offdie(dwarf_, root_offset, &root) == nullptr) return;
-  Dwarf_Die entries = entries_of(root);
+  Dwarf_Die entries = entries_of(root, file_.is_trusted());
   Dwarf_Lines* lines = nullptr;
   size_t line_count = 0;
   if (dwarf_getsrclines(&root, &lines, &line_count) == 0) lines_read_ += line_count;

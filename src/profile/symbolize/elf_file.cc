@@ -2,7 +2,6 @@
 #include "profile/symbolize/elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
@@ -14,11 +13,17 @@
 #include <cstring>
 #include <utility>
 
+#include "profile/symbolize/regular_file.h"
+
 namespace memprof::profile {
 namespace {
 
 // Longer ones are not build ids: the model and pprof have 20 bytes in mind, the engine keeps 32.
 constexpr size_t kMaxBuildIdBytes = 64;
+
+// libelf and libdw check what they read and read it again: not of a file that changes in between.  What
+// others can change is copied, up to this size.
+constexpr size_t kMostForeignBytes = size_t{1} << 30;
 
 std::string to_hex(const unsigned char* bytes, size_t size) {
   static const char kDigits[] = "0123456789abcdef";
@@ -61,21 +66,23 @@ std::string lower_case_error(int error) {
 }  // namespace
 
 std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat status{};
+  const int fd = open_regular_file(path, Links::kFollow, &status);
   if (fd < 0) {
-    *why = lower_case_error(errno);
+    *why = errno == EINVAL ? "not a regular file" : lower_case_error(errno);
     return nullptr;
   }
-  struct stat status{};
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    *why = "not a regular file";
+  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
+  const bool trusted = profile::is_trusted(status);
+  if (!trusted && size > kMostForeignBytes) {
+    *why = "others can change it, and it is too large for a copy (more than 1 GiB)";
     ::close(fd);
     return nullptr;
   }
-  auto image = status.st_size > 0 ? FileImage::map(fd, static_cast<size_t>(status.st_size)) : nullptr;
+  auto image = size == 0 ? nullptr : trusted ? FileImage::map(fd, size) : FileImage::copy(fd, size);
   const int map_error = errno;
   ::close(fd);
-  if (image == nullptr && status.st_size > 0) {
+  if (image == nullptr && size > 0) {
     *why = lower_case_error(map_error);
     return nullptr;
   }
@@ -84,6 +91,7 @@ std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why
     *why = "not an ELF file";
     return nullptr;
   }
+  file->is_trusted_ = trusted;
   const timespec& latest = std::max(status.st_mtim, status.st_ctim, [](const timespec& a, const timespec& b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
   });

@@ -35,6 +35,8 @@ class ElfFile {
   const std::string& path() const { return path_; }
   // Lower-case hex; empty: the file has none.
   const std::string& build_id() const { return build_id_; }
+  // Nobody but root and this user can change the file.
+  bool is_trusted() const { return is_trusted_; }
   // Of the file's contents or its place (renamed, linked, mode changed), whichever is later.
   uint64_t changed_unix_ns() const { return changed_unix_ns_; }
 
@@ -80,6 +82,7 @@ class ElfFile {
   std::unique_ptr<FileImage> image_;
   Elf* elf_;
   std::string build_id_;
+  bool is_trusted_ = true;
   uint64_t changed_unix_ns_ = 0;
   std::vector<Segment> segments_;  // executable ones first
 };

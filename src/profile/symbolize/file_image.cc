@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -93,6 +94,35 @@ std::unique_ptr<FileImage> FileImage::map(int fd, size_t size) {
     return nullptr;
   }
   return std::unique_ptr<FileImage>(new FileImage(static_cast<char*>(memory), size));
+}
+
+std::unique_ptr<FileImage> FileImage::copy(int fd, size_t size) {
+  // Pages of zeros, which take no memory where the file has none.
+  void* memory =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::unique_ptr<FileImage> image(new FileImage(static_cast<char*>(memory), size));
+  return image->fill(fd) ? std::move(image) : nullptr;
+}
+
+// What became shorter meanwhile ends in zeros.
+bool FileImage::fill(int fd) {
+  for (size_t at = 0; at < size_;) {
+    const off_t data = lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return true;
+    if (data > static_cast<off_t>(at)) at = static_cast<size_t>(data);
+    if (at >= size_) return true;
+    const off_t hole = lseek(fd, static_cast<off_t>(at), SEEK_HOLE);
+    const size_t end = hole > static_cast<off_t>(at) ? std::min(static_cast<size_t>(hole), size_) : size_;
+    while (at < end) {
+      const ssize_t got = pread(fd, data_ + at, end - at, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return false;
+      if (got == 0) return true;
+      at += static_cast<size_t>(got);
+    }
+  }
+  return true;
 }
 
 FileImage::FileImage(std::vector<char> bytes)

@@ -18,6 +18,9 @@ class FileImage {
   // `size` bytes of the file from its beginning.  nullptr: cannot be mapped, see errno.
   static std::unique_ptr<FileImage> map(int fd, size_t size);
 
+  // Of a file that others can change: a copy, which stays as it is.
+  static std::unique_ptr<FileImage> copy(int fd, size_t size);
+
   explicit FileImage(std::vector<char> bytes);
   ~FileImage();
   FileImage(const FileImage&) = delete;
@@ -29,6 +32,7 @@ class FileImage {
 
  private:
   FileImage(char* data, size_t size) : data_(data), size_(size), is_mapped_(true) {}
+  bool fill(int fd);
 
   std::vector<char> bytes_;
   char* data_;

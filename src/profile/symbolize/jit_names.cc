@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/jit_names.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -11,17 +9,17 @@
 #include "profile/symbolize/file_image.h"
 #include "profile/symbolize/jitdump.h"
 #include "profile/symbolize/perf_map.h"
+#include "profile/symbolize/regular_file.h"
 
 namespace memprof::profile {
 namespace {
 
 std::unique_ptr<FileImage> open_own_file(const std::string& path, uint64_t start_unix_ns) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-  if (fd < 0) return nullptr;
   struct stat status{};
+  const int fd = open_regular_file(path, Links::kRefuse, &status);
+  if (fd < 0) return nullptr;
   std::unique_ptr<FileImage> image;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-      (status.st_uid == geteuid() || status.st_uid == 0)) {
+  if (status.st_size > 0 && (status.st_uid == geteuid() || status.st_uid == 0)) {
     const uint64_t written = static_cast<uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
                              static_cast<uint64_t>(status.st_mtim.tv_nsec);
     if (written >= start_unix_ns) image = FileImage::map(fd, static_cast<size_t>(status.st_size));

@@ -41,6 +41,60 @@ TEST(Files, CreatesNewFilesOnlyForTheirOwner) {
   EXPECT_EQ(-ENOTDIR, platform::file_create((path + "/a").c_str()));
 }
 
+TEST(Files, OpensRegularFilesOnly) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "hello");
+  uint64_t size = 0;
+  const int fd = platform::file_open(path.c_str(), &size);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(5u, size);
+  EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+  EXPECT_EQ(0, platform::file_close(fd));
+  EXPECT_EQ(-ENOENT, platform::file_open(folder.path("none").c_str(), &size));
+  EXPECT_EQ(-EINVAL, platform::file_open(folder.path("").c_str(), &size));
+  std::filesystem::create_symlink(path, folder.path("link"));
+  EXPECT_EQ(-EINVAL, platform::file_open(folder.path("link").c_str(), &size));
+  ASSERT_EQ(0, mkfifo(folder.path("fifo").c_str(), 0600));
+  EXPECT_EQ(-EINVAL, platform::file_open(folder.path("fifo").c_str(), &size)) << "nor does it wait";
+  EXPECT_EQ(-EINVAL, platform::file_open("/dev/null", &size));
+}
+
+TEST(Files, ReadsAllOrNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "hello");
+  uint64_t size = 0;
+  const int fd = platform::file_open(path.c_str(), &size);
+  ASSERT_GE(fd, 0);
+  char text[8] = {};
+  EXPECT_TRUE(platform::file_read(fd, 1, text, 4));
+  EXPECT_STREQ("ello", text);
+  EXPECT_FALSE(platform::file_read(fd, 1, text, 5));
+  EXPECT_FALSE(platform::file_read(fd, 100, text, 1));
+  EXPECT_TRUE(platform::file_read(fd, 100, text, 0));
+  EXPECT_EQ(0, platform::file_close(fd));
+  EXPECT_FALSE(platform::file_read(fd, 0, text, 1));
+}
+
+// Where the folders of the tests and of arenas are.
+TEST(Files, KnowsWhatOfAFileHasMemory) {
+  for (const std::string& parent :
+       {std::filesystem::temp_directory_path().string(), std::string("/dev/shm")}) {
+    std::string path = parent + "/memprof-test-XXXXXX";
+    const int made = mkstemp(path.data());
+    ASSERT_GE(made, 0) << path;
+    EXPECT_EQ(0, ftruncate(made, 1 << 20));
+    const std::string data(65536, 'x');
+    EXPECT_EQ(65536, pwrite(made, data.data(), data.size(), 131072));
+    EXPECT_EQ(0u, platform::file_data_end(made, 0)) << parent;
+    EXPECT_EQ(196608u, platform::file_data_end(made, 131072)) << parent;
+    EXPECT_EQ(196608u, platform::file_data_end(made, 135168)) << parent;
+    EXPECT_EQ(196608u, platform::file_data_end(made, 196608)) << parent;
+    EXPECT_EQ(uint64_t{1} << 30, platform::file_data_end(made, 1 << 30)) << parent << ": behind its end";
+    close(made);
+    unlink(path.c_str());
+  }
+}
+
 TEST(Files, WritesAllOfItAlsoInPieces) {
   int ends[2];
   ASSERT_EQ(0, pipe(ends));
@@ -155,6 +209,11 @@ TEST(Files, AMessageIsOneLineInOneWrite) {
   EXPECT_EQ("memprof: the path /tmp/x: is wrong\n", message_of(parts));
   const char* const nothing[] = {nullptr};
   EXPECT_EQ("memprof: \n", message_of(nothing));
+  const char* const hostile[] = {"a\x1b[2Jb\n", "\xe2\x80\xae", "\xc2\x9b", "\xff grüße", nullptr};
+  EXPECT_EQ("memprof: a?[2Jb??????? grüße\n", message_of(hostile));
+  const std::string controls(200, '\x1b');
+  const char* const long_one[] = {controls.c_str(), nullptr};
+  EXPECT_EQ("memprof: " + std::string(63, '?') + "\n", message_of(long_one));
   const char* many[20];
   std::fill(many, many + 20, "x");
   EXPECT_EQ("memprof: xxxxxxxxxxxxxxxx\n", message_of(many));  // the rest is left out, with or without an end

@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include "profile/symbolize/elf_file.h"
 #include "tests/profile/symbolize/addr2line.h"
 #include "tests/profile/symbolize/dwarf_fixture.h"
+#include "tests/profile/symbolize/fixture.h"
 
 namespace memprof::profile {
 namespace {
@@ -121,6 +124,28 @@ TEST_P(PackedDebugInfo, SaysTheSame) {
 INSTANTIATE_TEST_SUITE_P(Kinds, PackedDebugInfo,
                          ::testing::Values(std::pair("gcc5", "shared/gcc5"), std::pair("gcc4", "shared/gcc4"),
                                            std::pair("gcc4", "shared/old/gcc4")));
+
+// libdw opens it, whatever it is, and waits for a pipe.
+TEST(DebugInfo, ASplitFileIsNotOpenedForAProgramThatOthersCanChange) {
+  const fixture::Folder folder;
+  const std::string program = folder / "split5";
+  std::filesystem::copy_file(fixture::path("debug/split5"), program);
+  const std::vector<uint64_t> addresses = addresses_of(program);
+  size_t names[2] = {};
+  for (const bool is_trusted : {true, false}) {
+    ASSERT_EQ(chmod(program.c_str(), is_trusted ? 0600 : 0646), 0);
+    std::string why;
+    const auto file = ElfFile::open(program, &why);
+    ASSERT_NE(file, nullptr) << why;
+    const auto info = DebugInfo::open(*file, nullptr);
+    ASSERT_NE(info, nullptr);
+    for (const auto& frames : info->frames_of(addresses)) {
+      for (const SourceFrame& frame : frames) names[is_trusted] += !frame.name.linkage_name.empty();
+    }
+  }
+  EXPECT_GT(names[true], addresses.size() / 2);
+  EXPECT_EQ(names[false], 0u);
+}
 
 TEST(DebugInfo, AFunctionHasOneNameWhetherItIsInlinedOrNot) {
   const std::string program = fixture::path("debug/gcc5");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/elf_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <random>
@@ -44,6 +46,52 @@ TEST(ElfFile, APipeDoesNotBlock) {
   std::string why;
   EXPECT_EQ(ElfFile::open(folder / "pipe", &why), nullptr);
   EXPECT_EQ(why, "not a regular file");
+}
+
+// Who opens it is told that there is no such device.
+TEST(ElfFile, ADeviceIsNotOpened) {
+  const fixture::Folder folder;
+  if (mknod((folder / "device").c_str(), S_IFCHR | 0600, makedev(4095, 1 << 18)) != 0) {
+    GTEST_SKIP() << "no right to make a device";
+  }
+  std::string why;
+  EXPECT_EQ(ElfFile::open(folder / "device", &why), nullptr);
+  EXPECT_EQ(why, "not a regular file");
+}
+
+// libelf and libdw read a length twice, and believe it.
+TEST(ElfFile, AFileThatOthersCanChangeIsACopy) {
+  const fixture::Folder folder;
+  std::filesystem::copy_file(fixture::path("pie"), folder / "pie");
+  ASSERT_EQ(chmod((folder / "pie").c_str(), 0646), 0);
+  std::string why;
+  const auto mine = ElfFile::open(fixture::path("pie"), &why);
+  const auto file = ElfFile::open(folder / "pie", &why);
+  ASSERT_NE(file, nullptr);
+  EXPECT_TRUE(mine->is_trusted());
+  EXPECT_FALSE(file->is_trusted());
+  const auto size = std::filesystem::file_size(folder / "pie");
+  const int fd = ::open((folder / "pie").c_str(), O_WRONLY);
+  const std::string zeros(size, '\0');
+  ASSERT_EQ(pwrite(fd, zeros.data(), size, 0), static_cast<ssize_t>(size));
+  close(fd);
+  for (const char* section : {".text", ".rodata", ".debug_info", ".debug_str", ".debug_line"}) {
+    EXPECT_EQ(file->section(section), mine->section(section)) << section;
+  }
+  SymbolTable symbols;
+  symbols.add(*file);
+  symbols.finish();
+  EXPECT_EQ(file->build_id(), fixture::kBuildId);
+}
+
+TEST(ElfFile, WhatOthersCanChangeAndIsTooLargeIsNotRead) {
+  const fixture::Folder folder;
+  std::filesystem::copy_file(fixture::path("pie"), folder / "pie");
+  ASSERT_EQ(chmod((folder / "pie").c_str(), 0646), 0);
+  std::filesystem::resize_file(folder / "pie", uintmax_t{1} << 40);
+  std::string why;
+  EXPECT_EQ(ElfFile::open(folder / "pie", &why), nullptr);
+  EXPECT_EQ(why, "others can change it, and it is too large for a copy (more than 1 GiB)");
 }
 
 TEST(ElfFile, AFileThatMayNotBeReadSaysSo) {

@@ -52,6 +52,21 @@ TEST(FileImage, AFileThatShrinksEndsInZeros) {
   for (size_t i = 4096; i < kBytes; i += 1000) ASSERT_EQ(image->data()[i], 0) << i;
 }
 
+TEST(FileImage, ACopyStaysAsItIs) {
+  const fixture::Folder folder;
+  fixture::write_file(folder / "file", std::string(kBytes, 'a') + "end");
+  const int fd = open_file(folder / "file");
+  ASSERT_EQ(ftruncate(fd, 3 * kBytes), 0);  // with a hole
+  const auto image = FileImage::copy(fd, 3 * kBytes + 100);
+  ASSERT_NE(image, nullptr);
+  ASSERT_EQ(ftruncate(fd, 0), 0);
+  close(fd);
+  EXPECT_EQ(std::string(image->data() + kBytes - 1, 5), std::string("aend\0", 5));
+  EXPECT_EQ(image->size(), 3 * kBytes + 100);
+  EXPECT_EQ(image->data()[2 * kBytes], 0);
+  EXPECT_EQ(image->data()[3 * kBytes + 99], 0) << "behind its end";
+}
+
 TEST(FileImage, OtherBusErrorsStillEndTheProcess) {
   const fixture::Folder folder;
   fixture::write_file(folder / "file", "abc");

@@ -43,6 +43,10 @@ TEST(Console, WhatIsSaidStaysOneLine) {
   testing::internal::CaptureStderr();
   complain("two\nlines\x1b[2J");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "memprof: two?lines?[2J\n");
+  testing::internal::CaptureStderr();
+  complain("grüße \xc2\x9b \xe2\x80\xae \xe2\x81\xa6 \xd8\x9c \x9b");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "memprof: grüße ?? ??? ??? ?? ?\n")
+      << "nor does it control a terminal that knows more than ASCII, or turn the text round";
 }
 
 // Sets variables of the environment; they are what they were when it goes.

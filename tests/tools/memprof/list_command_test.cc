@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "memprof/arena_files.h"
 #include "tests/tools/memprof/process.h"
@@ -64,6 +65,32 @@ TEST(CleanCommand, RemovesWhatIsLeftOfTheDead) {
   EXPECT_THAT(result.out, HasSubstr("removed 1 file of dead processes"));
   EXPECT_FALSE(std::filesystem::exists(in_container));
   EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+// A pipe that nobody writes to would be waited for.
+TEST(ListCommand, WhatIsNoFileIsPassedOver) {
+  Place place;
+  const std::string name = "memprof-2147483647-" + std::to_string(own_space()) + ".arena";
+  ASSERT_EQ(mkfifo((place.folder / name).c_str(), 0600), 0);
+  const std::string target = place.folder / "other";
+  testing_tools::write_file(target, "kept");
+  std::filesystem::create_symlink(target, place.folder / "memprof-7-12345.arena");
+  EXPECT_THAT(place.memprof({"list"}).out, HasSubstr("no process has memprof in it"));
+  EXPECT_THAT(place.memprof({"clean", "--all"}).out, HasSubstr("removed 0 files"));
+  EXPECT_EQ(testing_tools::read_file(target), "kept");
+}
+
+TEST(CleanCommand, ALinkToAFolderIsNotTheFolderOfARun) {
+  Place place;
+  const std::string space = std::to_string(own_space());
+  std::filesystem::create_directory(place.folder / "elsewhere");
+  const std::string file = place.folder / ("elsewhere/memprof-2147483645-" + space + ".arena");
+  testing_tools::write_file(file, "kept");
+  std::filesystem::create_symlink("elsewhere",
+                                  place.folder / ("memprof-run-2147483646-" + space + "-abcdef"));
+  EXPECT_THAT(place.memprof({"list"}).out, HasSubstr("no process has memprof in it"));
+  EXPECT_THAT(place.memprof({"clean", "--all"}).out, HasSubstr("removed 0 files"));
+  EXPECT_EQ(testing_tools::read_file(file), "kept");
 }
 
 TEST(CleanCommand, WrongArgumentsAreSaid) {

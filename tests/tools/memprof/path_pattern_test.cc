@@ -17,6 +17,17 @@ TEST(PathPattern, Expands) {
   EXPECT_EQ(expand_path("%%p", kFacts), "%p");
 }
 
+TEST(PathPattern, ANameLeadsNowhere) {
+  const auto named = [](const std::string& program) {
+    return expand_path("out/%n.pb", PathFacts{42, program, 0});
+  };
+  EXPECT_EQ(named("../../etc/cron.d/x"), "out/.._.._etc_cron.d_x.pb");
+  EXPECT_EQ(named("a\nb\x1b"), "out/a_b_.pb");
+  EXPECT_EQ(expand_path("out/%n/x", PathFacts{42, "..", 0}), "out/__/x");
+  EXPECT_EQ(expand_path("out/%n/x", PathFacts{42, ".", 0}), "out/_/x");
+  EXPECT_EQ(named("a..b"), "out/a..b.pb");
+}
+
 TEST(PathPattern, RefusesOtherLetters) {
   for (const char* pattern : {"%", "a%", "%x", "% p", "%P"}) {
     EXPECT_THROW(expand_path(pattern, kFacts), Failure) << pattern;

@@ -17,6 +17,7 @@ constexpr size_t kLeastAlignment = 16;
 
 alignas(4096) char g_region[kRegionBytes];  // zero pages until they are used
 std::atomic<size_t> g_used{0};
+std::atomic<bool> g_is_marked{false};
 
 // In front of each block.
 struct alignas(16) BlockHeader {
@@ -29,6 +30,12 @@ void* bootstrap_allocate(size_t size_bytes, size_t alignment) {
   if (alignment < kLeastAlignment) {
     alignment = kLeastAlignment;
   }
+  // Before any block is given out: another thread may free the second one before we have the first.  Twice
+  // does no harm.  release pairs with acquire: who finds it marked frees what is marked.
+  if (!g_is_marked.load(std::memory_order_acquire)) {
+    g_sampled_filter.mark_permanently(reinterpret_cast<uintptr_t>(g_region), kRegionBytes);
+    g_is_marked.store(true, std::memory_order_release);
+  }
   size_t used = g_used.load(std::memory_order_relaxed);
   for (;;) {
     const size_t block = (used + sizeof(BlockHeader) + alignment - 1) & ~(alignment - 1);
@@ -38,9 +45,6 @@ void* bootstrap_allocate(size_t size_bytes, size_t alignment) {
     }
     // Relaxed: the range is this thread's alone.
     if (g_used.compare_exchange_weak(used, block + size_bytes, std::memory_order_relaxed)) {
-      if (used == 0) {
-        g_sampled_filter.mark_permanently(reinterpret_cast<uintptr_t>(g_region), kRegionBytes);
-      }
       reinterpret_cast<BlockHeader*>(g_region + block)[-1].size_bytes = size_bytes;
       return g_region + block;
     }

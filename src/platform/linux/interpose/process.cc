@@ -9,6 +9,7 @@
 #include "core/platform.h"
 #include "core/profiler.h"
 #include "core/runtimes.h"
+#include "platform/linux/environment.h"
 #include "platform/linux/fork_handler.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
@@ -66,6 +67,9 @@ bool reaches_us() {
 
 __attribute__((constructor)) void on_load() {
   resolve();
+  if (platform::is_privileged()) {
+    platform::forget_environment();
+  }
   prepare_process(false);
   if (profiler::state() == State::kActive) {
     runtimes::attach();  // not earlier: in the first allocation of a process its modules are not relocated
