@@ -64,9 +64,10 @@ void note_end();
 
 // What is known of a sample before its block exists.
 struct Pending {
-  static constexpr uint32_t kMostKept = 64;  // on the stack while the real malloc runs
+  static constexpr uint32_t kMostKept = 48;  // on the stack while the real malloc runs
 
   bool recording;  // false: nothing is recorded now, and nothing else here is set
+  bool is_walked;  // false: the thread has too little stack left
   platform::WalkResult walk;
   StackKey key;
   uint32_t stack;

@@ -153,7 +153,7 @@ Scratch* take_scratch() {
 [[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
                                            uint64_t* frames, uint32_t max_depth) {
   // On the stack, where the memory is warm.
-  constexpr uint32_t kUsualFrames = 128;
+  constexpr uint32_t kUsualFrames = 64;
   uint64_t usual[2 * kUsualFrames];
   uint64_t* native_frames = usual;
   unwind::StackPointers pointers{usual + kUsualFrames, false};
@@ -175,6 +175,14 @@ Scratch* take_scratch() {
 }
 
 }  // namespace
+
+bool has_stack_for_walk(const Entry& entry) {
+  // From the hook's frame down, as measured (-fstack-usage), and what the allocator may take.
+  constexpr uint64_t kOfWalk = 4096;
+  constexpr uint64_t kOfMixedWalk = kOfWalk + 1536;
+  const uint64_t left = stack_left(reinterpret_cast<uint64_t>(entry.frame_address));
+  return left >= kOfMixedWalk || (left >= kOfWalk && cpython::running_thread().interpreter == nullptr);
+}
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   const cpython::RunningThread thread = cpython::running_thread();

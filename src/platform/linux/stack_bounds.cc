@@ -2,6 +2,7 @@
 #include "platform/linux/stack_bounds.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -67,6 +68,18 @@ uint64_t grow_foreign(uint64_t high) {
 }
 
 }  // namespace
+
+uint64_t stack_left(uint64_t stack_pointer) {
+  if (stack_pointer >= t_stack.low && stack_pointer < t_stack.high) {
+    return UINT64_MAX;
+  }
+  const int saved_errno = errno;
+  stack_t stack{};
+  const bool is_known = syscall(SYS_sigaltstack, nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+  errno = saved_errno;
+  const uint64_t low = reinterpret_cast<uint64_t>(stack.ss_sp);
+  return is_known && stack_pointer >= low ? stack_pointer - low : UINT64_MAX;
+}
 
 bool is_readable(uint64_t address) {
   // The kernel copies the new mask in before it looks at `how`: EFAULT where it cannot, EINVAL because ~0 is
