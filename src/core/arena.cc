@@ -222,23 +222,37 @@ uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
     }
   } while (!s.used_bytes.compare_exchange_weak(offset, offset + size, std::memory_order_relaxed));
 
+  return commit_up_to(id, offset + size) ? offset : kNoOffset;
+}
+
+bool Arena::commit_up_to(SectionId id, uint64_t end) const {
+  Section& s = section(id);
   // acquire pairs with the release below: the step that another thread committed can be touched.
   uint64_t committed = s.committed_bytes.load(std::memory_order_acquire);
-  while (committed < offset + size) {
-    const uint64_t wanted = round_up(offset + size, kCommitStepBytes);
+  while (committed < end) {
+    const uint64_t wanted = round_up(end, kCommitStepBytes);
     const uint64_t next = wanted < s.capacity_bytes ? wanted : s.capacity_bytes;
     if (!commit(id, committed, next - committed)) {
-      return kNoOffset;  // what was taken stays unused: the section is as good as full
+      return false;  // what was taken stays unused: the section is as good as full
     }
     if (s.committed_bytes.compare_exchange_strong(committed, next, std::memory_order_release,
                                                   std::memory_order_acquire)) {
       break;
     }
   }
-  return offset;
+  return true;
+}
+
+void Arena::commit_ahead(SectionId id, uint64_t size_bytes) const {
+  const Section& s = section(id);
+  const uint64_t end = s.used_bytes.load(std::memory_order_relaxed) + size_bytes;
+  commit_up_to(id, end < s.capacity_bytes ? end : s.capacity_bytes);
 }
 
 bool Arena::commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const {
+  if (platform::is_sandboxed()) {
+    return false;
+  }
   // Private memory: the kernel gives pages when they are touched.
   return map(id, offset_in_section + size_bytes) &&
          (header_->is_file == 0 ||

@@ -146,11 +146,16 @@ class Arena {
   // kNoOffset when it is full or the system has no memory.
   uint64_t allocate(SectionId id, uint64_t size_bytes) const;
 
+  // Has the next `size_bytes` that allocate() hands out, as far as the section has them, ask the system for
+  // nothing.
+  void commit_ahead(SectionId id, uint64_t size_bytes) const;
+
   // Makes the part [offset, offset + size_bytes) of a section usable.
   bool commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const;
 
  private:
   bool map(SectionId id, uint64_t size_bytes) const;
+  bool commit_up_to(SectionId id, uint64_t end) const;
 
   ArenaHeader* header_ = nullptr;
 };

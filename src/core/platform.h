@@ -72,10 +72,15 @@ struct OwnerPage {
 // it once.
 OwnerPage* make_owner_page();
 
-uint64_t random_seed();        // 64 bits from the kernel; of lower quality where the kernel gives none
+// Has the program loaded a filter of system calls (seccomp) since its start?  Any call that it does not make
+// itself may be its end then, so functions here make none that can be done without: they say "no", or 0.
+bool is_sandboxed();
+void set_sandboxed(bool sandboxed);
+
+uint64_t random_seed();        // 64 bits; the first from the kernel, of lower quality where it gives none
 uint64_t monotonic_ns();       // a clock that does not jump
 uint64_t unix_ns();            // nanoseconds since 1970
-uint32_t thread_id();          // the system's id of the calling thread
+uint32_t thread_id();          // the system's id of the calling thread; sandboxed: 0
 uint32_t process_id();         // asks the kernel every time
 uint64_t process_namespace();  // of process ids: equal for processes that mean the same by an id; 0: unknown
 const char* program_path();    // path of the executable, "" if unknown; static memory; not for a hook's way

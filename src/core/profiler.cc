@@ -173,7 +173,8 @@ void own_process() {
 // The tables of a process that is followed and has none yet.  true: they are there.
 [[gnu::noinline, gnu::cold]] bool make_own_tables() {
   const bool is_child = !is_owner();
-  if (g_page == nullptr || !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
+  if (g_page == nullptr || platform::is_sandboxed() ||
+      !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
     return false;
   }
   uint32_t expected = kUnclaimed;
@@ -542,10 +543,26 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
   }
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
-  if (__builtin_expect(time_ns >= due_ns, 0) &&
+  if (__builtin_expect(time_ns >= due_ns, 0) && !platform::is_sandboxed() &&
       g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
     on_time(time_ns);
   }
+}
+
+// What the tables take while they can: as many samples, stacks and frames as most programs ever have.
+void before_sandbox() {
+  if (!is_mine() || !ensure_arena()) {
+    return;
+  }
+  constexpr uint64_t kSamples = 10000;
+  constexpr uint64_t kStacks = 1000;
+  g_live.open_for(kSamples);
+  g_stacks.open_for(kStacks);
+  g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
+  g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
+  current_thread_id();
+  uint64_t frame = 0;
+  platform::capture_stack({__builtin_frame_address(0)}, &frame, 1);  // where this thread's stack ends
 }
 
 void call_at(uint64_t time_ns) {

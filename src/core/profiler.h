@@ -94,6 +94,9 @@ void record_free(const void* block);
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
 
+// Before the program loads a filter of system calls: asks the system for what will be needed.
+void before_sandbox();
+
 // Takes out all records with first <= address <= last.
 void record_free_range(uint64_t first, uint64_t last);
 

@@ -202,6 +202,23 @@ TEST(Arena, ALimitThatComesLaterEndsItsGrowth) {
   });
 }
 
+TEST(Arena, InASandboxThereIsWhatWasCommittedBefore) {
+  ScopedArena a(kDefaultLimits);
+  a.arena.commit_ahead(kTextSection, 200000);
+  a.live.open_for(1000);
+  a.arena.commit_ahead(kNameSection, UINT64_MAX / 2);  // as much as there is
+  EXPECT_EQ(a.header().sections[kNameSection].capacity_bytes,
+            a.header().sections[kNameSection].committed_bytes.load());
+  platform::set_sandboxed(true);
+  EXPECT_EQ(0u, a.arena.allocate(kTextSection, 150000));
+  EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 150000));
+  EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kFrameSection, 8));
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(a.live.insert({0x10000 + i * 16, 1, 1, 1, 1, 1})) << i;
+  }
+  platform::set_sandboxed(false);
+}
+
 // Somebody has mapped what a section would grow into: it is his.
 TEST(Arena, WhatOthersMapInItsWayStaysTheirs) {
   ScopedArena a(kDefaultLimits);

@@ -184,5 +184,34 @@ class OwnLimits(e2e.Test):
         self.check_same("lock", "8")
 
 
+class OwnFilter(e2e.Test):
+    """A program that loads a filter of system calls which ends it at a call that is not its own."""
+
+    def check_lives(self, way):
+        command = [e2e.program("own_filter"), way]
+        alone = e2e.run(command)
+        self.assertEqual(alone.returncode, 7, alone.stderr)
+        for rate in (0, 4096):
+            done = e2e.run(command, e2e.preloaded(self.folder / "out.pb", rate, MEMPROF_ARENA_DIR=str(self.folder)))
+            self.assertEqual((done.returncode, done.stdout), (7, alone.stdout), done.stderr)
+
+    def test_filters(self):
+        for way in ("prctl", "syscall", "threads", "strict"):
+            with self.subTest(way):
+                self.check_lives(way)
+
+    def test_what_it_does_then_is_recorded(self):
+        """By who reads from outside: the program may not write then."""
+        path = self.folder / "x.pb"
+        for way, site, blocks in (("prctl", "after_filter", 500), ("threads", "in_thread", 2500)):
+            with self.subTest(way):
+                done = e2e.run([e2e.COMMAND, "run", "--rate", "0", "-o", path, "--", e2e.program("own_filter"), way])
+                self.assertEqual(done.returncode, 7, done.stderr)
+                rows = self.named(path).by_leaf()
+                self.assertEqual(rows["before_filter"]["alloc_objects"], 500)
+                self.assertEqual(rows[site]["alloc_objects"], blocks)
+                path.unlink()
+
+
 if __name__ == "__main__":
     e2e.main()
