@@ -7,7 +7,7 @@
 // Threads: any number; a room is taken by an atomic exchange (acquire) and given back (release).
 // Signals: a handler takes another one.
 // fork: those that other threads had in the parent stay taken in the child.
-// Allocates: never (512 KiB of zero pages, resident where touched).
+// Allocates: never (256 KiB of zero pages, resident where touched).
 // Failure: nullptr when all are taken.
 #pragma once
 
@@ -33,7 +33,7 @@ class FrameRoom {
     std::atomic<bool> is_taken;
     uint64_t frames[kMostDepth];
   };
-  static constexpr uint32_t kRooms = 64;
+  static constexpr uint32_t kRooms = 32;
   static Room rooms_[kRooms];
   static Room* take();
 

@@ -77,13 +77,14 @@ OwnerPage* make_owner_page();
 bool is_sandboxed();
 void set_sandboxed(bool sandboxed);
 
-uint64_t random_seed();        // 64 bits; the first from the kernel, of lower quality where it gives none
-uint64_t monotonic_ns();       // a clock that does not jump
-uint64_t unix_ns();            // nanoseconds since 1970
-uint32_t thread_id();          // the system's id of the calling thread; sandboxed: 0
-uint32_t process_id();         // asks the kernel every time
-uint64_t process_namespace();  // of process ids: equal for processes that mean the same by an id; 0: unknown
-const char* program_path();    // path of the executable, "" if unknown; static memory; not for a hook's way
+uint64_t random_seed();         // 64 bits; the first from the kernel, of lower quality where it gives none
+uint64_t monotonic_ns();        // a clock that does not jump
+void stop_clock(bool stopped);  // that clock stands still: the processor's may not be read any more
+uint64_t unix_ns();             // nanoseconds since 1970
+uint32_t thread_id();           // the system's id of the calling thread; sandboxed: 0
+uint32_t process_id();          // asks the kernel every time
+uint64_t process_namespace();   // of process ids: equal for processes that mean the same by an id; 0: unknown
+const char* program_path();     // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
@@ -110,9 +111,9 @@ struct WalkResult {
   Walk reason;
 };
 
-// Has the thread as much stack left as capture_stack and what follows it take?  Asked of signal stacks; other
-// stacks are large enough, or their size is not known.
-bool has_stack_for_walk(const Entry& entry);
+// Has the thread as much stack left as capture_stack and what follows it take, and `more_bytes`?  Asked of
+// signal stacks; other stacks are large enough, or their size is not known.
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes);
 
 // Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Of a
 // deeper stack, both ends are kept if that is cheap, with kFramesLeftOut between them; else the leaf's end.

@@ -270,23 +270,30 @@ void walk_to(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth,
   g_modules.tag(frames, p->walk.depth);
 }
 
-// Walks into p->kept, or, if the frames are too many for it, into `room`.  Where there is none, what fits is
-// kept: the walk says that it was cut.  Returns the frames.
-const uint64_t* walk_stack(const platform::Entry& entry, const FrameRoom& room, Pending* p) {
+// How many frames there is room for: in `room`; where all are taken, on the stack; where it is short, too, in
+// Pending::kept, and the walk says that it was cut.
+uint32_t most_frames(const FrameRoom& room, const platform::Entry& entry) {
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  uint64_t* frames = room.frames();
-  if (frames == nullptr) {
-    frames = p->kept;
-    walk_to(entry, frames, max_depth < Pending::kMostKept ? max_depth : Pending::kMostKept, p);
-  } else {
-    walk_to(entry, frames, max_depth, p);
-    const bool is_deep = p->walk.depth > Pending::kMostKept;
-    if (g_is_deep.load(std::memory_order_relaxed) != is_deep) {
-      g_is_deep.store(is_deep, std::memory_order_relaxed);
-    }
-  }
+  return room.frames() != nullptr || max_depth < Pending::kMostKept ||
+                 platform::has_stack_for_walk(entry, max_depth * sizeof(uint64_t))
+             ? max_depth
+             : Pending::kMostKept;
+}
+
+// On the stack of the function that it is used in.
+#define MEMPROF_FRAMES_OF(room, max_depth, p)   \
+  ((room).frames() != nullptr ? (room).frames() \
+   : (max_depth) <= Pending::kMostKept          \
+       ? (p)->kept                              \
+       : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+
+void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+  walk_to(entry, frames, max_depth, p);
   p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
-  return frames;
+  const bool is_deep = p->walk.depth > Pending::kMostKept;
+  if (g_is_deep.load(std::memory_order_relaxed) != is_deep) {
+    g_is_deep.store(is_deep, std::memory_order_relaxed);
+  }
 }
 
 // On the stack, where memory is warm.  false: it is deeper.
@@ -302,7 +309,9 @@ bool walk_shallow(const platform::Entry& entry, Pending* p) {
 
 [[gnu::noinline]] void walk_deep(const platform::Entry& entry, Pending* p) {
   const FrameRoom room;
-  const uint64_t* frames = walk_stack(entry, room, p);
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
   if (p->walk.depth <= Pending::kMostKept && frames != p->kept) {
     memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
   }
@@ -334,9 +343,13 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
     platform::forget_code();
   }
   const FrameRoom room;
-  if (enter_frames(walk_stack(entry, room, p), p)) {
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
+  if (enter_frames(frames, p)) {
     platform::forget_code();
-    enter_frames(walk_stack(entry, room, p), p);
+    walk_stack(entry, frames, max_depth, p);
+    enter_frames(frames, p);
   }
 }
 
@@ -498,7 +511,7 @@ void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
       g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
   if (pending->recording) {
     pending->heap = heap;
-    pending->is_walked = platform::has_stack_for_walk(entry);
+    pending->is_walked = platform::has_stack_for_walk(entry, 0);
     if (__builtin_expect(pending->is_walked, 1)) {
       find_stack(entry, pending);
     }

@@ -12,9 +12,9 @@
 
 namespace memprof::platform {
 
-bool has_stack_for_walk(const Entry& entry) {
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
   constexpr uint64_t kOfWalk = 16384;  // its cursor and context
-  return stack_left(reinterpret_cast<uint64_t>(entry.frame_address)) >= kOfWalk;
+  return stack_left(reinterpret_cast<uint64_t>(entry.frame_address)) >= kOfWalk + more_bytes;
 }
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {

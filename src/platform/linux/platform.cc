@@ -34,6 +34,7 @@ uint64_t read_clock(clockid_t clock) {
 }
 
 std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
+std::atomic<uint64_t> g_stopped_ns{0};    // relaxed; 0: it runs
 std::atomic<uint64_t> g_seed{0};          // 0: none yet; else odd
 
 uint64_t first_seed() {
@@ -117,7 +118,11 @@ uint64_t random_seed() {
 }
 
 uint64_t monotonic_ns() {
-  return read_clock(CLOCK_MONOTONIC);
+  const uint64_t stopped = g_stopped_ns.load(std::memory_order_relaxed);
+  return stopped != 0 ? stopped : read_clock(CLOCK_MONOTONIC);
+}
+void stop_clock(bool stopped) {
+  g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
 }
 uint64_t unix_ns() {
   return read_clock(CLOCK_REALTIME);

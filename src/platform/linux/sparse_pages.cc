@@ -22,13 +22,21 @@
 namespace memprof::platform {
 namespace {
 
-// Below what the kernel gives; the first that is free.  The last one: right there.
-constexpr size_t kDistances[] = {size_t{256} << 30, size_t{64} << 30, size_t{16} << 30, size_t{4} << 30, 0};
+// How far below what the kernel gives: the farthest that is free, so that fork children, which have the
+// ranges of those before them, find one.  The last one: right there.
+constexpr size_t kMostDistance = size_t{256} << 30;
+constexpr size_t kDistanceStep = size_t{8} << 30;
 
-// At this very place, or not at all.
+// Addresses that nothing else is mapped at.
+struct Range {
+  uint8_t* start;  // nullptr: there are none
+  bool is_ours;    // mapped by us, because the system did not take it back (a sandbox)
+};
+
+// At this very place, or not at all.  `flags`: MAP_FIXED, over what is ours; or MAP_FIXED_NOREPLACE.
 bool map_at(uint8_t* place, size_t size_bytes, int protection, int flags, int file, size_t offset) {
-  void* const got = mmap(place, size_bytes, protection, flags | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file,
-                         static_cast<off_t>(offset));
+  void* const got =
+      mmap(place, size_bytes, protection, flags | MAP_NORESERVE, file, static_cast<off_t>(offset));
   if (got == place) {
     return true;
   }
@@ -39,9 +47,11 @@ bool map_at(uint8_t* place, size_t size_bytes, int protection, int flags, int fi
   return false;
 }
 
-bool place_at(uint8_t* start, int file, size_t size_bytes, const Piece* pieces, uint32_t count) {
+bool place_at(uint8_t* start, bool is_ours, int file, size_t size_bytes, const Piece* pieces,
+              uint32_t count) {
   uint32_t mapped = 0;
-  const int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  const int fixed = is_ours ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+  const int flags = fixed | (file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
   while (mapped < count &&
          map_at(start + pieces[mapped].offset, pieces[mapped].size_bytes, PROT_READ | PROT_WRITE, flags, file,
                 file >= 0 ? pieces[mapped].offset : 0)) {
@@ -49,7 +59,7 @@ bool place_at(uint8_t* start, int file, size_t size_bytes, const Piece* pieces, 
     ++mapped;
   }
   if (mapped == count &&
-      map_at(start + size_bytes, kPieceBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+      map_at(start + size_bytes, kPieceBytes, PROT_NONE, fixed | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     return true;
   }
   const int error = errno;
@@ -61,15 +71,16 @@ bool place_at(uint8_t* start, int file, size_t size_bytes, const Piece* pieces, 
   return false;
 }
 
-// nullptr: none.  Nothing is taken.
-uint8_t* free_range(size_t size_bytes) {
+// At `place`, or, if that is nullptr, where the kernel has as much.  Nothing is taken.
+Range free_range(uint8_t* place, size_t size_bytes) {
   void* const range =
-      mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(place, size_bytes, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   if (range == MAP_FAILED) {
-    return nullptr;
+    return {nullptr, false};
   }
-  munmap(range, size_bytes);
-  return static_cast<uint8_t*>(range);
+  const bool is_ours = munmap(range, size_bytes) != 0;
+  return {place == nullptr || range == place ? static_cast<uint8_t*>(range) : nullptr, is_ours};
 }
 
 uint8_t* round_up(uint8_t* address) {
@@ -93,21 +104,21 @@ bool is_one_piece(uint8_t* start, size_t size_bytes, size_t room_bytes) {
 }  // namespace
 
 void* place_pieces(int file, size_t size_bytes, const Piece* pieces, uint32_t count) {
-  // Of what is near, one piece is asked for only: the whole range may be more than a limit leaves.
-  uint8_t* const near = free_range(kPieceBytes);
-  if (near == nullptr) {
-    return nullptr;
-  }
-  for (const size_t distance : kDistances) {
-    uint8_t* start = nullptr;
+  uint8_t* const near = free_range(nullptr, kPieceBytes).start;
+  const size_t whole = size_bytes + 2 * kPieceBytes;  // the page behind it, and what rounding takes
+  for (size_t distance = kMostDistance; near != nullptr; distance -= kDistanceStep) {
+    Range range{nullptr, false};
     if (distance == 0) {
-      uint8_t* const range = free_range(size_bytes + 2 * kPieceBytes);
-      start = range != nullptr ? round_up(range) : nullptr;
-    } else if (reinterpret_cast<uintptr_t>(near) > distance + size_bytes + 2 * kPieceBytes) {
-      start = round_up(near - distance - size_bytes - 2 * kPieceBytes);
+      range = free_range(nullptr, whole);
+    } else if (reinterpret_cast<uintptr_t>(near) > distance + whole + kPieceBytes) {
+      range = free_range(round_up(near - distance - whole), whole);
     }
-    if (start != nullptr && place_at(start, file, size_bytes, pieces, count)) {
-      return start;
+    if (range.start != nullptr &&
+        place_at(round_up(range.start), range.is_ours, file, size_bytes, pieces, count)) {
+      return round_up(range.start);
+    }
+    if (distance == 0) {
+      break;
     }
   }
   return nullptr;
@@ -135,7 +146,7 @@ uint64_t address_space_limit() {
 }
 
 bool has_address_space(size_t size_bytes) {
-  return address_space_limit() == UINT64_MAX || free_range(size_bytes) != nullptr;
+  return address_space_limit() == UINT64_MAX || free_range(nullptr, size_bytes).start != nullptr;
 }
 
 }  // namespace memprof::platform

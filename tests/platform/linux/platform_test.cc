@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -154,6 +156,17 @@ TEST(Platform, SeedsDiffer) {
   EXPECT_EQ(1000u, seeds.size());
 }
 
+TEST(Platform, AClockThatIsStoppedStandsStill) {
+  platform::stop_clock(true);
+  const uint64_t now = platform::monotonic_ns();
+  EXPECT_NE(0u, now);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(now, platform::monotonic_ns());
+  }
+  platform::stop_clock(false);
+  EXPECT_LT(now, platform::monotonic_ns());
+}
+
 // A filter that ends the process at any call but its exit.
 void allow_only_exit() {
   sock_filter filter[] = {
@@ -183,7 +196,7 @@ TEST(Platform, InASandboxNoSystemCallIsMade) {
     const bool is_right = platform::is_sandboxed() && platform::random_seed() != platform::random_seed() &&
                           platform::monotonic_ns() != 0 && platform::thread_id() == 0 &&
                           !platform::read_memory(reinterpret_cast<uint64_t>(&word), &word, sizeof(word)) &&
-                          platform::has_stack_for_walk({__builtin_frame_address(0)}) &&
+                          platform::has_stack_for_walk({__builtin_frame_address(0)}, 0) &&
                           platform::capture_stack({__builtin_frame_address(0)}, frames, 8).depth >= 1;
     syscall(SYS_exit_group, is_right ? 7 : 3);
   }

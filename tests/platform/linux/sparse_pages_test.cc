@@ -110,6 +110,27 @@ TEST_P(SparsePages, ALimitIsARefusal) {
   });
 }
 
+// As of a process that was forked by one that was forked by one ...: their ranges are still there.
+TEST(SparsePagesPlace, ManyHaveRoomToGrow) {
+  constexpr size_t kLarge = size_t{1} << 30;
+  constexpr int kRanges = 20;
+  const Piece piece{0, kPieceBytes};
+  void* starts[kRanges];
+  for (void*& start : starts) {
+    start = platform::map_pieces(nullptr, kLarge, &piece, 1);
+    ASSERT_NE(nullptr, start);
+    // What the kernel gives next moves a little: the ranges would overlap without meeting in a piece.
+    ASSERT_NE(MAP_FAILED, mmap(nullptr, 4 * kPieceBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  const Piece whole{0, kLarge};
+  for (void* start : starts) {
+    EXPECT_TRUE(platform::extend_piece(start, kPieceBytes, kLarge, kLarge));
+  }
+  for (void* start : starts) {
+    platform::unmap_pieces(start, kLarge, &whole, 1);
+  }
+}
+
 TEST(SparsePagesPlace, IsNotWhereTheNextMappingsCome) {
   constexpr size_t kLarge = size_t{1} << 30;
   const Piece piece{0, kPieceBytes};

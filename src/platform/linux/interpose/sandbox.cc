@@ -55,6 +55,11 @@ bool loads_filter(long number, const long* a) {
          (number == SYS_seccomp && (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER));
 }
 
+// The strict mode takes the processor's clock away, too.
+bool is_strict(long number, const long* a) {
+  return number == SYS_prctl ? a[1] == SECCOMP_MODE_STRICT : a[0] == SECCOMP_SET_MODE_STRICT;
+}
+
 [[gnu::noinline, gnu::cold]] long load_filter(long number, const long* a) {
   namespace platform = memprof::platform;
   const bool was_sandboxed = platform::is_sandboxed();
@@ -64,7 +69,13 @@ bool loads_filter(long number, const long* a) {
     errno = saved_errno;
     platform::set_sandboxed(true);
   }
+  if (is_strict(number, a)) {
+    platform::stop_clock(true);
+  }
   const long result = call_system(number, a);
+  if (result == -1 && is_strict(number, a)) {
+    platform::stop_clock(false);
+  }
   if (result == -1 && !was_sandboxed) {
     platform::set_sandboxed(false);
   }
