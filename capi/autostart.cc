@@ -194,6 +194,12 @@ void autostart() {
 
 void end_of_process() {
   const Arena arena = profiler::arena();
+  if (platform::is_sandboxed()) {
+    if (arena && profiler::is_owner() && !g_ended.exchange(true, std::memory_order_relaxed)) {
+      profiler::note_end();  // the file of the arena stays: what is in it can be read
+    }
+    return;
+  }
   // A vfork child ends in its parent's memory.
   if (!arena || !profiler::is_owner() || arena.header().process_id != platform::process_id() ||
       g_ended.exchange(true, std::memory_order_relaxed)) {

@@ -119,7 +119,7 @@ std::vector<uint8_t> make_arena() {
   compact->start_ns = compact->start_unix_ns = 1;
   std::memset(compact->program, 0, sizeof(compact->program));
   std::strcpy(compact->program, "/bin/program");
-  platform::release_pages(arena.base(), h.total_bytes);
+  Arena::release(arena);
   return bytes;
 }
 

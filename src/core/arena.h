@@ -7,11 +7,14 @@
 //                code index | codes
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
-// fixed place and a capacity; what of them is in use grows in steps, and in a file each step asks the system
-// for the memory first (commit_pages): a touch for which there is none would end the program.  Where it is
-// refused, the table is full and says so.
+// fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
+// what is not used takes no address space, and the limits of the program (RLIMIT_AS, mlockall) mean what they
+// meant.  What of it is in use grows in smaller steps, and in a file each step asks the system for the memory
+// first (commit_pages): a touch for which there is none would end the program.  Where either is refused, the
+// table is full and says so.
 //
-// Threads: `used_bytes` and `committed_bytes` are written by the cold paths of all threads; see allocate().
+// Threads: `used_bytes`, `committed_bytes`, `mapped_bytes` are written by the cold paths of all threads; see
+// allocate().
 // Signals, fork: nothing here is locked; a fork child has a copy that it must not write (Profiler checks).
 // Allocates: pages of its own, at create().
 // Owns: the region; it is never given back while hooks may run.  Its file stays until somebody removes it.
@@ -60,10 +63,11 @@ enum SectionId : uint32_t {
 };
 
 struct Section {
-  uint64_t offset;  // from the start of the arena; a multiple of the page size
+  uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
   uint64_t capacity_bytes;
   std::atomic<uint64_t> used_bytes;
   std::atomic<uint64_t> committed_bytes;
+  std::atomic<uint64_t> mapped_bytes;  // in the process that writes; a multiple of platform::kPieceBytes
 };
 
 // Levels of a table that are open (core/levels.h).  Written by compare-exchange, release; read acquire.
@@ -73,7 +77,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 5;
+inline constexpr uint32_t kArenaVersion = 6;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -118,9 +122,12 @@ class Arena {
 
   // Maps and fills a new arena in the new file `path`; where that cannot be, or `path` is nullptr, in memory
   // of this process.  Where the address space is limited (ulimit -v), the limits are halved until a quarter
-  // of what is free suffices. No arena: not even the smallest fits.
+  // of what is free suffices for all that it can become. No arena: not even the smallest fits.
   static Arena create(const Limits& wanted, const char* path = nullptr,
                       const ProcessIdentity& owner = this_process());
+
+  // Unmaps it.  Only for an arena that no hook can reach.
+  static void release(const Arena& arena);
 
   Arena() = default;
   explicit Arena(ArenaHeader* header) : header_(header) {}
@@ -139,10 +146,17 @@ class Arena {
   // kNoOffset when it is full or the system has no memory.
   uint64_t allocate(SectionId id, uint64_t size_bytes) const;
 
+  // Has the next `size_bytes` that allocate() hands out, as far as the section has them, ask the system for
+  // nothing.
+  void commit_ahead(SectionId id, uint64_t size_bytes) const;
+
   // Makes the part [offset, offset + size_bytes) of a section usable.
   bool commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const;
 
  private:
+  bool map(SectionId id, uint64_t size_bytes) const;
+  bool commit_up_to(SectionId id, uint64_t end) const;
+
   ArenaHeader* header_ = nullptr;
 };
 

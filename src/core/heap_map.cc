@@ -46,6 +46,13 @@ bool HeapMap::open_level(uint32_t level) {
   return true;
 }
 
+void HeapMap::open_for(uint64_t samples) {
+  const std::atomic<uint32_t>& open = arena_.header().live_levels.open;
+  for (uint32_t level = open.load(std::memory_order_acquire);
+       level < live_levels_for(samples) && open_level(level); ++level) {
+  }
+}
+
 void HeapMap::prefetch(uint64_t address) const {
   const uint64_t hash = hash_of(address);
   const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_relaxed);

@@ -72,6 +72,9 @@ class HeapMap {
 
   bool insert(const LiveSample& sample);
 
+  // Opens levels until there are as many slots for so many samples as the largest table has for its own.
+  void open_for(uint64_t samples);
+
   // Where the record of an address is; an empty token if there is none.
   Token find(uint64_t address) const;
 

@@ -43,6 +43,13 @@ class InternIndex {
     return find_or_insert(hash, [](uint32_t) { return true; }, [] { return kNone; });
   }
 
+  // Opens levels until there is room for so many entries.
+  void open_for(uint64_t entries) const {
+    for (uint32_t level = levels_->open.load(std::memory_order_acquire);
+         level < levels_for_keys(entries) && open_level(level); ++level) {
+    }
+  }
+
   // Finds the id whose content satisfies same(id), or enters the one that make() returns (kNone: it could
   // not; nothing is entered).  make() is called at most once; what it made is wasted if another thread was
   // faster.

@@ -22,13 +22,33 @@ void* reserve_pages(size_t size_bytes);
 // Gives back what reserve_pages returned.  Only for memory that no hook can reach.
 void release_pages(void* start, size_t size_bytes);
 
-// The same in a new file, mode 0600, that other processes can read while this one lives and after it died. No
-// descriptor stays open.  nullptr: there can be no such file at `path` (it is there, no space, a limit, ...).
-void* reserve_file_pages(const char* path, size_t size_bytes);
+// A range of addresses of which pieces are mapped, and nothing between them: what is not mapped counts for no
+// limit on the address space, and mlockall does not fill it.  It lies where the system puts nothing by
+// itself, but nothing keeps others from mapping there.  Offsets and sizes are multiples of kPieceBytes.
+inline constexpr size_t kPieceBytes = 64 * 1024;  // no system's pages are larger
+struct Piece {
+  size_t offset;
+  size_t size_bytes;
+};
+// In private memory; or, if `path` is not nullptr, in a new file of `size_bytes`, mode 0600, that other
+// processes can read while this one lives and after it died; no descriptor stays open.  nullptr: there can be
+// no such file at `path` (it is there, no space, a limit, ...), or no such mapping.
+void* map_pieces(const char* path, size_t size_bytes, const Piece* pieces, uint32_t count);
+// Lets the piece that starts at `start` and that has `old_bytes` have `new_bytes`; what is in it stays.
+// `room_bytes`: from `start` to the next piece, or to the end.  false: the system refused, or others are
+// there. Any number of threads may extend a piece at once.
+bool extend_piece(void* start, size_t old_bytes, size_t new_bytes, size_t room_bytes);
+// Only for memory that no hook can reach.  The pieces as they are now.
+void unmap_pieces(void* start, size_t size_bytes, const Piece* pieces, uint32_t count);
 
-// Makes sure that [start, start + size_bytes) of reserve_file_pages can be touched without a fault; what is
+// Makes sure that [start, start + size_bytes) of the pieces of a file can be touched without a fault; what is
 // there stays.  false: no memory.
 bool commit_pages(void* start, size_t size_bytes);
+
+// Address space that the process may have at most (RLIMIT_AS); UINT64_MAX: no limit.
+uint64_t address_space_limit();
+// Is so much of it free?
+bool has_address_space(size_t size_bytes);
 
 // Copies memory that may not be there.  false: it cannot be read; never a fault, but where a sandbox forbids
 // process_vm_readv and another thread unmaps the page between the question and the read.
@@ -48,13 +68,19 @@ struct OwnerPage {
 // it once.
 OwnerPage* make_owner_page();
 
-uint64_t random_seed();        // 64 bits from the kernel; of lower quality where the kernel gives none
-uint64_t monotonic_ns();       // a clock that does not jump
-uint64_t unix_ns();            // nanoseconds since 1970
-uint32_t thread_id();          // the system's id of the calling thread
-uint32_t process_id();         // asks the kernel every time
-uint64_t process_namespace();  // of process ids: equal for processes that mean the same by an id; 0: unknown
-const char* program_path();    // path of the executable, "" if unknown; static memory; not for a hook's way
+// Has the program loaded a filter of system calls (seccomp) since its start?  Any call that it does not make
+// itself may be its end then, so functions here make none that can be done without: they say "no", or 0.
+bool is_sandboxed();
+void set_sandboxed(bool sandboxed);
+
+uint64_t random_seed();         // 64 bits; the first from the kernel, of lower quality where it gives none
+uint64_t monotonic_ns();        // a clock that does not jump
+void stop_clock(bool stopped);  // that clock stands still: the processor's may not be read any more
+uint64_t unix_ns();             // nanoseconds since 1970
+uint32_t thread_id();           // the system's id of the calling thread; sandboxed: 0
+uint32_t process_id();          // asks the kernel every time
+uint64_t process_namespace();   // of process ids: equal for processes that mean the same by an id; 0: unknown
+const char* program_path();     // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
@@ -80,6 +106,10 @@ struct WalkResult {
   uint32_t depth;
   Walk reason;
 };
+
+// Has the thread as much stack left as capture_stack and what follows it take, and `more_bytes`?  Asked of
+// signal stacks; other stacks are large enough, or their size is not known.
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes);
 
 // Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Of a
 // deeper stack, both ends are kept if that is cheap, with kFramesLeftOut between them; else the leaf's end.

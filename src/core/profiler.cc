@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/code_table.h"
+#include "core/frame_rooms.h"
 #include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
@@ -172,7 +173,8 @@ void own_process() {
 // The tables of a process that is followed and has none yet.  true: they are there.
 [[gnu::noinline, gnu::cold]] bool make_own_tables() {
   const bool is_child = !is_owner();
-  if (g_page == nullptr || !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
+  if (g_page == nullptr || platform::is_sandboxed() ||
+      !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
     return false;
   }
   uint32_t expected = kUnclaimed;
@@ -241,6 +243,13 @@ void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count(g_arena.header().statistics.dropped_weight_bytes, rounded_bytes(weight));
 }
 
+// A sample that found no room for its stack, because the thread has none for a walk.
+[[gnu::noinline, gnu::cold]] void count_not_walked(uint64_t size_bytes, uint64_t rate_bytes) {
+  Statistics& statistics = g_arena.header().statistics;
+  count_walk(statistics, {1, platform::Walk::kLeftStack});
+  count_dropped(statistics.dropped_stack_table, weigh(size_bytes, rate_bytes));
+}
+
 // Of a new stack.  true: it is to be walked again.
 bool note_modules(const uint64_t* frames, uint32_t depth) {
   const uint64_t before = g_modules.size();
@@ -253,27 +262,68 @@ bool note_modules(const uint64_t* frames, uint32_t depth) {
   return replaced;
 }
 
-uint64_t* walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+// Was the last stack too deep for Pending::kept?  Relaxed: then the next one may be, and is walked once.
+std::atomic<bool> g_is_deep{false};
+
+void walk_to(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
   p->walk = platform::capture_stack(entry, frames, max_depth);
   g_modules.tag(frames, p->walk.depth);
-  p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
-  return frames;
 }
 
-// On the stack of the function that it is used in: as large as the limit in force, not as the largest limit,
-// because threads have stacks of 16 KiB, too.
-#define MEMPROF_ROOM_FOR_FRAMES(max_depth) \
-  (static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+// How many frames there is room for: in `room`; where all are taken, on the stack; where it is short, too, in
+// Pending::kept, and the walk says that it was cut.
+uint32_t most_frames(const FrameRoom& room, const platform::Entry& entry) {
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  return room.frames() != nullptr || max_depth < Pending::kMostKept ||
+                 platform::has_stack_for_walk(entry, max_depth * sizeof(uint64_t))
+             ? max_depth
+             : Pending::kMostKept;
+}
+
+// On the stack of the function that it is used in.
+#define MEMPROF_FRAMES_OF(room, max_depth, p)   \
+  ((room).frames() != nullptr ? (room).frames() \
+   : (max_depth) <= Pending::kMostKept          \
+       ? (p)->kept                              \
+       : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+
+void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+  walk_to(entry, frames, max_depth, p);
+  p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
+  const bool is_deep = p->walk.depth > Pending::kMostKept;
+  if (g_is_deep.load(std::memory_order_relaxed) != is_deep) {
+    g_is_deep.store(is_deep, std::memory_order_relaxed);
+  }
+}
+
+// On the stack, where memory is warm.  false: it is deeper.
+bool walk_shallow(const platform::Entry& entry, Pending* p) {
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  if (g_is_deep.load(std::memory_order_relaxed) && max_depth > Pending::kMostKept) {
+    return false;
+  }
+  walk_to(entry, p->kept, max_depth < Pending::kMostKept ? max_depth : Pending::kMostKept, p);
+  p->key = stack_key(p->kept, p->walk.depth, p->walk.reason, p->heap);
+  return max_depth <= Pending::kMostKept || p->walk.reason != platform::Walk::kDepthLimit;
+}
+
+[[gnu::noinline]] void walk_deep(const platform::Entry& entry, Pending* p) {
+  const FrameRoom room;
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
+  if (p->walk.depth <= Pending::kMostKept && frames != p->kept) {
+    memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
+  }
+}
 
 // Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
 // gone when the real malloc is called.
 [[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
-  const uint32_t max_depth = g_arena.header().limits.max_depth;
-  const uint64_t* frames = walk_stack(entry, MEMPROF_ROOM_FOR_FRAMES(max_depth), max_depth, p);
-  g_stacks.prefetch(p->key);
-  if (p->walk.depth <= Pending::kMostKept) {
-    memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
+  if (!walk_shallow(entry, p)) {
+    walk_deep(entry, p);
   }
+  g_stacks.prefetch(p->key);
 }
 
 // true: it was new, and is to be walked again.
@@ -286,12 +336,20 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
 // Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more
 // where the walk went by what was remembered of a module that is gone.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
-  const uint32_t max_depth = g_arena.header().limits.max_depth;
-  uint64_t* const room = MEMPROF_ROOM_FOR_FRAMES(max_depth);
-  const bool is_kept = p->walk.depth <= Pending::kMostKept;
-  if (enter_frames(is_kept ? p->kept : walk_stack(entry, room, max_depth, p), p)) {
+  if (p->walk.depth <= Pending::kMostKept) {
+    if (!enter_frames(p->kept, p)) {
+      return;
+    }
     platform::forget_code();
-    enter_frames(walk_stack(entry, room, max_depth, p), p);
+  }
+  const FrameRoom room;
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
+  if (enter_frames(frames, p)) {
+    platform::forget_code();
+    walk_stack(entry, frames, max_depth, p);
+    enter_frames(frames, p);
   }
 }
 
@@ -453,7 +511,10 @@ void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
       g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
   if (pending->recording) {
     pending->heap = heap;
-    find_stack(entry, pending);
+    pending->is_walked = platform::has_stack_for_walk(entry, 0);
+    if (__builtin_expect(pending->is_walked, 1)) {
+      find_stack(entry, pending);
+    }
   }
 }
 
@@ -461,6 +522,9 @@ void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
 // come last, because they wait for all that the real malloc still stores.
 void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                     const platform::Entry& entry) {
+  if (__builtin_expect(!pending->is_walked, 0)) {
+    return count_not_walked(size_bytes, rate_bytes);
+  }
   const uint64_t address = reinterpret_cast<uint64_t>(block);
   g_live.prefetch(address);
   g_sampled_filter.prefetch(block);
@@ -493,10 +557,26 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   }
   platform::watch_imports(time_ns);
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
-  if (__builtin_expect(time_ns >= due_ns, 0) &&
+  if (__builtin_expect(time_ns >= due_ns, 0) && !platform::is_sandboxed() &&
       g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
     on_time(time_ns);
   }
+}
+
+// What the tables take while they can: as many samples, stacks and frames as most programs ever have.
+void before_sandbox() {
+  if (!is_mine() || !ensure_arena()) {
+    return;
+  }
+  constexpr uint64_t kSamples = 10000;
+  constexpr uint64_t kStacks = 1000;
+  g_live.open_for(kSamples);
+  g_stacks.open_for(kStacks);
+  g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
+  g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
+  current_thread_id();
+  uint64_t frame = 0;
+  platform::capture_stack({__builtin_frame_address(0)}, &frame, 1);  // where this thread's stack ends
 }
 
 void call_at(uint64_t time_ns) {

@@ -64,9 +64,10 @@ void note_end();
 
 // What is known of a sample before its block exists.
 struct Pending {
-  static constexpr uint32_t kMostKept = 64;  // on the stack while the real malloc runs
+  static constexpr uint32_t kMostKept = 48;  // on the stack while the real malloc runs
 
   bool recording;  // false: nothing is recorded now, and nothing else here is set
+  bool is_walked;  // false: the thread has too little stack left
   platform::WalkResult walk;
   StackKey key;
   uint32_t stack;
@@ -92,6 +93,9 @@ void record_free(const void* block);
 // touched.
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
+
+// Before the program loads a filter of system calls: asks the system for what will be needed.
+void before_sandbox();
 
 // Takes out all records with first <= address <= last.
 void record_free_range(uint64_t first, uint64_t last);

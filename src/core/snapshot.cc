@@ -17,6 +17,10 @@
 namespace memprof {
 namespace {
 
+// What a table may grow by while it is read, beyond twice its size.  The copy takes address space for as
+// much, of which the program may have little; under mlockall it takes memory.
+constexpr uint64_t kGrowthBytes = 1 << 20;
+
 constexpr char kFramesLeftOutName[] = "[frames left out]";
 
 }  // namespace
@@ -46,7 +50,13 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
   }
   refresh();
   live_levels = h.live_levels.open.load(std::memory_order_acquire);
-  return live_levels <= kMaxLevels && live_level_offset(live_levels) <= capacities[kLiveSection];
+  if (live_levels > kMaxLevels || live_level_offset(live_levels) > capacities[kLiveSection]) {
+    return false;
+  }
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    capacities[id] = std::min(capacities[id], 2 * used[id] + kGrowthBytes);
+  }
+  return true;
 }
 
 void Snapshot::Source::refresh() {

@@ -89,6 +89,9 @@ class StackTable {
     return entries_[id].hash == key.hash && entries_[id].check == key.check;
   }
 
+  // Opens what so many stacks need of the index.
+  void open_for(uint64_t stacks) const { index_.open_for(stacks); }
+
   void add_allocated(uint32_t id, uint64_t size_bytes, const Weight& weight);
   void prefetch_freed(uint32_t id) const { __builtin_prefetch(&entries_[id].freed, 1); }
   void add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns);

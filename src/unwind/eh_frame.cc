@@ -212,7 +212,7 @@ class Machine {
   const State& state() const { return state_; }
 
  private:
-  static constexpr int kMostRemembered = 6;
+  static constexpr int kMostRemembered = 4;  // compilers write one
 
   bool advance(uint64_t delta) {  // false: the next row begins above the address
     location_ += delta * common_.code_alignment;

@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/nested.cc": INTERPOSER,
     "src/platform/linux/interpose/operators.cc": INTERPOSER,
     "src/platform/linux/interpose/process.cc": INTERPOSER,
+    "src/platform/linux/interpose/sandbox.cc": INTERPOSER,
     "src/platform/linux/interpose/hook_table.cc": "a table; tests/platform/linux/import_patch_test.cc goes through all of it",
     "src/platform/linux/interpose/loader_calls.cc": "tests/platform/linux/import_patch_test.cc calls through its hooks",
     "src/platform/linux/interpose/real.cc": INTERPOSER,

@@ -52,8 +52,8 @@ ONCE = {
     "(anonymous namespace)::find_operator(char const*)": "operator new has no memory; the standard one will throw",
     "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
 }
-# Exported to see the end of the process and of its libraries; not on the way of an allocation.
-NOT_HOOKS = {"_exit", "_Exit", "dlclose"}
+# Exported to see the end of the process and of its libraries, and its sandbox; not on the way of an allocation.
+NOT_HOOKS = {"_exit", "_Exit", "dlclose", "prctl", "syscall"}
 
 # Of the C API, what may be called wherever malloc may be.
 LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")

@@ -2,8 +2,11 @@
 #include "core/arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -37,6 +40,12 @@ uint64_t mapped_bytes() {
   return size * 4096;
 }
 
+void limit_address_space(uint64_t more) {
+  const rlim_t most = mapped_bytes() + more;
+  const rlimit limit{most, most};
+  ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+}
+
 TEST(Arena, TheHeaderSaysWhatIsThere) {
   ScopedArena a({5000, 300, 77});
   const ArenaHeader& h = a.header();
@@ -58,15 +67,17 @@ TEST(Arena, SectionsAreAlignedAndDoNotOverlap) {
   for (const Limits& limits :
        {Limits{1, 1, 1}, Limits{1024, 256, 64}, kDefaultLimits, Limits{123457, 7919, 1024}}) {
     ScopedArena a(limits);
-    uint64_t end = kPageBytes;
+    uint64_t end = platform::kPieceBytes;
     for (uint32_t id = 0; id < kSectionCount; ++id) {
       const Section& s = a.header().sections[id];
-      EXPECT_EQ(0u, s.offset % kPageBytes);
+      EXPECT_EQ(0u, s.offset % platform::kPieceBytes);
       EXPECT_EQ(end, s.offset);
       EXPECT_EQ(section_capacity(static_cast<SectionId>(id), limits), s.capacity_bytes);
       EXPECT_GT(s.capacity_bytes, 0u);
       EXPECT_EQ(0u, s.used_bytes.load());
-      end = (s.offset + s.capacity_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+      EXPECT_EQ(platform::kPieceBytes, s.mapped_bytes.load());
+      end = (s.offset + s.capacity_bytes + platform::kPieceBytes - 1) / platform::kPieceBytes *
+            platform::kPieceBytes;
     }
     EXPECT_EQ(end, a.header().total_bytes);
   }
@@ -128,15 +139,102 @@ TEST(Arena, RacingAllocationsAreApart) {
   EXPECT_GE(a.header().sections[kTextSection].committed_bytes.load(), 16000u * 200);
 }
 
-// Address space is reserved, memory is not: decision 17.
-TEST(Arena, ReservesMuchAndTouchesLittle) {
+// Neither address space nor memory is taken before it is used: decision 0036.
+TEST(Arena, CanBecomeLargeAndIsSmall) {
   if (kSanitized) {
     GTEST_SKIP() << "a sanitizer keeps shadows of what is touched";
   }
   const uint64_t before = resident_bytes();
+  const uint64_t mapped_before = mapped_bytes();
   ScopedArena a(kDefaultLimits);
   EXPECT_GT(a.header().total_bytes, 100u << 20);
   EXPECT_LT(resident_bytes() - before, 1u << 20);
+  EXPECT_LT(mapped_bytes() - mapped_before, 1u << 20);
+}
+
+TEST(Arena, WhatIsMappedFollowsWhatIsUsed) {
+  ScopedArena a(kDefaultLimits);
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& s = a.header().sections[id];
+    for (uint64_t end = 1; end <= s.capacity_bytes && end < 64 << 20; end *= 3) {
+      ASSERT_TRUE(a.arena.commit(static_cast<SectionId>(id), 0, end)) << id << ", " << end;
+      a.arena.at<uint8_t>(static_cast<SectionId>(id))[end - 1] = 1;
+      const uint64_t mapped = s.mapped_bytes.load();
+      EXPECT_GE(mapped, end);
+      EXPECT_LE(mapped, std::max<uint64_t>(2 * end, platform::kPieceBytes));
+      EXPECT_LE(mapped, end + (1 << 20) + platform::kPieceBytes);
+    }
+    EXPECT_FALSE(a.arena.commit(static_cast<SectionId>(id), s.capacity_bytes, platform::kPieceBytes));
+  }
+}
+
+TEST(Arena, ThreadsThatGrowASectionAtOnceAllGetIt) {
+  for (int round = 0; round < 50; ++round) {
+    ScopedArena a(kDefaultLimits);
+    run_threads(8, [&](int thread) {
+      for (uint64_t end = 40000; end < 8 << 20; end += 40000) {
+        ASSERT_TRUE(a.arena.commit(kLiveSection, 0, end));
+        auto* words = a.arena.at<std::atomic<uint8_t>>(kLiveSection);
+        words[end - 8 + static_cast<uint64_t>(thread)].store(1);
+      }
+    });
+  }
+}
+
+// A limit that the program sets for itself: there is a table less, and nothing else.
+TEST(Arena, ALimitThatComesLaterEndsItsGrowth) {
+  if (kSanitized) {
+    GTEST_SKIP() << "a sanitizer takes the address space";
+  }
+  in_child([] {
+    ScopedArena a(kDefaultLimits);
+    const uint64_t before = mapped_bytes();
+    limit_address_space(8u << 20);
+    uint64_t most = 0;
+    while (a.arena.allocate(kTextSection, 100000) != Arena::kNoOffset) {
+      ++most;
+    }
+    EXPECT_GT(most, 0u);
+    EXPECT_LT(mapped_bytes(), before + (8u << 20));
+    EXPECT_LE(a.header().sections[kTextSection].committed_bytes.load(),
+              a.header().sections[kTextSection].mapped_bytes.load());
+    EXPECT_TRUE(a.live.insert({0x10000, 1, 1, 1, 1, 1}));  // the other tables are as they were
+  });
+}
+
+TEST(Arena, InASandboxThereIsWhatWasCommittedBefore) {
+  ScopedArena a(kDefaultLimits);
+  a.arena.commit_ahead(kTextSection, 200000);
+  a.live.open_for(1000);
+  a.arena.commit_ahead(kNameSection, UINT64_MAX / 2);  // as much as there is
+  EXPECT_EQ(a.header().sections[kNameSection].capacity_bytes,
+            a.header().sections[kNameSection].committed_bytes.load());
+  platform::set_sandboxed(true);
+  EXPECT_EQ(0u, a.arena.allocate(kTextSection, 150000));
+  EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 150000));
+  EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kFrameSection, 8));
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(a.live.insert({0x10000 + i * 16, 1, 1, 1, 1, 1})) << i;
+  }
+  platform::set_sandboxed(false);
+}
+
+// Somebody has mapped what a section would grow into: it is his.
+TEST(Arena, WhatOthersMapInItsWayStaysTheirs) {
+  ScopedArena a(kDefaultLimits);
+  uint8_t* const place = a.arena.base() + a.header().sections[kTextSection].offset + (256 << 10);
+  void* const theirs =
+      mmap(place, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  ASSERT_EQ(place, theirs);
+  memset(theirs, 7, 1 << 16);
+  EXPECT_TRUE(a.arena.commit(kTextSection, 0, 200 << 10));
+  EXPECT_FALSE(a.arena.commit(kTextSection, 0, 300 << 10));
+  EXPECT_FALSE(a.arena.commit(kTextSection, 0, 300 << 10));
+  for (int i = 0; i < 1 << 16; ++i) {
+    ASSERT_EQ(7, place[i]);
+  }
+  munmap(theirs, 1 << 16);
+  EXPECT_TRUE(a.arena.commit(kTextSection, 0, 300 << 10));
 }
 
 TEST(Arena, TheLargestLimitsCanBeReserved) {
@@ -148,13 +246,7 @@ TEST(Arena, TheLargestLimitsCanBeReserved) {
   EXPECT_LE(a.header().live_levels.limit, kMaxLevels);
   EXPECT_LE(a.header().stack_levels.limit, kMaxLevels);
   EXPECT_GE(slots_before(a.header().live_levels.limit), kMostLiveSamples * 2);
-  platform::release_pages(a.base(), a.header().total_bytes);
-}
-
-void limit_address_space(uint64_t more) {
-  const rlim_t most = mapped_bytes() + more;
-  const rlimit limit{most, most};
-  ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+  Arena::release(a);
 }
 
 TEST(Arena, WhereAddressSpaceIsShortTheLimitsAreHalved) {

@@ -154,5 +154,64 @@ class LittleRoom(e2e.Test):
         self.assertRegex(done.stderr.decode(), r"^memprof: the profile was not written to /proc/out.pb: .*\n$")
 
 
+class OwnLimits(e2e.Test):
+    """A program that limits itself after its start, when we are there already."""
+    # What we take, the library and its filter (4 MiB) included.
+    MOST_KIB = 10 << 10
+
+    def check_same(self, *arguments):
+        command = [e2e.program("own_limits"), *arguments]
+        alone = e2e.run(command)
+        self.assertEqual(alone.returncode, 7, alone.stderr)
+        for rate in (0, "512k"):
+            with self.subTest(rate=rate):
+                path = self.folder / f"{rate}.pb"
+                done = e2e.run(command, e2e.preloaded(path, rate))
+                self.assertEqual((done.returncode, done.stdout), (7, alone.stdout), done.stderr)
+                numbers = [[int(word) for word in said.stderr.split() if word.isdigit()] for said in (alone, done)]
+                for least, with_us in zip(*numbers):
+                    self.assertLess(with_us - least, self.MOST_KIB, done.stderr)
+                if rate == 0:
+                    row = self.named(path).by_leaf()["limited_block"]
+                    self.assertEqual((row["inuse_space"], row["inuse_objects"]), (40 << 20, 40))
+
+    def test_address_space(self):
+        """What is free is the program's: the tables have no more of it than they use."""
+        self.check_same("address-space", "80")
+
+    def test_mlockall(self):
+        """It fills what is mapped, which is little."""
+        self.check_same("lock", "8")
+
+
+class OwnFilter(e2e.Test):
+    """A program that loads a filter of system calls which ends it at a call that is not its own."""
+
+    def check_lives(self, way):
+        command = [e2e.program("own_filter"), way]
+        alone = e2e.run(command)
+        self.assertEqual(alone.returncode, 7, alone.stderr)
+        for rate in (0, 4096):
+            done = e2e.run(command, e2e.preloaded(self.folder / "out.pb", rate, MEMPROF_ARENA_DIR=str(self.folder)))
+            self.assertEqual((done.returncode, done.stdout), (7, alone.stdout), done.stderr)
+
+    def test_filters(self):
+        for way in ("prctl", "syscall", "threads", "strict"):
+            with self.subTest(way):
+                self.check_lives(way)
+
+    def test_what_it_does_then_is_recorded(self):
+        """By who reads from outside: the program may not write then."""
+        path = self.folder / "x.pb"
+        for way, site, blocks in (("prctl", "after_filter", 500), ("threads", "in_thread", 2500)):
+            with self.subTest(way):
+                done = e2e.run([e2e.COMMAND, "run", "--rate", "0", "-o", path, "--", e2e.program("own_filter"), way])
+                self.assertEqual(done.returncode, 7, done.stderr)
+                rows = self.named(path).by_leaf()
+                self.assertEqual(rows["before_filter"]["alloc_objects"], 500)
+                self.assertEqual(rows[site]["alloc_objects"], blocks)
+                path.unlink()
+
+
 if __name__ == "__main__":
     e2e.main()

@@ -35,6 +35,30 @@ class Stacks(e2e.Test):
     def test_signal_handler_on_a_stack_of_its_own(self):
         self.check_signals("sigaltstack")
 
+    def on_signal_stack(self, size, environment=None):
+        done = e2e.run([e2e.program("signal_stack"), size], environment)
+        used = re.search(rb"of the handler (\d+)", done.stderr)
+        return done, int(used.group(1)) if used else None
+
+    def test_small_signal_stacks(self):
+        """A handler that allocates on 8 KiB, as many programs give it, has room for it; where there is less, it is counted."""
+        _, alone = self.on_signal_stack(65536)
+        for size in (65536, 8192):
+            path = self.folder / f"{size}.pb"
+            done, used = self.on_signal_stack(size, e2e.preloaded(path, 0))
+            self.check(done, stderr=None)
+            self.check_truth(done.stdout.decode(), self.named(path))
+            self.assertLess(used, max(alone, 4096) + 256)
+        for size in range(8192, 4096, -128):
+            if self.on_signal_stack(size)[0].returncode != 0:
+                break  # too small without us
+            with self.subTest(size=size):
+                path = self.folder / f"small.{size}.pb"
+                self.check(self.on_signal_stack(size, e2e.preloaded(path, 0))[0], stderr=None)
+                profile = self.named(path)
+                seen = profile.by_leaf().get("handler_leaf", {"alloc_objects": 0})["alloc_objects"]
+                self.assertEqual(seen + int(profile.facts["dropped_samples"]), 50)
+
     def test_depth_limit_keeps_both_ends(self):
         """Lesson 26: up to 1024 frames are looked at; what is left out between both ends is marked."""
         said, profile = self.profile_program("many_frames")

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -27,7 +28,7 @@ struct ScopedArena {
         stacks(arena),
         names(arena),
         modules(arena, &names) {}
-  ~ScopedArena() { platform::release_pages(arena.base(), arena.header().total_bytes); }
+  ~ScopedArena() { Arena::release(arena); }
   ScopedArena(const ScopedArena&) = delete;
   ScopedArena& operator=(const ScopedArena&) = delete;
 
@@ -39,6 +40,18 @@ struct ScopedArena {
   NameTable names;
   ModuleTable modules;
 };
+
+// The first `size_bytes` bytes of an arena, as its file has them: zero where nothing is mapped.
+inline void copy_file_of(const Arena& arena, uint8_t* to, uint64_t size_bytes) {
+  memset(to, 0, size_bytes);
+  memcpy(to, arena.base(), std::min<uint64_t>(size_bytes, kPageBytes));
+  for (const Section& section : arena.header().sections) {
+    if (section.offset < size_bytes) {
+      memcpy(to + section.offset, arena.base() + section.offset,
+             std::min(section.mapped_bytes.load(), size_bytes - section.offset));
+    }
+  }
+}
 
 struct ReleaseSnapshot {
   void operator()(Snapshot* snapshot) const { Snapshot::release(snapshot); }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the seam (core/platform.h) that an arena lives in, for whom it writes.
 //
-// Model: a sparse file, mapped shared; the mapping keeps it, no descriptor does.  On a full file system the
-// touch of a page raises SIGBUS, so each page is had before it is touched: by madvise, or, where the kernel
-// does not know how, by an atomic "add nothing" that the kernel does for us and that fails where a touch
-// would end the program.  Both leave alone what is in a page already.
+// Model: a sparse file, of which pieces are mapped shared; the mapping keeps it, no descriptor does.  On a
+// full file system the touch of a page raises SIGBUS, so each page is had before it is touched: by madvise,
+// or, where the kernel does not know how, by an atomic "add nothing" that the kernel does for us and that
+// fails where a touch would end the program.  Both leave alone what is in a page already.
 //
 // System calls, not functions of libc: none of them is a point where a thread is cancelled, and no library of
 // the program stands in between.
@@ -19,6 +19,7 @@
 #include "core/arena.h"
 #include "core/platform.h"
 #include "platform/linux/arena_file.h"
+#include "platform/linux/sparse_pages.h"
 #include "platform/linux/write_signals.h"
 
 namespace memprof::platform {
@@ -66,29 +67,30 @@ const char* arena_folder() {
   return temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp";
 }
 
-void* reserve_file_pages(const char* path, size_t size_bytes) {
-  if (is_privileged()) {
+void* map_pieces(const char* path, size_t size_bytes, const Piece* pieces, uint32_t count) {
+  if (path != nullptr && is_privileged()) {
     errno = EPERM;  // who started it could write to the file: it may be his
     return nullptr;
+  }
+  if (path == nullptr) {
+    return place_pieces(-1, size_bytes, pieces, count);
   }
   const WriteSignalsHeld held;
   const Descriptor file(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (file.get() < 0) {
     return nullptr;
   }
-  void* pages = MAP_FAILED;
+  void* start = nullptr;
   if (syscall(SYS_fchmod, file.get(), 0600) == 0 &&
       syscall(SYS_ftruncate, file.get(), size_bytes) == 0) {  // whatever the umask
-    pages = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+    start = place_pieces(file.get(), size_bytes, pieces, count);
   }
-  if (pages == MAP_FAILED) {
+  if (start == nullptr) {
     const int error = errno;
     syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     errno = error;
-    return nullptr;
   }
-  advise_sparse(pages, size_bytes);
-  return pages;
+  return start;
 }
 
 bool commit_pages(void* start, size_t size_bytes) {

@@ -7,9 +7,15 @@
 
 #include "core/platform.h"
 #include "platform/linux/hook_section.h"
+#include "platform/linux/stack_bounds.h"
 #include "unwind/frame_list.h"
 
 namespace memprof::platform {
+
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
+  constexpr uint64_t kOfWalk = 16384;  // its cursor and context
+  return stack_left(reinterpret_cast<uint64_t>(entry.frame_address)) >= kOfWalk + more_bytes;
+}
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   // The frame of the hook: what lies below it is ours.

@@ -270,6 +270,9 @@ class ModuleMap::Writer {
 };
 
 bool ModuleMap::renew(const char* path) {
+  if (is_sandboxed()) {
+    return false;
+  }
   const SignalsBlocked blocked;
   if (is_renewing_.exchange(true, std::memory_order_acquire)) {
     return false;

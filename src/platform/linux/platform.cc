@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "core/levels.h"
 #include "core/platform.h"
 #include "core/sampler.h"
 #include "platform/linux/environment.h"
@@ -29,6 +32,21 @@ uint64_t read_clock(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * kNsPerSecond + static_cast<uint64_t>(t.tv_nsec);
+}
+
+std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
+std::atomic<uint64_t> g_stopped_ns{0};    // relaxed; 0: it runs
+std::atomic<uint64_t> g_seed{0};          // 0: none yet; else odd
+
+uint64_t first_seed() {
+  uint64_t seed = 0;
+  constexpr unsigned kNonBlocking = 1;
+  if (syscall(SYS_getrandom, &seed, sizeof(seed), kNonBlocking) == sizeof(seed)) {
+    return seed;
+  }
+  const auto* start_random = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM));
+  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * 0x9e3779b97f4a7c15ull ^
+         (uint64_t{thread_id()} << 40);
 }
 
 char g_program_path[4096];
@@ -80,25 +98,38 @@ void watch_forks() {
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
 }
 
+bool is_sandboxed() {
+  return g_is_sandboxed.load(std::memory_order_relaxed);
+}
+
+void set_sandboxed(bool sandboxed) {
+  g_is_sandboxed.store(sandboxed, std::memory_order_relaxed);
+}
+
+// The kernel is asked once in a process.  A fork child goes on from its parent's, at another time.
 uint64_t random_seed() {
-  uint64_t seed = 0;
-  constexpr unsigned kNonBlocking = 1;
-  if (syscall(SYS_getrandom, &seed, sizeof(seed), kNonBlocking) == sizeof(seed)) {
-    return seed;
+  uint64_t first = g_seed.load(std::memory_order_relaxed);
+  if (first == 0) {
+    first = first_seed() | 1;
+    uint64_t none = 0;
+    g_seed.compare_exchange_strong(none, first, std::memory_order_relaxed);
   }
-  const auto* start_random = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM));
-  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * 0x9e3779b97f4a7c15ull ^
-         (uint64_t{thread_id()} << 40);
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+  return mix_hash(g_seed.fetch_add(2 * kGolden, std::memory_order_relaxed)) ^ mix_hash(monotonic_ns());
 }
 
 uint64_t monotonic_ns() {
-  return read_clock(CLOCK_MONOTONIC);
+  const uint64_t stopped = g_stopped_ns.load(std::memory_order_relaxed);
+  return stopped != 0 ? stopped : read_clock(CLOCK_MONOTONIC);
+}
+void stop_clock(bool stopped) {
+  g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
 }
 uint64_t unix_ns() {
   return read_clock(CLOCK_REALTIME);
 }
 uint32_t thread_id() {
-  return static_cast<uint32_t>(syscall(SYS_gettid));
+  return is_sandboxed() ? 0 : static_cast<uint32_t>(syscall(SYS_gettid));
 }
 uint32_t process_id() {
   return static_cast<uint32_t>(syscall(SYS_getpid));

@@ -25,7 +25,7 @@ bool are_readable(uint64_t address, size_t size_bytes) {
 }  // namespace
 
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
-  if (size_bytes == 0 || address + size_bytes < address) {
+  if (size_bytes == 0 || address + size_bytes < address || is_sandboxed()) {
     return false;
   }
   iovec to{bytes, size_bytes};

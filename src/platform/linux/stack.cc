@@ -3,6 +3,7 @@
 // bounds of the stack, code read through the kernel.  Where the thread runs Python, its frames are merged in.
 #include <atomic>
 
+#include "core/frame_rooms.h"
 #include "core/levels.h"
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
@@ -132,49 +133,44 @@ WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
   return result;
 }
 
-// Room for a deep native stack that is to be merged.  Not on the stack: a signal handler's may be small.
-struct Scratch {
-  std::atomic<bool> is_taken;  // acquire by who takes it, release by who gives it back
-  uint64_t frames[unwind::FrameList::kMostFrames];
-  uint64_t pointers[unwind::FrameList::kMostFrames];
-};
-Scratch g_scratch[8];
-
-Scratch* take_scratch() {
-  for (Scratch& scratch : g_scratch) {
-    if (!scratch.is_taken.load(std::memory_order_relaxed) &&
-        !scratch.is_taken.exchange(true, std::memory_order_acquire)) {
-      return &scratch;
-    }
-  }
-  return nullptr;
+WalkResult merge_at(const cpython::RunningThread& thread, const Entry& entry, const uint64_t* native_frames,
+                    const unwind::StackPointers& pointers, WalkResult walk, uint64_t* frames,
+                    uint32_t max_depth) {
+  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
+  return merge_python(thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames,
+                      max_depth);
 }
 
 [[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
                                            uint64_t* frames, uint32_t max_depth) {
   // On the stack, where the memory is warm.
-  constexpr uint32_t kUsualFrames = 128;
+  constexpr uint32_t kUsualFrames = 64;
   uint64_t usual[2 * kUsualFrames];
-  uint64_t* native_frames = usual;
   unwind::StackPointers pointers{usual + kUsualFrames, false};
-  WalkResult walk = walk_native(entry, native_frames, kUsualFrames, &pointers);
-  // All are taken: half the stack is better than none.
-  Scratch* const scratch = walk.reason == Walk::kDepthLimit ? take_scratch() : nullptr;
-  if (scratch != nullptr) {
-    native_frames = scratch->frames;
-    pointers.values = scratch->pointers;
-    walk = walk_native(entry, native_frames, unwind::FrameList::kMostFrames, &pointers);
+  WalkResult walk = walk_native(entry, usual, kUsualFrames, &pointers);
+  if (walk.reason == Walk::kDepthLimit) {
+    const FrameRoom deep;
+    const FrameRoom deep_pointers;
+    if (deep.frames() != nullptr && deep_pointers.frames() != nullptr) {
+      pointers.values = deep_pointers.frames();
+      walk = walk_native(entry, deep.frames(), unwind::FrameList::kMostFrames, &pointers);
+      return merge_at(thread, entry, deep.frames(), pointers, walk, frames, max_depth);
+    }
+    // All are taken: half the stack is better than none.
   }
-  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
-  const WalkResult result = merge_python(
-      thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames, max_depth);
-  if (scratch != nullptr) {
-    scratch->is_taken.store(false, std::memory_order_release);
-  }
-  return result;
+  return merge_at(thread, entry, usual, pointers, walk, frames, max_depth);
 }
 
 }  // namespace
+
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
+  // From the hook's frame down, as measured (-fstack-usage), and what the allocator may take.
+  constexpr uint64_t kOfWalk = 4096;
+  constexpr uint64_t kOfMixedWalk = kOfWalk + 1536;
+  const uint64_t left = stack_left(reinterpret_cast<uint64_t>(entry.frame_address));
+  return left >= kOfMixedWalk + more_bytes ||
+         (left >= kOfWalk + more_bytes && cpython::running_thread().interpreter == nullptr);
+}
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   const cpython::RunningThread thread = cpython::running_thread();

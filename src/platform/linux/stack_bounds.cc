@@ -2,6 +2,7 @@
 #include "platform/linux/stack_bounds.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -68,7 +69,22 @@ uint64_t grow_foreign(uint64_t high) {
 
 }  // namespace
 
+uint64_t stack_left(uint64_t stack_pointer) {
+  if ((stack_pointer >= t_stack.low && stack_pointer < t_stack.high) || is_sandboxed()) {
+    return UINT64_MAX;
+  }
+  const int saved_errno = errno;
+  stack_t stack{};
+  const bool is_known = syscall(SYS_sigaltstack, nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+  errno = saved_errno;
+  const uint64_t low = reinterpret_cast<uint64_t>(stack.ss_sp);
+  return is_known && stack_pointer >= low ? stack_pointer - low : UINT64_MAX;
+}
+
 bool is_readable(uint64_t address) {
+  if (is_sandboxed()) {
+    return false;
+  }
   // The kernel copies the new mask in before it looks at `how`: EFAULT where it cannot, EINVAL because ~0 is
   // no `how`; nothing is changed either way.  Without a mask it copies nothing and succeeds.
   const int saved_errno = errno;
@@ -86,6 +102,10 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
     return {stack_pointer, high, nullptr};
   }
   const uint64_t from = page_of(stack_pointer);
+  if (is_sandboxed()) {
+    // Nothing can be asked: what the thread is using is there, and where it ends is not known.
+    return {stack_pointer, from + kPage, grow_foreign};
+  }
   if (high != 0 && stack_pointer < low && low - from <= kMostPages * kPage &&
       readable_up_to(from, low) == low) {
     t_stack.low = from;

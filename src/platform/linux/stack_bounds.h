@@ -20,6 +20,10 @@ namespace memprof::platform {
 
 unwind::StackBounds stack_bounds(uint64_t stack_pointer);
 
+// Bytes below a stack pointer of the calling thread, if it is on the thread's signal stack; UINT64_MAX: it is
+// not, or that is not known.  One system call, where the stack is not the thread's own.
+uint64_t stack_left(uint64_t stack_pointer);
+
 // Can the 8 bytes at `address` be read?  One system call.
 bool is_readable(uint64_t address);
 

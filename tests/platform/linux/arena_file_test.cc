@@ -31,6 +31,16 @@ class ArenaFile : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
+  // A file of one piece.
+  static uint8_t* reserve(const char* path, size_t size_bytes) {
+    const platform::Piece whole{0, size_bytes};
+    return static_cast<uint8_t*>(platform::map_pieces(path, size_bytes, &whole, 1));
+  }
+  static void release(uint8_t* pages, size_t size_bytes) {
+    const platform::Piece whole{0, size_bytes};
+    platform::unmap_pieces(pages, size_bytes, &whole, 1);
+  }
+
   static int open_files() {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return static_cast<int>(std::distance(begin(files), end(files)));
@@ -43,7 +53,7 @@ class ArenaFile : public ::testing::Test {
 TEST_F(ArenaFile, WhatOneProcessWritesAnotherReads) {
   const int files_before = open_files();
   const mode_t mask = umask(0777);
-  auto* pages = static_cast<uint8_t*>(platform::reserve_file_pages(path_.c_str(), 1 << 20));
+  uint8_t* pages = reserve(path_.c_str(), 1 << 20);
   umask(mask);
   ASSERT_NE(nullptr, pages);
   EXPECT_EQ(files_before, open_files());
@@ -72,7 +82,7 @@ TEST_F(ArenaFile, WhatOneProcessWritesAnotherReads) {
   EXPECT_TRUE(platform::file_read(file, 5000, &read, 1));
   EXPECT_EQ(42, read);
   EXPECT_EQ(0, platform::file_close(file));
-  platform::release_pages(pages, 1 << 20);
+  release(pages, 1 << 20);
 }
 
 // As this kernel does it, and as old ones have to.
@@ -82,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, CommitPages,
                          [](const auto& way) { return way.index == 0 ? "AtOnce" : "Singly"; });
 
 TEST_P(CommitPages, KeepsWhatIsThere) {
-  auto* pages = static_cast<uint8_t*>(platform::reserve_file_pages(path_.c_str(), 65536));
+  uint8_t* pages = reserve(path_.c_str(), 65536);
   ASSERT_NE(nullptr, pages);
   for (int i = 0; i < 65536; ++i) {
     pages[i] = static_cast<uint8_t>(i * 7);
@@ -91,26 +101,26 @@ TEST_P(CommitPages, KeepsWhatIsThere) {
   for (int i = 0; i < 65536; ++i) {
     ASSERT_EQ(static_cast<uint8_t>(i * 7), pages[i]);
   }
-  platform::release_pages(pages, 65536);
+  release(pages, 65536);
 }
 
 TEST_F(ArenaFile, NothingThatIsThereIsTaken) {
   std::ofstream(path_) << "kept";
-  EXPECT_EQ(nullptr, platform::reserve_file_pages(path_.c_str(), 4096));
+  EXPECT_EQ(nullptr, reserve(path_.c_str(), 65536));
   EXPECT_EQ(EEXIST, errno);
   EXPECT_EQ(4u, std::filesystem::file_size(path_));
   const std::string link = folder_ + "/link.arena";
   std::filesystem::create_symlink(folder_ + "/elsewhere", link);
-  EXPECT_EQ(nullptr, platform::reserve_file_pages(link.c_str(), 4096));
+  EXPECT_EQ(nullptr, reserve(link.c_str(), 65536));
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/elsewhere"));
-  EXPECT_EQ(nullptr, platform::reserve_file_pages((folder_ + "/no/such.arena").c_str(), 4096));
+  EXPECT_EQ(nullptr, reserve((folder_ + "/no/such.arena").c_str(), 65536));
 }
 
 TEST_F(ArenaFile, ALimitOnFileSizesIsARefusalAndNoSignal) {
   in_child([&] {
     const rlimit limit{1 << 16, 1 << 16};
     ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
-    EXPECT_EQ(nullptr, platform::reserve_file_pages(path_.c_str(), 1 << 20));
+    EXPECT_EQ(nullptr, reserve(path_.c_str(), 1 << 20));
     EXPECT_EQ(EFBIG, errno);
     EXPECT_FALSE(std::filesystem::exists(path_));
   });
@@ -121,13 +131,13 @@ TEST_P(CommitPages, AFullFileSystemIsARefusalAndNoSignal) {
   if (mount("none", folder_.c_str(), "tmpfs", 0, "size=1m") != 0) {
     GTEST_SKIP() << "no right to mount a tmpfs";
   }
-  auto* pages = static_cast<uint8_t*>(platform::reserve_file_pages(path_.c_str(), 8 << 20));
+  uint8_t* pages = reserve(path_.c_str(), 8 << 20);
   ASSERT_NE(nullptr, pages);
   EXPECT_TRUE(GetParam()(pages, 512 << 10));
   pages[(512 << 10) - 1] = 1;
   EXPECT_FALSE(GetParam()(pages + (512 << 10), 4 << 20));
   EXPECT_EQ(1, pages[(512 << 10) - 1]);
-  platform::release_pages(pages, 8 << 20);
+  release(pages, 8 << 20);
   ASSERT_EQ(0, umount(folder_.c_str()));
 }
 

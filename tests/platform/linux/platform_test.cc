@@ -2,13 +2,18 @@
 #include "core/platform.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <set>
 #include <string>
@@ -149,6 +154,56 @@ TEST(Platform, SeedsDiffer) {
     seeds.insert(platform::random_seed());
   }
   EXPECT_EQ(1000u, seeds.size());
+}
+
+TEST(Platform, AClockThatIsStoppedStandsStill) {
+  platform::stop_clock(true);
+  const uint64_t now = platform::monotonic_ns();
+  EXPECT_NE(0u, now);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(now, platform::monotonic_ns());
+  }
+  platform::stop_clock(false);
+  EXPECT_LT(now, platform::monotonic_ns());
+}
+
+// A filter that ends the process at any call but its exit.
+void allow_only_exit() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  const sock_fprog program{sizeof(filter) / sizeof(filter[0]), filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    _exit(2);
+  }
+}
+
+TEST(Platform, InASandboxNoSystemCallIsMade) {
+  if (testing_support::kSanitized) {
+    GTEST_SKIP() << "a sanitizer makes calls";
+  }
+  const pid_t pid = fork();
+  if (pid == 0) {
+    platform::random_seed();
+    platform::set_sandboxed(true);
+    allow_only_exit();
+    uint64_t word = 0;
+    uint64_t frames[8];
+    const bool is_right = platform::is_sandboxed() && platform::random_seed() != platform::random_seed() &&
+                          platform::monotonic_ns() != 0 && platform::thread_id() == 0 &&
+                          !platform::read_memory(reinterpret_cast<uint64_t>(&word), &word, sizeof(word)) &&
+                          platform::has_stack_for_walk({__builtin_frame_address(0)}, 0) &&
+                          platform::capture_stack({__builtin_frame_address(0)}, frames, 8).depth >= 1;
+    syscall(SYS_exit_group, is_right ? 7 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(pid, waitpid(pid, &status, 0));
+  EXPECT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+  EXPECT_EQ(7, WEXITSTATUS(status));
 }
 
 TEST(Platform, ClocksAreThoseOfTheSystem) {

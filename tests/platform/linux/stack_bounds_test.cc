@@ -105,6 +105,28 @@ TEST(StackBounds, TellsReadableFromUnreadable) {
   }
 }
 
+uint64_t g_left_in_handler;
+uint64_t g_pointer_in_handler;
+
+TEST(StackBounds, OfASignalStackWhatIsLeftIsKnown) {
+  in_child([] {
+    EXPECT_EQ(UINT64_MAX, platform::stack_left(stack_pointer()));
+    static char memory[65536];
+    const stack_t stack{memory, 0, sizeof(memory)};
+    ASSERT_EQ(0, sigaltstack(&stack, nullptr));
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+      g_pointer_in_handler = stack_pointer();
+      g_left_in_handler = platform::stack_left(g_pointer_in_handler);
+    };
+    action.sa_flags = SA_ONSTACK;
+    ASSERT_EQ(0, sigaction(SIGUSR1, &action, nullptr));
+    ::raise(SIGUSR1);
+    EXPECT_EQ(g_pointer_in_handler - reinterpret_cast<uint64_t>(memory), g_left_in_handler);
+    EXPECT_EQ(UINT64_MAX, platform::stack_left(stack_pointer()));
+  });
+}
+
 TEST(StackBounds, OfTheMainThreadReachToItsEnd) {
   // A child: other tests may have made the thread remember bounds.
   in_child([] {

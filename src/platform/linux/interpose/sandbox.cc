@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// prctl and syscall, in front of those of the C library: a program that loads a filter of system calls does
+// it through one of them (libseccomp through the second).  From then on a call of ours that the filter does
+// not know can end the process.
+//
+// What is asked of the system for the profile is asked here, before the filter is there.  A filter that the
+// kernel refused was none.
+//
+// Threads, signals: as the functions they stand for, which are system calls and nothing else.
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/hook.h"
+#include "core/platform.h"
+#include "core/profiler.h"
+
+#if !defined(MEMPROF_LOCAL_HOOKS)
+namespace {
+
+long call_system(long number, const long* a) {
+#if defined(__x86_64__)
+  register long r10 __asm__("r10") = a[3];
+  register long r8 __asm__("r8") = a[4];
+  register long r9 __asm__("r9") = a[5];
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+  register long x8 __asm__("x8") = number;
+  register long result __asm__("x0") = a[0];
+  register long x1 __asm__("x1") = a[1];
+  register long x2 __asm__("x2") = a[2];
+  register long x3 __asm__("x3") = a[3];
+  register long x4 __asm__("x4") = a[4];
+  register long x5 __asm__("x5") = a[5];
+  __asm__ volatile("svc #0" : "+r"(result) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+#else
+#error "write the system call for this processor"
+#endif
+  if (result < 0 && result > -4096) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return result;
+}
+
+bool loads_filter(long number, const long* a) {
+  return (number == SYS_prctl && a[0] == PR_SET_SECCOMP) ||
+         (number == SYS_seccomp && (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER));
+}
+
+// The strict mode takes the processor's clock away, too.
+bool is_strict(long number, const long* a) {
+  return number == SYS_prctl ? a[1] == SECCOMP_MODE_STRICT : a[0] == SECCOMP_SET_MODE_STRICT;
+}
+
+[[gnu::noinline, gnu::cold]] long load_filter(long number, const long* a) {
+  namespace platform = memprof::platform;
+  const bool was_sandboxed = platform::is_sandboxed();
+  if (!was_sandboxed) {
+    const int saved_errno = errno;
+    memprof::profiler::before_sandbox();
+    errno = saved_errno;
+    platform::set_sandboxed(true);
+  }
+  if (is_strict(number, a)) {
+    platform::stop_clock(true);
+  }
+  const long result = call_system(number, a);
+  if (result == -1 && is_strict(number, a)) {
+    platform::stop_clock(false);
+  }
+  if (result == -1 && !was_sandboxed) {
+    platform::set_sandboxed(false);
+  }
+  return result;
+}
+
+long make_call(long number, const long* a) {
+  return __builtin_expect(loads_filter(number, a), 0) ? load_filter(number, a) : call_system(number, a);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long a[6];
+  for (long& argument : a) {
+    argument = va_arg(list, long);
+  }
+  va_end(list);
+  return make_call(number, a);
+}
+
+extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
+  va_list list;
+  va_start(list, option);
+  long a[6] = {option};
+  for (int i = 1; i < 5; ++i) {
+    a[i] = va_arg(list, long);
+  }
+  va_end(list);
+  return static_cast<int>(make_call(SYS_prctl, a));
+}
+#endif
