@@ -51,8 +51,9 @@ uint64_t total_bytes(const Limits& limits) {
 }
 
 void fill_header(ArenaHeader& header, const Limits& limits, uint64_t total, const ProcessIdentity& owner,
-                 bool is_file) {
+                 uint64_t run_token, bool is_file) {
   header.version = kArenaVersion;
+  header.run_token = run_token;
   header.header_bytes = sizeof(ArenaHeader);
   header.byte_order = kByteOrderMark;
   header.section_count = kSectionCount;
@@ -144,10 +145,11 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
 }
 
 ProcessIdentity this_process() {
-  return {platform::process_id(), platform::process_namespace()};
+  return {platform::process_id(), platform::process_namespace(), platform::process_start()};
 }
 
-Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentity& owner) {
+Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentity& owner,
+                    uint64_t run_token) {
   Limits limits = wanted;
   for (;;) {
     const uint64_t total = total_bytes(limits);
@@ -155,7 +157,7 @@ Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentit
     void* memory = reserve(path, total, &is_file);
     if (memory != nullptr) {
       ArenaHeader* header = static_cast<ArenaHeader*>(memory);
-      fill_header(*header, limits, total, owner, is_file);
+      fill_header(*header, limits, total, owner, run_token, is_file);
       return Arena(header);
     }
     if (limits.max_live_samples <= kLeastLimits.max_live_samples &&

@@ -73,7 +73,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 5;
+inline constexpr uint32_t kArenaVersion = 6;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -81,6 +81,7 @@ struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
   uint32_t header_bytes;
+  uint64_t run_token;  // Sharing::run_token.  Here in every version from 6 on: it is read before all else
   uint32_t byte_order;
   uint32_t section_count;
   uint64_t total_bytes;
@@ -109,6 +110,7 @@ static_assert(sizeof(ArenaHeader) <= kPageBytes);
 struct ProcessIdentity {
   uint32_t process_id;
   uint64_t process_namespace;  // which process_id belongs to
+  uint64_t process_start;      // platform::process_start()
 };
 ProcessIdentity this_process();
 
@@ -120,7 +122,7 @@ class Arena {
   // of this process.  Where the address space is limited (ulimit -v), the limits are halved until a quarter
   // of what is free suffices. No arena: not even the smallest fits.
   static Arena create(const Limits& wanted, const char* path = nullptr,
-                      const ProcessIdentity& owner = this_process());
+                      const ProcessIdentity& owner = this_process(), uint64_t run_token = 0);
 
   Arena() = default;
   explicit Arena(ArenaHeader* header) : header_(header) {}

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 
 #include "memprof/console.h"
 #include "memprof/failure.h"
@@ -161,6 +162,8 @@ void ChildProcess::reap() {
   siginfo_t info;
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
+  std::ifstream name("/proc/" + std::to_string(pid_) + "/comm");
+  std::getline(name, last_name_);
   const SignalsBlocked blocked;
   for (const int signal : kForwarded) set_ignored(signal);
   forward_to = 0;
