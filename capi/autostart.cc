@@ -12,6 +12,7 @@
 //   MEMPROF_KEEP_ARENA         1: the arena's file stays, and memprof makes the profile of it;
 //   MEMPROF_PROFILE is
 //                              for where there can be no such file
+//   MEMPROF_RUN_TOKEN          a number that only processes of the run know: it goes into their arenas
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -123,6 +124,14 @@ const char* read_arena_folder() {
   return folder != nullptr ? folder : platform::arena_folder();
 }
 
+void read_run(Configuration* c) {
+  c->keep_arena = is_set("MEMPROF_KEEP_ARENA");
+  const char* token = platform::environment("MEMPROF_RUN_TOKEN");
+  if (token == nullptr || !parse_size(token, &c->run_token)) {
+    c->run_token = 0;
+  }
+}
+
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
   Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, kPythonOn, false};
@@ -146,7 +155,7 @@ Configuration read_configuration() {
   }
   c.arena_folder = read_arena_folder();
   c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
-  c.keep_arena = is_set("MEMPROF_KEEP_ARENA");
+  read_run(&c);
   const char* python = platform::environment("MEMPROF_PYTHON");
   if (python != nullptr && *python != '\0') {
     c.python = strcmp(python, "0") == 0        ? kPythonOff
@@ -174,7 +183,12 @@ void autostart() {
   }
   runtimes::configure({c.python == kPythonOff, c.python == kPythonStacksOnly, c.native_interpreter});
   // Of the many small processes that a program starts, those without a sample cost nothing.
-  const profiler::Sharing sharing{c.arena_folder, c.follow_fork, c.keep_arena && !is_started};
+  profiler::Sharing sharing;
+  sharing.folder = c.arena_folder;
+  sharing.follow_fork = c.follow_fork;
+  sharing.put_off = c.keep_arena && !is_started;
+  sharing.keep_each = c.keep_arena;
+  sharing.run_token = c.run_token;
   int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;
   if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing) != Status::kOk) {
     error = MEMPROF_ERR_NO_MEMORY;
@@ -206,6 +220,7 @@ void end_of_process() {
     return;
   }
   profiler::note_end();
+  end_dumps();
   const char* const arena_path = profiler::arena_path();
   const bool has_file = arena_path[0] != '\0';
   if (g_keep_arena && has_file) {

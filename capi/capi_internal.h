@@ -22,13 +22,15 @@ struct Configuration {
   bool keep_arena;  // for a reader, which writes the profile
   uint32_t python = kPythonOn;
   bool native_interpreter = false;  // frames of evaluation loops stay
+  uint64_t run_token = 0;           // of the run of `memprof run` that this process belongs to; 0: none
 };
 
 // The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
 // error, once in a process, and ignored.
 Configuration read_configuration();
-// Of it, the folder alone.
+// Of it, the folder alone; and what the run's reader wants of arenas.
 const char* read_arena_folder();
+void read_run(Configuration* configuration);
 
 // "NAME=VALUE is ignored: it must be WANTED", on standard error.
 void complain_of_variable(const char* name, const char* value, const char* wanted);
@@ -37,6 +39,8 @@ const char* reason_text(int error);
 
 // Does what the MEMPROF_DUMP_* variables ask for.
 void start_dumps(const Configuration& configuration);
+// When the process comes to its end: says what could not be done.
+void end_dumps();
 
 int take_snapshot(Snapshot** snapshot);
 

@@ -9,6 +9,9 @@
 // Model: no thread and no timer of ours: at an interval the thread that takes the next sample writes.  A
 // process that allocates nothing writes nothing.
 //
+// A program may take the signal for itself later, or give it back to the system, which then ends the process:
+// that is looked at from time to time, and said once.
+//
 // Signals: dump() is called by a handler, and from inside malloc.  One dump at a time: another that is asked
 // for meanwhile is left out.
 #include <atomic>
@@ -29,7 +32,12 @@ constexpr char kDefaultPath[] = "memprof.%n.%p.pb";
 
 char g_pattern[4096];
 char g_numbered[4096 + 32];  // of the dump that is being written; no room for it on small stacks
+// Of times to come; UINT64_MAX: never.  Whoever is called by profiler::call_at has them to itself.
 uint64_t g_interval_ns = 0;
+uint64_t g_next_dump_ns = UINT64_MAX;
+uint64_t g_next_check_ns = UINT64_MAX;
+uint64_t g_check_pause_ns = kNsPerSecond;
+char g_signal[32];  // as it was asked for; "": none, or its loss was said
 std::atomic<bool> g_is_dumping{false};
 std::atomic<uint64_t> g_number{0};
 
@@ -83,6 +91,33 @@ uint64_t parse_seconds(const char* text) {
   return *at == '\0' && seconds <= kYear ? seconds : 0;
 }
 
+void check_signal() {
+  const platform::SignalUse use = platform::signal_use();
+  if (g_signal[0] == '\0' || use == platform::SignalUse::kOurs) {
+    return;
+  }
+  const char* now = use == platform::SignalUse::kDefault
+                        ? "the program has given this signal back to the system: it ends this process"
+                    : use == platform::SignalUse::kIgnored
+                        ? "the program ignores this signal now: it writes no profile"
+                        : "the program has taken this signal for itself: it writes no profile";
+  const char* const parts[] = {"MEMPROF_DUMP_SIGNAL=",
+                               g_signal,
+                               ": ",
+                               now,
+                               "; choose one that the program leaves alone, like RTMIN+3",
+                               nullptr};
+  platform::message(parts);
+  g_signal[0] = '\0';
+}
+
+void call_next() {
+  const uint64_t next = g_next_dump_ns < g_next_check_ns ? g_next_dump_ns : g_next_check_ns;
+  if (next != UINT64_MAX) {
+    profiler::call_at(next);
+  }
+}
+
 }  // namespace
 
 void start_dumps(const Configuration& configuration) {
@@ -96,8 +131,13 @@ void start_dumps(const Configuration& configuration) {
   }
   memcpy(g_pattern, path, strlen(path) + 1);
   const char* signal = platform::environment("MEMPROF_DUMP_SIGNAL");
-  if (signal != nullptr && *signal != '\0' && !platform::on_signal(signal, dump)) {
-    complain_of_variable("MEMPROF_DUMP_SIGNAL", signal, "a signal that can be caught, like USR2");
+  if (signal != nullptr && *signal != '\0') {
+    if (!platform::on_signal(signal, dump)) {
+      complain_of_variable("MEMPROF_DUMP_SIGNAL", signal, "a signal that can be caught, like USR2");
+    } else if (strlen(signal) < sizeof(g_signal)) {
+      memcpy(g_signal, signal, strlen(signal) + 1);
+      g_next_check_ns = platform::monotonic_ns() + g_check_pause_ns;
+    }
   }
   const char* interval = platform::environment("MEMPROF_DUMP_INTERVAL");
   if (interval != nullptr && *interval != '\0') {
@@ -105,14 +145,31 @@ void start_dumps(const Configuration& configuration) {
     if (g_interval_ns == 0) {
       complain_of_variable("MEMPROF_DUMP_INTERVAL", interval, "a time like 30s, 5m or 1h");
     } else {
-      profiler::call_at(platform::monotonic_ns() + g_interval_ns);
+      g_next_dump_ns = platform::monotonic_ns() + g_interval_ns;
     }
   }
+  call_next();
+}
+
+void end_dumps() {
+  check_signal();
 }
 
 void on_time(uint64_t now_ns) {
-  profiler::call_at(now_ns + g_interval_ns);
-  dump();
+  constexpr uint64_t kLongestPauseNs = 60 * kNsPerSecond;
+  const bool is_dump = now_ns >= g_next_dump_ns;
+  if (is_dump) {
+    g_next_dump_ns = now_ns + g_interval_ns;
+  }
+  if (now_ns >= g_next_check_ns) {
+    check_signal();
+    g_check_pause_ns = g_check_pause_ns * 4 < kLongestPauseNs ? g_check_pause_ns * 4 : kLongestPauseNs;
+    g_next_check_ns = g_signal[0] != '\0' ? now_ns + g_check_pause_ns : UINT64_MAX;
+  }
+  call_next();
+  if (is_dump) {
+    dump();
+  }
 }
 
 }  // namespace memprof

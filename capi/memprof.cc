@@ -210,7 +210,8 @@ int memprof_init(const memprof_options* options) {
     const memprof::Configuration configuration = memprof::read_configuration();
     configure_runtimes(configuration.python, configuration.native_interpreter);
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
-                                         {configuration.arena_folder, configuration.follow_fork, false}));
+                                         {configuration.arena_folder, configuration.follow_fork, false,
+                                          configuration.keep_arena, configuration.run_token}));
   }
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
@@ -227,8 +228,11 @@ int memprof_init(const memprof_options* options) {
   configure_runtimes(has(offsetof(memprof_options, python)) ? options->python : memprof::kPythonOn,
                      has(offsetof(memprof_options, native_interpreter)) && options->native_interpreter != 0);
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
+  memprof::Configuration run{};
+  memprof::read_run(&run);
   return to_error(
-      profiler::initialize(limits, options->rate_bytes, {folder, options->follow_fork != 0, false}));
+      profiler::initialize(limits, options->rate_bytes,
+                           {folder, options->follow_fork != 0, false, run.keep_arena, run.run_token}));
 }
 
 int memprof_start(void) {

@@ -188,6 +188,7 @@ int write_snapshot(const Snapshot& s, int fd) {
   p.dropped_samples = s.counters.dropped_live_table + s.counters.dropped_stack_table;
   p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
   p.replaced_samples = s.counters.replaced_samples;
+  p.muted_bytes = s.counters.muted_bytes;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   p.import_refused = s.counters.imports.refused;
   p.import_foreign = s.counters.imports.foreign;

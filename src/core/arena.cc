@@ -85,8 +85,9 @@ Pieces pieces_of(const ArenaHeader& header) {
 }
 
 void fill_header(ArenaHeader& header, const Limits& limits, const Pieces& pieces, uint64_t total,
-                 const ProcessIdentity& owner, bool is_file) {
+                 const ProcessIdentity& owner, uint64_t run_token, bool is_file) {
   header.version = kArenaVersion;
+  header.run_token = run_token;
   header.header_bytes = sizeof(ArenaHeader);
   header.byte_order = kByteOrderMark;
   header.section_count = kSectionCount;
@@ -178,10 +179,11 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
 }
 
 ProcessIdentity this_process() {
-  return {platform::process_id(), platform::process_namespace()};
+  return {platform::process_id(), platform::process_namespace(), platform::process_start()};
 }
 
-Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentity& owner) {
+Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentity& owner,
+                    uint64_t run_token) {
   Limits limits = wanted;
   for (;;) {
     const uint64_t total = total_bytes(limits);
@@ -190,7 +192,7 @@ Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentit
     void* memory = map_first(path, total, pieces, &is_file);
     if (memory != nullptr) {
       ArenaHeader* header = static_cast<ArenaHeader*>(memory);
-      fill_header(*header, limits, pieces, total, owner, is_file);
+      fill_header(*header, limits, pieces, total, owner, run_token, is_file);
       return Arena(header);
     }
     if (limits.max_live_samples <= kLeastLimits.max_live_samples &&

@@ -85,6 +85,7 @@ struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
   uint32_t header_bytes;
+  uint64_t run_token;  // Sharing::run_token.  Here in every version from 6 on: it is read before all else
   uint32_t byte_order;
   uint32_t section_count;
   uint64_t total_bytes;
@@ -113,6 +114,7 @@ static_assert(sizeof(ArenaHeader) <= kPageBytes);
 struct ProcessIdentity {
   uint32_t process_id;
   uint64_t process_namespace;  // which process_id belongs to
+  uint64_t process_start;      // platform::process_start()
 };
 ProcessIdentity this_process();
 
@@ -124,7 +126,7 @@ class Arena {
   // of this process.  Where the address space is limited (ulimit -v), the limits are halved until a quarter
   // of what is free suffices for all that it can become. No arena: not even the smallest fits.
   static Arena create(const Limits& wanted, const char* path = nullptr,
-                      const ProcessIdentity& owner = this_process());
+                      const ProcessIdentity& owner = this_process(), uint64_t run_token = 0);
 
   // Unmaps it.  Only for an arena that no hook can reach.
   static void release(const Arena& arena);

@@ -80,7 +80,10 @@ uint64_t unix_ns();             // nanoseconds since 1970
 uint32_t thread_id();           // the system's id of the calling thread; sandboxed: 0
 uint32_t process_id();          // asks the kernel every time
 uint64_t process_namespace();   // of process ids: equal for processes that mean the same by an id; 0: unknown
-const char* program_path();     // path of the executable, "" if unknown; static memory; not for a hook's way
+// When this process came to be, in a unit of the system's; the same after it executed another program, and
+// another one for each process that had its id.  0: unknown.
+uint64_t process_start();
+const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
@@ -208,6 +211,9 @@ void message(const char* const* parts);
 // Calls `handler` in a signal handler whenever the signal comes: "USR2", "SIGUSR2", "RTMIN+3", "12". Replaces
 // what was there.  false: there is no such signal, or it cannot be caught.
 bool on_signal(const char* name, void (*handler)());
+// What the program has done with that signal since.
+enum class SignalUse { kOurs, kDefault, kIgnored, kPrograms };
+SignalUse signal_use();
 
 // The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
 // says, and files that he can open, are not for it.

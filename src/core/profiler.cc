@@ -40,12 +40,14 @@ struct {
   char folder[256];
   bool follow_fork;
   bool put_off;
+  bool keep_each;
+  uint64_t run_token;
   ProcessIdentity owner;  // who called initialize()
 } g_settings;
 
 std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
 
-char g_arena_path[sizeof(g_settings.folder) + 64];
+char g_arena_path[sizeof(g_settings.folder) + 128];
 Arena g_arena;
 HeapMap g_live;
 StackTable g_stacks;
@@ -91,36 +93,45 @@ bool is_following() {
   return g_following.load(std::memory_order_acquire) && is_owner();
 }
 
-// FOLDER/memprof-PID-NUMBER.arena
-void name_arena(uint32_t process_id, uint64_t number) {
+// FOLDER/memprof-PID-NAMESPACE-START.arena, or with -IMAGE behind it where `image` is not 0.
+void name_arena(const ProcessIdentity& owner, uint64_t image) {
   char* at = g_arena_path;
   const auto append = [&at](const char* text) {
     const size_t length = strlen(text);
     memcpy(at, text, length + 1);
     at += length;
   };
-  char digits[24];
+  const auto append_number = [&append](const char* before, uint64_t number) {
+    char digits[24];
+    format_decimal(number, digits);
+    append(before);
+    append(digits);
+  };
   append(g_settings.folder);
-  append("/memprof-");
-  format_decimal(process_id, digits);
-  append(digits);
-  append("-");
-  format_decimal(number, digits);
-  append(digits);
+  append_number("/memprof-", owner.process_id);
+  append_number("-", owner.process_namespace);
+  append_number("-", owner.process_start);
+  if (image != 0) {
+    append_number("-", image);
+  }
   append(".arena");
 }
 
-// nullptr: there is to be no file.  A process id has one file: what this process was before it executed the
-// program that it is now, or a process that died with its id, left none behind.
+// nullptr: there is to be no file.  The name is of this process alone: the file of a dead one that had its id
+// stays.  What this process was before it executed the program that it is now leaves nothing behind, unless a
+// reader wants it.
 const char* choose_arena_path(const ProcessIdentity& owner) {
   g_arena_path[0] = '\0';
   if (g_settings.folder[0] == '\0') {
     return nullptr;
   }
-  name_arena(owner.process_id, owner.process_namespace);
-  platform::file_remove(g_arena_path);
-  if (platform::file_exists(g_arena_path)) {  // another user's
-    name_arena(owner.process_id, platform::random_seed());
+  name_arena(owner, 0);
+  const bool is_only_ours = owner.process_start != 0 && !g_settings.keep_each;
+  if (is_only_ours) {
+    platform::file_remove(g_arena_path);
+  }
+  if (!is_only_ours || platform::file_exists(g_arena_path)) {  // another user's
+    name_arena(owner, platform::random_seed() | 1);
   }
   return g_arena_path;
 }
@@ -143,7 +154,7 @@ void store_hooks(Statistics& s) {
 }
 
 bool make_tables(const ProcessIdentity& owner) {
-  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(owner), owner);
+  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(owner), owner, g_settings.run_token);
   if (!arena || arena.header().is_file == 0) {
     g_arena_path[0] = '\0';
   }
@@ -402,6 +413,8 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   g_settings.limits = limits;
   g_settings.follow_fork = sharing.follow_fork;
   g_settings.put_off = sharing.put_off && g_page != nullptr;
+  g_settings.keep_each = sharing.keep_each;
+  g_settings.run_token = sharing.run_token;
   g_settings.owner = this_process();
   const size_t length = sharing.folder != nullptr ? strlen(sharing.folder) : 0;
   const size_t copied = length < sizeof(g_settings.folder) ? length : 0;

@@ -35,6 +35,8 @@ struct Sharing {
   const char* folder = nullptr;  // of the arena's file; copied; nullptr or too long: private memory
   bool follow_fork = false;      // fork children get an arena of their own
   bool put_off = false;          // this process's arena is made at its first sample
+  bool keep_each = false;        // a reader collects the files: of each program that a process executes
+  uint64_t run_token = 0;        // by which that reader knows the processes of its run
 };
 
 // Creates the owner mark; before the first event of the process, on one thread.

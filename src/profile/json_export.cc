@@ -116,10 +116,12 @@ std::string write_json(const Profile& profile) {
                      profile.duration_ns);
   out += fmt::format(
       "\n\"samples\":{},\"live_samples\":{},\"dropped_samples\":{},\"dropped_weight_bytes\":{},"
-      "\"replaced_samples\":{},\n\"import_refused\":{},\"import_foreign\":{},\"import_unbound\":{},"
+      "\"replaced_samples\":{},\n\"muted_bytes\":{},\"unseen_processes\":{},\"uncollected_processes\":{},"
+      "\n\"import_refused\":{},\"import_foreign\":{},\"import_unbound\":{},"
       "\n\"walks\":{{",
       profile.samples, profile.live_samples, profile.dropped_samples, profile.dropped_weight_bytes,
-      profile.replaced_samples, profile.import_refused, profile.import_foreign, profile.import_unbound);
+      profile.replaced_samples, profile.muted_bytes, profile.unseen_processes, profile.uncollected_processes,
+      profile.import_refused, profile.import_foreign, profile.import_unbound);
   for (size_t i = 0; i < profile.walks.size(); ++i) {
     out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", walk_name(static_cast<Walk>(i)), profile.walks[i]);
   }

@@ -30,6 +30,12 @@ void Merger::add_facts(const Profile& profile) {
   merged_.dropped_samples += profile.dropped_samples;
   merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
   merged_.replaced_samples += profile.replaced_samples;
+  merged_.muted_bytes += profile.muted_bytes;
+  merged_.unseen_processes += profile.unseen_processes;
+  merged_.uncollected_processes += profile.uncollected_processes;
+  for (const std::string& comment : profile.comments) {
+    if (comment.rfind(kUnseenComment, 0) == 0) merged_.comments.push_back(comment);
+  }
   merged_.import_refused += profile.import_refused;
   merged_.import_foreign += profile.import_foreign;
   merged_.import_unbound += profile.import_unbound;
@@ -94,7 +100,9 @@ uint32_t Merger::location_of(const Profile& profile, const Location& location, c
 
 void Merger::add(const Profile& profile) {
   add_facts(profile);
-  const std::string process = process_label(profile);
+  std::string process = process_label(profile);
+  const unsigned count = ++processes_[process];
+  if (count > 1) process += " #" + std::to_string(count);
   std::vector<uint32_t> mappings;
   for (const Mapping& mapping : profile.mappings) mappings.push_back(mapping_of(mapping));
   std::vector<uint32_t> locations;

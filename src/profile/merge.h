@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles of several processes as one, in which each stack says whose it is.
 //
+// Processes that had one id, one after the other, are "NAME PID", "NAME PID #2" ...
+//
 // Model: what lies in the same place of the same file is one location, wherever the processes had it loaded.
 // Stacks are not added up: those of two processes differ by their label.
 //
@@ -42,6 +44,7 @@ class Merger {
   std::map<File, uint32_t> mappings_;
   std::map<FunctionKey, uint32_t> functions_;
   std::map<Place, uint32_t> locations_;
+  std::map<std::string, unsigned> processes_;  // how many have this label
 };
 
 // "NAME PID", the label of a process.

@@ -113,6 +113,9 @@ inline bool is_cut(const Stack& stack) {
   return stack.has_statistics && stack.walk != Walk::kRoot && stack.walk != Walk::kMiddleLeftOut;
 }
 
+// In front of what one comment says of the processes that are missing in a profile.
+inline constexpr char kUnseenComment[] = "ran without memprof: ";
+
 struct Profile {
   std::string program;
   uint64_t pid = 0;
@@ -125,6 +128,10 @@ struct Profile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
+  uint64_t muted_bytes = 0;  // allocated by the profiler or while a thread was in it: passed unseen
+  // Of the run that it is of: processes that memprof was not in, and those whose data was not read.
+  uint64_t unseen_processes = 0;
+  uint64_t uncollected_processes = 0;
   // Slots of allocation functions that do not lead to memprof, where import tables were patched: memprof.h.
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;

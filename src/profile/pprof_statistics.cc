@@ -202,6 +202,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.dropped_samples += fields.decimal("dropped_samples");
     profile.dropped_weight_bytes += fields.decimal("dropped_weight_bytes");
     profile.replaced_samples += fields.decimal("replaced_samples");
+    profile.muted_bytes += fields.decimal_or_0("muted_bytes");
+    profile.unseen_processes += fields.decimal_or_0("unseen_processes");
+    profile.uncollected_processes += fields.decimal_or_0("uncollected_processes");
     profile.walks[0] += fields.decimal("walk_root");
     profile.walks[1] += fields.decimal("walk_depth_limit");
     profile.walks[2] += fields.decimal("walk_bad_frame");

@@ -205,6 +205,13 @@ Report header_of(const Profile& profile) {
   report.dropped_samples = profile.dropped_samples;
   report.dropped_weight_bytes = profile.dropped_weight_bytes;
   report.replaced_samples = profile.replaced_samples;
+  report.muted_bytes = profile.muted_bytes;
+  report.unseen_processes = profile.unseen_processes;
+  report.uncollected_processes = profile.uncollected_processes;
+  for (const std::string& comment : profile.comments) {
+    constexpr size_t kLength = sizeof(kUnseenComment) - 1;
+    if (comment.rfind(kUnseenComment, 0) == 0) report.unseen.push_back(comment.substr(kLength));
+  }
   report.import_refused = profile.import_refused;
   report.import_foreign = profile.import_foreign;
   report.import_unbound = profile.import_unbound;

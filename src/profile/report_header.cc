@@ -81,8 +81,8 @@ class Header {
   }
 
   void sampling() {
-    std::string line =
-        is_exact(report_) ? "Rate 0 (every allocation): " : "Rate " + format_rate(report_.rate_bytes) + ": ";
+    std::string line = is_exact(report_) ? (is_whole(report_) ? "Rate 0 (every allocation): " : "Rate 0: ")
+                                         : "Rate " + format_rate(report_.rate_bytes) + ": ";
     line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
                         report_.samples == 1 ? "" : "s", number(report_.live_samples),
                         number(report_.dropped_samples));
@@ -98,10 +98,38 @@ class Header {
           "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
           number(report_.replaced_samples)));
     }
+    if (report_.muted_bytes != 0) {
+      say(fmt::format(
+          "{} are in no sample: signal handlers, or an allocator for itself, took them while a sample was "
+          "taken.",
+          format_bytes(static_cast<double>(report_.muted_bytes))));
+    }
     imports();
     python();
+    processes();
     if (!report_.has_intervals && report_.samples != 0) {
       say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    }
+  }
+
+  // What is missing of the run.
+  void processes() {
+    constexpr size_t kMostNamed = 3;
+    const uint64_t unseen = report_.unseen_processes;
+    if (unseen != 0) {
+      say(fmt::format("{} process{} of the run ran without memprof, and {} missing below:", number(unseen),
+                      unseen == 1 ? "" : "es", unseen == 1 ? "is" : "are"));
+      for (size_t i = 0; i < std::min(report_.unseen.size(), kMostNamed); ++i) {
+        say("  " + printable(report_.unseen[i]));
+      }
+    }
+    const uint64_t uncollected = report_.uncollected_processes;
+    if (uncollected != 0) {
+      say(
+          fmt::format("{} process{} of the run {} missing below: what {} recorded could not be read, or {} "
+                      "beyond the number that a run keeps.",
+                      number(uncollected), uncollected == 1 ? "" : "es", uncollected == 1 ? "is" : "are",
+                      uncollected == 1 ? "it" : "they", uncollected == 1 ? "it was" : "they were"));
     }
   }
 

@@ -115,6 +115,9 @@ std::string report_json(const Report& report) {
   json["rate_bytes"] = report.rate_bytes;
   json["samples"] = known(report.from_memprof, report.samples);
   json["dropped_samples"] = known(report.from_memprof, report.dropped_samples);
+  json["muted_bytes"] = known(report.from_memprof, report.muted_bytes);
+  json["unseen_processes"] = known(report.from_memprof, report.unseen_processes);
+  json["uncollected_processes"] = known(report.from_memprof, report.uncollected_processes);
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();
   for (const ReportRow& row : report.rows) {

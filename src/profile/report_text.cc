@@ -196,7 +196,7 @@ class TextReport {
   void footer() {
     if (!report_.has_intervals) return;
     if (is_exact(report_)) {
-      if (report_.dropped_samples == 0) {
+      if (is_whole(report_)) {
         say(writer_.faint("Every allocation was recorded: the numbers are exact."));
       }
       return;

@@ -86,6 +86,22 @@ TEST(Dump, AnIntervalWritesAtTheNextSample) {
   EXPECT_EQ(2u, profile::read_pprof_file(folder.path("x.1")).live_samples);
 }
 
+TEST(Dump, ASignalThatTheProgramTakesIsSaidOnce) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(
+      "memprof: MEMPROF_DUMP_SIGNAL=USR2: the program ignores this signal now: it writes no profile; "
+      "choose one that the program leaves alone, like RTMIN+3\n",
+      said_in_child(folder, [&] {
+        setenv("MEMPROF_DUMP_SIGNAL", "USR2", 1);
+        begin(configuration_of(folder.path("x.pb").c_str()));
+        end_dumps();
+        ::signal(SIGUSR2, SIG_IGN);
+        sleep(1);
+        allocate(0x10000);
+        end_dumps();
+      }));
+}
+
 TEST(Dump, FilesThatAreThereArePassedOver) {
   const TemporaryFolder folder;
   folder.write("x.1.pb", "mine");

@@ -54,6 +54,31 @@ TEST(Merge, OnePlaceOfAFileIsOneLocation) {
   EXPECT_EQ(profile.stacks[2].process, "cc 12");
 }
 
+TEST(Merge, ProcessesOfOneIdAreTold) {
+  Merger merger;
+  merger.add(process("cc", 11, 0, 1));
+  merger.add(process("cc", 11, 0, 1));
+  const Profile profile = merger.take();
+  EXPECT_EQ(profile.stacks[0].process, "cc 11");
+  EXPECT_EQ(profile.stacks[1].process, "cc 11 #2");
+}
+
+TEST(Merge, WhatIsMissingIsAddedUp) {
+  Merger merger;
+  Profile a = process("make", 10, 0, 1);
+  a.muted_bytes = 5;
+  a.unseen_processes = 2;
+  a.uncollected_processes = 1;
+  a.comments = {"mine", "ran without memprof: nginx (pid 12) is static"};
+  merger.add(a);
+  merger.add(a);
+  const Profile profile = read_pprof(write_pprof(merger.take(), {}), "x");
+  EXPECT_EQ(profile.muted_bytes, 10u);
+  EXPECT_EQ(profile.unseen_processes, 4u);
+  EXPECT_EQ(profile.uncollected_processes, 2u);
+  EXPECT_THAT(profile.comments, SizeIs(2));
+}
+
 TEST(Merge, PythonCodeIsTheSameByItsFunctionAndLine) {
   const auto python = [](uint64_t pid, int64_t line) {
     report_fixture::Builder b(4096);

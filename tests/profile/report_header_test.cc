@@ -39,6 +39,26 @@ TEST(ReportHeader, SaysWhatIsMissingOfPython) {
               HasSubstr("Python 3.16: stacks have no Python frames, because memprof does not know this"));
 }
 
+TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
+  Builder b(0);
+  b.stack({b.at("f")}, 100, 1);
+  EXPECT_THAT(header_of(b), HasSubstr("Rate 0 (every allocation): "));
+  b.profile().muted_bytes = 2048;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("2.0 KiB are in no sample: signal handlers, or an allocator for itself"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("every allocation")));
+  b.profile().muted_bytes = 0;
+  b.profile().unseen_processes = 1;
+  b.profile().comments = {"of somebody", "ran without memprof: nginx (pid 12) is statically linked"};
+  EXPECT_THAT(header_of(b), HasSubstr("1 process of the run ran without memprof, and is missing below:\n"
+                                      "  nginx (pid 12) is statically linked\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("somebody")));
+  b.profile().unseen_processes = 20;
+  b.profile().uncollected_processes = 2;
+  EXPECT_THAT(header_of(b), HasSubstr("20 processes of the run ran without memprof, and are missing below:"));
+  EXPECT_THAT(header_of(b), HasSubstr("2 processes of the run are missing below: what they recorded could"));
+}
+
 TEST(ReportHeader, SaysHowCompleteStacksAre) {
   Builder b;
   const uint32_t f = b.at("f");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/arena_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -21,17 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPattern[] = "memprof-%llu-%llu.arena%n";
-
 bool parse_name(const std::string& name, ArenaFile* file) {
-  unsigned long long pid = 0;
-  unsigned long long space = 0;
-  int end = 0;
-  if (std::sscanf(name.c_str(), kPattern, &pid, &space, &end) != 2 || end != static_cast<int>(name.size())) {
-    return false;
+  constexpr size_t kLeastNumbers = 2;
+  constexpr size_t kMostNumbers = 4;
+  std::vector<uint64_t> numbers;
+  const char* at = name.c_str();
+  unsigned long long number = 0;
+  for (int end = 0; numbers.size() < kMostNumbers; at += end, end = 0) {
+    const int found = numbers.empty() ? std::sscanf(at, "memprof-%20llu%n", &number, &end)
+                                      : std::sscanf(at, "-%20llu%n", &number, &end);
+    if (found != 1 || end == 0) break;
+    numbers.push_back(number);
   }
-  file->pid = pid;
-  file->pid_namespace = space;
+  if (numbers.size() < kLeastNumbers || std::string(at) != ".arena") return false;
+  file->pid = numbers[0];
+  file->pid_namespace = numbers[1];
+  file->process_start = numbers.size() > 2 ? numbers[2] : 0;
   return true;
 }
 
@@ -62,6 +68,11 @@ uint64_t find_in_namespace(const ArenaFile& file) {
 bool is_plain_file(const std::string& path) {
   struct stat status{};
   return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_arena(const std::string& path) {
+  ArenaFile file;
+  return parse_name(path.substr(path.rfind('/') + 1), &file);
 }
 
 std::vector<ArenaFile> find_arenas(const std::string& folder) {
@@ -111,15 +122,31 @@ Owner owner_of(const ArenaFile& file) {
   return Owner::kIsGone;
 }
 
-bool is_begun(const std::string& path) {
+ArenaBeginning read_beginning(const std::string& path) {
+  // As of ArenaHeader (src/core/arena.h).
+  struct {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t run_token;
+  } head{};
+  ArenaBeginning beginning;
   struct stat status{};
   const int fd = profile::open_regular_file(path, profile::Links::kRefuse, &status);
-  if (fd < 0) return true;
-  uint64_t magic = 0;
+  if (fd < 0) return beginning;
+  beginning.is_file = true;
   // Nothing, where it was made but not given its size.
-  static_cast<void>(!::read(fd, &magic, sizeof(magic)));
-  ::close(fd);
-  return magic != 0;
+  if (pread(fd, &head, sizeof(head), 0) > 0) {
+    beginning.is_begun = head.magic != 0;
+    beginning.run_token = head.run_token;
+  }
+  close(fd);
+  return beginning;
+}
+
+bool is_begun(const std::string& path) {
+  const ArenaBeginning beginning = read_beginning(path);
+  return !beginning.is_file || beginning.is_begun;
 }
 
 std::string arena_of_process(uint64_t pid, int* error) {

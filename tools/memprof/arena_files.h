@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that the arenas of profiled processes lie in, and whether those processes live.
 //
-// A file is called memprof-PID-NAMESPACE.arena: the process id, and the namespace in which it is one (or,
-// where another user's file had that name, a number that is no namespace).
+// A file is called memprof-PID-NAMESPACE-START-IMAGE.arena: the process id, the namespace in which it is one,
+// when the process began, and a random number for each program that the process executes.  IMAGE is missing
+// outside of runs; files of older versions have no START either.
 //
 // Threads: no state.
 #pragma once
@@ -17,6 +18,7 @@ struct ArenaFile {
   std::string path;
   uint64_t pid = 0;
   uint64_t pid_namespace = 0;
+  uint64_t process_start = 0;  // tells processes that had one id, one after the other; 0: unknown
 };
 
 // Whether what wrote an arena is still there.
@@ -28,11 +30,21 @@ enum class Owner {
 
 // And no link to one: others can make files in the folders where arenas are.
 bool is_plain_file(const std::string& path);
+// Whether a path ends in a name as arenas have it.
+bool is_arena(const std::string& path);
 
 // All in a folder; none where it cannot be read.
 std::vector<ArenaFile> find_arenas(const std::string& folder);
 
 Owner owner_of(const ArenaFile& file);
+
+// What a file begins with, read without mapping it: whoever may write it may also make it shorter.
+struct ArenaBeginning {
+  bool is_file = false;    // false: it cannot be opened, is a link, a pipe, ...
+  bool is_begun = false;   // false: its process has not written yet what it is, or was killed before
+  uint64_t run_token = 0;  // of the run that its process belongs to
+};
+ArenaBeginning read_beginning(const std::string& path);
 
 // false: its process has not written yet what it is, or was killed before: nothing was recorded.
 bool is_begun(const std::string& path);

@@ -74,7 +74,7 @@ ArenaContent read_arena(const std::string& path) {
     error = file.fd() >= 0 ? memprof_snapshot_write_fd(opened, file.fd()) : MEMPROF_ERR_SYSTEM;
   }
   if (error != MEMPROF_OK) fail(path, error);
-  return {file.content(), info.end_ns != 0};
+  return {file.content(), info.end_ns != 0, info.start_ns};
 }
 
 bool is_arena_path(const std::string& path) {

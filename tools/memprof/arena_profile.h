@@ -14,6 +14,7 @@ namespace memprof::cli {
 struct ArenaContent {
   std::string pprof;       // without names
   bool has_ended = false;  // the process came to its end by itself
+  uint64_t start_ns = 0;   // when it was made, on a clock of the machine
 };
 
 ArenaContent read_arena(const std::string& path);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iterator>
 
 #include "memprof/console.h"
@@ -188,6 +189,8 @@ void ChildProcess::reap() {
   siginfo_t info;
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
+  std::ifstream name("/proc/" + std::to_string(pid_) + "/comm");
+  std::getline(name, last_name_);
   const SignalsBlocked blocked;
   for (const int signal : kForwarded) {
     struct sigaction before{};

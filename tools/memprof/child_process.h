@@ -47,6 +47,9 @@ class ChildProcess {
   // Waits for its end; returns the status as of waitpid.
   int wait();
 
+  // Then: what the kernel calls the last program that it executed, at most 15 bytes; "": not known.
+  const std::string& last_name() const { return last_name_; }
+
  private:
   [[noreturn]] void run_child(const std::vector<std::string>& command, const Environment& environment,
                               const std::string& pid_variable);
@@ -57,6 +60,7 @@ class ChildProcess {
   int go_[2] = {-1, -1};      // parent to child: one byte, then exec
   int failed_[2] = {-1, -1};  // child to parent: errno of exec
   int status_ = 0;
+  std::string last_name_;
   std::optional<GroupWitness> witness_;
 };
 

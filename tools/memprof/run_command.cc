@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <memory>
+#include <random>
 
 #include "memprof/arena_files.h"
 #include "memprof/child_process.h"
@@ -103,9 +105,15 @@ std::unique_ptr<TemporaryFolder> make_arena_folder() {
   }
 }
 
+// Never 0, which is what an arena outside of runs has.
+uint64_t new_run_token() {
+  std::random_device random;
+  return (uint64_t{random()} << 32 | random()) | 1;
+}
+
 ChildProcess::Environment environment_for(const RunOptions& options, const TargetProgram& target,
                                           const std::string& library, const std::string& arenas,
-                                          const std::string& profiles) {
+                                          const std::string& profiles, uint64_t run_token) {
   ChildProcess::Environment environment;
   if (target.can_preload) {
     const char* before = std::getenv("LD_PRELOAD");
@@ -115,6 +123,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
   environment.emplace_back("MEMPROF_ARENA_DIR", arenas);
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
+  environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
   if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
   if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
@@ -133,17 +142,38 @@ std::string obstacle_of(const TargetProgram& target) {
   return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
 }
 
-void say_nothing_recorded(const TargetProgram& target, const std::string& command, int wait_status) {
+// Ours, which the program has from us; empty: there is none.
+std::string limit_of_space() {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return {};
+  return " under the limit of " + profile::format_bytes(static_cast<double>(space.rlim_cur)) +
+         " of address space (ulimit -v); to limit the program alone: memprof run -- sh -c 'ulimit -v N; exec "
+         "CMD'";
+}
+
+// "nginx (pid 12) is statically linked": what processes of one program have in common, once.
+std::vector<std::string> describe_unseen(const std::vector<UnseenProcess>& unseen) {
+  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> groups;
+  for (const UnseenProcess& process : unseen) groups[{process.program, process.why}].push_back(process.pid);
+  std::vector<std::string> lines;
+  for (const auto& [what, pids] : groups) {
+    std::string line = what.first + " (pid " + std::to_string(pids[0]);
+    if (pids.size() > 1) line += " and " + std::to_string(pids.size() - 1) + " more";
+    lines.push_back(line + ") " + what.second);
+  }
+  return lines;
+}
+
+void say_nothing_recorded(const TargetProgram& target, const std::string& command, int wait_status,
+                          const std::vector<UnseenProcess>& unseen) {
   std::string why = obstacle_of(target);
+  if (why.empty() && !unseen.empty()) why = describe_unseen(unseen)[0];
   if (why.empty()) {
     why = "the library was not loaded into " + command +
           " (LD_PRELOAD removed by sudo, env -i ...), or it could " +
           "write neither to the folder for shared files nor to that for temporary files";
-    rlimit space{};
-    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-      why += ", or it had no room under the limit of " +
-             profile::format_bytes(static_cast<double>(space.rlim_cur)) + " of address space (ulimit -v)";
-    }
+    const std::string limit = limit_of_space();
+    if (!limit.empty()) why += ", or it had no room" + limit;
     if (WIFSIGNALED(wait_status)) {
       const int signal = WTERMSIG(wait_status);
       why = command + " was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) +
@@ -164,21 +194,68 @@ void drop_what_it_was_before(Collected& collected, uint64_t pid) {
                   processes.end());
 }
 
-void say_what_is_missing(const Collected& collected) {
+// Of a program that ended by itself: what memprof saw last in its process did not, and the kernel has another
+// name for what did.
+void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts& facts,
+                          const std::string& last_name) {
+  constexpr size_t kLongestName = 15;
+  for (const RunOutput& output : outputs) {
+    const ProcessProfile& process = output.process;
+    const auto is_called = [&](const std::string& name) { return name.substr(0, kLongestName) == last_name; };
+    if (process.pid != facts.pid || process.has_ended || process.still_runs || last_name.empty() ||
+        is_called(process.program) || is_called(facts.program)) {
+      continue;
+    }
+    complain("warning: process " + std::to_string(process.pid) + " ended as " + last_name +
+             ", of which memprof has no data; its profile is of " + process.program +
+             ", which it was before");
+  }
+}
+
+// How many lines there are for each kind of things, at most.
+constexpr size_t kMostLines = 5;
+
+Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
+  Missing missing;
+  missing.unseen = collected.unseen.size() + collected.more_unseen;
+  missing.uncollected = collected.unreadable + collected.left_out;
+  missing.names = describe_unseen(collected.unseen);
+  missing.names.resize(std::min(missing.names.size(), kMostLines));
+  if (missing.unseen == 1) {
+    complain("warning: ran without memprof: " + missing.names[0]);
+  } else if (missing.unseen != 0) {
+    complain("warning: " + std::to_string(missing.unseen) + " processes ran without memprof, among them");
+    for (const std::string& name : missing.names) complain("  " + name);
+  }
   if (collected.unreadable != 0) {
     complain("warning: what " + std::to_string(collected.unreadable) +
              (collected.unreadable == 1 ? " process" : " processes") +
-             " left could not be read: " + collected.unreadable_why);
+             " left could not be read: " + collected.unreadable_why + limit_of_space());
   }
   if (collected.left_out != 0) {
     complain("warning: " + std::to_string(collected.left_out) + " processes were left out: a run keeps " +
              std::to_string(ProcessCollector::kMostProcesses) + "; --no-follow profiles the first only");
+  }
+  if (collected.foreign != 0) {
+    complain("warning: " + std::to_string(collected.foreign) +
+             (collected.foreign == 1 ? " file was" : " files were") +
+             " put into the run's folder by something that is not of the run, and ignored");
+  }
+  for (size_t i = 0; i < std::min(former.size(), kMostLines); ++i) {
+    const ProcessProfile& process = former[i];
+    complain(process.program + " (pid " + std::to_string(process.pid) +
+             ") executed another program: its own " + profile::format_bytes(process.allocated_bytes) +
+             " allocated till then are in no profile");
+  }
+  if (former.size() > kMostLines) {
+    complain("and " + std::to_string(former.size() - kMostLines) + " more that executed another program");
   }
   for (const ProcessProfile& process : collected.processes) {
     if (!process.still_runs) continue;
     complain(process.program + " (pid " + std::to_string(process.pid) +
              ") still runs: its profile is as of now");
   }
+  return missing;
 }
 
 }  // namespace
@@ -204,29 +281,41 @@ int run_command(const std::vector<std::string>& arguments) {
   const auto arena_folder = make_arena_folder();
   const std::string arenas = arena_folder != nullptr ? arena_folder->path() : "";
 
-  ChildProcess child(options.command, environment_for(options, target, library, arenas, folder.path()),
+  const uint64_t run_token = new_run_token();
+  ChildProcess child(options.command,
+                     environment_for(options, target, library, arenas, folder.path(), run_token),
                      "MEMPROF_RUN_PID");
   facts.pid = static_cast<uint64_t>(child.pid());
   path_facts.pid = child.pid();
   check_output_path(expand_path(options.output, path_facts), options.force);
-  ProcessCollector collector(arenas, folder.path());
+  ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
   if (const int error = child.start(); error != 0) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
     throw Failure("cannot run '" + command + "': " + error_text(error),
                   is_missing ? kNotFound : kCannotExecute);
   }
-  collector.start();
+  const bool is_watching = collector.start();
   const int wait_status = child.wait();
   const int status = exit_status(wait_status);
   Collected collected = collector.finish();
   if (WIFEXITED(wait_status)) drop_what_it_was_before(collected, facts.pid);
-  say_what_is_missing(collected);
-  const std::vector<RunOutput> outputs = choose_outputs(collected.processes, options, facts);
-  if (outputs.empty()) {
-    say_nothing_recorded(target, command, wait_status);
-    return status;
+  if (!is_watching) {
+    complain(
+        "warning: the system gave memprof no second thread (ulimit -u, ulimit -v): processes that ran "
+        "without "
+        "memprof were not noticed");
   }
-  const bool is_written = write_outputs(outputs, options, folder);
+  const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
+  const std::vector<RunOutput> outputs = choose_outputs(collected.processes, options, facts);
+  std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
+  if (outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
+  const Missing missing = say_what_is_missing(collected, former);
+  if (outputs.empty()) {
+    if (missing.uncollected == 0) say_nothing_recorded(target, command, wait_status, only);
+    return missing.uncollected == 0 || status != 0 ? status : kBadInput;
+  }
+  if (WIFEXITED(wait_status)) say_if_another_ended(outputs, facts, child.last_name());
+  const bool is_written = write_outputs(outputs, options, missing, folder);
   return is_written || status != 0 ? status : kBadInput;
 }
 

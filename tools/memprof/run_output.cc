@@ -2,6 +2,7 @@
 #include "memprof/run_output.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "memprof/console.h"
@@ -36,13 +37,24 @@ bool is_larger(const ProcessProfile& a, const ProcessProfile& b) {
   return a.pid < b.pid;
 }
 
-// Of a process that executed another program, what it was before.
-void drop_former_programs(std::vector<ProcessProfile>& processes, uint64_t pid) {
-  bool is_later = false;
-  for (size_t i = processes.size(); i-- > 0;) {
-    if (processes[i].pid != pid) continue;
-    if (is_later) processes.erase(processes.begin() + static_cast<std::ptrdiff_t>(i));
-    is_later = true;
+// Never two processes for one: where it is not known when they began, an id says nothing.  What a process
+// wrote itself has no times.
+bool is_same_process(const ProcessProfile& a, const ProcessProfile& b) {
+  if (a.pid != b.pid) return false;
+  if (a.start_ns == 0 || b.start_ns == 0) return a.start_ns != b.start_ns;
+  return a.process_start != 0 && a.process_start == b.process_start && a.pid_namespace == b.pid_namespace;
+}
+
+// One without a time was written by its process when that ended.
+bool is_later(const ProcessProfile& a, const ProcessProfile& b) {
+  return b.start_ns != 0 && (a.start_ns == 0 || a.start_ns > b.start_ns);
+}
+
+void note_missing(const Missing& missing, profile::Profile* profile) {
+  profile->unseen_processes = missing.unseen;
+  profile->uncollected_processes = missing.uncollected;
+  for (const std::string& name : missing.names) {
+    profile->comments.push_back(profile::kUnseenComment + name);
   }
 }
 
@@ -60,13 +72,15 @@ void warn_of_dropped(const std::vector<RunOutput>& outputs) {
 
 // `named` gives the profile of an output.
 template <typename Named>
-bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder,
-                  const Named& named) {
+bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,
+                  TemporaryFolder& folder, const Named& named) {
   const std::string& path = outputs[0].path;
   try {
     profile::Merger merger;
     for (const RunOutput& output : outputs) merger.add(named(output));
-    write_profile(merger.take(), path, options.force);
+    profile::Profile merged = merger.take();
+    note_missing(missing, &merged);
+    write_profile(merged, path, options.force);
   } catch (const profile::Error& error) {
     folder.keep();
     complain(error.what());
@@ -116,9 +130,35 @@ void say_written(const std::vector<RunOutput>& outputs) {
 
 }  // namespace
 
+std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* processes,
+                                                 const std::vector<UnseenProcess>& unseen) {
+  std::vector<ProcessProfile> last;
+  std::vector<ProcessProfile> former;
+  for (ProcessProfile& process : *processes) {
+    const auto same = std::find_if(last.begin(), last.end(),
+                                   [&](const ProcessProfile& p) { return is_same_process(p, process); });
+    if (same == last.end()) {
+      last.push_back(std::move(process));
+      continue;
+    }
+    if (is_later(process, *same)) std::swap(process, *same);
+    if (process.samples != 0) former.push_back(std::move(process));
+  }
+  const auto went_on_unseen = [&](const ProcessProfile& process) {
+    return !process.has_ended && std::any_of(unseen.begin(), unseen.end(), [&](const UnseenProcess& u) {
+      return u.pid == process.pid && u.process_start == process.process_start;
+    });
+  };
+  const auto end = std::stable_partition(last.begin(), last.end(),
+                                         [&](const ProcessProfile& p) { return !went_on_unseen(p); });
+  std::copy_if(end, last.end(), std::back_inserter(former), [](const auto& p) { return p.samples != 0; });
+  last.erase(end, last.end());
+  *processes = std::move(last);
+  return former;
+}
+
 std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
                                       const RunFacts& facts) {
-  drop_former_programs(processes, facts.pid);
   std::sort(processes.begin(), processes.end(), [&](const ProcessProfile& a, const ProcessProfile& b) {
     const bool is_started_a = a.pid == facts.pid;
     const bool is_started_b = b.pid == facts.pid;
@@ -146,7 +186,7 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
   return outputs;
 }
 
-bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options,
+bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,
                    TemporaryFolder& folder) {
   profile::SharedNames names;
   if (!options.raw) {
@@ -158,11 +198,13 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
     names.apply(profile);
     return profile;
   };
-  if (options.merge) return write_merged(outputs, options, folder, named);
+  if (options.merge) return write_merged(outputs, options, missing, folder, named);
   std::vector<RunOutput> written;
   for (const RunOutput& output : outputs) {
     try {
-      write_profile(named(output), output.path, options.force);
+      profile::Profile profile = named(output);
+      if (&output == outputs.data()) note_missing(missing, &profile);
+      write_profile(profile, output.path, options.force);
       written.push_back(output);
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.

@@ -30,6 +30,18 @@ struct RunFacts {
   int64_t time_seconds = 0;
 };
 
+// The last program that a process executed is its result, also where memprof was not in it.  Takes the others
+// out of `processes` and returns those of them that had a sample.
+std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* processes,
+                                                 const std::vector<UnseenProcess>& unseen);
+
+// What of the run is in no profile, for who reads one of them.
+struct Missing {
+  uint64_t unseen = 0;             // processes that memprof was not in
+  std::vector<std::string> names;  // "nginx (pid 12) is statically linked ..."; not all of them
+  uint64_t uncollected = 0;        // processes whose data was not read
+};
+
 // Each process that had a sample, the started one first and then the largest.  The pattern's own path (where
 // it has no %p) is the started process's, or, when that had no sample, the largest one's; the others' have
 // their process id put in: out.pb.gz, out.1234.pb.gz.  The started process also when it had no sample, unless
@@ -37,7 +49,9 @@ struct RunFacts {
 std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
                                       const RunFacts& facts);
 
-// Whether all of it was written.  With options.merge it is one file, that of the first.
-bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, TemporaryFolder& folder);
+// Whether all of it was written.  With options.merge it is one file, that of the first.  `missing` goes into
+// the first.
+bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,
+                   TemporaryFolder& folder);
 
 }  // namespace memprof::cli

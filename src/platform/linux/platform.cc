@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory, process, clocks of the seam (core/platform.h), by system calls.
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -142,6 +143,27 @@ uint64_t process_namespace() {
     id = link[i] >= '0' && link[i] <= '9' ? id * 10 + static_cast<uint64_t>(link[i] - '0') : id;
   }
   return id;
+}
+// Field 22 of /proc/self/stat, in clock ticks since the machine's start.
+uint64_t process_start() {
+  char text[1024];
+  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
+  }
+  const long got = syscall(SYS_read, fd, text, sizeof(text) - 1);
+  syscall(SYS_close, fd);
+  text[got > 0 ? got : 0] = '\0';
+  const char* at = strrchr(text, ')');  // the program's name may have anything in it
+  constexpr int kFieldsBefore = 20;     // behind the name
+  for (int i = 0; at != nullptr && i < kFieldsBefore; ++i) {
+    at = strchr(at + 1, ' ');
+  }
+  uint64_t ticks = 0;
+  for (at = at != nullptr ? at + 1 : ""; *at >= '0' && *at <= '9'; ++at) {
+    ticks = ticks * 10 + static_cast<uint64_t>(*at - '0');
+  }
+  return ticks;
 }
 // x86-64 keeps loads and stores in order.
 void order_all_threads() {

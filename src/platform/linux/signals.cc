@@ -20,6 +20,7 @@ constexpr Name kNames[] = {{"HUP", SIGHUP},     {"INT", SIGINT},   {"QUIT", SIGQ
                            {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},   {"URG", SIGURG}};
 
 void (*g_handler)();
+int g_signal = 0;
 
 void handle(int) {
   const int saved = errno;
@@ -66,7 +67,18 @@ bool on_signal(const char* name, void (*handler)()) {
   // On the program's own stack for signals where it has one: Go and others cannot do without.
   action.sa_flags = SA_RESTART | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
+  g_signal = number;
   return sigaction(number, &action, nullptr) == 0;
+}
+
+SignalUse signal_use() {
+  struct sigaction now{};
+  if (g_signal == 0 || sigaction(g_signal, nullptr, &now) != 0 || now.sa_handler == handle) {
+    return SignalUse::kOurs;
+  }
+  return now.sa_handler == SIG_DFL   ? SignalUse::kDefault
+         : now.sa_handler == SIG_IGN ? SignalUse::kIgnored
+                                     : SignalUse::kPrograms;
 }
 
 }  // namespace memprof::platform

@@ -125,8 +125,8 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 21 fields of at most 26 characters and a program's name (see program()).
-  static constexpr size_t kCapacity = 2048;
+  // Enough for either comment: 25 fields of at most 45 characters and a program's name (see program()).
+  static constexpr size_t kCapacity = 2560;
 
   const char* data() const { return text_; }
   size_t size() const { return size_; }
@@ -216,6 +216,13 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   text.decimal("walk_left_stack", facts.walks[3]);
   text.decimal("walk_no_rule", facts.walks[4]);
   text.decimal("walk_middle_left_out", facts.walks[5]);
+  // Those that are mostly 0 are left out then.
+  const auto decimal_unless_0 = [&text](const char* key, uint64_t value) {
+    if (value != 0) text.decimal(key, value);
+  };
+  decimal_unless_0("muted_bytes", facts.muted_bytes);
+  decimal_unless_0("unseen_processes", facts.unseen_processes);
+  decimal_unless_0("uncollected_processes", facts.uncollected_processes);
   if (facts.import_refused + facts.import_foreign + facts.import_unbound != 0) {
     text.decimal("import_refused", facts.import_refused);
     text.decimal("import_foreign", facts.import_foreign);

@@ -90,6 +90,9 @@ struct RawProfile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
+  uint64_t muted_bytes = 0;
+  uint64_t unseen_processes = 0;  // always 0: who is in the process sees no other
+  uint64_t uncollected_processes = 0;
   uint64_t walks[6] = {};  // samples by MEMPROF_WALK_*
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;

@@ -234,6 +234,14 @@ TEST(Platform, IdsAreThoseOfTheSystem) {
   EXPECT_STREQ(path, platform::program_path());
 }
 
+TEST(Platform, TheStartOfAProcessStaysThroughExecAndIsNotItsParents) {
+  const uint64_t start = platform::process_start();
+  EXPECT_NE(0u, start);
+  EXPECT_EQ(start, platform::process_start());
+  usleep(20000);  // more than a tick
+  in_child([start] { EXPECT_LT(start, platform::process_start()); });
+}
+
 TEST(Platform, ReadsTheEnvironment) {
   in_child([] {
     setenv("MEMPROF_TEST_VARIABLE", "value", 1);

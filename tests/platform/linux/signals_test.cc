@@ -39,6 +39,20 @@ TEST(Signals, AreFoundByNameAndNumber) {
   }
 }
 
+TEST(Signals, WhatTheProgramDoesWithThemIsSeen) {
+  in_child([] {
+    EXPECT_EQ(platform::SignalUse::kOurs, platform::signal_use());  // none was asked for
+    ASSERT_TRUE(platform::on_signal("USR2", count_call));
+    EXPECT_EQ(platform::SignalUse::kOurs, platform::signal_use());
+    ::signal(SIGUSR2, SIG_DFL);
+    EXPECT_EQ(platform::SignalUse::kDefault, platform::signal_use());
+    ::signal(SIGUSR2, SIG_IGN);
+    EXPECT_EQ(platform::SignalUse::kIgnored, platform::signal_use());
+    ::signal(SIGUSR2, [](int) {});
+    EXPECT_EQ(platform::SignalUse::kPrograms, platform::signal_use());
+  });
+}
+
 TEST(Signals, WhatIsNoneIsRefused) {
   in_child([] {
     for (const char* name : {"", "SIG", "usr2", "USR9", "0", "-1", "65", "999999999999", "KILL", "9", "STOP",

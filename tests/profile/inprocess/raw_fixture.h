@@ -53,6 +53,7 @@ class RawFixture {
     profile.dropped_samples = 3;
     profile.dropped_weight_bytes = 1572864;
     profile.replaced_samples = 2;
+    profile.muted_bytes = 77;
     for (uint64_t i = 0; i < kWalkCount; ++i) {
       profile.walks[i] = 10 + i;
     }

@@ -93,6 +93,7 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.dropped_samples, 3u);
   EXPECT_EQ(profile.dropped_weight_bytes, 1572864u);
   EXPECT_EQ(profile.replaced_samples, 2u);
+  EXPECT_EQ(profile.muted_bytes, 77u);
   EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkCount>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 #include "tests/tools/memprof/process.h"
 
@@ -60,11 +62,46 @@ TEST(ArenaFiles, AreKnownByTheirNames) {
   EXPECT_THAT(find_arenas(folder / "none"), IsEmpty());
 }
 
+TEST(ArenaFiles, NamesTellProcessesOfOneIdAndTheirPrograms) {
+  const Folder folder;
+  for (const char* name : {"memprof-12-34-56.arena", "memprof-12-34-57-18446744073709551615.arena"}) {
+    make_file(folder, name);
+    EXPECT_TRUE(is_arena(folder / name));
+  }
+  for (const char* other : {"memprof-1-2-3-4-5.arena", "memprof-1-2-.arena", "memprof-1-2-3-x.arena"}) {
+    EXPECT_FALSE(is_arena(other));
+  }
+  std::set<uint64_t> starts;
+  for (const ArenaFile& file : find_arenas(folder / "")) {
+    EXPECT_EQ(file.pid, 12u);
+    starts.insert(file.process_start);
+  }
+  EXPECT_EQ(starts, (std::set<uint64_t>{56, 57}));
+}
+
+TEST(ArenaFiles, TheBeginningIsReadOfOrdinaryFilesOnly) {
+  const Folder folder;
+  EXPECT_FALSE(read_beginning(folder / "none").is_file);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read_beginning(folder / "pipe").is_file);
+  const std::string file = make_file(folder, "file");
+  ASSERT_EQ(symlink(file.c_str(), (folder / "link").c_str()), 0);
+  EXPECT_FALSE(read_beginning(folder / "link").is_file);
+  EXPECT_TRUE(read_beginning(file).is_begun);
+  EXPECT_EQ(read_beginning(file).run_token, 0x7878787878787878u);
+  std::ofstream(folder / "short") << "x";
+  EXPECT_TRUE(read_beginning(folder / "short").is_file);
+  EXPECT_TRUE(read_beginning(folder / "short").is_begun);
+  EXPECT_EQ(read_beginning(folder / "short").run_token, 0u);
+  std::ofstream(folder / "empty") << "";
+  EXPECT_FALSE(read_beginning(folder / "empty").is_begun);
+}
+
 TEST(ArenaFiles, TheOwnerLivesWhileItHasTheFileMapped) {
   const Folder folder;
   const uint64_t space = namespace_of_this();
   const auto pid = static_cast<uint64_t>(getpid());
-  const ArenaFile mine{make_file(folder, name_of(pid, space)), pid, space};
+  const ArenaFile mine{make_file(folder, name_of(pid, space)), pid, space, 0};
   EXPECT_EQ(owner_of(mine), Owner::kIsGone);  // this process, but another program of it
   void* pages = map(mine.path);
   EXPECT_EQ(owner_of(mine), Owner::kLives);
@@ -74,15 +111,15 @@ TEST(ArenaFiles, TheOwnerLivesWhileItHasTheFileMapped) {
     munmap(pages, 4096);
     pause();
   }
-  ArenaFile childs{mine.path, static_cast<uint64_t>(child), space};
+  ArenaFile childs{mine.path, static_cast<uint64_t>(child), space, 0};
   usleep(100000);
   EXPECT_EQ(owner_of(childs), Owner::kIsGone);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(owner_of(childs), Owner::kIsGone);
   munmap(pages, 4096);
-  EXPECT_EQ(owner_of({mine.path, pid, space + 1}), Owner::kUnknown);
-  EXPECT_EQ(owner_of({mine.path, pid, 0}), Owner::kUnknown);
+  EXPECT_EQ(owner_of({mine.path, pid, space + 1, 0}), Owner::kUnknown);
+  EXPECT_EQ(owner_of({mine.path, pid, 0, 0}), Owner::kUnknown);
 }
 
 TEST(ArenaFiles, AProcessIsAskedForItsOwn) {

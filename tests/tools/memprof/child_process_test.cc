@@ -108,5 +108,15 @@ TEST_F(ChildProcessTest, AnExecThatFailsIsSaid) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.pb"));
 }
 
+TEST(ChildProcess, KnowsWhatTheLastProgramWasCalled) {
+  EXPECT_EXIT(
+      {
+        ChildProcess child({"sh", "-c", "exec cat /dev/null"}, {}, "X");
+        if (child.start() == 0) child.wait();
+        _exit(child.last_name() == "cat" ? 7 : 1);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
 }  // namespace
 }  // namespace memprof::cli

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -31,7 +32,7 @@ TEST(ProcessCollector, TakesWhatProcessesWroteThemselves) {
   testing_tools::write_file(folders.folder / "profiles/7.pb", profile::write_pprof(profile, options));
   testing_tools::write_file(folders.folder / "profiles/8.pb.tmp.77", "half");
   testing_tools::write_file(folders.folder / "profiles/9.pb", "garbage");
-  ProcessCollector collector("", folders.folder / "profiles");
+  ProcessCollector collector("", folders.folder / "profiles", {});
   collector.start();
   const Collected collected = collector.finish();
   ASSERT_THAT(collected.processes, SizeIs(1));
@@ -47,13 +48,36 @@ TEST(ProcessCollector, AnArenaThatIsGarbageIsRemoved) {
   testing_tools::write_file(folders.folder / "arenas/memprof-4000000000-1.arena", std::string(10000, 'x'));
   testing_tools::write_file(folders.folder / "arenas/memprof-4000000001-1.arena", "");
   testing_tools::write_file(folders.folder / "arenas/mine", "kept");
-  ProcessCollector collector(folders.folder / "arenas", folders.folder / "profiles");
+  ProcessCollector collector(folders.folder / "arenas", folders.folder / "profiles", {});
   collector.start();
   const Collected collected = collector.finish();
   EXPECT_THAT(collected.processes, IsEmpty());
+  EXPECT_EQ(collected.foreign, 1u);  // it has not the run's token; the other had only begun
+  EXPECT_EQ(collected.unreadable, 0u);
   EXPECT_FALSE(std::filesystem::exists(folders.folder / "arenas/memprof-4000000000-1.arena"));
   EXPECT_TRUE(std::filesystem::exists(folders.folder / "arenas/mine"));
   EXPECT_TRUE(std::filesystem::is_empty(folders.folder / "profiles"));
+}
+
+TEST(ProcessCollector, WhatCannotBeRemovedIsCountedOnce) {
+  const Folders folders;
+  std::filesystem::create_directory(folders.folder / "arenas/memprof-4000000000-1-2.arena");
+  ProcessCollector collector(folders.folder / "arenas", folders.folder / "profiles", {});
+  EXPECT_TRUE(collector.start());
+  usleep(300000);  // some looks
+  EXPECT_EQ(collector.finish().foreign, 1u);
+}
+
+TEST(ProcessCollector, WhatHasTheTokenAndCannotBeReadIsCounted) {
+  const Folders folders;
+  testing_tools::write_file(folders.folder / "arenas/memprof-4000000000-1-2.arena", std::string(10000, 'x'));
+  ProcessCollector collector(folders.folder / "arenas", folders.folder / "profiles",
+                             {0, 0x7878787878787878u, true});
+  EXPECT_TRUE(collector.start());
+  const Collected collected = collector.finish();
+  EXPECT_EQ(collected.foreign, 0u);
+  EXPECT_EQ(collected.unreadable, 1u);
+  EXPECT_THAT(collected.unreadable_why, ::testing::HasSubstr("not the arena"));
 }
 
 }  // namespace

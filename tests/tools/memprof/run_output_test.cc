@@ -63,9 +63,51 @@ TEST(ChooseOutputs, WithoutAnySampleTheStartedProcessHasAFile) {
   EXPECT_THAT(choose({}, "x.pb"), IsEmpty());
 }
 
-TEST(ChooseOutputs, OfAProcessThatBecameAnotherProgramTheLastCounts) {
-  EXPECT_THAT(choose({process(10, 7, 1000, "sh"), process(10, 5, 10, "cc")}, "%n.%p"),
-              ElementsAre("make.10=10"));
+// Programs as "NAME PID", those that are left behind a bar.
+std::string last_programs(std::vector<ProcessProfile> processes,
+                          const std::vector<UnseenProcess>& unseen = {}) {
+  std::string text;
+  const std::vector<ProcessProfile> former = take_former_programs(&processes, unseen);
+  for (const ProcessProfile& p : former) text += p.program + " " + std::to_string(p.pid) + ", ";
+  text += "| ";
+  for (const ProcessProfile& p : processes) text += p.program + " " + std::to_string(p.pid) + ", ";
+  return text;
+}
+
+ProcessProfile image(const std::string& program, uint64_t pid, uint64_t process_start, uint64_t start_ns,
+                     uint64_t samples = 1) {
+  ProcessProfile p = process(pid, samples, 100, program);
+  p.process_start = process_start;
+  p.start_ns = start_ns;
+  p.has_ended = false;
+  return p;
+}
+
+TEST(TakeFormerPrograms, TheLastProgramIsTheResultInWhateverOrderTheyAreRead) {
+  EXPECT_EQ(last_programs({image("server", 7, 1, 300), image("setpriv", 7, 1, 100), image("sh", 7, 1, 200)}),
+            "setpriv 7, sh 7, | server 7, ");
+  EXPECT_EQ(last_programs({image("sh", 7, 1, 200), image("server", 7, 1, 300, 0)}), "sh 7, | server 7, ");
+  EXPECT_EQ(last_programs({image("sh", 7, 1, 200, 0), image("server", 7, 1, 300)}), "| server 7, ");
+}
+
+TEST(TakeFormerPrograms, AnIdThatAnotherProcessHasIsNoImage) {
+  EXPECT_EQ(last_programs({image("a", 7, 1, 100), image("b", 7, 2, 200)}), "| a 7, b 7, ");
+  EXPECT_EQ(last_programs({image("a", 7, 0, 100), image("b", 7, 0, 200)}), "| a 7, b 7, ");
+  ProcessProfile in_container = image("b", 7, 1, 200);
+  in_container.pid_namespace = 5;
+  EXPECT_EQ(last_programs({image("a", 7, 1, 100), in_container}), "| a 7, b 7, ");
+}
+
+TEST(TakeFormerPrograms, WhatAProcessWroteItselfIsItsLast) {
+  EXPECT_EQ(last_programs({image("server", 7, 0, 0), image("sh", 7, 1, 100)}), "sh 7, | server 7, ");
+}
+
+TEST(TakeFormerPrograms, AProgramWithoutMemprofIsTheLast) {
+  const UnseenProcess nginx{7, 1, 500, "nginx", "is static"};
+  EXPECT_EQ(last_programs({image("env", 7, 1, 100), image("a", 8, 1, 100)}, {nginx}), "env 7, | a 8, ");
+  ProcessProfile ended = image("env", 7, 1, 100);
+  ended.has_ended = true;
+  EXPECT_EQ(last_programs({ended}, {nginx}), "| env 7, ");
 }
 
 TEST(ChooseOutputs, TwoProcessesWithOneIdHaveTwoFiles) {
