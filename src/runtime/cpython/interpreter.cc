@@ -16,6 +16,8 @@ enum Name : uint32_t {
   kGetAllocator,
   kAllocatorName,
   kIsInitialized,
+  kIsFinalizing,
+  kIsFinalizingOld,
   kGilState,
   kUnchecked,
   kUncheckedOld,
@@ -32,6 +34,8 @@ const char* const kNamesOf[kNames] = {
     "PyMem_GetAllocator",
     "_PyMem_GetCurrentAllocatorName",
     "Py_IsInitialized",
+    "Py_IsFinalizing",
+    "_Py_IsFinalizing",
     "PyGILState_GetThisThreadState",
     "PyThreadState_GetUnchecked",
     "_PyThreadState_UncheckedGet",
@@ -63,6 +67,8 @@ void fill(const void* const* addresses, Interpreter* found) {
   set(found->get_allocator, addresses[kGetAllocator]);
   set(found->current_allocator_name, addresses[kAllocatorName]);
   set(found->is_initialized, addresses[kIsInitialized]);
+  set(found->is_finalizing,
+      addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);
   set(found->gil_state_thread_state, addresses[kGilState]);
   set(found->unchecked_thread_state,
       addresses[kUnchecked] != nullptr ? addresses[kUnchecked] : addresses[kUncheckedOld]);

@@ -33,7 +33,8 @@ struct Interpreter {
   void (*get_allocator)(Domain domain, Allocator* allocator);  // PyMem_GetAllocator
   const char* (*current_allocator_name)();                     // _PyMem_GetCurrentAllocatorName
   int (*is_initialized)();                                     // Py_IsInitialized
-  void* (*gil_state_thread_state)();                           // PyGILState_GetThisThreadState
+  int (*is_finalizing)();             // Py_IsFinalizing, before 3.13 _Py_IsFinalizing
+  void* (*gil_state_thread_state)();  // PyGILState_GetThisThreadState
   void* (*unchecked_thread_state)();  // PyThreadState_GetUnchecked, before 3.13 _PyThreadState_UncheckedGet
   const void* evaluation_loop;        // _PyEval_EvalFrameDefault
   const void* runtime;                // _PyRuntime
