@@ -37,6 +37,8 @@ const char* reason_text(int error);
 
 // Does what the MEMPROF_DUMP_* variables ask for.
 void start_dumps(const Configuration& configuration);
+// A signal that asks for one is then ignored.
+void stop_dumps();
 
 int take_snapshot(Snapshot** snapshot);
 

@@ -46,7 +46,8 @@ void number_path(uint64_t number) {
 }
 
 void dump() {
-  if (!profiler::is_owner() || g_is_dumping.exchange(true, std::memory_order_acquire)) {
+  if (g_pattern[0] == '\0' || !profiler::is_owner() ||
+      g_is_dumping.exchange(true, std::memory_order_acquire)) {
     return;
   }
   const MuteScope mute;
@@ -108,6 +109,14 @@ void start_dumps(const Configuration& configuration) {
       profiler::call_at(platform::monotonic_ns() + g_interval_ns);
     }
   }
+}
+
+void reset_dumps_in_child() {
+  g_is_dumping.store(false, std::memory_order_release);
+}
+
+void stop_dumps() {
+  g_pattern[0] = '\0';
 }
 
 void on_time(uint64_t now_ns) {

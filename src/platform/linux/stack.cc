@@ -6,6 +6,7 @@
 #include "core/levels.h"
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
+#include "platform/linux/fork_handler.h"
 #include "platform/linux/hook_section.h"
 #include "platform/linux/mixed_stack.h"
 #include "platform/linux/stack_bounds.h"
@@ -175,6 +176,12 @@ Scratch* take_scratch() {
 }
 
 }  // namespace
+
+void reset_stacks_in_child() {
+  for (Scratch& scratch : g_scratch) {
+    scratch.is_taken.store(false, std::memory_order_release);
+  }
+}
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   const cpython::RunningThread thread = cpython::running_thread();

@@ -111,6 +111,12 @@ bool may_be_gone(const RunningThread& thread) {
          (thread.interpreter->is_finalizing == nullptr || thread.interpreter->is_finalizing() != 0);
 }
 
+void reset_stacks_in_child() {
+  uint32_t expected = kMaking;
+  g_state.compare_exchange_strong(expected, raw(StackState::kNone), std::memory_order_release,
+                                  std::memory_order_relaxed);
+}
+
 void settle(bool is_good, bool has_tail_calls) {
   uint32_t expected = raw(StackState::kUnchecked);
   StackState state = StackState::kUnknownLayout;

@@ -45,6 +45,9 @@ RunningThread running_thread();
 // After frames of it were read: may they have been those of a thread state that was freed?
 bool may_be_gone(const RunningThread& thread);
 
+// In a fork child: nobody is filling the layout.
+void reset_stacks_in_child();
+
 // What a look at an unchecked stack showed: its frames were as expected; they were not.
 void settle(bool is_good, bool has_tail_calls);
 
