@@ -206,6 +206,13 @@ void autostart() {
   start_dumps(c);
 }
 
+void forget_autostart() {
+  g_profile_path[0] = '\0';
+  g_keep_arena = false;
+  g_ended.store(false, std::memory_order_relaxed);
+  stop_dumps();
+}
+
 void end_of_process() {
   const Arena arena = profiler::arena();
   if (platform::is_sandboxed()) {

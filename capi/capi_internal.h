@@ -41,6 +41,8 @@ const char* reason_text(int error);
 void start_dumps(const Configuration& configuration);
 // When the process comes to its end: says what could not be done.
 void end_dumps();
+// A signal that asks for one is then ignored.
+void stop_dumps();
 
 int take_snapshot(Snapshot** snapshot);
 

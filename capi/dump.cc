@@ -54,7 +54,8 @@ void number_path(uint64_t number) {
 }
 
 void dump() {
-  if (!profiler::is_owner() || g_is_dumping.exchange(true, std::memory_order_acquire)) {
+  if (g_pattern[0] == '\0' || !profiler::is_owner() ||
+      g_is_dumping.exchange(true, std::memory_order_acquire)) {
     return;
   }
   const MuteScope mute;
@@ -153,6 +154,14 @@ void start_dumps(const Configuration& configuration) {
 
 void end_dumps() {
   check_signal();
+}
+
+void reset_dumps_in_child() {
+  g_is_dumping.store(false, std::memory_order_release);
+}
+
+void stop_dumps() {
+  g_pattern[0] = '\0';
 }
 
 void on_time(uint64_t now_ns) {

@@ -171,7 +171,7 @@ const char* memprof_strerror(int error) {
     case MEMPROF_ERR_EXISTS:
       return "the file is there already";
     case MEMPROF_ERR_FORKED:
-      return "the profiler is off in a fork child";
+      return "the profiler is off in this fork child (memprof_init begins anew)";
     case MEMPROF_ERR_FORMAT:
       return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
@@ -259,11 +259,11 @@ int memprof_start(void) {
 
 int memprof_rescan_imports(void) {
   const KeepErrno keep;
+  if (profiler::is_off_in_child()) {
+    return MEMPROF_ERR_FORKED;
+  }
   if (profiler::state() != memprof::State::kActive) {
     return MEMPROF_ERR_STATE;
-  }
-  if (!profiler::is_mine()) {
-    return MEMPROF_ERR_FORKED;
   }
   if (!profiler::has_hooks()) {
     platform::patch_imports();
@@ -305,11 +305,11 @@ int memprof_get_stats(memprof_stats* stats) {
 
 int memprof_reset_peak(void) {
   const KeepErrno keep;
+  if (profiler::is_off_in_child()) {
+    return MEMPROF_ERR_FORKED;
+  }
   if (profiler::state() == memprof::State::kUninitialized) {
     return MEMPROF_ERR_STATE;
-  }
-  if (!profiler::is_mine()) {
-    return MEMPROF_ERR_FORKED;
   }
   profiler::reset_peak();
   return MEMPROF_OK;

@@ -220,11 +220,11 @@ int write_snapshot(const Snapshot& s, int fd) {
 
 int take_snapshot(Snapshot** snapshot) {
   *snapshot = nullptr;
+  if (profiler::is_off_in_child()) {
+    return MEMPROF_ERR_FORKED;
+  }
   if (profiler::state() == State::kUninitialized) {
     return MEMPROF_ERR_STATE;
-  }
-  if (!profiler::is_mine()) {
-    return MEMPROF_ERR_FORKED;
   }
   profiler::ensure_arena();
   const Arena arena = profiler::arena();

@@ -61,8 +61,11 @@
  *   Threads:  every function may be called from any thread at any time, unless it says otherwise.
  *   Signals:  none may be called from a signal handler, except memprof_strerror, memprof_version, and the
  *             memprof_report_* functions with their inline forms.
- *   fork:     in a fork child memprof is off: nothing is recorded there, and the calls that need an owner
- *             return MEMPROF_ERR_FORKED.  With memprof_options.follow_fork (or MEMPROF_FOLLOW_FORK=1) a child
+ *   fork:     in a fork child memprof is off: nothing is recorded there, its state is
+ *             MEMPROF_STATE_UNINITIALIZED, and the calls that need an owner return MEMPROF_ERR_FORKED, until
+ *             memprof_init and memprof_start begin anew: with other options if they are given, with nothing
+ *             of the parent's, and without what the environment asked of the parent (MEMPROF_PROFILE,
+ *             MEMPROF_DUMP_*).  With memprof_options.follow_fork (or MEMPROF_FOLLOW_FORK=1) a child
  *             goes on in the state that its parent was in, with a profile of its own that begins empty: what
  *             the child got from its parent counts as the parent's.
  *   Structs:  a struct whose first member is struct_size is versioned: the caller sets struct_size to

@@ -26,4 +26,10 @@ FrameRoom::~FrameRoom() {
   }
 }
 
+void FrameRoom::reset_in_child() {
+  for (Room& room : rooms_) {
+    room.is_taken.store(false, std::memory_order_release);
+  }
+}
+
 }  // namespace memprof

@@ -6,7 +6,7 @@
 //
 // Threads: any number; a room is taken by an atomic exchange (acquire) and given back (release).
 // Signals: a handler takes another one.
-// fork: those that other threads had in the parent stay taken in the child.
+// fork: a child gives back those that other threads had in the parent.
 // Allocates: never (256 KiB of zero pages, resident where touched).
 // Failure: nullptr when all are taken.
 #pragma once
@@ -24,6 +24,9 @@ class FrameRoom {
   ~FrameRoom();
   FrameRoom(const FrameRoom&) = delete;
   FrameRoom& operator=(const FrameRoom&) = delete;
+
+  // In a child that has only one thread, which has none.
+  static void reset_in_child();
 
   // kMostDepth of them, or nullptr.
   uint64_t* frames() const { return room_ != nullptr ? room_->frames : nullptr; }

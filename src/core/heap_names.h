@@ -38,6 +38,8 @@ class HeapNames {
 
   // From now on readers of this arena find the names.
   void attach(const Arena& arena);
+  // They find none from now on.
+  void detach() { arena_.store(nullptr, std::memory_order_seq_cst); }
   // Copies one name, or all, into the arena that is attached, if one is.  Only where that is this process's:
   // after a fork the child attaches its own.
   void publish(uint32_t id) const;

@@ -63,10 +63,16 @@ void advise_sparse(void* start, size_t size_bytes);
 struct OwnerPage {
   std::atomic<uint64_t> mark;   // release by the owner, when its tables are there; read acquire
   std::atomic<uint32_t> claim;  // not 0: a thread is making the tables, or they are there
+  std::atomic<uint32_t> reset;  // not 0: reset_in_child() was called
 };
 // A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call
 // it once.
 OwnerPage* make_owner_page();
+
+// In a fork child: gives back what threads had taken that stayed with the parent, and will never give it back
+// here.  Once in a process: the C library's fork calls it, and where that was not asked, who makes a child
+// its own owner.
+void reset_in_child();
 
 // Has the program loaded a filter of system calls (seccomp) since its start?  Any call that it does not make
 // itself may be its end then, so functions here make none that can be done without: they say "no", or 0.

@@ -117,6 +117,11 @@ void name_arena(const ProcessIdentity& owner, uint64_t image) {
   append(".arena");
 }
 
+// Nothing here is this process's, and nothing will be unless it begins anew.
+bool is_off() {
+  return !is_owner() && !g_settings.follow_fork;
+}
+
 // nullptr: there is to be no file.  The name is of this process alone: the file of a dead one that had its id
 // stays.  What this process was before it executed the program that it is now leaves nothing behind, unless a
 // reader wants it.
@@ -174,11 +179,40 @@ bool make_tables(const ProcessIdentity& owner) {
   return true;
 }
 
-// By the only thread of a fork child.
+// By one thread of a fork child.
 void own_process() {
+  platform::reset_in_child();
   const uint64_t value = new_mark();
   g_mark.store(value, std::memory_order_relaxed);
   g_page->mark.store(value, std::memory_order_release);
+}
+
+// In a fork child that is to have a profiler of its own and no part in its parent's, whose memory stays as it
+// is.  The hooks see no owner, and do nothing, until the last store.
+void begin_anew() {
+  uint32_t expected = kUnclaimed;
+  if (!g_page->claim.compare_exchange_strong(expected, kMaking, std::memory_order_acq_rel)) {
+    // Another thread of the child is at it.
+    while (!is_owner() && g_page->claim.load(std::memory_order_acquire) == kMaking) {
+      platform::yield_thread();
+    }
+    return;
+  }
+  g_following.store(false, std::memory_order_relaxed);
+  g_arena = Arena();
+  g_arena_path[0] = '\0';
+  g_heap_names.detach();
+  g_sampled_filter.clear();
+  g_call_at_ns.store(UINT64_MAX, std::memory_order_relaxed);
+  forget_autostart();
+  g_state.store(raw(State::kUninitialized), std::memory_order_release);
+  own_process();
+}
+
+// Has a followed child a state of its parent's to go on in?
+bool has_state_to_follow() {
+  const uint32_t value = g_state.load(std::memory_order_acquire);
+  return g_settings.follow_fork && value != kInitializing && value != raw(State::kUninitialized);
 }
 
 // The tables of a process that is followed and has none yet.  true: they are there.
@@ -390,6 +424,9 @@ bool is_owner() {
 }
 
 Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing) {
+  if (!is_owner() && !has_state_to_follow()) {
+    begin_anew();
+  }
   for (;;) {
     uint32_t expected = raw(State::kUninitialized);
     if (g_state.compare_exchange_strong(expected, kInitializing, std::memory_order_acq_rel)) {
@@ -401,15 +438,9 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
     if (expected != kInitializing) {
       return Status::kOk;
     }
-    if (!is_owner()) {
-      return Status::kForked;  // the thread that was at it stayed with the parent
-    }
     platform::yield_thread();  // another thread is at it
   }
   adopt_process();
-  if (!is_owner()) {
-    own_process();  // a fork child of a process that had not begun: nothing here is the parent's
-  }
   g_settings.limits = limits;
   g_settings.follow_fork = sharing.follow_fork;
   g_settings.put_off = sharing.put_off && g_page != nullptr;
@@ -425,6 +456,10 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   set_rate(rate_bytes);
   if (!g_settings.put_off) {
     if (!make_tables(g_settings.owner)) {
+      g_settings.follow_fork = false;
+      if (g_page != nullptr) {
+        g_page->claim.store(kRefused, std::memory_order_release);
+      }
       g_state.store(raw(State::kUninitialized), std::memory_order_release);
       return Status::kNoMemory;
     }
@@ -501,11 +536,15 @@ void set_rate(uint64_t rate_bytes) {
 
 State state() {
   const uint32_t value = g_state.load(std::memory_order_acquire);
-  return value == kInitializing ? State::kUninitialized : static_cast<State>(value);
+  return value == kInitializing || is_off() ? State::kUninitialized : static_cast<State>(value);
+}
+
+bool is_off_in_child() {
+  return g_state.load(std::memory_order_acquire) != raw(State::kUninitialized) && !is_mine();
 }
 
 Arena arena() {
-  return g_following.load(std::memory_order_acquire) || state() == State::kTerminated ? g_arena : Arena();
+  return is_following() || (state() == State::kTerminated && is_owner()) ? g_arena : Arena();
 }
 
 const char* arena_path() {

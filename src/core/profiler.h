@@ -9,8 +9,9 @@
 // state, which says whether to record; hooks read it relaxed, and a flag `following` (acquire, pairs with the
 // release in initialize(), so that the tables behind it exist).
 // Signals: what the hooks call may be interrupted by itself on one thread.
-// fork: a child's hooks see an owner mark of 0 and do nothing, and its calls return kForked; or, where
-// children are to be followed, the first of them that has a sample to record makes tables of the child's own,
+// fork: a child's hooks see an owner mark of 0 and do nothing, its state is kUninitialized, and its calls
+// return kForked until initialize() begins anew, with nothing of the parent's; or, where children are to be
+// followed, the first of them that has a sample to record makes tables of the child's own,
 // in which nothing of the parent is: what the child got by fork is memory of the parent. Allocates: the
 // arena, once. Failure: what cannot be recorded is counted; the program's call goes on.
 #pragma once
@@ -45,6 +46,9 @@ void adopt_process();
 bool is_owner();
 // The same; a child that is followed becomes its own owner by this call.
 bool is_mine();
+
+// A fork child of a process that had begun, with nothing of its own.
+bool is_off_in_child();
 
 Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {});
 Status start();
@@ -137,8 +141,14 @@ bool has_hooks();
 // can be read, to configure and start the profiler where MEMPROF_* variables ask for it.
 void autostart();
 
-// Likewise, when the process is about to end: writes the profile that autostart was asked for, once, if this
-// is the process that owns it.  No lock, no allocation by malloc.
+// Called when a fork child begins anew: what the environment asked for was asked of its parent.
+void forget_autostart();
+
+// Called in every fork child (platform::reset_in_child): no thread is writing a dump there.
+void reset_dumps_in_child();
+
+// Called by the hooks when the process is about to end: writes the profile that autostart was asked for,
+// once, if this is the process that owns it.  No lock, no allocation by malloc.
 void end_of_process();
 
 // Likewise, from inside an allocation, at the time that call_at() asked for.

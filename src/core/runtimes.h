@@ -48,4 +48,7 @@ void want_event();
 void before_unload();
 void after_unload();
 
+// In a fork child: no other thread is at work here, nor unloads anything.
+void reset_in_child();
+
 }  // namespace memprof::runtimes

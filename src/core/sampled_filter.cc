@@ -28,6 +28,15 @@ void SampledFilter::unmark(uintptr_t address) {
   }
 }
 
+void SampledFilter::clear() {
+  for (std::atomic<uint8_t>& slot : slots_) {
+    const uint8_t old = slot.load(std::memory_order_relaxed);
+    if (old != 0 && old != kSaturated) {
+      slot.store(0, std::memory_order_relaxed);
+    }
+  }
+}
+
 void SampledFilter::mark_permanently(uintptr_t first, size_t size_bytes) {
   const uintptr_t granule = uintptr_t{1} << kGranuleBits;
   for (uintptr_t address = first & ~(granule - 1); address < first + size_bytes; address += granule) {

@@ -71,6 +71,9 @@ class SampledFilter {
   // For ever, without a sample: addresses that need the slow path of free for another reason.
   void mark_permanently(uintptr_t first, size_t size_bytes);
 
+  // All but what can no longer forget.  Only where nobody marks or unmarks meanwhile.
+  void clear();
+
   const void* memory() const { return slots_; }
   static constexpr size_t memory_bytes() { return kSlots; }
 

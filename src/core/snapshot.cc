@@ -216,9 +216,14 @@ void Snapshot::sort_records() {
 
 namespace {
 
+// A thread may be adding to them.  Acquire pairs with the releases in stack_table.cc: each sample that is
+// counted here is in the sums, and without one there are none.
 void copy_totals(const StackTotals& from, SnapshotTotals* to) {
-  to->samples = from.samples.load(std::memory_order_relaxed);
-  to->size_bytes = from.size_bytes.load(std::memory_order_relaxed);
+  to->samples = from.samples.load(std::memory_order_acquire);
+  if (to->samples == 0) {
+    return;
+  }
+  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
   to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
   to->weight_count = from.weight_count.load(std::memory_order_relaxed);
 }

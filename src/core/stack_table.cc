@@ -77,12 +77,22 @@ uint32_t StackTable::find_likely(const StackKey& key) const {
   return id;
 }
 
+namespace {
+
+// In this order, and read in the other one (core/snapshot.cc): the sums that a reader finds are never of
+// fewer samples than it counts.
+void add_totals(StackTotals* totals, uint64_t size_bytes, const Weight& weight) {
+  add(totals->weight_bytes, weight.bytes);
+  add(totals->weight_count, weight.count);
+  totals->size_bytes.fetch_add(size_bytes, std::memory_order_release);
+  totals->samples.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace
+
 void StackTable::add_allocated(uint32_t id, uint64_t size_bytes, const Weight& weight) {
   StackEntry& e = entries_[id];
-  count(e.allocated.samples);
-  count(e.allocated.size_bytes, size_bytes);
-  add(e.allocated.weight_bytes, weight.bytes);
-  add(e.allocated.weight_count, weight.count);
+  add_totals(&e.allocated, size_bytes, weight);
   const double missed = 1.0 - weight.probability;
   if (missed > 0.0) {
     add(e.variance_bytes, missed * weight.bytes * weight.bytes);
@@ -94,10 +104,7 @@ void StackTable::add_allocated(uint32_t id, uint64_t size_bytes, const Weight& w
 
 void StackTable::add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns) {
   StackEntry& e = entries_[id];
-  count(e.freed.samples);
-  count(e.freed.size_bytes, size_bytes);
-  add(e.freed.weight_bytes, weight.bytes);
-  add(e.freed.weight_count, weight.count);
+  add_totals(&e.freed, size_bytes, weight);
   add(e.lifetime_ns, static_cast<double>(lifetime_ns) * weight.count);
   raise(e.max_lifetime_ns, lifetime_ns);
   uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);

@@ -55,6 +55,13 @@ void want_event() {
   }
 }
 
+void reset_in_child() {
+  cpython::reset_interpreter_in_child();
+  cpython::reset_stacks_in_child();
+  cpython::reset_codes_in_child();
+  cpython::reset_objects_in_child();
+}
+
 void before_unload() {
   cpython::suspend_interpreter();
 }

@@ -14,7 +14,7 @@
 //
 // Threads: any number, relaxed words.  The count of unloads is written with sequential consistency around
 // dlclose.
-// Signals, fork: safe.
+// Signals: safe.  fork: a child has only the unloads of the thread that forked.
 // Allocates: never (128 KiB of zero pages).
 #pragma once
 
@@ -63,10 +63,15 @@ class RuleCache {
   uint32_t ticket() const { return unloads_.load(std::memory_order_seq_cst); }
   // Lookups are worth nothing then.
   static bool is_unloading(uint32_t ticket) { return (ticket & kActive) != 0; }
-  void begin_unload() { unloads_.fetch_add(kBegun + 1, std::memory_order_seq_cst); }
+  void begin_unload();
   void end_unload();
 
+  // In a fork child: ends the unloads of other threads.
+  void reset_in_child();
+
  private:
+  void forget();
+
   // Bits 14 to 47 in their place in a word.
   static uint64_t tag(uint64_t key) { return key << 16 >> kRuleBits << kRuleBits; }
 

@@ -263,6 +263,32 @@ TEST(CApi, AForkChildIsTold) {
   });
 }
 
+TEST(CApi, AForkChildBeginsAnew) {
+  in_child([] {
+    const TemporaryFolder folder;
+    setenv("MEMPROF_ARENA_DIR", folder.path("").c_str(), 1);
+    start();
+    record(0x10000);
+    EXPECT_EQ(1u, folder.entries());
+    in_child([&folder] {
+      EXPECT_EQ(MEMPROF_STATE_UNINITIALIZED, static_cast<int>(stats().state));
+      EXPECT_EQ(0u, stats().live_samples);
+      EXPECT_EQ(MEMPROF_ERR_FORKED, memprof_start());
+      start();
+      EXPECT_EQ(MEMPROF_STATE_ACTIVE, static_cast<int>(stats().state));
+      record(0x20000);
+      record(0x30000);
+      EXPECT_EQ(2u, stats().live_samples);
+      EXPECT_EQ(2u, folder.entries()) << "an arena of its own";
+      EXPECT_EQ(MEMPROF_OK, memprof_write_profile(folder.path("child.pb").c_str(), 0));
+      EXPECT_EQ(MEMPROF_OK, memprof_shutdown());
+    });
+    EXPECT_EQ(1u, stats().live_samples);
+    EXPECT_EQ(MEMPROF_STATE_ACTIVE, static_cast<int>(stats().state));
+    std::filesystem::remove_all(folder.path(""));
+  });
+}
+
 TEST(CApi, AForkChildOfAProcessThatHadNotBegunBeginsByItself) {
   in_child([] {
     memprof::profiler::adopt_process();  // as when the library is loaded

@@ -499,6 +499,47 @@ TEST(Snapshot, WritersThatGoOnAreTheNormalCase) {
   });
 }
 
+// What a report asks of a profile's own sums: each sample that is counted is in them.  Else it takes them for
+// another program's, as it did of processes whose threads allocated while they ended.
+bool are_plausible(const SnapshotTotals& t) {
+  constexpr double kRounding = 1 + 1e-9;
+  return (t.samples != 0 || t.weight_count == 0) &&
+         static_cast<double>(t.samples) <= t.weight_count * kRounding &&
+         static_cast<double>(t.size_bytes) <= t.weight_bytes * kRounding;
+}
+
+TEST(Snapshot, TheSumsOfAStackThatThreadsAddToFitTogether) {
+  ScopedArena a;
+  bool is_new = false;
+  uint32_t stacks[4];
+  for (uint64_t i = 0; i < 4; ++i) {
+    const uint64_t frame = 0x401000 + i * 16;
+    stacks[i] = a.stacks.intern(&frame, 1, Walk::kRoot, &is_new);
+  }
+  // Between two stores of a thread that adds its first.
+  a.stacks.entry(stacks[3]).allocated.weight_bytes = 64;
+  a.stacks.entry(stacks[3]).allocated.weight_count = 1;
+  std::atomic<bool> done{false};
+  run_threads(4, [&](int thread) {
+    if (thread == 3) {
+      for (uint64_t i = 0; i < scaled(20000); ++i) {
+        const auto s = take(a.arena);
+        for (uint64_t k = 0; k < s->stacks.size; ++k) {
+          ASSERT_TRUE(are_plausible(s->stacks.data[k].allocated)) << k;
+          ASSERT_TRUE(are_plausible(s->stacks.data[k].freed)) << k;
+        }
+      }
+      done = true;
+      return;
+    }
+    while (!done) {
+      const Weight exact = weigh(64, 0);
+      a.stacks.add_allocated(stacks[thread], 64, exact);
+      a.stacks.add_freed(stacks[thread], 64, exact, 1);
+    }
+  });
+}
+
 TEST(Snapshot, HeapsHaveTheirNamesAndGarbageHasNone) {
   ScopedArena a;
   bool is_new = false;

@@ -168,6 +168,43 @@ class PythonStacks(e2e.Test):
         self.assertEqual(self.own(out, "in_thread"), [(4, 8)])
         self.assertEqual(self.own(out, "in_child"), [(6, 4)])
 
+    def daemon_threads(self, ending):
+        """Daemon threads 10 calls deep, which allocate without the GIL until the process is gone."""
+        return self.write("app.py", f"""\
+            import ctypes, os, sys, threading, time, types
+            library = ctypes.CDLL({str(e2e.PROGRAMS / "keeps_allocating.so")!r})
+            def deep(n):
+                return deep(n - 1) if n else library.allocate_for_ever()
+            for _ in range(8):
+                threading.Thread(target=deep, args=(10,), daemon=True).start()
+            time.sleep(0.2)
+            {ending}
+            """)
+
+    def test_threads_without_the_gil_have_their_frames(self):
+        out = self.profile(self.daemon_threads("os._exit(0)"), rate="1k")
+        stacks = [[f.name for f in frames] for frames, values, _ in self.named(out).samples
+                  if frames[0].name == "allocate_for_ever"]
+        self.assertTrue(stacks)
+        for stack in stacks:
+            self.assertEqual(stack.count("deep"), 11, stack)
+
+    def test_daemon_threads_at_the_end_of_python(self):
+        """Their thread states are freed and the memory is used anew while the interpreter goes: here by an object of a module."""
+        script = self.daemon_threads(textwrap.dedent("""\
+            class Last:
+                def __del__(self, reuse=library.reuse_freed_memory, write=os.write):
+                    write(1, b"last")
+                    reuse()
+            sys.modules["last"] = types.ModuleType("last")
+            sys.modules["last"].held = Last()
+            """).replace("\n", "\n" + 12 * " "))
+        for rate in ("0", "1k", "512k"):
+            for _ in range(3):
+                done = e2e.run([PYTHON, script], e2e.preloaded(self.folder / "%p.pb", rate))
+                self.check(done)
+                self.assertEqual(done.stdout, b"last")
+
     def test_generators_and_coroutines(self):
         script = self.write("app.py", f"""\
             import asyncio, os

@@ -16,8 +16,8 @@ Life cycle: start, stop, start ... and in the end, if ever, shutdown, after whic
 Calls that do not fit raise RuntimeError.  Data add up over start and stop; after a stop, frees are still
 followed, so that what is freed later does not look like a leak.
 
-Threads: every function may be called by any thread.  In a child made by fork the profiler is off, unless it
-was started with follow_fork=True; a child has a profile of its own then.
+Threads: every function may be called by any thread.  In a child made by fork the profiler is off until
+start() begins anew there, unless it was started with follow_fork=True; a child has a profile of its own then.
 """
 from __future__ import annotations
 

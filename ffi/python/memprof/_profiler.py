@@ -58,8 +58,8 @@ def _stats() -> Any:
 
 
 def _in_fork_child(what: str) -> str:
-    return (f"{what}: this is a fork child of the process that is profiled, and the profiler is off here; start with "
-            f"follow_fork=True (or MEMPROF_FOLLOW_FORK=1) before the fork, or use multiprocessing's 'spawn'")
+    return (f"{what}: this is a fork child of the process that is profiled, and the profiler is off here; call "
+            f"memprof.start() in the child, or start with follow_fork=True (or MEMPROF_FOLLOW_FORK=1) before the fork")
 
 
 def _check_call(result: int, what: str, state: str) -> None:

@@ -69,10 +69,50 @@ def test_multiprocessing(run, method):
     """, method)
     state, said, own, status, parent = result.value
     assert own and status == 0 and parent
-    if method == "fork":
-        assert "follow_fork=True" in said
-    else:
-        assert (state, said) == ("uninitialized", "started")
+    assert (state, said) == ("uninitialized", "started")
+
+
+def test_a_fork_child_says_what_it_is_and_begins_anew(run):
+    """As a server does in its post_fork: `if not is_active(): start()`."""
+    assert run("""
+        import os, warnings
+        warnings.simplefilter("ignore")
+        memprof.start(4, max_depth=20, gc_tracking=True)
+        kept = [bytearray(3_000_000) for _ in range(3)]
+        before = memprof.get_stats().live_samples
+        def child():
+            assert not memprof.is_active()
+            stats = memprof.get_stats()
+            assert (stats.state, stats.live_samples) == ("uninitialized", 0), stats
+            for call in (memprof.stop, memprof.get_snapshot):
+                try:
+                    call()
+                except RuntimeError as error:
+                    assert "memprof.start() in the child" in str(error), error
+                else:
+                    raise AssertionError(call)
+            if not memprof.is_active():
+                memprof.start(0, max_depth=30)
+            assert memprof.is_active()
+            kept.clear()
+            own = bytearray(1_000_000)
+            snapshot = memprof.get_snapshot()
+            assert snapshot.pid == os.getpid()
+            sizes = [s.size for s in snapshot.samples if s.size > 900_000]
+            assert len(sizes) == 1, sizes
+            memprof.shutdown()
+        for _ in range(3):
+            pid = os.fork()
+            if pid == 0:
+                status = 1
+                try:
+                    child()
+                    status = 0
+                finally:
+                    os._exit(status)
+            assert os.waitpid(pid, 0)[1] == 0
+        report([memprof.is_active(), memprof.get_stats().live_samples >= before])
+    """).value == [True, True]
 
 
 def test_a_fork_child_starts_what_its_parent_only_imported(run):

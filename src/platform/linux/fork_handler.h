@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fork child needs: a clock of its own, and no belief that it is its parent.
+// What a fork child needs: a clock of its own, and no belief that it is its parent, nor that there are other
+// threads.
+//
+// What one thread takes for a while so that others keep off (a flag, a count) belongs into the list in
+// fork_handler.cc (platform::reset_in_child): in a child the others are gone, and what they had taken stays
+// taken for ever.  What the thread that forks has itself taken (it may be in a dlclose whose library forks)
+// is not given back.  The import tables take care of themselves (import_patch.cc).
+//
+// Signals: the handler runs in the child's only thread, before fork returns there.
+// Allocates: never.
 #pragma once
 
 namespace memprof::platform {

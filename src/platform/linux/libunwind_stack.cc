@@ -6,6 +6,7 @@
 #include <libunwind.h>
 
 #include "core/platform.h"
+#include "platform/linux/fork_handler.h"
 #include "platform/linux/hook_section.h"
 #include "platform/linux/stack_bounds.h"
 #include "unwind/frame_list.h"
@@ -50,5 +51,7 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
     }
   }
 }
+
+void reset_stacks_in_child() {}  // libunwind has room of its own
 
 }  // namespace memprof::platform

@@ -11,6 +11,7 @@ namespace memprof::platform {
 namespace {
 
 using cpython::CheckedMemory;
+using cpython::CopiedMemory;
 using cpython::DirectMemory;
 using cpython::Pass;
 using cpython::Run;
@@ -44,7 +45,8 @@ bool is_small_function(uint64_t address) {
 }
 
 cpython::StackRange range_of(const NativeStack& native) {
-  return {native.stack_pointers[0], native.stack_high};
+  return native.walk.depth != 0 ? cpython::StackRange{native.stack_pointers[0], native.stack_high}
+                                : cpython::StackRange{};
 }
 
 template <typename Memory>
@@ -107,6 +109,17 @@ void look_at(const RunningThread& thread, const NativeStack& native) {
   }
 }
 
+// Native frames alone.
+WalkResult leave_native(const NativeStack& native, uint64_t* frames, uint32_t max_depth) {
+  unwind::FrameList out(frames, max_depth);
+  for (uint32_t i = 0; i < native.walk.depth; ++i) {
+    if (!out.add(native.frames[i])) {
+      return out.end(Walk::kDepthLimit);
+    }
+  }
+  return out.end(native.walk.reason);
+}
+
 }  // namespace
 
 WalkResult merge_python(RunningThread thread, const NativeStack& native, uint64_t* frames,
@@ -117,17 +130,14 @@ WalkResult merge_python(RunningThread thread, const NativeStack& native, uint64_
     }
     thread = cpython::running_thread();
     if (!thread.is_checked) {
-      unwind::FrameList out(frames, max_depth);
-      for (uint32_t i = 0; i < native.walk.depth; ++i) {
-        if (!out.add(native.frames[i])) {
-          return out.end(Walk::kDepthLimit);
-        }
-      }
-      return out.end(native.walk.reason);
+      return leave_native(native, frames, max_depth);
     }
   }
-  return native.has_signal_frame ? merge<CheckedMemory>(thread, native, frames, max_depth)
-                                 : merge<DirectMemory>(thread, native, frames, max_depth);
+  if (thread.is_attached && !native.has_signal_frame) {
+    return merge<DirectMemory>(thread, native, frames, max_depth);
+  }
+  const WalkResult merged = merge<CopiedMemory>(thread, native, frames, max_depth);
+  return cpython::may_be_gone(thread) ? leave_native(native, frames, max_depth) : merged;
 }
 
 }  // namespace memprof::platform

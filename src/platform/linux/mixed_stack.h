@@ -15,7 +15,8 @@
 // come after all native frames.
 //
 // Threads: any.
-// Signals: safe; after a signal frame every read of the interpreter is checked.
+// Signals: safe; after a signal frame, and where the thread state is not attached, every read of the
+// interpreter is checked.
 // Allocates: never.
 #pragma once
 

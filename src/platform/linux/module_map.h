@@ -44,6 +44,9 @@ class ModuleMap {
   // The segment of a loaded module that contains `address`, as of now.
   bool find(uint64_t address, LoadedSegment* segment);
 
+  // In a fork child: nobody is making a snapshot.
+  void reset_in_child() { is_renewing_.store(false, std::memory_order_release); }
+
   // How many snapshots were made.
   uint64_t renewals() const { return number_.load(std::memory_order_relaxed); }
 

@@ -2,7 +2,6 @@
 // Memory, process, clocks of the seam (core/platform.h), by system calls.
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,7 @@
 
 #include "core/levels.h"
 #include "core/platform.h"
-#include "core/sampler.h"
 #include "platform/linux/environment.h"
-#include "platform/linux/fork_handler.h"
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 namespace memprof::platform {
 namespace {
@@ -52,18 +45,6 @@ uint64_t first_seed() {
 
 char g_program_path[4096];
 
-// Where the kernel cannot wipe the mark for a child, this does; and everywhere it gives the child's only
-// thread a clock of its own.
-OwnerPage* g_owner_page;
-
-void after_fork_in_child() {
-  if (g_owner_page != nullptr) {
-    g_owner_page->mark.store(0, std::memory_order_relaxed);
-    g_owner_page->claim.store(0, std::memory_order_relaxed);
-  }
-  sampler_reseed();
-}
-
 }  // namespace
 
 void* reserve_pages(size_t size_bytes) {
@@ -82,21 +63,6 @@ void release_pages(void* start, size_t size_bytes) {
 
 void advise_sparse(void* start, size_t size_bytes) {
   madvise(start, size_bytes, MADV_NOHUGEPAGE);
-}
-
-OwnerPage* make_owner_page() {
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* p = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) {
-    return nullptr;
-  }
-  madvise(p, page, MADV_WIPEONFORK);  // Linux 4.14; before that the fork handler has to do
-  g_owner_page = static_cast<OwnerPage*>(p);
-  return g_owner_page;
-}
-
-void watch_forks() {
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
 }
 
 bool is_sandboxed() {

@@ -7,6 +7,7 @@
 #include "core/levels.h"
 #include "core/platform.h"
 #include "platform/linux/elf_image.h"
+#include "platform/linux/fork_handler.h"
 #include "platform/linux/hook_section.h"
 #include "platform/linux/mixed_stack.h"
 #include "platform/linux/stack_bounds.h"

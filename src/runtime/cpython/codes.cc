@@ -245,6 +245,10 @@ void unwatch_codes() {
   }
 }
 
+void reset_codes_in_child() {
+  g_busy.store(false, std::memory_order_release);
+}
+
 CodeCache code_cache() {
   constexpr uint64_t kTablesBits = 32;
   const uint64_t watch = g_watch.load(std::memory_order_acquire);

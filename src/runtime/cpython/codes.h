@@ -65,6 +65,8 @@ inline CodeSlot* code_slot(uint64_t object) {
 void watch_codes(const Interpreter& interpreter, const Layout& layout);
 // The interpreter is gone, and all that is known of its code.
 void unwatch_codes();
+// In a fork child: nobody is at either.
+void reset_codes_in_child();
 
 template <typename Memory>
 CodeWord find_code_slowly(const Interpreter& interpreter, const Layout& layout, uint64_t object,

@@ -16,6 +16,8 @@ enum Name : uint32_t {
   kGetAllocator,
   kAllocatorName,
   kIsInitialized,
+  kIsFinalizing,
+  kIsFinalizingOld,
   kGilState,
   kUnchecked,
   kUncheckedOld,
@@ -32,6 +34,8 @@ const char* const kNamesOf[kNames] = {
     "PyMem_GetAllocator",
     "_PyMem_GetCurrentAllocatorName",
     "Py_IsInitialized",
+    "Py_IsFinalizing",
+    "_Py_IsFinalizing",
     "PyGILState_GetThisThreadState",
     "PyThreadState_GetUnchecked",
     "_PyThreadState_UncheckedGet",
@@ -52,6 +56,8 @@ std::atomic<bool> g_busy{false};  // acquire and release
 // What g_interpreter is while nothing is unloaded.  Release in note(), acquire everywhere.
 std::atomic<const Interpreter*> g_known{nullptr};
 std::atomic<uint32_t> g_suspensions{0};  // sequentially consistent, with g_interpreter
+// Those of the calling thread: a fork child has no others.
+__thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
 
 template <typename Function>
 void set(Function*& slot, const void* address) {
@@ -63,6 +69,8 @@ void fill(const void* const* addresses, Interpreter* found) {
   set(found->get_allocator, addresses[kGetAllocator]);
   set(found->current_allocator_name, addresses[kAllocatorName]);
   set(found->is_initialized, addresses[kIsInitialized]);
+  set(found->is_finalizing,
+      addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);
   set(found->gil_state_thread_state, addresses[kGilState]);
   set(found->unchecked_thread_state,
       addresses[kUnchecked] != nullptr ? addresses[kUnchecked] : addresses[kUncheckedOld]);
@@ -108,8 +116,7 @@ const Interpreter* enter(const Interpreter& fresh) {
   return &g_found[g_found_count++];
 }
 
-// nullptr also when another thread is at it: it finds what there is.  A child that is forked meanwhile finds
-// nothing any more.
+// nullptr also when another thread is at it: it finds what there is.
 const Interpreter* note(const void* const* addresses) {
   Interpreter fresh{};
   fill(addresses, &fresh);
@@ -147,6 +154,7 @@ const Interpreter* find_interpreter_at(uint64_t address) {
 }
 
 void suspend_interpreter() {
+  ++t_suspensions;
   g_suspensions.fetch_add(1);
   g_interpreter.store(nullptr);
 }
@@ -164,8 +172,17 @@ void resume_interpreter() {
       g_known.compare_exchange_strong(known, nullptr, std::memory_order_acq_rel);
     }
   }
+  --t_suspensions;
   if (g_suspensions.fetch_sub(1) == 1) {
     publish(g_known.load(std::memory_order_acquire));
+  }
+}
+
+void reset_interpreter_in_child() {
+  g_busy.store(false, std::memory_order_release);
+  if (g_suspensions.load() != t_suspensions) {
+    g_suspensions.store(t_suspensions++ + 1);
+    resume_interpreter();
   }
 }
 

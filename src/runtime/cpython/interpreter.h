@@ -7,7 +7,7 @@
 // unloaded it is not there (suspend), and comes back only if its module stayed.
 //
 // Threads: any.  Two that find it at once find the same.
-// Signals, fork: safe; a fork child inherits what is known.
+// Signals, fork: safe; a fork child inherits what is known, and nobody's suspensions but its own thread's.
 // Allocates: never.
 // Failure: nullptr; a member that this version of the interpreter does not export is nullptr.
 #pragma once
@@ -33,7 +33,8 @@ struct Interpreter {
   void (*get_allocator)(Domain domain, Allocator* allocator);  // PyMem_GetAllocator
   const char* (*current_allocator_name)();                     // _PyMem_GetCurrentAllocatorName
   int (*is_initialized)();                                     // Py_IsInitialized
-  void* (*gil_state_thread_state)();                           // PyGILState_GetThisThreadState
+  int (*is_finalizing)();             // Py_IsFinalizing, before 3.13 _Py_IsFinalizing
+  void* (*gil_state_thread_state)();  // PyGILState_GetThisThreadState
   void* (*unchecked_thread_state)();  // PyThreadState_GetUnchecked, before 3.13 _PyThreadState_UncheckedGet
   const void* evaluation_loop;        // _PyEval_EvalFrameDefault
   const void* runtime;                // _PyRuntime
@@ -60,5 +61,8 @@ const Interpreter* find_interpreter_at(uint64_t address);
 // Around an unload of modules.  Nests, and threads may be at it at the same time.
 void suspend_interpreter();
 void resume_interpreter();
+
+// In a fork child: ends what other threads had suspended and what they were at.
+void reset_interpreter_in_child();
 
 }  // namespace memprof::cpython

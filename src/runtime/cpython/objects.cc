@@ -340,6 +340,10 @@ void check_objects() {
   }
 }
 
+void reset_objects_in_child() {
+  leave();
+}
+
 ObjectState object_state() {
   return static_cast<ObjectState>(g_state.load(std::memory_order_relaxed));
 }

@@ -19,8 +19,8 @@
 //     other                                 careful hooks in front of it
 //
 // Threads: one at a time changes anything; others go on.
-// Signals: look_at_objects() may interrupt itself.  fork: a child has what its parent had; one that is forked
-// while a table is being changed never changes one again.
+// Signals: look_at_objects() may interrupt itself.  fork: a child has what its parent had; where another
+// thread was just changing a table, it looks again.
 // Allocates: never.
 // Failure: no hooks; object_state() says why.
 #pragma once
@@ -49,6 +49,9 @@ void look_at_objects();
 // Something was unloaded (core/runtimes.h); in between nothing is looked at, because interpreter() is
 // nullptr.
 void check_objects();
+
+// In a fork child: nobody is changing a table.
+void reset_objects_in_child();
 
 ObjectState object_state();
 

@@ -4,7 +4,7 @@
 // _PyCFrame.  The native frame whose memory that lies in is the loop (platform/linux/mixed_stack.h).
 //
 // Threads: the calling thread's own frames.
-// Signals: with CheckedMemory.
+// Signals: with CopiedMemory or CheckedMemory.
 // Allocates: never.
 // Failure: what cannot be read ends the frames.
 #pragma once
@@ -18,12 +18,6 @@
 #include "runtime/cpython/memory.h"
 
 namespace memprof::cpython {
-
-struct StackRange {
-  uint64_t low;
-  uint64_t high;
-  bool contains(uint64_t address) const { return low <= address && address < high; }
-};
 
 struct Run {
   uint64_t first;     // the frame at the leaf's end
@@ -43,8 +37,8 @@ class Runs {
   static constexpr uint32_t kMostFrames = 4096;  // of a run
 
   Runs(const Interpreter& interpreter, const Layout& layout, uint64_t thread, const StackRange& stack)
-      : interpreter_(interpreter), layout_(layout), stack_(stack), cache_(code_cache()) {
-    Memory::read(thread + layout.thread_frame, &at_);
+      : interpreter_(interpreter), layout_(layout), stack_(stack), memory_(stack), cache_(code_cache()) {
+    memory_.read(thread + layout.thread_frame, &at_);
   }
 
   // false: there are no more.
@@ -66,10 +60,10 @@ class Runs {
     for (uint32_t i = 0; i < frames_left_ && Memory::may_be(frame); ++i) {
       uint8_t owner = 0;
       uint64_t word = 0;
-      if (Memory::read(frame + layout_.frame_owner, &owner) && encode(frame, owner, &word) && !add(word)) {
+      if (memory_.read(frame + layout_.frame_owner, &owner) && encode(frame, owner, &word) && !add(word)) {
         return false;
       }
-      if (!Memory::read(frame + layout_.frame_previous, &frame)) {
+      if (!memory_.read(frame + layout_.frame_previous, &frame)) {
         break;
       }
     }
@@ -82,18 +76,18 @@ class Runs {
     for (uint32_t i = 0; i < run.count; ++i) {
       uint8_t owner = 0;
       uint64_t object = 0;
-      if (!Memory::read(frame + layout_.frame_owner, &owner) || !read_code(frame, &object)) {
+      if (!memory_.read(frame + layout_.frame_owner, &owner) || !read_code(frame, &object)) {
         return false;
       }
       int64_t position = 0;
       uint64_t units = 0;
       if (owner < kOwnedByInterpreter &&
           (!is_code(interpreter_, layout_, object) || !read_position(frame, object, &position) ||
-           !Memory::read(object + layout_.bytes_size, &units) || position < -kCodeUnit ||
+           !memory_.read(object + layout_.bytes_size, &units) || position < -kCodeUnit ||
            position > static_cast<int64_t>(units) * kCodeUnit)) {
         return false;
       }
-      if (!Memory::read(frame + layout_.frame_previous, &frame)) {
+      if (!memory_.read(frame + layout_.frame_previous, &frame)) {
         return false;
       }
     }
@@ -114,7 +108,7 @@ class Runs {
         const uint64_t cframe = at_;
         at_ = 0;
         if (Memory::may_be(cframe)) {
-          Memory::read(cframe + layout_.cframe_frame, &at_);
+          memory_.read(cframe + layout_.cframe_frame, &at_);
         }
       }
       run->first = at_;
@@ -126,8 +120,8 @@ class Runs {
   // at_ is the next _PyCFrame; the last is the thread state's own, with no frame.
   bool next_by_cframe(Run* run) {
     const uint64_t cframe = at_;
-    if (!Memory::may_be(cframe) || !Memory::read(cframe + layout_.cframe_frame, &run->first) ||
-        run->first == 0 || !Memory::read(cframe + layout_.cframe_previous, &at_)) {
+    if (!Memory::may_be(cframe) || !memory_.read(cframe + layout_.cframe_frame, &run->first) ||
+        run->first == 0 || !memory_.read(cframe + layout_.cframe_previous, &at_)) {
       at_ = 0;
       return false;
     }
@@ -170,9 +164,9 @@ class Runs {
   template <bool kHasEntryFrames>
   [[gnu::always_inline]] bool enter(uint64_t frame, Run* run, uint8_t* owner, uint64_t* previous) {
     uint8_t is_entry = 0;
-    if (!Memory::may_be(frame) || !Memory::read(frame + layout_.frame_owner, owner) ||
-        !Memory::read(frame + layout_.frame_previous, previous) ||
-        (!kHasEntryFrames && !Memory::read(frame + layout_.frame_is_entry, &is_entry))) {
+    if (!Memory::may_be(frame) || !memory_.read(frame + layout_.frame_owner, owner) ||
+        !memory_.read(frame + layout_.frame_previous, previous) ||
+        (!kHasEntryFrames && !memory_.read(frame + layout_.frame_is_entry, &is_entry))) {
       at_ = kHasEntryFrames ? 0 : at_;
       return false;
     }
@@ -192,16 +186,16 @@ class Runs {
   // once was.  The frame that a loop was really entered for has behind it the one that the loop before is at.
   [[gnu::noinline]] bool is_thrown_through(uint64_t frame) const {
     uint64_t of_loop_before = 0;
-    if (!Memory::may_be(at_) || !Memory::read(at_ + layout_.cframe_frame, &of_loop_before)) {
+    if (!Memory::may_be(at_) || !memory_.read(at_ + layout_.cframe_frame, &of_loop_before)) {
       return false;
     }
     for (uint32_t i = 0; i < kMostFrames && frame != of_loop_before && Memory::may_be(frame); ++i) {
       uint8_t is_entry = 0;
       uint8_t owner = 0;
       uint64_t previous = 0;
-      if (!Memory::read(frame + layout_.frame_is_entry, &is_entry) ||
-          !Memory::read(frame + layout_.frame_owner, &owner) ||
-          !Memory::read(frame + layout_.frame_previous, &previous)) {
+      if (!memory_.read(frame + layout_.frame_is_entry, &is_entry) ||
+          !memory_.read(frame + layout_.frame_owner, &owner) ||
+          !memory_.read(frame + layout_.frame_previous, &previous)) {
         return false;
       }
       if (is_entry != 0 && (previous == of_loop_before || owner != kOwnedByGenerator)) {
@@ -213,14 +207,14 @@ class Runs {
   }
 
   [[gnu::always_inline]] bool read_code(uint64_t frame, uint64_t* object) const {
-    const bool is_read = Memory::read(frame + layout_.frame_code, object);
+    const bool is_read = memory_.read(frame + layout_.frame_code, object);
     *object &= ~uint64_t{3};  // tags of a stack reference, from 3.14 on
     return is_read;
   }
 
   [[gnu::always_inline]] bool read_position(uint64_t frame, uint64_t object, int64_t* position) const {
     uint64_t instruction = 0;
-    if (!Memory::read(frame + layout_.frame_instruction, &instruction)) {
+    if (!memory_.read(frame + layout_.frame_instruction, &instruction)) {
       return false;
     }
     uint64_t bytecode = object + layout_.code_bytecode;
@@ -228,9 +222,9 @@ class Runs {
       // Each thread has a copy of its own: a size, then the copies.
       uint64_t copies = 0;
       int32_t index = 0;
-      if (!Memory::read(object + layout_.code_thread_bytecode, &copies) || !Memory::may_be(copies) ||
-          !Memory::read(frame + layout_.frame_bytecode_index, &index) || index < 0 ||
-          !Memory::read(copies + sizeof(uint64_t) * (1 + static_cast<uint64_t>(index)), &bytecode)) {
+      if (!memory_.read(object + layout_.code_thread_bytecode, &copies) || !Memory::may_be(copies) ||
+          !memory_.read(frame + layout_.frame_bytecode_index, &index) || index < 0 ||
+          !memory_.read(copies + sizeof(uint64_t) * (1 + static_cast<uint64_t>(index)), &bytecode)) {
         return false;
       }
     }
@@ -246,7 +240,7 @@ class Runs {
         !read_position(frame, object, &position)) {
       return false;
     }
-    const CodeWord code = find_code<Memory>(interpreter_, layout_, object, cache_);
+    const CodeWord code = find_code<typename Memory::Once>(interpreter_, layout_, object, cache_);
     const int64_t first_traceable = position_of(code);
     if (__builtin_expect(position < first_traceable, 0)) {
       // It does not run yet; that of a generator was there before.
@@ -262,6 +256,7 @@ class Runs {
   const Interpreter& interpreter_;
   const Layout& layout_;
   const StackRange stack_;
+  const Memory memory_;
   const CodeCache cache_;
   uint64_t at_ = 0;
   bool is_started_ = false;

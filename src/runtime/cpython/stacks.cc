@@ -45,24 +45,32 @@ uint64_t to_address(const void* pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
 
+struct ThreadState {
+  uint64_t address;
+  bool is_attached;
+};
+
 // The thread state that is attached is of the (sub-)interpreter that runs.  Where none is, the thread has
 // left the interpreter for a while, and is known by the one that it came with.
-uint64_t find_thread(const Interpreter& interpreter) {
+ThreadState find_thread(const Interpreter& interpreter) {
   const uint64_t own = to_address(interpreter.gil_state_thread_state());
   if (interpreter.unchecked_thread_state == nullptr) {
-    return own;
+    return {own, false};
   }
   const uint64_t attached = to_address(interpreter.unchecked_thread_state());
   if (interpreter.is_at_least(3, 12)) {  // it is this thread's
-    return attached != 0 ? attached : own;
+    return attached != 0 ? ThreadState{attached, true} : ThreadState{own, false};
   }
   // The one of whoever holds the GIL.  Not ours: its memory may go at any moment.
+  if (attached == own) {
+    return {own, true};
+  }
   uint64_t id = 0;
   uint64_t attached_id = 0;
-  return attached != 0 && attached != own && own != 0 && DirectMemory::read(own + g_layout.thread_id, &id) &&
+  return attached != 0 && own != 0 && CheckedMemory::read(own + g_layout.thread_id, &id) &&
                  CheckedMemory::read(attached + g_layout.thread_id, &attached_id) && id == attached_id
-             ? attached
-             : own;
+             ? ThreadState{attached, true}
+             : ThreadState{own, false};
 }
 
 }  // namespace
@@ -88,12 +96,25 @@ RunningThread running_thread() {
     return {};
   }
   watch_codes(*interpreter, g_layout);
-  const uint64_t thread = find_thread(*interpreter);
-  if (thread == 0) {
-    return {};
-  }
-  return {interpreter, &g_layout, thread, state == raw(StackState::kGood),
-          g_has_tail_calls.load(std::memory_order_relaxed)};
+  const ThreadState thread = find_thread(*interpreter);
+  const RunningThread running{interpreter,
+                              &g_layout,
+                              thread.address,
+                              state == raw(StackState::kGood),
+                              g_has_tail_calls.load(std::memory_order_relaxed),
+                              thread.is_attached};
+  return thread.address == 0 || may_be_gone(running) ? RunningThread{} : running;
+}
+
+bool may_be_gone(const RunningThread& thread) {
+  return !thread.is_attached &&
+         (thread.interpreter->is_finalizing == nullptr || thread.interpreter->is_finalizing() != 0);
+}
+
+void reset_stacks_in_child() {
+  uint32_t expected = kMaking;
+  g_state.compare_exchange_strong(expected, raw(StackState::kNone), std::memory_order_release,
+                                  std::memory_order_relaxed);
 }
 
 void settle(bool is_good, bool has_tail_calls) {

@@ -5,6 +5,10 @@
 // process: while it is kUnchecked, every sampled stack is looked at with care (settle); from the first that
 // shows it right on, frames are read as they stand.  An interpreter that fails so three times, or is of an
 // unknown version, gives native stacks.
+//     A thread state that is attached stays while the thread is in a hook.  One that is not (the thread gave
+// up the GIL) is freed by the interpreter's end under the feet of a daemon thread, and its memory may be
+// anything then.  So it is read through the system, and what was read counts only if the interpreter was not
+// ending before and is not afterwards.
 //
 // Threads: any.
 // Signals: safe.
@@ -34,8 +38,15 @@ struct RunningThread {
   bool is_checked;
   // The interpreter's instructions are functions that jump to each other: one of them stands above the loop.
   bool has_tail_calls;
+  bool is_attached = true;  // false: `state` and its frames may go at any moment
 };
 RunningThread running_thread();
+
+// After frames of it were read: may they have been those of a thread state that was freed?
+bool may_be_gone(const RunningThread& thread);
+
+// In a fork child: nobody is filling the layout.
+void reset_stacks_in_child();
 
 // What a look at an unchecked stack showed: its frames were as expected; they were not.
 void settle(bool is_good, bool has_tail_calls);

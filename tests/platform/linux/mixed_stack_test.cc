@@ -97,6 +97,42 @@ TEST(MixedStack, ARunStandsWhereItsLoopStands) {
   });
 }
 
+TEST(MixedStack, AThreadThatIsNotAttachedIsReadWithCare) {
+  in_child([] {
+    Fixture x;
+    FakeStack stack(6);
+    static int is_finalizing = 0;
+    x.python.interpreter.is_finalizing = [] { return is_finalizing; };
+    const uint64_t entry = x.python.entry_frame(stack.place_in(3), 0);
+    uint64_t frame = entry;
+    std::string names;
+    for (int i = 0; i < 40; ++i) {
+      const std::string name = "f" + std::to_string(i);
+      frame = x.python.frame(x.python.code(name), frame);
+      names.insert(0, " " + name);
+    }
+    RunningThread thread = x.thread(frame);
+    thread.is_attached = false;
+    EXPECT_EQ("0 1 2" + names + " 4 5", x.merge(thread, stack.native()));
+    // Its memory is gone, or something else.
+    const testing_support::GuardedMemory memory(8);
+    RunningThread gone = thread;
+    gone.state = reinterpret_cast<uint64_t>(memory.data()) + 8;
+    EXPECT_EQ("0 1 2 3 4 5", x.merge(gone, stack.native()));
+    uint64_t rubbish[64];
+    for (uint64_t& word : rubbish) {
+      word = reinterpret_cast<uint64_t>(memory.data()) + 8;
+    }
+    gone.state = reinterpret_cast<uint64_t>(rubbish);
+    EXPECT_EQ("0 1 2 3 4 5", x.merge(gone, stack.native()));
+    // The interpreter began to end while the frames were read.
+    is_finalizing = 1;
+    EXPECT_EQ("0 1 2 3 4 5", x.merge(thread, stack.native()));
+    x.python.interpreter.is_finalizing = nullptr;
+    EXPECT_EQ("0 1 2 3 4 5", x.merge(thread, stack.native())) << "nobody can tell";
+  });
+}
+
 // As that of an object's realloc, which goes on to malloc's.
 TEST(MixedStack, AFrameOfOurOwnHooksIsLeftOut) {
   in_child([] {

@@ -37,6 +37,7 @@ TEST(Interpreter, IsFoundInALibraryOfLocalScope) {
   EXPECT_EQ(of(python, "_PyMem_GetCurrentAllocatorName"),
             reinterpret_cast<void*>(found->current_allocator_name));
   EXPECT_EQ(of(python, "Py_IsInitialized"), reinterpret_cast<void*>(found->is_initialized));
+  EXPECT_EQ(of(python, "_Py_IsFinalizing"), reinterpret_cast<void*>(found->is_finalizing));
   EXPECT_EQ(of(python, "PyGILState_GetThisThreadState"),
             reinterpret_cast<void*>(found->gil_state_thread_state));
   EXPECT_EQ(of(python, "_PyThreadState_UncheckedGet"),

@@ -40,6 +40,34 @@ TEST(PythonStacks, TurnedOffThereIsNone) {
   });
 }
 
+// A thread that gave up the GIL has a state that the end of the interpreter frees.
+TEST(PythonStacks, AStateThatIsNotAttachedCountsOnlyWhileTheInterpreterLives) {
+  in_child([] {
+    PythonFixture python;
+    runtimes::attach();
+    static uint64_t state[64];
+    EXPECT_EQ(nullptr, running_thread().interpreter) << "a thread that Python does not know";
+    *python.get<void*>("fake_gil_state") = state;
+    const RunningThread away = running_thread();
+    ASSERT_NE(nullptr, away.interpreter);
+    EXPECT_FALSE(away.is_attached);
+    EXPECT_EQ(reinterpret_cast<uint64_t>(state), away.state);
+    EXPECT_FALSE(may_be_gone(away));
+    python.get<void(int)>("fake_take_part")(1);
+    const RunningThread inside = running_thread();
+    ASSERT_NE(nullptr, inside.interpreter);
+    EXPECT_TRUE(inside.is_attached);
+    EXPECT_NE(away.state, inside.state);
+
+    *python.get<int>("fake_is_finalizing") = 1;
+    EXPECT_TRUE(may_be_gone(away));
+    EXPECT_FALSE(may_be_gone(inside)) << "it runs what is left to do at the end";
+    EXPECT_EQ(inside.state, running_thread().state);
+    python.get<void(int)>("fake_take_part")(0);
+    EXPECT_EQ(nullptr, running_thread().interpreter);
+  });
+}
+
 TEST(PythonStacks, NothingIsSettledBeforeThereIsAnInterpreter) {
   in_child([] {
     settle(true, false);
