@@ -52,6 +52,5 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   }
 }
 
-void reset_stacks_in_child() {}  // libunwind has room of its own
 
 }  // namespace memprof::platform
