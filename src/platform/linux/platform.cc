@@ -117,17 +117,19 @@ uint64_t process_start() {
   if (fd < 0) {
     return 0;
   }
-  const long got = syscall(SYS_read, fd, text, sizeof(text) - 1);
+  const long got = syscall(SYS_read, fd, text, sizeof(text));
   syscall(SYS_close, fd);
-  text[got > 0 ? got : 0] = '\0';
-  const char* at = strrchr(text, ')');  // the program's name may have anything in it
-  constexpr int kFieldsBefore = 20;     // behind the name
-  for (int i = 0; at != nullptr && i < kFieldsBefore; ++i) {
-    at = strchr(at + 1, ' ');
+  long at = got > 0 ? got : 0;
+  while (at > 0 && text[at - 1] != ')') {  // the program's name may have anything in it
+    --at;
+  }
+  constexpr int kSpacesBefore = 20;  // behind the name
+  for (int spaces = 0; at < got && spaces < kSpacesBefore; ++at) {
+    spaces += text[at] == ' ' ? 1 : 0;
   }
   uint64_t ticks = 0;
-  for (at = at != nullptr ? at + 1 : ""; *at >= '0' && *at <= '9'; ++at) {
-    ticks = ticks * 10 + static_cast<uint64_t>(*at - '0');
+  for (; at < got && text[at] >= '0' && text[at] <= '9'; ++at) {
+    ticks = ticks * 10 + static_cast<uint64_t>(text[at] - '0');
   }
   return ticks;
 }

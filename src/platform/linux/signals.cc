@@ -2,7 +2,10 @@
 // Signals of the seam (core/platform.h).
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/platform.h"
 
@@ -71,14 +74,21 @@ bool on_signal(const char* name, void (*handler)()) {
   return sigaction(number, &action, nullptr) == 0;
 }
 
+// Asked in a hook, so without libc's function.
 SignalUse signal_use() {
-  struct sigaction now{};
-  if (g_signal == 0 || sigaction(g_signal, nullptr, &now) != 0 || now.sa_handler == handle) {
+  // The kernel's own form, which begins with the handler on every architecture.
+  struct {
+    void (*handler)(int);
+    uint64_t rest[7];
+  } now{};
+  constexpr size_t kKernelSetBytes = 8;
+  if (g_signal == 0 || syscall(SYS_rt_sigaction, g_signal, nullptr, &now, kKernelSetBytes) != 0 ||
+      now.handler == handle) {
     return SignalUse::kOurs;
   }
-  return now.sa_handler == SIG_DFL   ? SignalUse::kDefault
-         : now.sa_handler == SIG_IGN ? SignalUse::kIgnored
-                                     : SignalUse::kPrograms;
+  return now.handler == SIG_DFL   ? SignalUse::kDefault
+         : now.handler == SIG_IGN ? SignalUse::kIgnored
+                                  : SignalUse::kPrograms;
 }
 
 }  // namespace memprof::platform
