@@ -103,6 +103,11 @@ enum class Walk : uint8_t {
 };
 inline constexpr uint32_t kWalkReasons = 6;
 
+// Is the function gone (it returned, or was jumped out of) whose stack frame `frame` lies in?  `here`: an
+// address in the stack frame of a function that runs; what the other one calls lies below `frame`.  false
+// also where that cannot be told, because the two may be on different stacks.
+bool is_frame_gone(uint64_t frame, uint64_t here);
+
 // In place of the frames between the leaf's end and the root's, for kMiddleLeftOut.  No code lies there.
 inline constexpr uint64_t kFramesLeftOut = 1;
 

@@ -17,8 +17,12 @@ extern __thread uint64_t memprof_abi1_count
 
 namespace {
 
-// Larger than any allocation that can succeed and than any sum of them inside one event.
+// Larger than any allocation that can succeed and than any sum of them inside one scope.
 constexpr uint64_t kMutedCount = uint64_t{1} << 63;
+// In an event: after so many bytes it is looked whether there still is one.  Few events have as much in them.
+constexpr uint64_t kEventCount = uint64_t{1} << 24;
+// Times that an event of which nothing can be told runs out before it is given up.
+constexpr uint32_t kMostRunOuts = 16;
 
 std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 
@@ -99,37 +103,71 @@ uint64_t exponential_distance(uint64_t rate_bytes, uint64_t random) {
   return distance > 0 ? static_cast<uint64_t>(distance) : 0;
 }
 
+namespace {
+
+uint64_t bytes_in_event() {
+  return t_sampler.muted_bytes + kEventCount - t_sampler.count;
+}
+
+void begin_event(ThreadSampler& thread, uint64_t frame) {
+  thread.muted_bytes = 0;
+  thread.event_run_outs = 0;
+  thread.event_frame = frame;
+  asm volatile("" ::: "memory");  // a signal handler in between finds a count that ran out
+  thread.count = kEventCount;
+}
+
+bool is_given_up(ThreadSampler& thread, uint64_t here) {
+  return platform::is_frame_gone(thread.event_frame, here) || ++thread.event_run_outs > kMostRunOuts;
+}
+
+}  // namespace
+
 SamplingEvent sampler_event(uint64_t size_bytes) {
   ThreadSampler& thread = t_sampler;
   if (thread.muted != 0) {
     thread.count = kMutedCount;
-    return {false, 0, kMutedCount};
+    return {false, 0, kMutedCount, bytes_in_event(), thread.event_frame};
+  }
+  const uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  uint64_t lost_bytes = 0;
+  if (thread.event_frame != 0) {
+    const uint64_t bytes = bytes_in_event();
+    if (!is_given_up(thread, here)) {
+      thread.muted_bytes = bytes;
+      thread.count = kEventCount;
+      return {false, 0, kEventCount, bytes, thread.event_frame};
+    }
+    lost_bytes = bytes - (size_bytes + (size_bytes == 0));
+    thread.seed_mark = kForgottenClock;
   }
   const uint64_t line_bytes = size_bytes + (size_bytes == 0);
-  SamplingEvent event{true, thread.rate_bytes, 0};
+  SamplingEvent event{true, thread.rate_bytes, 0, uint64_t{0} - lost_bytes, 0};
   if (ensure_seeded(thread)) {
     const uint64_t count = draw(thread);
     event.rate_bytes = thread.rate_bytes;
     if (count >= line_bytes) {
       event.sampled = false;
       event.next_count = count - line_bytes;
-      thread.count = kMutedCount;
+      begin_event(thread, here);
       return event;
     }
   }
   event.next_count = draw(thread);
-  thread.count = kMutedCount;
+  begin_event(thread, here);
   return event;
 }
 
 SamplingEvent sampler_no_event() {
-  const SamplingEvent event{false, 0, t_sampler.count};
-  t_sampler.count = kMutedCount;
+  const SamplingEvent event{false, 0, t_sampler.count, 0, t_sampler.event_frame};
+  begin_event(t_sampler, reinterpret_cast<uint64_t>(__builtin_frame_address(0)));
   return event;
 }
 
 uint64_t SamplingEvent::muted_bytes() const {
-  return kMutedCount - t_sampler.count;
+  constexpr uint64_t kMost = uint64_t{1} << 62;  // more where the clock was drawn anew meanwhile
+  const uint64_t bytes = bytes_in_event() - muted_before;
+  return bytes < kMost ? bytes : 0;
 }
 
 void sampler_redraw() {

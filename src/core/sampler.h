@@ -14,11 +14,13 @@
 //
 // Threads: all state is thread-local; the rate is one relaxed atomic.
 // Signals: a handler that allocates between the tick and the event of its thread finds a count that wrapped
-// to almost 2^64 and is not sampled: the muted state.
-// fork: the owner mark reads 0 in a child; the generator
-// is then seeded anew.  Forked workers would still meet their first sampling point at the same byte, so the
-// fork handler of the platform calls sampler_reseed.
-// Allocates: never.
+// to almost 2^64 and is not sampled: the muted state.  A handler that jumps out of an event (siglongjmp)
+// leaves its thread muted: an event remembers its stack frame, and when so many bytes went by that the muted
+// count ran out too, it is looked whether that frame is still there.  Where it cannot be told (another
+// stack), an event that is asked again and again is given up; one that did go on then has another in it,
+// which both bear. fork: the owner mark reads 0 in a child; the generator is then seeded anew.  Forked
+// workers would still meet their first sampling point at the same byte, so the fork handler of the platform
+// calls sampler_reseed. Allocates: never.
 #pragma once
 
 #include <atomic>
@@ -35,10 +37,13 @@ struct ThreadSampler {
   uint64_t rate_bytes;  // the rate that the count was drawn with
   uint64_t random[2];   // xoroshiro128++; valid while seed_mark equals the process's mark
   uint64_t seed_mark;
-  uint32_t thread_id;   // 0: not asked yet
-  uint32_t muted;       // depth of MuteScope and of sampler_mute
-  uint64_t kept_count;  // of sampler_mute: what count was before
-  uint64_t mute_depth;  // of sampler_mute
+  uint32_t thread_id;       // 0: not asked yet
+  uint32_t muted;           // depth of MuteScope and of sampler_mute
+  uint64_t kept_count;      // of sampler_mute: what count was before
+  uint64_t mute_depth;      // of sampler_mute
+  uint64_t event_frame;     // an address in the frame of who began the event; 0: there is none
+  uint64_t muted_bytes;     // of the event, before its count ran out
+  uint32_t event_run_outs;  // how often it did
 };
 
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
@@ -73,8 +78,10 @@ extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")
 
 struct SamplingEvent {
   bool sampled;
-  uint64_t rate_bytes;  // of this sample
-  uint64_t next_count;  // for sampler_resume
+  uint64_t rate_bytes;        // of this sample
+  uint64_t next_count;        // for sampler_resume
+  uint64_t muted_before = 0;  // of an event inside another
+  uint64_t outer_frame = 0;   // likewise
 
   // Bytes that were allocated on this thread since the event began: by the allocator itself, or by a signal
   // handler. They are in no sample.
@@ -91,6 +98,9 @@ SamplingEvent sampler_no_event();
 
 // Ends an event: nested allocations moved neither the clock nor the generator.
 inline void sampler_resume(const SamplingEvent& event) {
+  // In this order: a signal handler in between finds itself muted.
+  t_sampler.event_frame = event.outer_frame;
+  asm volatile("" ::: "memory");
   t_sampler.count = event.next_count;
 }
 

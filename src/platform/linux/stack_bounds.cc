@@ -123,4 +123,20 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
           grow_foreign};
 }
 
+// On the thread's own stack what lies below a frame that runs is gone.  A signal stack may be a part of it.
+bool is_frame_gone(uint64_t frame, uint64_t here) {
+  stack_bounds(here);
+  stack_bounds(frame);
+  if (frame > here || frame < t_stack.low || here >= t_stack.high) {
+    return false;
+  }
+  const int saved_errno = errno;
+  stack_t other{};
+  const bool is_known = syscall(SYS_sigaltstack, nullptr, &other) == 0;
+  errno = saved_errno;
+  const uint64_t low = reinterpret_cast<uint64_t>(other.ss_sp);
+  const auto is_there = [&](uint64_t address) { return low <= address && address - low < other.ss_size; };
+  return is_known && ((other.ss_flags & SS_DISABLE) != 0 || (!is_there(frame) && !is_there(here)));
+}
+
 }  // namespace memprof::platform
