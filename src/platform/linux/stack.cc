@@ -44,7 +44,8 @@ bool is_call_site(uint64_t return_address) {
 }
 
 #if defined(__x86_64__)
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
+                                         read_memory};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -81,8 +82,8 @@ bool is_trampoline(uint64_t address) {
   return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
-                                         is_trampoline};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
+                                         is_hook_address,   read_memory,  is_trampoline};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -167,7 +168,7 @@ Scratch* take_scratch() {
   }
   const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
   const WalkResult result = merge_python(
-      thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames, max_depth);
+      thread, {native_frames, pointers.values, walk, pointers.has_gaps, high}, frames, max_depth);
   if (scratch != nullptr) {
     scratch->is_taken.store(false, std::memory_order_release);
   }
