@@ -221,6 +221,9 @@ Report header_of(const Profile& profile) {
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
   report.health = stack_health(profile);
+  std::vector<std::string> files;
+  for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);
+  report.cut_runtimes = cut_runtimes(files);
   return report;
 }
 

@@ -18,6 +18,7 @@
 
 #include "profile/call_edges.h"
 #include "profile/call_tree.h"
+#include "profile/cut_stacks.h"
 #include "profile/estimate.h"
 #include "profile/frame_grouping.h"
 #include "profile/metric.h"
@@ -91,6 +92,7 @@ struct Report {
   uint64_t python_objects = 0;
   uint64_t python_stacks = 0;
   std::optional<StackHealth> health;
+  std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
   std::array<bool, kMetricCount> has_metric{};
   double unlisted_bound_bytes = 0;
 

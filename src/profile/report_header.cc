@@ -192,6 +192,26 @@ class Header {
       reasons.push_back(std::move(reason));
     }
     if (!reasons.empty()) say(fmt::format("  cut short: {}", fmt::join(reasons, ", ")));
+    what_to_do(health);
+  }
+
+  // About what cuts more than a few.
+  void what_to_do(const StackHealth& health) {
+    constexpr double kFew = 0.01;
+    const double few = kFew * static_cast<double>(health.walks);
+    const auto samples = [&](Walk walk) {
+      return static_cast<double>(health.samples[static_cast<size_t>(walk)]);
+    };
+    if (samples(Walk::kNoRule) > few) {
+      for (const CutRuntime* runtime : report_.cut_runtimes) {
+        say(fmt::format("  {}: the code that it makes at run time has no unwind rules; for whole stacks, {}.",
+                        runtime->name, runtime->to_do));
+      }
+    }
+    if (samples(Walk::kDepthLimit) + samples(Walk::kMiddleLeftOut) > few) {
+      say("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128, if it is not set; at most "
+          "1024).");
+    }
   }
 
   void filter() {

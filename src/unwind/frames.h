@@ -18,7 +18,7 @@ class Frames {
   Frames(uint64_t* frames, uint32_t max_depth, const Surroundings& surroundings, StackPointers* pointers)
       : list_(frames, max_depth, pointers == nullptr), surroundings_(surroundings), pointers_(pointers) {
     if (pointers != nullptr) {
-      pointers->has_signal_frame = false;
+      pointers->has_gaps = false;
     }
   }
 
@@ -36,9 +36,10 @@ class Frames {
     }
     return true;
   }
-  void note_signal_frame() {
+  // A signal frame, or one on another stack.
+  void note_other_stack() {
     if (pointers_ != nullptr) {
-      pointers_->has_signal_frame = true;
+      pointers_->has_gaps = true;
     }
   }
   platform::WalkResult end(platform::Walk reason) { return list_.end(reason); }

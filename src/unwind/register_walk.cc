@@ -123,25 +123,17 @@ Step leave_signal_frame(StackMemory& stack, RegisterFile* registers, Caller* cal
 }
 
 // Code without a table.
-Step leave_by_frame_pointer(StackMemory& stack, uint64_t sp, RegisterFile* registers, Caller* caller) {
-  const uint64_t bp = registers->values[kFrameRegister];
-  uint64_t saved = 0;
-  uint64_t pc = 0;
-  if (!registers->has(kFrameRegister) || bp < sp || bp % kWord != 0 || !stack.read(bp, &saved) ||
-      !stack.read(bp + kWord, &pc)) {
-    return Step::kBadFrame;
-  }
+void leave_by_record(const FrameRecord& record, RegisterFile* registers, Caller* caller) {
   RegisterFile next{};
-  next.set(kFrameRegister, saved);
-  next.set(kReturnAddress, pc);
-  caller->sp = bp + 2 * kWord;
+  next.set(kFrameRegister, record.bp);
+  next.set(kReturnAddress, record.pc);
+  caller->sp = record.limit;
   caller->is_pushed = true;
   if (!kIsAarch64) {
     next.set(kStackPointer, caller->sp);
   }
   take_return_address(&next, caller);
   *registers = next;
-  return Step::kDone;
 }
 
 }  // namespace
@@ -154,19 +146,21 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
   // Frames of ours below the entry: a handful; what does not get there in so many steps never will.
   int inside_us = 64;
   int stack_changes = 0;
+  int jumps = 0;
   uint64_t before_call = 1;
   Caller at{0, registers.values[kStackPointer], true};
   take_return_address(&registers, &at);
   for (;;) {
     const uint64_t sp = at.sp;
     const uint64_t address = at.pc - before_call;
+    const bool is_called = before_call != 0;
     before_call = 1;
     Image image;
     Row row;
-    const Found found =
-        surroundings.find_image(address, &image) ? find_row(image, address, &row) : Found::kNo;
+    const bool is_in_module = surroundings.find_image(address, &image);
+    const Found found = is_in_module ? find_row(image, address, &row) : Found::kNo;
     Step step;
-    bool by_frame_pointer = false;
+    bool is_elsewhere = false;
     if (found == Found::kCorrupt) {
       return out.end(Walk::kNoRule);
     }
@@ -180,11 +174,19 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
       if (is_used_up(stack, sp)) {
         return out.end(Walk::kRoot);
       }
-      step = leave_by_frame_pointer(stack, sp, &registers, &at);
-      by_frame_pointer = true;
-      if (step != Step::kDone) {
+      if (is_called && is_in_module && inside_us == 0 && sp != first_cfa &&
+          !surroundings.is_call_site(at.pc)) {
+        return out.end(Walk::kRoot);  // made by hand
+      }
+      FrameRecord record;
+      if (!registers.has(kFrameRegister) ||
+          !find_frame_record({at.pc, sp, registers.values[kFrameRegister], is_in_module}, surroundings,
+                             &stack, &jumps, &record)) {
         return out.end(Walk::kNoRule);
       }
+      leave_by_record(record, &registers, &at);
+      step = Step::kDone;
+      is_elsewhere = record.is_elsewhere;
     } else if (row.registers[kReturnAddress].kind == RegisterRule::kUndefined) {
       return out.end(Walk::kRoot);
     } else {
@@ -201,6 +203,8 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     if (before_call == 0 && (next_sp <= sp || !stack.contains(next_sp)) &&
         ++stack_changes <= kMostStackChanges) {
       stack = StackMemory(surroundings.find_stack(next_sp));
+    } else if (is_elsewhere) {
+      out.note_other_stack();
     } else if (next_sp < sp || (next_sp == sp && at.is_pushed)) {
       return out.end(Walk::kBadFrame);
     } else if (next_sp != sp && !stack.contains(next_sp - kWord)) {
@@ -212,9 +216,6 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     if (!is_code_address(pc)) {
       return out.end(Walk::kBadFrame);
     }
-    if (by_frame_pointer && !surroundings.is_call_site(pc)) {
-      return out.end(Walk::kNoRule);
-    }
     if (inside_us > 0 && next_sp < first_cfa) {
       if (--inside_us == 0) {
         return out.end(Walk::kBadFrame);
@@ -223,7 +224,7 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     }
     inside_us = 0;  // a signal handler's stack can lie above the one that it interrupted
     if (before_call == 0) {
-      out.note_signal_frame();
+      out.note_other_stack();
     }
     if (!out.add(before_call == 0 ? pc + 1 : pc, next_sp)) {
       return out.end(Walk::kDepthLimit);

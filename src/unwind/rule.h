@@ -11,7 +11,8 @@
 //     kSignal        registers are in the signal frame above sp
 //     kRoot          the outermost frame
 //     kComplex       none of these: ask the table again, with all registers (unwind/table_walk.h)
-//     kFramePointer  no table: [bp], [bp + 8], if plausible
+//     kFramePointer  no table: the frame record at bp (unwind/frame_record.h); a = 1: in a module that has
+//     some
 // rbp: b = 0: unchanged; else saved at CFA - 8 b (kFromBpSlot: at bp, which b = 1 says).
 //
 // aarch64: the return address came in x30, and is there until it was saved.
@@ -19,7 +20,7 @@
 //     kFromBp        CFA = x29 + 8 a      else saved as a pair at CFA - 8 b: the frame record
 //     kLinkOnly      CFA = sp + 8 a; x30 saved at CFA - 8 b, x29 as it was
 //     kSignal, kRoot, kComplex            as above
-//     kFramePointer  no table: the frame record at x29, if plausible
+//     kFramePointer                       as above, at x29
 //
 // Signals, fork: pure.
 // Allocates: never.

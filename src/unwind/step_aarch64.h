@@ -12,6 +12,7 @@
 
 #include <cstring>
 
+#include "unwind/frame_record.h"
 #include "unwind/frames.h"
 #include "unwind/rule.h"
 #include "unwind/rule_cache.h"
@@ -75,8 +76,7 @@ inline bool leave_frame(const Rule& rule, StackMemory& stack, const Surroundings
   const Position p = *at;
   const bool is_pair = (rule.kind == Rule::kFromSp || rule.kind == Rule::kFromBp) && rule.b != 0;
   // By the frame record that x29 points at: nothing says that it does, so the code is looked at.
-  const bool is_guess =
-      rule.kind == Rule::kFramePointer || (rule.kind == Rule::kFromSp && is_pair && !p.has_sp);
+  const bool is_guess = rule.kind == Rule::kFromSp && is_pair && !p.has_sp;
   *reason = is_guess ? Walk::kNoRule : Walk::kBadFrame;
   uint64_t cfa = 0;
   switch (rule.kind) {
@@ -89,14 +89,11 @@ inline bool leave_frame(const Rule& rule, StackMemory& stack, const Surroundings
     case Rule::kLinkOnly:
       cfa = p.sp + kWord * rule.a;
       break;
-    case Rule::kFramePointer:
-      cfa = p.bp + 2 * kWord;
-      break;
     default:
       *reason = Walk::kNoRule;
       return false;
   }
-  if (!p.has_sp && !is_pair && rule.kind != Rule::kFramePointer) {
+  if (!p.has_sp && !is_pair) {
     *reason = Walk::kNoRule;
     return false;
   }
@@ -104,7 +101,7 @@ inline bool leave_frame(const Rule& rule, StackMemory& stack, const Surroundings
     return false;
   }
   Position next{p.link, cfa, p.bp};
-  const bool is_saved = is_pair || rule.kind == Rule::kLinkOnly || rule.kind == Rule::kFramePointer;
+  const bool is_saved = is_pair || rule.kind == Rule::kLinkOnly;
   // A function that saved nothing is one that was interrupted; it need not have a frame.
   if (cfa % kWord != 0 || cfa < p.sp || (is_saved ? cfa == p.sp : !p.has_link)) {
     return false;
@@ -115,7 +112,7 @@ inline bool leave_frame(const Rule& rule, StackMemory& stack, const Surroundings
       return false;
     }
   } else if (is_saved) {
-    const uint64_t record = rule.kind == Rule::kFramePointer ? p.bp : cfa - kWord * rule.b;
+    const uint64_t record = cfa - kWord * rule.b;
     if (!stack.read(record, &next.bp) || !stack.read(record + kWord, &next.pc)) {
       *reason = Walk::kLeftStack;
       return false;
@@ -125,9 +122,15 @@ inline bool leave_frame(const Rule& rule, StackMemory& stack, const Surroundings
   if (is_guess && next.pc != 0 && !surroundings.is_call_site(next.pc)) {
     return false;
   }
-  next.has_sp = rule.kind != Rule::kFramePointer;
+  next.has_sp = true;
   *at = next;
   return true;
+}
+
+// By a frame record: it lies anywhere in its frame.
+inline void leave_by(const FrameRecord& record, Position* at) {
+  *at = {record.pc, record.limit, record.bp};
+  at->has_sp = false;
 }
 
 inline bool knows_stack_pointer(const Position& at) {

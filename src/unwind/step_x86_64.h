@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "unwind/frame_record.h"
 #include "unwind/frames.h"
 #include "unwind/rule.h"
 #include "unwind/rule_cache.h"
@@ -70,7 +71,7 @@ template <bool kWithPointers>
 
 // What a call's return leads to.  false: the walk ends, for this reason.
 [[gnu::always_inline]] inline bool leave_frame(const Rule& rule, StackMemory& stack,
-                                               const Surroundings& surroundings, Position* at,
+                                               const Surroundings& /*surroundings*/, Position* at,
                                                platform::Walk* reason) {
   using platform::Walk;
   Position& p = *at;
@@ -93,13 +94,6 @@ template <bool kWithPointers>
     case Rule::kPlt:
       cfa = p.sp + ((p.pc & 15) >= 11 ? 2 * kWord : kWord);
       break;
-    case Rule::kFramePointer:
-      if (p.bp < p.sp || p.bp % kWord != 0 || !stack.contains(p.bp + kWord)) {
-        *reason = Walk::kNoRule;
-        return false;
-      }
-      cfa = p.bp + 2 * kWord;
-      break;
     default:
       *reason = Walk::kNoRule;
       return false;
@@ -117,13 +111,7 @@ template <bool kWithPointers>
   if (!stack.read(cfa - kWord, &next)) {
     return false;
   }
-  if (rule.kind == Rule::kFramePointer) {
-    if (next != 0 && !surroundings.is_call_site(next)) {
-      *reason = Walk::kNoRule;
-      return false;
-    }
-    stack.read(p.bp, &p.bp);
-  } else if (rule.kind == Rule::kFromBpSlot) {
+  if (rule.kind == Rule::kFromBpSlot) {
     if (rule.b != 0 && !stack.read(p.bp, &p.bp)) {
       return false;
     }
@@ -133,6 +121,11 @@ template <bool kWithPointers>
   p.pc = next;
   p.sp = cfa;
   return true;
+}
+
+// The same by a frame record.
+inline void leave_by(const FrameRecord& record, Position* at) {
+  *at = {record.pc, record.limit, record.bp};
 }
 
 inline bool knows_stack_pointer(const Position& /*at*/) {

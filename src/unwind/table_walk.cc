@@ -22,7 +22,7 @@ using platform::WalkResult;
       rule = derive_rule(row);
       break;
     case Found::kNo:
-      rule = {Rule::kFramePointer, 0, 0};
+      rule = {Rule::kFramePointer, 1, 0};
       break;
     case Found::kCorrupt:
       rule = {Rule::kNone, 0, 0};
@@ -40,6 +40,23 @@ inline Rule look_up(uint64_t address, const Surroundings& surroundings, uint32_t
   return derive(address, surroundings, ticket);
 }
 
+// Code that no table describes, left by its frame pointer.
+[[gnu::noinline]] bool leave_unruled(const Rule& rule, const Surroundings& surroundings, StackMemory* stack,
+                                     int* jumps, Position* at) {
+  FrameRecord record;
+  if (!find_frame_record({at->pc, at->sp, at->bp, rule.a != 0}, surroundings, stack, jumps, &record)) {
+    return false;
+  }
+  leave_by(record, at);
+  return true;
+}
+
+// The function that was left by its table returns to a place that no call leads to, in a module: somebody
+// made the first frame of a stack by hand, as make_fcontext does.
+bool is_made_by_hand(const Rule& rule, const Surroundings& surroundings, uint64_t pc) {
+  return rule.a != 0 && !surroundings.is_call_site(pc);
+}
+
 template <bool kWithPointers>
 [[gnu::noinline]] WalkResult walk(const Start& start, const StackBounds& bounds,
                                   const Surroundings& surroundings, uint64_t* frames, uint32_t max_depth,
@@ -49,6 +66,7 @@ template <bool kWithPointers>
   Position at = start;
   uint64_t before_call = 1;  // 0 after a signal frame: the address itself was interrupted
   int stack_changes = 0;
+  int jumps = 0;
   const uint32_t ticket = g_rule_cache.ticket();
   *needs_all_registers = false;
   if (!out.add(at.pc, at.sp)) {
@@ -59,6 +77,7 @@ template <bool kWithPointers>
       leave_common_frames<kWithPointers>(stack, &at, &out);
     }
     const Rule rule = look_up(at.pc - before_call, surroundings, ticket);
+    const bool is_called = before_call != 0;
     before_call = 1;
     if (rule.kind == Rule::kSignal ||
         (rule.kind == Rule::kFramePointer && is_bare_trampoline(surroundings, at.pc))) {
@@ -80,7 +99,7 @@ template <bool kWithPointers>
         stack = StackMemory(surroundings.find_stack(interrupted.sp));
       }
       // Frames are return addresses: one is taken away when they are looked up.
-      out.note_signal_frame();
+      out.note_other_stack();
       if (!out.add(interrupted.pc + 1, interrupted.sp)) {
         return out.end(Walk::kDepthLimit);
       }
@@ -96,7 +115,18 @@ template <bool kWithPointers>
       return out.end(Walk::kNoRule);
     }
     Walk reason;
-    if (!leave_frame(rule, stack, surroundings, &at, &reason)) {
+    if (rule.kind == Rule::kFramePointer) {
+      if (is_called && at.sp != start.sp && is_made_by_hand(rule, surroundings, at.pc)) {
+        return out.end(Walk::kRoot);
+      }
+      const int jumps_before = jumps;
+      if (!leave_unruled(rule, surroundings, &stack, &jumps, &at)) {
+        return out.end(Walk::kNoRule);
+      }
+      if (jumps != jumps_before) {
+        out.note_other_stack();
+      }
+    } else if (!leave_frame(rule, stack, surroundings, &at, &reason)) {
       return out.end(reason);
     }
     if (at.pc == 0) {

@@ -12,6 +12,7 @@
 // Allocates: never; at most 4 KiB of stack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/platform.h"
@@ -31,6 +32,8 @@ struct Surroundings {
   StackBounds (*find_stack)(uint64_t stack_pointer);
   // Is it in a hook of ours?  Such frames are left out, at the leaf end.
   bool (*is_hook)(uint64_t return_address);
+  // Reads memory that may not be there.  nullptr: code without a table is followed on one stack only.
+  bool (*read_memory)(uint64_t address, void* bytes, size_t size_bytes) = nullptr;
   // aarch64: is it the trampoline that signal handlers return to?  Must be safe for any value.
   bool (*is_signal_return)(uint64_t address) = nullptr;
 };
@@ -53,10 +56,11 @@ struct Position {
 using Start = Position;
 
 // Where each frame of a walk lies, for those who have to know what else is on the stack: values[i] is the
-// stack pointer in frame i; its memory reaches up to values[i + 1], as long as no signal frame lies between.
+// stack pointer in frame i; its memory reaches up to values[i + 1], as long as neither a
+// signal frame nor a change of stacks lies between.
 struct StackPointers {
-  uint64_t* values;       // room for as many as frames
-  bool has_signal_frame;  // the walk went through what a signal interrupted
+  uint64_t* values;  // room for as many as frames
+  bool has_gaps;     // the walk went through a signal frame, or on to another stack
 };
 
 // Writes the return addresses from start.pc on, leaf first; with `pointers`, the leaf's end of a stack that

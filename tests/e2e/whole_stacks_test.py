@@ -5,6 +5,7 @@ coroutines of boost.context, Rust and Go around C.
 At rate 0 each allocation is a sample, so a wrong stack is a wrong number.
 """
 import collections
+import platform
 import re
 import sys
 import unittest
@@ -13,13 +14,16 @@ import e2e
 
 # Where a process, a thread, or a library's constructor begins.
 ROOTS = {"_start", "clone3", "clone", "__clone", "_dl_start_user"}
+# Where a coroutine of boost.context begins, and a goroutine.
+COROUTINE_ROOTS = {"make_fcontext"}
+GO_ROOTS = {"runtime.goexit", "runtime.goexit.abi0"}
 
 
 class WholeStacks(e2e.Test):
-    def check_whole(self, profile):
+    def check_whole(self, profile, roots=frozenset()):
         self.assertGreater(int(profile.facts["samples"]), 0)
         self.assertEqual(profile.facts["walk_root"], profile.facts["samples"], profile.facts)
-        self.assertLessEqual({frames[-1].name for frames, _, _ in profile.samples}, ROOTS)
+        self.assertLessEqual({frames[-1].name for frames, _, _ in profile.samples}, ROOTS | roots)
 
     def through(self, profile, *leaf_first, of=""):
         """(blocks, bytes) whose stacks begin with these functions; `of`: without those that do not match it."""
@@ -90,6 +94,7 @@ class WholeStacks(e2e.Test):
     def test_fibers_of_boost_context(self):
         said, profile = self.profile_program("fibers")
         self.check_truth(said, profile)
+        self.check_whole(profile, COROUTINE_ROOTS)
         for stack in profile.by_leaf()["in_fiber"]["stacks"]:
             # boost's own, which is the outermost on a fiber's stack
             self.assertTrue(any("fiber_entry" in name for name in stack[6:]), stack)
@@ -117,13 +122,36 @@ class WholeStacks(e2e.Test):
         self.assertEqual((sum(n for n, _ in vectors), sum(size for _, size in vectors)), (200, 200 * 70400))
 
     def test_go_calls_c(self):
-        """The C side is whole; it runs on a stack that Go switched to, which is where it ends."""
+        """C runs on a stack that Go switched to: the walk goes on to the goroutine's, and back to C that called Go."""
         self.need_built("calls_c_go", "Go")
         said, profile = self.profile_program("calls_c_go")
-        self.assertEqual(self.through(profile, "c_leaf", "c_middle", "c_entry"), (9000, 9000 * 801))
-        for stack in profile.by_leaf()["c_leaf"]["stacks"]:
-            self.assertRegex(stack[3], "^_cgo_.*_Cfunc_c_entry$")
-            self.assertRegex(stack[4], r"^runtime\.asmcgocall")
+        both = collections.Counter()
+        for frames, values, _ in profile.samples:
+            names = [frame.name for frame in frames]
+            if names[0] != "c_leaf":
+                continue
+            self.assertEqual(names[:3], ["c_leaf", "c_middle", "c_entry"])
+            self.assertRegex(names[3], "^_cgo_.*_Cfunc_c_entry$")
+            self.assertRegex(names[4], r"^runtime\.asmcgocall")
+            self.assertIn("main.work", names)
+            self.assertIn(names[-1], GO_ROOTS)
+            is_back = "calledBack" in names  # the stub in C; Go may inline its own
+            self.assertEqual("c_calls_back" in names, is_back, names)
+            if is_back:
+                self.assertLess(names.index("calledBack"), names.index("c_calls_back"))
+                self.assertLess(names.index("c_calls_back"), names.index("main.work"))
+            both[is_back] += values["alloc_objects"]
+            both["bytes"] += values["alloc_space"]
+        self.assertEqual(both, {False: 9000, True: 9000, "bytes": 9000 * (801 + 802)})
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+    def test_code_made_at_run_time(self):
+        """Without tables, with frame pointers and return addresses that no call pushed, as the JVM's interpreter."""
+        said, profile = self.profile_program("made_code")
+        self.check_truth(said, profile)
+        self.check_whole(profile)
+        (stack,) = profile.by_leaf()["made_leaf"]["stacks"]
+        self.assertEqual((stack[:2], stack[4:6]), (("made_leaf", "in_made_code"), ("calls_made_code", "main")))
 
 
 if __name__ == "__main__":

@@ -72,6 +72,27 @@ TEST(ReportHeader, SaysHowCompleteStacksAre) {
                         "20.0 % in code without unwind rules (20.0 % of the bytes)\n"));
 }
 
+TEST(ReportHeader, SaysWhatMakesStacksWhole) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 98);
+  Mapping jvm;
+  jvm.path = "/usr/lib/jvm/lib/server/libjvm.so";
+  b.profile().mappings.push_back(jvm);
+  b.profile().walks = {98, 0, 0, 0, 2};
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("  Java: the code that it makes at run time has no unwind rules; for whole stacks, start "
+                "it with -XX:+PreserveFramePointer"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("MEMPROF_MAX_DEPTH")));
+  b.profile().walks = {98, 1, 0, 0, 0, 1};
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
+  EXPECT_THAT(header_of(b), HasSubstr("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128"));
+  // Not about one in a hundred.
+  b.profile().walks = {198, 1, 0, 0, 1};
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("MEMPROF_MAX_DEPTH")));
+}
+
 TEST(ReportHeader, NearlyAllStacksAreNotAll) {
   Builder b;
   b.stack({b.at("f")}, 64, 1);

@@ -42,7 +42,8 @@ struct World {
   Image image;
   std::array<uint64_t, 512> words{};
   bool call_sites = true;
-  uint64_t hooks_below = 0;  // the first so many functions are hooks
+  std::vector<uint64_t> no_call_sites;  // that are none nevertheless
+  uint64_t hooks_below = 0;             // the first so many functions are hooks
   StackBounds other_stack{0, 0, nullptr};
 };
 inline World* g_world;
@@ -52,8 +53,9 @@ inline bool find_image(uint64_t address, Image* image) {
   *image = g_world->image;
   return n < 64 * (kGap + 1);
 }
-inline bool is_call_site(uint64_t) {
-  return g_world->call_sites;
+inline bool is_call_site(uint64_t address) {
+  const std::vector<uint64_t>& none = g_world->no_call_sites;
+  return g_world->call_sites && std::find(none.begin(), none.end(), address) == none.end();
 }
 inline StackBounds find_stack(uint64_t) {
   return g_world->other_stack;
@@ -61,7 +63,16 @@ inline StackBounds find_stack(uint64_t) {
 inline bool is_hook(uint64_t address) {
   return address - g_world->tables.code(0) < 64 * g_world->hooks_below;
 }
-inline constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack, is_hook};
+// Of the stacks only.
+inline bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
+  const uint64_t first = reinterpret_cast<uint64_t>(g_world->words.data());
+  if (address < first || address + size_bytes > first + sizeof(g_world->words)) {
+    return false;
+  }
+  memcpy(bytes, reinterpret_cast<const void*>(address), size_bytes);
+  return true;
+}
+inline constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack, is_hook, read_memory};
 
 class TableWalk : public ::testing::Test {
  protected:

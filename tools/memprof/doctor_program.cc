@@ -10,6 +10,7 @@
 #include "memprof/elf_facts.h"
 #include "memprof/needed_libraries.h"
 #include "memprof/target_program.h"
+#include "profile/cut_stacks.h"
 #include "profile/symbolize/debug_files.h"
 #include "profile/symbolize/mini_symbols.h"
 
@@ -60,6 +61,19 @@ void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* chec
     return;
   }
   checks->yes(name, files.shown + " has unwind tables: whole stacks");
+}
+
+// Runtimes in it whose code at run time has no tables.
+void check_runtimes(const ProgramFiles& files, Checks* checks) {
+  std::vector<std::string> paths = files.libraries;
+  paths.insert(paths.begin(), files.path);
+  for (const profile::CutRuntime* runtime : profile::cut_runtimes(paths)) {
+    checks->note(
+        runtime->name,
+        "the code that it makes at run time has no unwind tables: stacks are cut there, unless it keeps "
+        "frame pointers",
+        runtime->to_do);
+  }
 }
 
 enum class Names { kLines, kFunctions, kExported };
@@ -122,6 +136,7 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   // Else nothing is seen, of Python neither.
   if (allocator_obstacle(files, facts).found.empty()) check_python(files, checks);
   check_stacks(files, facts, checks);
+  check_runtimes(files, checks);
   check_names(files, *file, facts, checks);
 }
 

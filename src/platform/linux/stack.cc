@@ -46,7 +46,8 @@ bool is_call_site(uint64_t return_address) {
 }
 
 #if defined(__x86_64__)
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
+                                         read_memory};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -83,8 +84,8 @@ bool is_trampoline(uint64_t address) {
   return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
-                                         is_trampoline};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
+                                         is_hook_address,   read_memory,  is_trampoline};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -138,7 +139,7 @@ WalkResult merge_at(const cpython::RunningThread& thread, const Entry& entry, co
                     const unwind::StackPointers& pointers, WalkResult walk, uint64_t* frames,
                     uint32_t max_depth) {
   const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
-  return merge_python(thread, {native_frames, pointers.values, walk, pointers.has_signal_frame, high}, frames,
+  return merge_python(thread, {native_frames, pointers.values, walk, pointers.has_gaps, high}, frames,
                       max_depth);
 }
 

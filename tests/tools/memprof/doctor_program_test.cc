@@ -79,6 +79,22 @@ TEST(DoctorProgram, StacksAndNames) {
   EXPECT_EQ(named(of_command(fixture("with_debug_info")), "names").verdict, Verdict::kYes);
 }
 
+TEST(DoctorProgram, RuntimesThatCutStacks) {
+  const testing_tools::Folder folder;
+  testing_tools::write_file(folder / "java", testing_tools::read_file(fixture("program")));
+  chmod((folder / "java").c_str(), 0755);
+  const Check java = named(of_command(folder / "java"), "Java");
+  EXPECT_EQ(java.verdict, Verdict::kNote);
+  EXPECT_THAT(java.to_do, HasSubstr("-XX:+PreserveFramePointer"));
+  // Of a process, by what it has mapped.
+  Checks checks;
+  ProgramFiles files;
+  files.path = files.shown = fixture("program");
+  files.libraries = {"/usr/lib/postgresql/15/lib/llvmjit.so"};
+  check_program(files, &checks);
+  EXPECT_THAT(named(checks, "PostgreSQL's JIT").to_do, HasSubstr("SET jit = off"));
+}
+
 TEST(DoctorProgram, ScriptsAreWhatExecutesThem) {
   const testing_tools::Folder folder;
   testing_tools::write_file(folder / "script", "#!" + fixture("own_malloc") + "\n");
