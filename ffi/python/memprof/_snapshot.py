@@ -11,7 +11,7 @@ from memprof._frames import Frames
 from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
 from memprof._library import check, ffi, lib, muted
-from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
 
 
 class NativeSnapshot:
@@ -106,7 +106,7 @@ class HeapSnapshot:
         stats = self._native.stats
         endings = tuple(stats.walks)
         walks = sum(endings)
-        cut = walks - endings[lib.MEMPROF_WALK_ROOT]
+        cut = sum(count for ending, count in enumerate(endings) if not is_whole(ending))
         return FramePointerHealth(cut, walks, stats.frames / walks if walks else 0.0, stats.min_depth,
                                   cut / walks if walks else 0.0, endings)
 
