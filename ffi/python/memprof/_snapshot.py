@@ -234,9 +234,10 @@ class HeapSnapshot:
         """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
 
         format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "collapsed" or "json".  Without one,
-            the path's end decides (.pb.gz, .pb, .collapsed); every other is speedscope.
+            the path's end decides: .speedscope.json, .pb.gz, .pb, .collapsed, .json (memprof's own), as in the
+            memprof command.
 
-        Raises ValueError for an unknown format, OSError where the file cannot be written.
+        Raises ValueError for an unknown format or end, OSError where the file cannot be written.
         """
         with muted():
             _formats.save(self._native, path, format)

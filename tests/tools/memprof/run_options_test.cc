@@ -42,7 +42,7 @@ TEST(RunOptions, EveryOptionInEveryForm) {
   EXPECT_THAT(options.command, ElementsAre("ls", "-l"));
   EXPECT_EQ(parse_run_options({"-r0", "ls"}).rate_bytes, 0u);
   EXPECT_EQ(parse_run_options({"--rate=1M", "ls"}).rate_bytes, 1048576u);
-  EXPECT_EQ(parse_run_options({"--output=x", "ls"}).output, "x");
+  EXPECT_EQ(parse_run_options({"--output=x.pprof", "ls"}).output, "x.pprof");
 }
 
 TEST(RunOptions, WhatFollowsTheProgramIsItsOwn) {
@@ -50,7 +50,7 @@ TEST(RunOptions, WhatFollowsTheProgramIsItsOwn) {
               ElementsAre("prog", "--force", "--", "-r", "x", "--help"));
   EXPECT_FALSE(parse_run_options({"prog", "--force"}).force);
   EXPECT_THAT(parse_run_options({"--", "--odd-name", "a"}).command, ElementsAre("--odd-name", "a"));
-  EXPECT_THAT(parse_run_options({"-o", "--", "--", "prog"}).command, ElementsAre("prog"));
+  EXPECT_THAT(parse_run_options({"-o", "--.pb", "--", "prog"}).command, ElementsAre("prog"));
 }
 
 TEST(RunOptions, Help) {
