@@ -12,13 +12,13 @@ struct ShortHelp {
 constexpr ShortHelp kTexts[] = {
     {"", R"(memprof: a sampling profiler of memory allocations
 
-  memprof run [-r RATE] [-o PATH] CMD ARG...   run a program, write its profile
-  memprof report FILE                          what holds the memory; --tree: calls
-  memprof export FILE -o OUT                   .speedscope.json, .collapsed, .json
-  memprof live PID                             look at a running process
-  memprof list                                 processes that have memprof in them
-  memprof clean                                remove what dead processes left
-  memprof doctor [PID | -- CMD]                what would stop memprof here
+  memprof run [-r RATE] [-o PATH] CMD  run a program, write its profile
+  memprof report FILE                  what holds the memory; --tree: the calls
+  memprof export FILE -o OUT           .speedscope.json, .collapsed, .json
+  memprof live PID                     look at a running process
+  memprof list                         processes that have memprof in them
+  memprof clean                        remove what dead processes left behind
+  memprof doctor [PID | -- CMD]        what would stop memprof here
 
 Try:
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
@@ -33,8 +33,8 @@ memprof --help: all commands and options. memprof --version
 Runs CMD and writes a profile of what it allocated, and one of each process that
 it starts, also when they are killed.
 
-  -r RATE      mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
-               every allocation. Less is more exact and costs more.
+  -r RATE      mean bytes between samples: 512k (default), 64k, 1M ...; 0
+               records every allocation. Less is more exact and costs more.
   -o PATH      the file to write, .pb.gz or .pb (memprof.%n.%p.pb.gz: %n is the
                program, %p its process id)
   --force      replace PATH if it exists
@@ -75,8 +75,8 @@ All options: memprof export --help
 )"},
     {"live", R"(usage: memprof live PID | --name PROGRAM [-o PATH]
 
-Shows what a running process holds, which memprof is in: started by `memprof run`,
-or preloaded, or linked with it. The process is not stopped. q ends the view.
+Shows what a running process holds that has memprof in it: started by
+`memprof run`, or preloaded, or linked. It is not stopped. q ends the view.
 
   --name PROGRAM  the process whose executable is called so
   -o PATH         write the profile as of now instead (.pb.gz or .pb)

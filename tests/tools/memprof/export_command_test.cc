@@ -78,7 +78,7 @@ TEST_F(ExportCommand, AnExistingFileNeedsForce) {
 
 TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"export"}, "which profile"},
+      {{"export", "-o", folder_ / "a.json"}, "which profile"},
       {{"export", file_}, "where to"},
       {{"export", folder_ / "gone", "-o", folder_ / "a.json"}, folder_ / "gone"},
       {{"export", file_, "-o", folder_ / "a.svg"},
