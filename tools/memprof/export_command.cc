@@ -122,7 +122,7 @@ void check_pprof_name(const std::string& command, const std::string& path) {
   const auto format = format_of_path(path);
   if (format == ExportFormat::kPprofGzip || format == ExportFormat::kPprof) return;
   struct stat status{};
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
   const bool is_exported = format.has_value();
   throw Failure(path + ": " + command + " writes pprof, and its name ends in .pb.gz or .pb" +
                 (is_exported ? "; `memprof export` makes this of it" : ""));

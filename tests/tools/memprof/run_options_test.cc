@@ -68,6 +68,10 @@ TEST(RunOptions, EveryErrorNamesItsInput) {
   EXPECT_THAT(error_of({"-o", "", "ls"}), ::testing::HasSubstr("the path is empty"));
   EXPECT_THAT(error_of({"-o", "-", "ls"}), ::testing::HasSubstr("standard output is the program's"));
   EXPECT_THAT(error_of({"-o", "x.speedscope.json", "ls"}), ::testing::HasSubstr("memprof export"));
+  for (const char* name : {"x", "x.html", "x.svg"}) {
+    EXPECT_THAT(error_of({"-o", name, "ls"}), ::testing::HasSubstr("its name ends in .pb.gz or .pb"));
+  }
+  EXPECT_EQ(parse_run_options({"-o", "/dev/null", "ls"}).output, "/dev/null");
 }
 
 }  // namespace
