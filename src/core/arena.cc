@@ -17,7 +17,7 @@ namespace {
 // One step of growth.  Small, because committing is what costs (0.3 ms a MiB in a shared file).
 constexpr uint64_t kCommitStepBytes = 16 * 1024;
 // Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
-constexpr uint64_t kMeanDepth = 128;
+constexpr uint64_t kMeanDepth = 48;
 constexpr uint64_t kMeanNameBytes = 64;
 constexpr uint64_t kMeanLinesBytes = 192;
 constexpr Limits kLeastLimits{1024, 256, 1};

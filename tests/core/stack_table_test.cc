@@ -179,7 +179,7 @@ TEST(StackTable, TheLimitOfFramesRefusesDeepStacksAndStillTakesShallowOnes) {
     }
     ++entered;
   }
-  EXPECT_EQ(33u, entered);  // room for 256 stacks of 128 frames and one of 1024
+  EXPECT_EQ(13u, entered);  // room for 256 stacks of 48 frames and one of 1024
   EXPECT_NE(StackTable::kNone, intern(a, {1}));
 }
 
