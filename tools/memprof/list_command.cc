@@ -95,7 +95,7 @@ std::vector<std::string> places() {
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
     struct stat status{};
-    if (stat(file.path.c_str(), &status) != 0) continue;
+    if (lstat(file.path.c_str(), &status) != 0) continue;
     if (status.st_uid != geteuid() && geteuid() != 0) {
       everything->others.insert(status.st_uid);
       continue;
@@ -157,7 +157,9 @@ std::string why_unreadable(const std::string& path, const std::string& what) {
   constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/arena.h: 8 bytes, and a version
   constexpr size_t kPageBytes = 4096;
   struct stat status{};
-  if (access(path.c_str(), R_OK) != 0 && errno == EACCES && stat(path.c_str(), &status) == 0) {
+  // A pipe would never let go of who opens it.
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is no file of memprof's";
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
     return "may not be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
   }
   std::ifstream file(path, std::ios::binary);
