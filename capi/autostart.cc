@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiling without a call: the MEMPROF_* variables of the environment.
 //   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
-//   core/path_pattern.h) MEMPROF_RATE               mean bytes between samples, like 512k
+//                              core/path_pattern.h; .pb.gz is compressed, .pb is not)
+//   MEMPROF_RATE               mean bytes between samples, like 512k
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
 //   MEMPROF_PYTHON             0: nothing of a CPython is looked at; stacks: its frames, not its objects
@@ -24,6 +25,7 @@
 #include "core/runtimes.h"
 #include "core/sampler.h"
 #include "memprof.h"
+#include "profile/inprocess/pprof_name.h"
 
 namespace memprof {
 namespace {
@@ -33,11 +35,43 @@ char g_profile_path[4096];  // a copy: the program may change its environment; "
 bool g_keep_arena = false;
 std::atomic<bool> g_ended{false};
 
-// Digits with an optional k, M, G or T (powers of 1024), or KiB and so on.  false: not that, or too large.
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// "", "B", "k", "kB", "KiB" and so on up to P, powers of 1024, whatever the case.  -1: not that.
+int shift_of_unit(const char* unit) {
+  static const char kUnits[] = "kmgtp";
+  if (unit[0] == ' ' && unit[1] != '\0') {
+    ++unit;
+  }
+  if (*unit == '\0' || (lower(*unit) == 'b' && unit[1] == '\0')) {
+    return 0;
+  }
+  const char* found = strchr(kUnits, lower(*unit));
+  const char* rest = unit + 1;
+  if (found == nullptr) {
+    return -1;
+  }
+  if (lower(*rest) == 'i' && rest[1] != '\0') {
+    ++rest;
+  }
+  if (lower(*rest) == 'b') {
+    ++rest;
+  }
+  return *rest == '\0' ? 10 * static_cast<int>(found - kUnits + 1) : -1;
+}
+
+// What `memprof run -r` takes, too (profile::parse_bytes): 65536, 64k, 0.5M.  false: not that, no whole
+// number of bytes, or too large.
 bool parse_size(const char* text, uint64_t* value) {
   uint64_t n = 0;
   const char* p = text;
-  for (; *p >= '0' && *p <= '9'; ++p) {
+  for (; is_digit(*p); ++p) {
     if (__builtin_mul_overflow(n, uint64_t{10}, &n) || __builtin_add_overflow(n, uint64_t(*p - '0'), &n)) {
       return false;
     }
@@ -45,27 +79,28 @@ bool parse_size(const char* text, uint64_t* value) {
   if (p == text) {
     return false;
   }
-  static const char kUnits[] = "kMGT";
-  int shift = 0;
-  if (*p != '\0' && *p != 'B') {
-    const char unit = *p == 'K' ? 'k' : *p == 'm' ? 'M' : *p == 'g' ? 'G' : *p == 't' ? 'T' : *p;
-    const char* found = strchr(kUnits, unit);
-    if (found == nullptr) {
-      return false;
-    }
-    shift = 10 * static_cast<int>(found - kUnits + 1);
-    ++p;
-    if (strcmp(p, "iB") == 0) {
-      p += 2;
+  // The digits of the fraction, over 10^digits = 2^digits * fives.
+  uint64_t fraction = 0;
+  uint64_t fives = 1;
+  int digits = 0;
+  if (*p == '.' && is_digit(p[1])) {
+    for (++p; is_digit(*p); ++p) {
+      constexpr int kMostDigits = 13;
+      if (digits++ == kMostDigits) {
+        return false;
+      }
+      fraction = fraction * 10 + uint64_t(*p - '0');
+      fives *= 5;
     }
   }
-  if (*p == 'B') {
-    ++p;
-  }
-  if (*p != '\0' || (n << shift) >> shift != n) {
+  const int shift = shift_of_unit(p);
+  if (shift < 0 || (n << shift) >> shift != n || fraction % fives != 0) {
     return false;
   }
-  *value = n << shift;
+  const uint64_t halves = (fraction / fives) << shift;  // less than 2^(digits + shift)
+  if (halves % (uint64_t{1} << digits) != 0 || __builtin_add_overflow(n << shift, halves >> digits, value)) {
+    return false;
+  }
   return true;
 }
 
@@ -147,10 +182,12 @@ Configuration read_configuration() {
   const char* path = platform::environment("MEMPROF_PROFILE");
   if (path != nullptr && *path != '\0') {
     char expanded[4096];
-    if (strlen(path) < sizeof(expanded) && expand_path(path, 1, "", 1, expanded, sizeof(expanded))) {
+    const bool is_pattern =
+        strlen(path) < sizeof(expanded) && expand_path(path, 1, "", 1, expanded, sizeof(expanded));
+    if (is_pattern && profile::pprof_end_of(path) != nullptr) {
       c.profile_path = path;
     } else if (!quiet) {
-      complain_of_variable("MEMPROF_PROFILE", path, "a path in which % stands only in %p, %n, %t and %%");
+      complain_of_variable("MEMPROF_PROFILE", path, is_pattern ? kWantedEnd : kWantedPattern);
     }
   }
   c.arena_folder = read_arena_folder();

@@ -34,6 +34,10 @@ void read_run(Configuration* configuration);
 
 // "NAME=VALUE is ignored: it must be WANTED", on standard error.
 void complain_of_variable(const char* name, const char* value, const char* wanted);
+// What is wanted of a path.
+inline constexpr char kWantedPattern[] = "a path in which % stands only in %p, %n, %t and %%";
+inline constexpr char kWantedEnd[] =
+    "a path that ends in .pb.gz or .pb (memprof export makes other formats of such a file)";
 // Why a profile could not be written: the text of an error, or of errno where it is a system call's.
 const char* reason_text(int error);
 
@@ -50,11 +54,12 @@ int take_snapshot(Snapshot** snapshot);
 int open_snapshot(const char* path, Snapshot** snapshot);
 
 // A snapshot as pprof, to a descriptor.
-int write_snapshot(const Snapshot& snapshot, int fd);
-int write_profile(int fd);
+int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false);
+int write_profile(int fd, bool has_gzip = false);
 
-// The same to the file that `pattern` names (core/path_pattern.h), by a temporary file beside it.  `written`,
-// if it is not nullptr, gets the name.
+// The same to the file that `pattern` names (core/path_pattern.h), whose end says whether it is compressed
+// (profile/inprocess/pprof_name.h), by a temporary file beside it.  `written`, if it is not nullptr, gets the
+// name.
 int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
 
 }  // namespace memprof

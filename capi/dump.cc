@@ -3,8 +3,7 @@
 //   MEMPROF_DUMP_SIGNAL    one whenever this signal comes (USR2, ...)
 //   MEMPROF_DUMP_INTERVAL  one every so often (30, 30s, 5m, 1h)
 //   MEMPROF_DUMP_PATH      where to: a pattern as for MEMPROF_PROFILE, which is what is taken without it; a
-//   number
-//                          is put before the .pb: out.1234.1.pb, out.1234.2.pb
+//                          number is put before its end: out.1234.1.pb, out.1234.2.pb
 //
 // Model: no thread and no timer of ours: at an interval the thread that takes the next sample writes.  A
 // process that allocates nothing writes nothing.
@@ -23,6 +22,7 @@
 #include "core/profiler.h"
 #include "core/sampler.h"
 #include "memprof.h"
+#include "profile/inprocess/pprof_name.h"
 
 namespace memprof {
 namespace {
@@ -44,7 +44,7 @@ std::atomic<uint64_t> g_number{0};
 // "out.pb" -> "out.7.pb"
 void number_path(uint64_t number) {
   const size_t length = strlen(g_pattern);
-  const size_t suffix = length > 3 && strcmp(g_pattern + length - 3, ".pb") == 0 ? 3 : 0;
+  const size_t suffix = strlen(profile::pprof_end_of(g_pattern)->text);
   char* at = g_numbered;
   memcpy(at, g_pattern, length - suffix);
   at += length - suffix;
@@ -127,8 +127,10 @@ void start_dumps(const Configuration& configuration) {
     path = configuration.keep_arena ? kDefaultPath : configuration.profile_path;
   }
   if (strlen(path) >= sizeof(g_pattern) || !expand_path(path, 1, "", 1, g_numbered, sizeof(g_numbered))) {
-    return complain_of_variable("MEMPROF_DUMP_PATH", path,
-                                "a path in which % stands only in %p, %n, %t and %%");
+    return complain_of_variable("MEMPROF_DUMP_PATH", path, kWantedPattern);
+  }
+  if (profile::pprof_end_of(path) == nullptr) {
+    return complain_of_variable("MEMPROF_DUMP_PATH", path, kWantedEnd);
   }
   memcpy(g_pattern, path, strlen(path) + 1);
   const char* signal = platform::environment("MEMPROF_DUMP_SIGNAL");

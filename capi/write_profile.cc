@@ -10,6 +10,8 @@
 #include "core/profiler.h"
 #include "core/runtime_frame.h"
 #include "memprof.h"
+#include "profile/inprocess/gzip_writer.h"
+#include "profile/inprocess/pprof_name.h"
 #include "profile/inprocess/raw_pprof.h"
 
 namespace memprof {
@@ -45,6 +47,25 @@ class Pages {
   size_t size_bytes_;
   void* start_;
 };
+
+// A descriptor that a profile is written to.
+struct Output {
+  int fd;
+  int error;  // negative: why it could not be written
+
+  profile::Sink sink() { return {write, this}; }
+  static bool write(void* context, const void* data, size_t size) {
+    auto* output = static_cast<Output*>(context);
+    output->error = platform::file_write(output->fd, data, size);
+    return output->error >= 0;
+  }
+};
+
+bool write_compressed(const profile::RawProfile& p, const Pages& scratch, const Pages& memory,
+                      const profile::Sink& sink) {
+  profile::GzipWriter gzip(memory.as<void>(), sink);
+  return profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), gzip.sink()) && gzip.finish();
+}
 
 const char* file_name_of(const char* path) {
   const char* name = path;
@@ -99,16 +120,6 @@ size_t convert_live(const Snapshot& s, profile::RawLive* live) {
   return groups;
 }
 
-bool write_to_fd(void* context, const void* data, size_t size) {
-  int* result = static_cast<int*>(context);
-  const int error = platform::file_write(*result, data, size);
-  if (error < 0) {
-    *result = error;  // negative from here on: the reason
-    return false;
-  }
-  return true;
-}
-
 int system_error(int error) {
   if (error == platform::kFileExists) {
     return MEMPROF_ERR_EXISTS;
@@ -131,7 +142,7 @@ void write_note(char* note) {
 
 }  // namespace
 
-int write_snapshot(const Snapshot& s, int fd) {
+int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
   const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
@@ -204,15 +215,19 @@ int write_snapshot(const Snapshot& s, int fd) {
   }
 
   const Pages scratch(profile::raw_pprof_scratch_bytes(p));
-  if (scratch.as<void>() == nullptr) {
+  const Pages gzip(has_gzip ? profile::GzipWriter::kMemoryBytes : 1);
+  if (scratch.as<void>() == nullptr || gzip.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
-  int result = fd;
-  if (!profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), {write_to_fd, &result})) {
-    if (result >= 0) {
+  Output output{fd, 0};
+  const bool is_written =
+      has_gzip ? write_compressed(p, scratch, gzip, output.sink())
+               : profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), output.sink());
+  if (!is_written) {
+    if (output.error >= 0) {
       return MEMPROF_ERR_NO_MEMORY;
     }
-    platform::set_last_error(result);
+    platform::set_last_error(output.error);
     return MEMPROF_ERR_SYSTEM;
   }
   return MEMPROF_OK;
@@ -253,11 +268,11 @@ int open_snapshot(const char* path, Snapshot** snapshot) {
   return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
 }
 
-int write_profile(int fd) {
+int write_profile(int fd, bool has_gzip) {
   Snapshot* snapshot = nullptr;
   int error = take_snapshot(&snapshot);
   if (error == MEMPROF_OK) {
-    error = write_snapshot(*snapshot, fd);
+    error = write_snapshot(*snapshot, fd, has_gzip);
     Snapshot::release(snapshot);
   }
   return error;
@@ -284,6 +299,10 @@ int write_profile_file(const char* pattern, bool overwrite, char* written, size_
     memcpy(written, path, copied);
     written[copied] = '\0';
   }
+  const profile::PprofEnd* const end = profile::pprof_end_of(path);
+  if (end == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
   if (!overwrite && platform::file_exists(path)) {
     return MEMPROF_ERR_EXISTS;
   }
@@ -297,7 +316,7 @@ int write_profile_file(const char* pattern, bool overwrite, char* written, size_
   if (fd < 0) {
     return system_error(fd);
   }
-  int result = write_profile(fd);
+  int result = write_profile(fd, end->has_gzip);
   const int closed = platform::file_close(fd);
   if (result == MEMPROF_OK && closed < 0) {
     result = system_error(closed);

@@ -122,7 +122,7 @@ MEMPROF_API const char* memprof_version(void);
 
 typedef struct memprof_options {
   uint32_t struct_size;        /* sizeof(memprof_options)                                                  */
-  uint32_t max_depth;          /* frames kept of a stack: 1 to 1024; 0 = default (128). Of a deeper one the
+  uint32_t max_depth;          /* frames kept of a stack: 1 to 1024; 0 = default (512). Of a deeper one the
                                   leaf's end and, for 64 or more, the root's, if that is at most 1024 away  */
   uint64_t rate_bytes;         /* mean bytes between samples; 0 or 1 = every allocation; at most 2^50       */
   uint64_t max_live_samples;   /* blocks recorded at one time; 0 = default (1,048,576; with rate 0
@@ -639,14 +639,17 @@ MEMPROF_API const memprof_symbol* memprof_snapshot_symbols(const memprof_snapsho
 
 enum { MEMPROF_WRITE_OVERWRITE = 1 };
 
-/* Takes a snapshot and writes it as a pprof profile (profile.proto, not compressed).  In `path`, %p is the
- * process id, %n the name of the program, %t the time in seconds since 1970, %% a percent sign.  The profile
- * goes to a temporary file beside it that is renamed when it is whole; an existing file is replaced only with
- * MEMPROF_WRITE_OVERWRITE in `flags`.
- * MEMPROF_ERR_EXISTS, MEMPROF_ERR_SYSTEM (errno), and those of memprof_get_snapshot. */
+/* Takes a snapshot and writes it as a pprof profile (profile.proto).  The end of `path` says how: .pb.gz (or
+ * .pprof) is compressed, .pb is not; with any other it is refused, because only the memprof command can write
+ * other formats.  In `path`, %p is the process id, %n the name of the program, %t the time in seconds since
+ * 1970, %% a percent sign.  The profile goes to a temporary file beside it that is renamed when it is whole;
+ * an existing file is replaced only with MEMPROF_WRITE_OVERWRITE in `flags`.
+ * MEMPROF_ERR_INVALID (the path), MEMPROF_ERR_EXISTS, MEMPROF_ERR_SYSTEM (errno), and those of
+ * memprof_get_snapshot. */
 MEMPROF_API int memprof_write_profile(const char* path, uint32_t flags);
 
-/* The same to an open file descriptor, which stays open.  After an error a part may have been written. */
+/* The same to an open file descriptor, not compressed; it stays open.  After an error a part may have been
+ * written. */
 MEMPROF_API int memprof_write_profile_fd(int fd);
 
 /* A snapshot as such a profile. */

@@ -36,9 +36,11 @@ struct Limits {
   uint32_t max_depth;
 };
 
-inline constexpr Limits kDefaultLimits{1u << 20, 1u << 16, 128};
+// Deep enough for the middle of what frameworks call (pandas with scikit-learn: 182 frames are the median).
+inline constexpr uint32_t kDefaultDepth = 512;
+inline constexpr Limits kDefaultLimits{1u << 20, 1u << 16, kDefaultDepth};
 // Where every allocation is recorded.  Address space: what is not used costs no memory.
-inline constexpr Limits kExactLimits{1u << 22, 1u << 20, 128};
+inline constexpr Limits kExactLimits{1u << 22, 1u << 20, kDefaultDepth};
 inline const Limits& default_limits(uint64_t rate_bytes) {
   return rate_bytes <= 1 ? kExactLimits : kDefaultLimits;
 }

@@ -108,9 +108,12 @@ struct Stack {
   double lifetime_ns = 0;
 };
 
-// Whether the stack's outermost frames are missing.
+// Whether the outermost frames of a stack that ended so are missing.
+inline bool is_cut(Walk walk) {
+  return walk != Walk::kRoot && walk != Walk::kMiddleLeftOut;
+}
 inline bool is_cut(const Stack& stack) {
-  return stack.has_statistics && stack.walk != Walk::kRoot && stack.walk != Walk::kMiddleLeftOut;
+  return stack.has_statistics && is_cut(stack.walk);
 }
 
 // In front of what one comment says of the processes that are missing in a profile.

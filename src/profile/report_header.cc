@@ -26,10 +26,8 @@ std::string share_text(double share) {
   return fmt::format("{:.{}f} %", shown, percent == 100 || percent == 0 ? 0 : 1);
 }
 
-const char* reason_text(Walk walk) {
+const char* cut_text(Walk walk) {
   switch (walk) {
-    case Walk::kRoot:
-      return "complete";
     case Walk::kDepthLimit:
       return "at the depth limit";
     case Walk::kBadFrame:
@@ -38,8 +36,9 @@ const char* reason_text(Walk walk) {
       return "outside the thread's stack";
     case Walk::kNoRule:
       return "in code without unwind rules";
+    case Walk::kRoot:
     case Walk::kMiddleLeftOut:
-      return "in the middle";
+      break;
   }
   return "";
 }
@@ -166,30 +165,31 @@ class Header {
     }
   }
 
+  static std::string bytes_text(const StackHealth& health, double bytes) {
+    if (health.total_allocated_bytes <= 0 || bytes <= 0) return "";
+    return fmt::format(" ({} of the bytes)", share_text(bytes / health.total_allocated_bytes));
+  }
+
   void health(const StackHealth& health) {
-    const size_t root = static_cast<size_t>(Walk::kRoot);
     const auto walks = static_cast<double>(health.walks);
+    const auto share = [&](uint64_t samples) { return share_text(static_cast<double>(samples) / walks); };
     std::string line =
-        "Stacks: " + share_text(static_cast<double>(health.samples[root]) / walks) + " complete";
-    if (health.total_allocated_bytes > 0) {
-      line += fmt::format(" ({} of the bytes)",
-                          share_text(health.allocated_bytes[root] / health.total_allocated_bytes));
-    }
+        "Stacks: " + share(health.complete()) + " complete" + bytes_text(health, health.complete_bytes());
     if (health.median_depth && health.min_depth) {
       line += fmt::format("; median {} frame{}, least {}", *health.median_depth,
                           *health.median_depth == 1 ? "" : "s", *health.min_depth);
     }
     say(line);
+    if (const uint64_t samples = health.of(Walk::kMiddleLeftOut); samples != 0) {
+      say(fmt::format("  without their middle: {}{}; MEMPROF_MAX_DEPTH (1024 at most) keeps more of them",
+                      share(samples), bytes_text(health, health.bytes_of(Walk::kMiddleLeftOut))));
+    }
     std::vector<std::string> reasons;
     for (size_t i = 0; i < kWalkCount; ++i) {
-      if (i == root || health.samples[i] == 0) continue;
-      std::string reason = fmt::format("{} {}", share_text(static_cast<double>(health.samples[i]) / walks),
-                                       reason_text(static_cast<Walk>(i)));
-      if (health.total_allocated_bytes > 0 && health.allocated_bytes[i] > 0) {
-        reason += fmt::format(" ({} of the bytes)",
-                              share_text(health.allocated_bytes[i] / health.total_allocated_bytes));
-      }
-      reasons.push_back(std::move(reason));
+      const auto walk = static_cast<Walk>(i);
+      if (!is_cut(walk) || health.of(walk) == 0) continue;
+      reasons.push_back(fmt::format("{} {}{}", share(health.of(walk)), cut_text(walk),
+                                    bytes_text(health, health.bytes_of(walk))));
     }
     if (!reasons.empty()) say(fmt::format("  cut short: {}", fmt::join(reasons, ", ")));
     what_to_do(health);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -20,7 +22,8 @@ constexpr size_t kMostNames = 5;  // of functions that a text means
 
 class TextReport {
  public:
-  TextReport(const Report& report, const TextOptions& options) : report_(report), writer_(options) {}
+  TextReport(const Report& report, const TextOptions& options, std::string input)
+      : report_(report), writer_(options), input_(std::move(input)) {}
 
   std::string text() {
     write_header(report_, &writer_);
@@ -32,6 +35,7 @@ class TextReport {
       table();
     }
     for (const ReportCalls& calls : report_.calls) write_calls(calls);
+    few_samples();
     footer();
     return writer_.take();
   }
@@ -65,15 +69,67 @@ class TextReport {
     writer_.blank();
     const size_t count = report_.tree ? report_.tree->hidden_nodes() : report_.row_count;
     if (count != 0) {
-      say(fmt::format("{} rows, none shown.", count));
+      say(fmt::format("{} rows, none shown; {}.", count,
+                      report_.tree ? "--min-percent 0 shows the smallest" : "-n gives how many"));
       return true;
     }
-    const char* other = metric_is_live(report_.metric) && has(Metric::kAllocSpace)
-                            ? "; --metric alloc_space shows what was allocated"
-                            : "";
-    const char* where = report_.is_filtered() ? " in these stacks" : "";
-    say(fmt::format("Nothing to list for {}{}{}.", metric_name(report_.metric), where, other));
+    say(why_nothing_is_listed());
     return true;
+  }
+
+  bool is_zero(Metric metric) const { return report_.selected[metric_index(metric)].value == 0; }
+
+  // And what to ask instead.
+  std::string why_nothing_is_listed() const {
+    const std::string ask = "memprof report " + input_;
+    const bool has_allocated = has(Metric::kAllocSpace) && !is_zero(Metric::kAllocSpace);
+    if (report_.is_filtered() && !has_allocated &&
+        (!has(Metric::kInuseSpace) || is_zero(Metric::kInuseSpace))) {
+      if (report_.focus && !report_.ignore) {
+        return fmt::format("No stack has a frame that matches '{}' ((?i) ignores case). What there is: {}",
+                           printable(*report_.focus), ask);
+      }
+      return "--focus and --ignore leave no stack. What there is: " + ask;
+    }
+    if (metric_is_live(report_.metric) && has_allocated) {
+      const std::string filter = report_.is_filtered() ? " with the same filter" : "";
+      return fmt::format(
+          "Nothing{} was live when the profile was made; what was allocated{}: {} --metric alloc_space",
+          report_.is_filtered() ? " of these stacks" : "", filter, ask);
+    }
+    return fmt::format("Nothing to list for {}.", metric_name(report_.metric));
+  }
+
+  // Half the interval over the value; 0: it is exact, or not known.
+  static double relative_error(const Estimate& estimate) {
+    if (!estimate.has_interval || estimate.value <= 0) return 0;
+    return std::max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value;
+  }
+
+  // Where intervals are so wide that the order of rows says nothing.
+  void few_samples() {
+    constexpr double kTooWide = 0.5;
+    constexpr double kTooWideRow = 1.0;
+    constexpr double kWanted = 0.2;
+    constexpr double kLeastRate = 1024;
+    if (!report_.has_intervals || is_exact(report_)) return;
+    const size_t metric = metric_index(report_.metric);
+    const double total = relative_error(report_.selected[metric]);
+    const double row = report_.rows.empty() ? 0 : relative_error(report_.rows[0].self[metric]);
+    if (total < kTooWide && row < kTooWideRow) return;
+    // The error goes with the root of the rate.
+    const double share = std::pow(kWanted / std::max(total, row / 2), 2);
+    const double wanted = std::exp2(std::floor(std::log2(static_cast<double>(report_.rate_bytes) * share)));
+    std::string rate = "0";
+    if (wanted >= kLeastRate) {
+      rate = wanted >= 1024 * kLeastRate ? fmt::format("{:.0f}M", wanted / (1024 * kLeastRate))
+                                         : fmt::format("{:.0f}k", wanted / kLeastRate);
+    }
+    const uint64_t samples = metric_is_live(report_.metric) ? report_.live_samples : report_.samples;
+    say(fmt::format("Too few samples to rank rows ({}{}{}): profile it again with -r {} (now {}).",
+                    format_count(static_cast<double>(samples)), metric_is_live(report_.metric) ? " live" : "",
+                    report_.is_filtered() ? ", fewer in these stacks" : "", rate,
+                    format_rate(report_.rate_bytes)));
   }
 
   void table() {
@@ -210,12 +266,13 @@ class TextReport {
 
   const Report& report_;
   TextWriter writer_;
+  std::string input_;
 };
 
 }  // namespace
 
-std::string report_text(const Report& report, const TextOptions& options) {
-  return TextReport(report, options).text();
+std::string report_text(const Report& report, const TextOptions& options, const std::string& input) {
+  return TextReport(report, options, input).text();
 }
 
 }  // namespace memprof::profile

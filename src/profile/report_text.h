@@ -12,6 +12,8 @@
 
 namespace memprof::profile {
 
-std::string report_text(const Report& report, const TextOptions& options = {});
+// `input`: the profile as a word of a shell, for what to ask instead where there is nothing to list.
+std::string report_text(const Report& report, const TextOptions& options = {},
+                        const std::string& input = "FILE");
 
 }  // namespace memprof::profile

@@ -11,6 +11,15 @@ double StackHealth::truncation_rate() const {
   return walks == 0 ? 0 : static_cast<double>(truncated()) / static_cast<double>(walks);
 }
 
+// From above, so that it is all of them, to the last bit, where none is cut.
+double StackHealth::complete_bytes() const {
+  double bytes = total_allocated_bytes;
+  for (size_t i = 0; i < kWalkCount; ++i) {
+    if (is_cut(static_cast<Walk>(i))) bytes -= allocated_bytes[i];
+  }
+  return bytes;
+}
+
 std::optional<StackHealth> stack_health(const Profile& profile) {
   StackHealth health;
   health.samples = profile.walks;

@@ -3,8 +3,9 @@
 //
 // Model: shares of samples are counted by the profiler, over all that it walked.  Shares of bytes and depths
 // are of the stacks in the file, weighted by the bytes allocated there and by their samples; an inlined
-// function adds no depth.  Nothing is guessed from a depth: a stack is short (truncated) when its walk ended
-// before the root, or its middle was left out.
+// function adds no depth.  Nothing is guessed from a depth: a stack is complete when its walk reached the
+// root, also where its middle was left out, for both of its ends are there (is_cut in model.h, in the same
+// sense); else it is truncated.
 //
 // Threads: plain values.
 #pragma once
@@ -27,7 +28,11 @@ struct StackHealth {
   std::optional<uint64_t> min_depth;
   std::optional<double> mean_depth;
 
-  uint64_t truncated() const { return walks - samples[static_cast<size_t>(Walk::kRoot)]; }
+  uint64_t of(Walk walk) const { return samples[static_cast<size_t>(walk)]; }
+  double bytes_of(Walk walk) const { return allocated_bytes[static_cast<size_t>(walk)]; }
+  uint64_t complete() const { return of(Walk::kRoot) + of(Walk::kMiddleLeftOut); }
+  double complete_bytes() const;
+  uint64_t truncated() const { return walks - complete(); }
   double truncation_rate() const;  // of samples, 0 to 1
 };
 

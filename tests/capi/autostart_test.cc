@@ -15,6 +15,7 @@
 #include "core/sampler.h"
 #include "memprof.h"
 #include "profile/pprof_reader.h"
+#include "profile/units.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"
 
@@ -78,6 +79,10 @@ TEST(Autostart, ReadsRates) {
                                                     {"1MiB", 1u << 20},
                                                     {"123456", 123456},
                                                     {"100B", 100},
+                                                    {"0.5M", 524288},
+                                                    {"1.50k", 1536},
+                                                    {"512 kib", 524288},
+                                                    {"1P", 1ull << 50},
                                                     {"1024T", 1ull << 50},
                                                     {"1125899906842624", 1ull << 50},
                                                     {"", kDefaultRateBytes}};
@@ -89,9 +94,9 @@ TEST(Autostart, ReadsRates) {
 }
 
 TEST(Autostart, AWrongValueIsSaidOnceAndIgnored) {
-  for (const char* text :
-       {"x", "-1", "12x", "k", "1.5M", "512kk", "512kiB ", " 512", "1025T", "1125899906842625",
-        "99999999999999999999999", "18446744073709551616", "17179869184G", "0x10", "512iB"}) {
+  for (const char* text : {"x", "-1", "12x", "k", "0.3k", "1.5", "1.k", "1.5.5k", "512kk", "512kiB ", " 512",
+                           "1025T", "1125899906842625", "99999999999999999999999", "18446744073709551616",
+                           "17179869184G", "0x10", "512iB"}) {
     const std::string message = configure({{"MEMPROF_RATE", text}}, [](const Configuration& c) {
       EXPECT_EQ(kDefaultRateBytes, c.rate_bytes);
       EXPECT_EQ(kDefaultRateBytes, read_configuration().rate_bytes);  // a second reading says nothing
@@ -99,6 +104,22 @@ TEST(Autostart, AWrongValueIsSaidOnceAndIgnored) {
     EXPECT_EQ("memprof: MEMPROF_RATE=" + std::string(text) +
                   " is ignored: it must be bytes like 512k, 64k, 1M, or 0 for every allocation\n",
               message);
+  }
+}
+
+TEST(Autostart, ASizeIsWhatTheCommandTakes) {
+  for (const char* text : {"0.5M", "0.001k", "0.125k", "0.0625M", "1.0", "2.50G", "64k", "64KB", "64 kB",
+                           "64 ", "64  k", "1e3", ".5M", "0.12345678901234M", "0.1234567890123P",
+                           "1.999999999999T", "7.5b", "0.000000001G", "1.00000001k"}) {
+    const auto wanted = profile::parse_bytes(text);
+    // ".5M" and the like are taken by one of them only; what both take is the same.
+    configure({{"MEMPROF_RATE", text}}, [&](const Configuration& c) {
+      if (wanted && text[0] != '.') {
+        EXPECT_EQ(*wanted, c.rate_bytes) << text;
+      } else {
+        EXPECT_EQ(kDefaultRateBytes, c.rate_bytes) << text;
+      }
+    });
   }
 }
 
@@ -135,6 +156,21 @@ TEST(Autostart, ReadsThePattern) {
                                           [](const Configuration& c) { EXPECT_EQ(nullptr, c.profile_path); });
     EXPECT_EQ(0u, message.find("memprof: MEMPROF_PROFILE="));
     EXPECT_NE(std::string::npos, message.find("is ignored"));
+  }
+}
+
+TEST(Autostart, AFormatThatTheProcessCannotWriteIsRefused) {
+  for (const char* path : {"/tmp/x.pb.gz", "/tmp/x.pprof", "/tmp/x.pb"}) {
+    EXPECT_EQ("", configure({{"MEMPROF_PROFILE", path}},
+                            [&](const Configuration& c) { EXPECT_STREQ(path, c.profile_path); }));
+  }
+  for (const std::string path : {"x.json", "x.html", "x.svg", "x.speedscope.json", "x.collapsed", "x"}) {
+    EXPECT_EQ("memprof: MEMPROF_PROFILE=" + path +
+                  " is ignored: it must be a path that ends in .pb.gz or .pb (memprof export makes other "
+                  "formats of "
+                  "such a file)\n",
+              configure({{"MEMPROF_PROFILE", path}},
+                        [](const Configuration& c) { EXPECT_EQ(nullptr, c.profile_path); }));
   }
 }
 
@@ -200,14 +236,14 @@ TEST(Autostart, SaysWhyAProfileWasNotWritten) {
   };
   EXPECT_EQ("memprof: the profile was not written to " + folder.path("no/a.pb") + ": no such folder\n",
             run(folder.path("no/a.pb")));
-  const std::string existing = folder.write("there", "precious");
+  const std::string existing = folder.write("there.pb", "precious");
   EXPECT_EQ("memprof: the profile was not written to " + existing +
                 ": it is there already; remove it, or put %p (process id) into MEMPROF_PROFILE\n",
             run(existing));
   EXPECT_EQ("precious", read_file(existing));
   EXPECT_EQ(
-      "memprof: the profile was not written to " + existing + "/a: a part of the path is not a folder\n",
-      run(existing + "/a"));
+      "memprof: the profile was not written to " + existing + "/a.pb: a part of the path is not a folder\n",
+      run(existing + "/a.pb"));
 }
 
 }  // namespace

@@ -73,17 +73,18 @@ TEST(Dump, AnIntervalWritesAtTheNextSample) {
   const TemporaryFolder folder;
   EXPECT_EQ("", said_in_child(folder, [&] {
               setenv("MEMPROF_DUMP_INTERVAL", "1", 1);
-              const std::string path = folder.path("x");
+              const std::string path = folder.path("x.pb.gz");
               begin(configuration_of(path.c_str()));
               allocate(0x10000);
               sleep(1);
-              EXPECT_FALSE(std::filesystem::exists(folder.path("x.1")));
+              EXPECT_FALSE(std::filesystem::exists(folder.path("x.1.pb.gz")));
               allocate(0x20000);
-              EXPECT_TRUE(std::filesystem::exists(folder.path("x.1")));
+              EXPECT_TRUE(std::filesystem::exists(folder.path("x.1.pb.gz")));
               allocate(0x30000);
-              EXPECT_FALSE(std::filesystem::exists(folder.path("x.2")));
+              EXPECT_FALSE(std::filesystem::exists(folder.path("x.2.pb.gz")));
             }));
-  EXPECT_EQ(2u, profile::read_pprof_file(folder.path("x.1")).live_samples);
+  EXPECT_EQ("\x1f\x8b", read_file(folder.path("x.1.pb.gz")).substr(0, 2));
+  EXPECT_EQ(2u, profile::read_pprof_file(folder.path("x.1.pb.gz")).live_samples);
 }
 
 TEST(Dump, ASignalThatTheProgramTakesIsSaidOnce) {
@@ -120,7 +121,7 @@ TEST(Dump, ThePathIsTheDumpsOwn) {
   said_in_child(folder, [&] {
     setenv("MEMPROF_DUMP_SIGNAL", "USR1", 1);
     setenv("MEMPROF_DUMP_PATH", (folder.path("dump.%%.pb")).c_str(), 1);
-    begin(configuration_of("/nowhere", true));
+    begin(configuration_of("/nowhere.pb", true));
     ::raise(SIGUSR1);
   });
   EXPECT_TRUE(std::filesystem::exists(folder.path("dump.%.1.pb")));
@@ -131,7 +132,7 @@ TEST(Dump, WrongValuesAreSaidAndIgnored) {
   const std::string said = said_in_child(folder, [&] {
     setenv("MEMPROF_DUMP_SIGNAL", "KILL", 1);
     setenv("MEMPROF_DUMP_INTERVAL", "soon", 1);
-    begin(configuration_of("x"));
+    begin(configuration_of("x.pb"));
   });
   EXPECT_THAT(said, HasSubstr("MEMPROF_DUMP_SIGNAL=KILL is ignored: it must be a signal that can be caught"));
   EXPECT_THAT(said, HasSubstr("MEMPROF_DUMP_INTERVAL=soon is ignored: it must be a time like 30s, 5m or 1h"));
@@ -139,7 +140,7 @@ TEST(Dump, WrongValuesAreSaidAndIgnored) {
     EXPECT_THAT(said_in_child(folder,
                               [&] {
                                 setenv("MEMPROF_DUMP_INTERVAL", interval, 1);
-                                begin(configuration_of("x"));
+                                begin(configuration_of("x.pb"));
                               }),
                 HasSubstr("is ignored"))
         << interval;
@@ -147,9 +148,16 @@ TEST(Dump, WrongValuesAreSaidAndIgnored) {
   EXPECT_THAT(said_in_child(folder,
                             [&] {
                               setenv("MEMPROF_DUMP_PATH", "%q", 1);
-                              begin(configuration_of("x"));
+                              begin(configuration_of("x.pb"));
                             }),
               HasSubstr("MEMPROF_DUMP_PATH=%q is ignored"));
+  EXPECT_THAT(
+      said_in_child(folder,
+                    [&] {
+                      setenv("MEMPROF_DUMP_PATH", "dump.json", 1);
+                      begin(configuration_of("x.pb"));
+                    }),
+      HasSubstr("MEMPROF_DUMP_PATH=dump.json is ignored: it must be a path that ends in .pb.gz or .pb"));
 }
 
 TEST(Dump, WhatCannotBeWrittenIsSaid) {

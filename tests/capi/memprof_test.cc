@@ -162,7 +162,7 @@ TEST(CApi, NullOptionsAreTheDefaults) {
     const Limits& limits = profiler::arena().header().limits;
     EXPECT_EQ(1048576u, limits.max_live_samples);
     EXPECT_EQ(65536u, limits.max_stacks);
-    EXPECT_EQ(128u, limits.max_depth);
+    EXPECT_EQ(512u, limits.max_depth);
     ASSERT_EQ(MEMPROF_OK, memprof_init(nullptr));  // a second call does nothing
     const memprof_options other = options_of(1);
     ASSERT_EQ(MEMPROF_OK, memprof_init(&other));
@@ -175,7 +175,7 @@ TEST(CApi, ZeroLimitsAreTheDefaults) {
     const memprof_options options = options_of(4096);
     ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
     EXPECT_EQ(1048576u, profiler::arena().header().limits.max_live_samples);
-    EXPECT_EQ(128u, profiler::arena().header().limits.max_depth);
+    EXPECT_EQ(512u, profiler::arena().header().limits.max_depth);
   });
 }
 
@@ -251,7 +251,7 @@ TEST(CApi, AForkChildIsTold) {
                          memprof_shutdown() == MEMPROF_ERR_FORKED &&
                          memprof_reset_peak() == MEMPROF_ERR_FORKED &&
                          memprof_get_snapshot(&snapshot) == MEMPROF_ERR_FORKED && snapshot == nullptr &&
-                         memprof_write_profile(folder.path("a").c_str(), 0) == MEMPROF_ERR_FORKED &&
+                         memprof_write_profile(folder.path("a.pb").c_str(), 0) == MEMPROF_ERR_FORKED &&
                          memprof_write_profile_fd(2) == MEMPROF_ERR_FORKED && folder.entries() == 0;
       std::filesystem::remove_all(folder.path(""));
       _exit(right ? 0 : 1);
@@ -564,7 +564,7 @@ TEST(CApi, ErrnoStaysAsItWas) {
     check("write_profile to what exists");
     EXPECT_EQ(MEMPROF_OK, memprof_write_profile(path.c_str(), MEMPROF_WRITE_OVERWRITE));
     check("write_profile over");
-    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile("%x", 0));
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile("%x.pb", 0));
     check("write_profile of a wrong pattern");
     EXPECT_EQ(MEMPROF_OK, memprof_stop());
     check("stop");

@@ -136,10 +136,27 @@ TEST(WriteProfile, PutsFactsOfTheProcessIntoThePath) {
     EXPECT_EQ(folder.path(program + "." + std::to_string(getpid()) + ".%.pb"), written);
     EXPECT_EQ(MEMPROF_ERR_EXISTS, write_profile_file(pattern.c_str(), false, written, 5));
     EXPECT_EQ(folder.path("").substr(0, 4), written);
-    for (const char* wrong : {"%", "%q", "a%", "", "%%%"}) {
+    for (const char* wrong : {"%.pb", "%q.pb", "a%", "", "%%%", ".pb%"}) {
       EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile(wrong, 0)) << wrong;
     }
-    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile(std::string(5000, 'x').c_str(), 0));
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile((std::string(5000, 'x') + ".pb").c_str(), 0));
+  });
+}
+
+TEST(WriteProfile, TheEndOfTheNameSaysHow) {
+  in_folder([](const TemporaryFolder& folder) {
+    start();
+    for (const char* name : {"a.pb.gz", "a.pprof"}) {
+      ASSERT_EQ(MEMPROF_OK, memprof_write_profile(folder.path(name).c_str(), 0));
+      EXPECT_EQ("\x1f\x8b", read_file(folder.path(name)).substr(0, 2));
+      EXPECT_TRUE(profile::read_pprof_file(folder.path(name)).from_memprof);
+    }
+    ASSERT_EQ(MEMPROF_OK, memprof_write_profile(folder.path("a.pb").c_str(), 0));
+    EXPECT_NE("\x1f\x8b", read_file(folder.path("a.pb")).substr(0, 2));
+    for (const char* name : {"a", "a.json", "a.html", "a.svg", "a.speedscope.json", "a.gz"}) {
+      EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile(folder.path(name).c_str(), 0)) << name;
+    }
+    EXPECT_EQ(3u, folder.entries());
   });
 }
 
@@ -168,9 +185,10 @@ TEST(WriteProfile, ErrorsSayWhyAndLeaveNothing) {
       EXPECT_EQ(MEMPROF_ERR_SYSTEM, memprof_write_profile((file + "/a.pb").c_str(), flags));
       EXPECT_EQ(ENOTDIR, errno);
     }
-    ASSERT_EQ(0, mkdir(folder.path("d").c_str(), 0700));
-    EXPECT_EQ(MEMPROF_ERR_EXISTS, memprof_write_profile(folder.path("d").c_str(), 0));
-    EXPECT_EQ(MEMPROF_ERR_SYSTEM, memprof_write_profile(folder.path("d").c_str(), MEMPROF_WRITE_OVERWRITE));
+    ASSERT_EQ(0, mkdir(folder.path("d.pb").c_str(), 0700));
+    EXPECT_EQ(MEMPROF_ERR_EXISTS, memprof_write_profile(folder.path("d.pb").c_str(), 0));
+    EXPECT_EQ(MEMPROF_ERR_SYSTEM,
+              memprof_write_profile(folder.path("d.pb").c_str(), MEMPROF_WRITE_OVERWRITE));
     EXPECT_EQ(EISDIR, errno);
     EXPECT_EQ(2u, folder.entries());
   });

@@ -254,7 +254,7 @@ class Run(e2e.Test):
         self.assertNotIn("x.pb.gz", self.names())
 
     def test_wrong_options(self):
-        for arguments, parts in (([], ("which program",)), (["-r"], ("-r",)), (["-r", "5x", "true"], ("5x",)),
+        for arguments, parts in ((["--force"], ("which program",)), (["-r"], ("-r",)), (["-r", "5x", "true"], ("5x",)),
                                  (["-r", "-1", "true"], ("-1",)), (["--wrong", "true"], ("--wrong",)),
                                  (["-o"], ("-o",)), (["-o", "", "true"], ()), (["--"], ("which program",))):
             with self.subTest(arguments):

@@ -39,7 +39,8 @@ class Environment(e2e.Test):
 
     def test_units_of_the_rate(self):
         for text, rate in (("0", 0), ("1", 1), ("4096", 4096), ("512k", 524288), ("64K", 65536), ("1M", 1 << 20),
-                           ("1MiB", 1 << 20), ("2m", 2 << 20), ("1G", 1 << 30), ("3kB", 3072), ("100B", 100)):
+                           ("1MiB", 1 << 20), ("2m", 2 << 20), ("1G", 1 << 30), ("3kB", 3072), ("100B", 100),
+                           ("0.5M", 524288)):
             with self.subTest(text):
                 path = self.folder / "rate.pb"
                 self.check(self.end(MEMPROF_PROFILE=str(path), MEMPROF_RATE=text), 7)
@@ -48,7 +49,7 @@ class Environment(e2e.Test):
 
     def test_wrong_values_are_said_once_and_ignored(self):
         for variable, hint in SIZES.items():
-            for value in ("nonsense", "-1", "1x", "99999999999999999999999", "1.5k", " 1", "0x10", "k"):
+            for value in ("nonsense", "-1", "1x", "99999999999999999999999", "1.3k", " 1", "0x10", "k"):
                 with self.subTest(variable=variable, value=value):
                     path = self.folder / "out.pb"
                     done = self.check(self.end(MEMPROF_PROFILE=str(path), **{variable: value}), 7, stderr=None)
@@ -72,7 +73,29 @@ class Environment(e2e.Test):
         done = self.check(self.end(MEMPROF_PROFILE="x.%q.pb"), 7, stderr=None)
         self.assertEqual(done.stderr.decode().count("\n"), 1)
         self.assertIn(b"memprof: MEMPROF_PROFILE=x.%q.pb is ignored: ", done.stderr)
-        self.check(self.end(MEMPROF_PROFILE="x" * 5000), 7, stderr=None)
+        self.check(self.end(MEMPROF_PROFILE="x" * 5000 + ".pb"), 7, stderr=None)
+        self.assertEqual(self.names(), [])
+
+    def test_the_name_says_the_format(self):
+        self.check(self.end(MEMPROF_PROFILE="out.pb.gz", MEMPROF_RATE="0"), 7)
+        self.assertEqual((self.folder / "out.pb.gz").read_bytes()[:2], b"\x1f\x8b")
+        self.check(self.end(MEMPROF_PROFILE="out.pb", MEMPROF_RATE="0"), 7)
+        raw = (self.folder / "out.pb").read_bytes()
+        self.assertNotEqual(raw[:2], b"\x1f\x8b")
+        self.assertLess((self.folder / "out.pb.gz").stat().st_size, len(raw))
+        # Whoever unpacks gzip unpacks this, too, and what is in it is the whole.
+        self.check(e2e.run([e2e.need("gzip"), "--test", self.folder / "out.pb.gz"]))
+        self.assertEqual(e2e.Profile(self.folder / "out.pb.gz").facts["samples"],
+                         e2e.Profile(self.folder / "out.pb").facts["samples"])
+
+    def test_a_format_that_the_process_cannot_write_is_refused_at_once(self):
+        for name in ("x.json", "x.html", "x.svg", "x.speedscope.json", "x.collapsed", "x"):
+            with self.subTest(name):
+                done = self.check(self.end(MEMPROF_PROFILE=name, MEMPROF_RATE="0"), 7, stderr=None)
+                said = done.stderr.decode()
+                self.assertEqual(said.count("\n"), 1)
+                self.assertIn(f"memprof: MEMPROF_PROFILE={name} is ignored: ", said)
+                self.assertIn("ends in .pb.gz or .pb", said)
         self.assertEqual(self.names(), [])
 
     def check_not_written(self, path, reason, **options):

@@ -117,7 +117,7 @@ class Live(e2e.Test):
     def test_wrong_processes(self):
         for words, part in ((["0"], b"no process id"), (["x"], b"no process id"), (["2147483647"], b"no process"),
                             ([str(os.getpid())], b"has no data of memprof"), (["--name", "no such"], b"no such process"),
-                            ([], b"which process")):
+                            (["-n", "3"], b"which process")):
             with self.subTest(words):
                 done = e2e.run([e2e.COMMAND, "live", *words])
                 self.assertEqual(done.returncode, 2)

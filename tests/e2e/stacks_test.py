@@ -60,14 +60,14 @@ class Stacks(e2e.Test):
                 self.assertEqual(seen + int(profile.facts["dropped_samples"]), 50)
 
     def test_depth_limit_keeps_both_ends(self):
-        """Lesson 26: up to 1024 frames are looked at; what is left out between both ends is marked."""
+        """Lesson 26: of 1000 frames the leaf's end and 16 at the root; what is left out between them is marked."""
         said, profile = self.profile_program("many_frames")
         self.check_truth(said, profile)
         (stack,) = profile.by_leaf()["deep_leaf"]["stacks"]
-        self.assertEqual(len(stack), 128)
-        self.assertEqual(set(stack[1:111]), {"recurse"})
-        self.assertEqual(stack[111], "[frames left out]")
-        above = stack[112:]
+        self.assertEqual(len(stack), 512)
+        self.assertEqual(set(stack[1:495]), {"recurse"})
+        self.assertEqual(stack[495], "[frames left out]")
+        above = stack[496:]
         self.assertEqual(above[:above.index("main")], ("recurse",) * above.index("main"))
         self.assertEqual(above[-1], "_start")
         self.assertGreaterEqual(int(profile.facts["walk_middle_left_out"]), 1)
@@ -75,16 +75,22 @@ class Stacks(e2e.Test):
         path = self.only_profile()
         tree = self.memprof("report", "--tree", "--metric", "alloc_space", path).stdout.decode()
         self.assertNotIn("[stack cut]", tree)
-        self.assertIn("in the middle", tree)
+        self.assertIn("% complete", tree)
+        self.assertIn("without their middle: ", tree)
         collapsed = self.folder / "stacks.collapsed"
         self.memprof("export", path, "-o", collapsed)
         self.assertIn(";[frames left out];recurse", collapsed.read_text())
+
+    def test_threads_with_the_smallest_stacks(self):
+        """Room for the frames of the deepest stack does not overflow a stack of PTHREAD_STACK_MIN."""
+        said, profile = self.profile_program("small_stacks")
+        self.check_truth(said, profile)
 
     def test_depth_limit_keeps_the_leaf(self):
         """Lesson 26: a stack that is deeper than any walk."""
         said, profile = self.profile_program("many_frames", "10000")
         (stack,) = profile.by_leaf()["deep_leaf"]["stacks"]
-        self.assertEqual(len(stack), 128)
+        self.assertEqual(len(stack), 512)
         self.assertEqual(set(stack[1:]), {"recurse"})
         self.assertGreaterEqual(int(profile.facts["walk_depth_limit"]), 1)
 

@@ -102,10 +102,22 @@ TEST(ReportHeader, NearlyAllStacksAreNotAll) {
   b.profile().walks = {99999, 1, 0, 0, 0};
   EXPECT_THAT(header_of(b), HasSubstr("Stacks: 99.9 % complete"));
   EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % at the depth limit\n"));
-  b.profile().walks = {999, 0, 0, 0, 0, 1};
-  EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % in the middle\n"));
   b.profile().walks = {1, 99999, 0, 0, 0};
   EXPECT_THAT(header_of(b), HasSubstr("Stacks: 0.1 % complete"));
+}
+
+TEST(ReportHeader, AStackWithoutItsMiddleIsCompleteAndItsShareIsSaid) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  b.stack({f}, 100, 19).stack({f, f}, 300, 81);
+  b.profile().stacks[1].walk = Walk::kMiddleLeftOut;
+  b.profile().walks = {19, 0, 0, 0, 0, 81};
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("Stacks: 100 % complete (100 % of the bytes); median 2 frames, least 1\n"
+                "  without their middle: 81.0 % (92.7 % of the bytes); MEMPROF_MAX_DEPTH (1024 at most) "
+                "keeps more of them\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("cut short")));
 }
 
 TEST(ReportHeader, WithAFilterTotalsAreOfTheWhole) {

@@ -106,7 +106,21 @@ TEST(ReportText, WhenAllIsFreedPointsToTheOtherMetric) {
   Builder b;
   b.stack({b.at("f")}, 64, 1, 0);
   const std::string text = text_of(b);
-  EXPECT_THAT(text, HasSubstr("Nothing to list for inuse_space; --metric alloc_space"));
+  EXPECT_THAT(text,
+              HasSubstr("Nothing was live when the profile was made; what was allocated: memprof report FILE "
+                        "--metric alloc_space"));
+  EXPECT_THAT(report_text(build_report(b.profile(), {}), {}, "'my file.pb'"), Not(HasSubstr("Nothing")))
+      << "a row of zeros";
+  ReportOptions options;
+  options.skip_empty = true;
+  EXPECT_THAT(report_text(build_report(b.profile(), options), {}, "'my file.pb'"),
+              HasSubstr("memprof report 'my file.pb' --metric alloc_space"));
+  options.filter.focus = Pattern("f");
+  EXPECT_THAT(
+      report_text(build_report(b.profile(), options)),
+      HasSubstr(
+          "Nothing of these stacks was live when the profile was made; what was allocated with the same "
+          "filter: memprof report FILE --metric alloc_space"));
 }
 
 TEST(ReportText, AProfileByOthersIsShownWithoutIntervalsAndThatIsSaid) {
@@ -218,8 +232,35 @@ TEST(ReportText, AFocusThatLeavesNothingSaysSo) {
     options.has_table = !has_tree;
     const std::string text = report_text(build_report(b.profile(), options));
     EXPECT_THAT(text, HasSubstr("Live:      0 B of 300 B total in 0 blocks of 1\n"));
-    EXPECT_THAT(text, HasSubstr("Nothing to list for inuse_space in these stacks"));
+    EXPECT_THAT(text,
+                HasSubstr("No stack has a frame that matches 'nowhere' ((?i) ignores case). What there is: "
+                          "memprof report FILE\n"));
   }
+  options.filter.ignore = Pattern("f");
+  EXPECT_THAT(report_text(build_report(b.profile(), options)),
+              HasSubstr("--focus and --ignore leave no stack. What there is: memprof report FILE\n"));
+}
+
+TEST(ReportText, TooFewSamplesAreSaidAndTheRateToTry) {
+  Builder few(512 * 1024);
+  few.stack({few.at("f")}, 1000, 3).stack({few.at("g")}, 1000, 2);
+  const std::string text = text_of(few);
+  // 5 samples are right within a factor of two, 100 within 20 %.
+  EXPECT_THAT(
+      text, HasSubstr("Too few samples to rank rows (5 live): profile it again with -r 8k (now 512 KiB).\n"));
+  Builder very_few(4096);
+  very_few.stack({very_few.at("f")}, 100, 1);
+  EXPECT_THAT(text_of(very_few), HasSubstr("(1 live): profile it again with -r 0 (now 4 KiB)."));
+  Builder many(512 * 1024);
+  many.stack({many.at("f")}, 1000, 300).stack({many.at("g")}, 1000, 2);
+  EXPECT_THAT(text_of(many), Not(HasSubstr("Too few")));
+  // Large blocks are exact, however few.
+  Builder large(512 * 1024);
+  large.stack({large.at("f")}, 100 << 20, 1);
+  EXPECT_THAT(text_of(large), Not(HasSubstr("Too few")));
+  Builder exact;
+  exact.stack({exact.at("f")}, 1000, 1);
+  EXPECT_THAT(text_of(exact), Not(HasSubstr("Too few")));
 }
 
 TEST(ReportText, ColumnsFollowTheMetric) {

@@ -28,11 +28,31 @@ TEST(StackHealth, SharesOfSamplesAndBytesAndDepths) {
   EXPECT_DOUBLE_EQ(*health->mean_depth, (6 * 4 + 1 + 3 * 2) / 10.0);
 }
 
-TEST(StackHealth, AStackWithoutItsMiddleIsNotComplete) {
+TEST(StackHealth, AStackWithBothEndsIsComplete) {
   Builder b;
-  b.profile().walks = {9, 0, 0, 0, 0, 1};
-  b.stack({b.at("f")}, 64, 10);
-  EXPECT_EQ(stack_health(b.profile())->truncated(), 1u);
+  b.stack({b.at("f")}, 12, 5).stack({b.at("g")}, 5, 4).stack({b.at("h")}, 20, 1);
+  b.profile().walks = {5, 1, 0, 0, 0, 4};
+  b.profile().stacks[1].walk = Walk::kMiddleLeftOut;
+  b.profile().stacks[2].walk = Walk::kDepthLimit;
+  const auto health = stack_health(b.profile());
+  EXPECT_EQ(health->complete(), 9u);
+  EXPECT_EQ(health->truncated(), 1u);
+  EXPECT_DOUBLE_EQ(health->truncation_rate(), 0.1);
+  EXPECT_DOUBLE_EQ(health->complete_bytes(), 80);
+  for (const Stack& stack : b.profile().stacks) {
+    EXPECT_EQ(is_cut(stack), stack.walk == Walk::kDepthLimit) << "the tree's sense is the same";
+  }
+}
+
+TEST(StackHealth, AllOfTheBytesAreAll) {
+  Builder b;
+  for (int i = 0; i < 50; ++i) {
+    b.stack({b.at("f" + std::to_string(i))}, 0.1 * i + 0.3, 1);
+    b.profile().stacks.back().walk = i % 3 == 0 ? Walk::kMiddleLeftOut : Walk::kRoot;
+  }
+  b.profile().walks = {33, 0, 0, 0, 0, 17};
+  const auto health = stack_health(b.profile());
+  EXPECT_EQ(health->complete_bytes(), health->total_allocated_bytes);
 }
 
 TEST(StackHealth, TheMedianOfAnEvenNumberIsTheLowerOne) {

@@ -2,6 +2,7 @@
 #include "memprof/cli.h"
 
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <new>
 
@@ -13,6 +14,7 @@
 #include "memprof/live_command.h"
 #include "memprof/report_command.h"
 #include "memprof/run_command.h"
+#include "memprof/short_help.h"
 #include "profile/error.h"
 
 namespace memprof::cli {
@@ -57,17 +59,24 @@ Without this command:
   LD_PRELOAD=libmemprof.so MEMPROF_PROFILE=out.%p.pb MEMPROF_RATE=512k CMD
 
 options:
-  --help     this text
+  --help     this text; -h: the half of it
   --version  the version
 )";
 
 int dispatch(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) {
-    print(kHelp);
+  if (arguments.empty() || arguments[0] == "-h") {
+    print(short_help(""));
     return 0;
   }
   const std::string& command = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const std::string help = short_help(command);
+  if (!help.empty() && rest == std::vector<std::string>{"-h"}) {
+    print(help);
+    return 0;
+  }
+  // Then the command says what is missing.
+  if (rest.empty()) static_cast<void>(std::fputs(help.c_str(), stderr));
   if (command == "run") return run_command(rest);
   // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
   // signal.)
@@ -78,7 +87,8 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "list") return list_command(rest);
   if (command == "clean") return clean_command(rest);
   if (command == "doctor") return doctor_command(rest);
-  if (command == "--help" || command == "-h" || command == "help") {
+  if (command == "help" && !rest.empty()) return dispatch({rest[0], "--help"});
+  if (command == "--help" || command == "help") {
     print(kHelp);
     return 0;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/export_command.h"
 
+#include <sys/stat.h>
+
 #include "memprof/arguments.h"
 #include "memprof/console.h"
 #include "memprof/failure.h"
@@ -70,8 +72,8 @@ ExportFormat choose_format(const std::string& output, const std::string& format)
   const auto chosen = format_of_path(output);
   if (!chosen) {
     throw Failure(output +
-                  ": the name does not tell the format; let it end in .pb.gz, .pb, .speedscope.json, "
-                  ".collapsed or .json, or give --format");
+                  ": no format that memprof writes ends so; let the name end in .pb.gz, .pb, "
+                  ".speedscope.json, .collapsed or .json, or give --format");
   }
   return *chosen;
 }
@@ -114,6 +116,16 @@ std::optional<ExportFormat> format_from_name(const std::string& name) {
     if (name == known.name) return known.format;
   }
   return std::nullopt;
+}
+
+void check_pprof_name(const std::string& command, const std::string& path) {
+  const auto format = format_of_path(path);
+  if (format == ExportFormat::kPprofGzip || format == ExportFormat::kPprof) return;
+  struct stat status{};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
+  const bool is_exported = format.has_value();
+  throw Failure(path + ": " + command + " writes pprof, and its name ends in .pb.gz or .pb" +
+                (is_exported ? "; `memprof export` makes this of it" : ""));
 }
 
 int export_command(const std::vector<std::string>& arguments) {

@@ -3,14 +3,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <system_error>
 
@@ -67,6 +70,7 @@ struct Found {
 struct Everything {
   std::vector<Found> files;
   std::vector<std::string> dead_folders;  // of runs
+  std::set<uid_t> others;                 // users whose files are not ours to read
 };
 
 std::vector<std::string> places() {
@@ -92,7 +96,11 @@ std::vector<std::string> places() {
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
     struct stat status{};
-    if (lstat(file.path.c_str(), &status) != 0 || (status.st_uid != geteuid() && geteuid() != 0)) continue;
+    if (lstat(file.path.c_str(), &status) != 0) continue;
+    if (status.st_uid != geteuid() && geteuid() != 0) {
+      everything->others.insert(status.st_uid);
+      continue;
+    }
     Found found;
     // The run that it belongs to is about to read it.
     found.owner = is_of_a_run ? Owner::kLives : owner_of(file);
@@ -146,7 +154,44 @@ const char* state_text(Owner owner) {
   return "in a container?";
 }
 
-profile::TextRow row_of(const Found& found) {
+// "www-data (uid 33)"
+std::string user_name(uid_t uid) {
+  const passwd* user = getpwuid(uid);
+  return (user != nullptr ? std::string(user->pw_name) + " (" : "(") + "uid " + std::to_string(uid) + ")";
+}
+
+// Why what is called an arena is none that this memprof reads.
+std::string why_unreadable(const std::string& path, const std::string& what) {
+  constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/arena.h: 8 bytes, and a version
+  constexpr size_t kPageBytes = 4096;
+  struct stat status{};
+  // A pipe would never let go of who opens it.
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is no file of memprof's";
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
+    return "may not be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
+  }
+  std::ifstream file(path, std::ios::binary);
+  char page[kPageBytes] = {};
+  file.read(page, sizeof(page));
+  const auto size = static_cast<size_t>(file.gcount());
+  uint64_t magic = 0;
+  std::memcpy(&magic, page, sizeof(magic));
+  if (magic == 0) return "its process has only begun, or was killed then: it holds nothing yet";
+  if (std::memcmp(page, kMagic, sizeof(magic)) != 0) return "is no file of memprof's";
+  if (size < kPageBytes) return "is cut off after " + std::to_string(size) + " bytes";
+  uint32_t version = 0;
+  std::memcpy(&version, page + sizeof(magic), sizeof(version));
+  return what + " (version " + std::to_string(version) + " of the data)";
+}
+
+void say_others(const Everything& everything) {
+  if (everything.others.empty()) return;
+  std::string names;
+  for (const uid_t uid : everything.others) names += (names.empty() ? "" : ", ") + user_name(uid);
+  print("\nThere are processes of " + profile::printable(names) + ", too: sudo memprof list shows all.\n");
+}
+
+profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable) {
   profile::TextRow row;
   std::string program = "?";
   std::string held = "?";
@@ -154,8 +199,12 @@ profile::TextRow row_of(const Found& found) {
     const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
     program = profile::printable(profile.program);
     held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
-  } catch (const profile::Error&) {
+  } catch (const profile::Error& error) {
     held = "unreadable";
+    const std::string prefix = found.file.path + ": ";
+    std::string what = error.what();
+    if (what.compare(0, prefix.size(), prefix) == 0) what.erase(0, prefix.size());
+    unreadable->push_back(prefix + why_unreadable(found.file.path, what));
   }
   row.numbers = {std::to_string(found.file.pid), program, state_text(found.owner), held,
                  profile::format_bytes(static_cast<double>(found.memory_bytes))};
@@ -185,7 +234,10 @@ int list_command(const std::vector<std::string>& arguments) {
   }
   const Everything everything = find_everything();
   if (everything.files.empty()) {
-    print("no process has memprof in it, and none left anything behind\n");
+    print(everything.others.empty()
+              ? "no process has memprof in it, and none left anything behind\n"
+              : "no process of yours has memprof in it, and none left anything behind\n");
+    say_others(everything);
     return 0;
   }
   profile::TextRow titles;
@@ -193,8 +245,9 @@ int list_command(const std::vector<std::string>& arguments) {
   titles.name_text = "file";
   profile::TextTable table(std::move(titles));
   bool has_dead = false;
+  std::vector<std::string> unreadable;
   for (const Found& found : everything.files) {
-    table.add(row_of(found));
+    table.add(row_of(found, &unreadable));
     has_dead |= found.owner == Owner::kIsGone;
   }
   profile::TextOptions options;
@@ -202,8 +255,11 @@ int list_command(const std::vector<std::string>& arguments) {
   profile::TextWriter writer(options);
   table.write(&writer);
   print(writer.take());
+  if (!unreadable.empty()) print("\nunreadable:\n");
+  for (const std::string& why : unreadable) print("  " + profile::printable(why) + "\n");
   if (has_dead)
     print("\nmemprof report FILE shows what a dead process held; memprof clean removes its file.\n");
+  say_others(everything);
   return 0;
 }
 

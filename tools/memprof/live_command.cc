@@ -13,6 +13,7 @@
 #include "memprof/arena_profile.h"
 #include "memprof/arguments.h"
 #include "memprof/console.h"
+#include "memprof/export_command.h"
 #include "memprof/failure.h"
 #include "memprof/output_check.h"
 #include "memprof/path_pattern.h"
@@ -101,6 +102,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (options.output && (options.output->empty() || *options.output == "-")) {
     throw Failure("-o: give the path of a file");
   }
+  if (options.output) check_pprof_name("live", *options.output);
   if (!options.output && (force->count() != 0 || raw->count() != 0)) {
     throw Failure("live: --force and --raw are for -o");
   }
@@ -181,14 +183,14 @@ void sleep_for(double seconds) {
 int print_looks(const Options& options, Looks& looks) {
   profile::LiveView view;
   const size_t count = options.count.value_or(1);
+  look(looks, view);  // how much it grows, and how fast it allocates, take two
   for (size_t i = 0; i < count; ++i) {
-    if (i != 0) {
-      sleep_for(options.interval_s);
-      if (!looks.is_there()) {
-        complain("process " + std::to_string(looks.process().pid) + " has ended");
-        return 0;
-      }
-      print("\n");
+    if (i != 0) print("\n");
+    sleep_for(options.interval_s);
+    if (!looks.is_there()) {
+      if (i == 0) print(view.text(options.rows.value_or(kRows), text_options()));
+      complain("process " + std::to_string(looks.process().pid) + " has ended");
+      return 0;
     }
     look(looks, view);
     print(view.text(options.rows.value_or(kRows), text_options()));

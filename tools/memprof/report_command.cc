@@ -191,7 +191,7 @@ int report_command(const std::vector<std::string>& arguments) {
     text.width = terminal_width();
     text.has_color = wants_color();
     text.has_utf8 = wants_utf8();
-    print(profile::report_text(report, text));
+    print(profile::report_text(report, text, options->file == "-" ? "FILE" : shell_word(options->file)));
   }
   return 0;
 }

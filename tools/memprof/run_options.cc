@@ -29,10 +29,7 @@ size_t command_begin(const std::vector<std::string>& arguments) {
 void check_output(const std::string& output) {
   if (output.empty()) throw Failure("-o: the path is empty");
   if (output == "-") throw Failure("-o: run writes to a file, because standard output is the program's");
-  const auto format = format_of_path(output);
-  if (format && *format != ExportFormat::kPprofGzip && *format != ExportFormat::kPprof) {
-    throw Failure(output + ": run writes pprof (.pb.gz or .pb); `memprof export` makes other formats of it");
-  }
+  check_pprof_name("run", output);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "memprof/profile_input.h"
 #include "memprof/profile_output.h"
 #include "profile/estimate.h"
+#include "profile/inprocess/pprof_name.h"
 #include "profile/merge.h"
 #include "profile/pprof_reader.h"
 #include "profile/symbolize/shared_names.h"
@@ -22,13 +23,9 @@ constexpr size_t kNamedInTheEnd = 3;
 
 // out.pb.gz, "1234" -> out.1234.pb.gz
 std::string with_part(const std::string& path, const std::string& part) {
-  for (const std::string suffix : {".pb.gz", ".pb"}) {
-    if (path.size() > suffix.size() &&
-        path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0) {
-      return path.substr(0, path.size() - suffix.size()) + "." + part + suffix;
-    }
-  }
-  return path + "." + part;
+  const profile::PprofEnd* end = profile::pprof_end_of(path.c_str());
+  const std::string suffix = end != nullptr ? end->text : "";
+  return path.substr(0, path.size() - suffix.size()) + "." + part + suffix;
 }
 
 bool is_larger(const ProcessProfile& a, const ProcessProfile& b) {

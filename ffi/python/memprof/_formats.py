@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 FORMATS = {"speedscope": "speedscope", "pprof": "pb.gz", "pb.gz": "pb.gz", "pb": "pb", "collapsed": "collapsed",
            "json": "json"}
-_ENDS = {".pb.gz": "pb.gz", ".pb": "pb", ".collapsed": "collapsed"}
+# What a name says, as the command reads it (tools/memprof/export_command.cc); a longer end stands first.
+_ENDS = {".pb.gz": "pb.gz", ".pprof": "pb.gz", ".pb": "pb", ".speedscope.json": "speedscope",
+         ".collapsed": "collapsed", ".json": "json"}
 
 
 def chosen_format(path: str, given: str | None) -> str:
     """As `memprof export --format` calls it."""
     if given is None:
-        return next((name for end, name in _ENDS.items() if path.endswith(end)), "speedscope")
+        format = next((name for end, name in _ENDS.items() if path.endswith(end)), None)
+        if format is None:
+            raise ValueError(f"save: {path!r}: no format that memprof writes ends so; let the name end in .pb.gz, .pb, "
+                             f".speedscope.json, .collapsed or .json, or give format=")
+        return format
     if not isinstance(given, str) or given not in FORMATS:
         raise ValueError(f"save: format {given!r} is not known; there are {', '.join(FORMATS)}")
     return FORMATS[given]
@@ -72,8 +78,8 @@ def save(native: NativeSnapshot, path: str | os.PathLike[str], given: str | None
         target = os.fsdecode(target)
     if not target:
         raise FileNotFoundError(errno.ENOENT, "save: the path is empty", target)
-    format = chosen_format(target, given)
     _check_writable(target)
+    format = chosen_format(target, given)
     target = os.path.abspath(target)  # a path may begin with '-'
     _export(native, "-o", target, "--format", format, "--force")
 

@@ -84,8 +84,23 @@ class AllocationSample:
     """Name of the heap, where an allocator of the program's own reported the block."""
 
 
-_WALKS = ("complete", "cut at the depth limit", "cut at an implausible frame", "cut at the end of the stack",
-          "cut at code without unwind rules", "complete but for the middle")
+_NO_TABLES = ("`memprof doctor PID` tells which modules have no unwind tables; rebuild those with "
+              "CFLAGS='-fasynchronous-unwind-tables -fno-omit-frame-pointer' pip install --no-binary :all: PACKAGE")
+_ODD_CODE = ("There the code does not do what its unwind tables say, as hand-written assembly may not; the callers "
+             "up to there are right")
+# By MEMPROF_WALK_*: where a stack is cut, and what to do; None: its root was reached.
+_CUTS = (None,
+         ("at the depth limit", "They are deeper than memprof walks (1024 frames), or than a max_depth of less than 64; "
+                                "the callers nearest to the allocation are kept"),
+         ("at an implausible frame", _ODD_CODE), ("at the end of the stack", _ODD_CODE),
+         ("at code without unwind rules", _NO_TABLES), None)
+_MIDDLE_LEFT_OUT = 5
+_MANY = 0.20
+
+
+def is_whole(ending: int) -> bool:
+    """Whether both ends of a stack are there that ended so (MEMPROF_WALK_*)."""
+    return ending < len(_CUTS) and _CUTS[ending] is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +112,7 @@ class FramePointerHealth:
     """
 
     shallow_stack_warnings: int
-    """Stacks that do not reach the root of their thread."""
+    """Stacks that do not reach the root of their thread.  One that reaches it without its middle is no such."""
     total_native_stacks: int
     avg_native_depth: float
     min_native_depth: int
@@ -105,6 +120,13 @@ class FramePointerHealth:
     """shallow_stack_warnings / total_native_stacks"""
     endings: tuple[int, ...] = ()
     """Stacks by how they end: MEMPROF_WALK_* of memprof.h."""
+
+    @property
+    def middle_left_out_rate(self) -> float:
+        """The share of stacks that are deeper than max_depth: both ends are there, the middle is not."""
+        if len(self.endings) <= _MIDDLE_LEFT_OUT or not self.total_native_stacks:
+            return 0.0
+        return self.endings[_MIDDLE_LEFT_OUT] / self.total_native_stacks
 
     @property
     def confidence(self) -> str:
@@ -115,14 +137,17 @@ class FramePointerHealth:
 
     @property
     def recommendation(self) -> str | None:
-        """What to do if the confidence is not high."""
+        """What to do if the confidence is not high, or if many stacks lack their middle."""
         if self.confidence == "high":
-            return None
-        cuts = [(count, why) for count, why in zip(self.endings, _WALKS) if why.startswith("cut") and count]
-        most = f", most of them {max(cuts)[1]}" if cuts else ""
-        return (f"{self.truncation_rate:.1%} of the stacks are cut{most}. `memprof doctor PID` tells which modules have no "
-                f"unwind tables; rebuild those with CFLAGS='-fasynchronous-unwind-tables -fno-omit-frame-pointer' "
-                f"pip install --no-binary :all: PACKAGE")
+            if self.middle_left_out_rate < _MANY:
+                return None
+            return (f"{self.middle_left_out_rate:.1%} of the stacks lack their middle: memprof.start(max_depth=1024) "
+                    f"keeps more of it")
+        cuts = [(count, *cut) for count, cut in zip(self.endings, _CUTS) if cut and count]
+        if not cuts:
+            return f"{self.truncation_rate:.1%} of the stacks are cut"
+        _, where, advice = max(cuts)
+        return f"{self.truncation_rate:.1%} of the stacks are cut, most of them {where}. {advice}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from memprof._frames import Frames
 from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
 from memprof._library import check, ffi, lib, muted
-from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
 
 
 def column(array: Any, length: int, field: str, kind: Any = "Q") -> Any:
@@ -117,7 +117,7 @@ class HeapSnapshot:
         stats = self._native.stats
         endings = tuple(stats.walks)
         walks = sum(endings)
-        cut = walks - endings[lib.MEMPROF_WALK_ROOT]
+        cut = sum(count for ending, count in enumerate(endings) if not is_whole(ending))
         return FramePointerHealth(cut, walks, stats.frames / walks if walks else 0.0, stats.min_depth,
                                   cut / walks if walks else 0.0, endings)
 
@@ -258,9 +258,10 @@ class HeapSnapshot:
         """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
 
         format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "collapsed" or "json".  Without one,
-            the path's end decides (.pb.gz, .pb, .collapsed); every other is speedscope.
+            the path's end decides: .speedscope.json, .pb.gz, .pb, .collapsed, .json (memprof's own), as in the
+            memprof command.
 
-        Raises ValueError for an unknown format, OSError where the file cannot be written.
+        Raises ValueError for an unknown format or end, OSError where the file cannot be written.
         """
         with muted():
             _formats.save(self._native, path, format)

@@ -212,6 +212,25 @@ def test_health_advice():
     low = FramePointerHealth(30, 100, 9.0, 2, 0.30, (70, 0, 0, 0, 30, 0))
     assert low.confidence == "low"
     assert "30.0%" in low.recommendation and "without unwind rules" in low.recommendation
+    assert "-fasynchronous-unwind-tables" in low.recommendation
+    deep = FramePointerHealth(30, 100, 9.0, 2, 0.30, (60, 30, 0, 0, 10, 0))
+    assert "depth limit" in deep.recommendation and "unwind" not in deep.recommendation
+    whole = FramePointerHealth(0, 100, 182.0, 2, 0.0, (19, 0, 0, 0, 0, 81))
+    assert whole.confidence == "high"
+    assert "81.0%" in whole.recommendation and "max_depth=1024" in whole.recommendation
+    assert "unwind" not in whole.recommendation
+
+
+def test_a_stack_with_both_ends_is_complete(run):
+    health = run("""
+        memprof.start(0, max_depth=64, native_interpreter=True)
+        def deeper(n):
+            return deeper(n - 1) if n else [bytearray(600) for _ in range(500)]
+        kept = deeper(200)
+        h = memprof.get_snapshot().frame_pointer_health
+        report([h.shallow_stack_warnings, h.middle_left_out_rate, h.confidence, h.recommendation])
+    """).value
+    assert health[0] == 0 and health[1] > 0.20 and health[2] == "high" and "max_depth" in health[3]
 
 
 def test_gc_epochs(run):

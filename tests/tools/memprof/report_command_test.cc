@@ -99,7 +99,7 @@ TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
   testing_tools::write_file(folder_ / "text", "this is not a profile\n");
   testing_tools::write_file(folder_ / "cut", testing_tools::read_file(file_).substr(0, 60));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"report"}, "which profile"},
+      {{"report", "-n", "3"}, "which profile"},
       {{"report", folder_ / "gone"}, folder_ / "gone"},
       {{"report", folder_ / "empty"}, folder_ / "empty"},
       {{"report", folder_ / "text"}, folder_ / "text"},

@@ -42,7 +42,7 @@ TEST(RunOptions, EveryOptionInEveryForm) {
   EXPECT_THAT(options.command, ElementsAre("ls", "-l"));
   EXPECT_EQ(parse_run_options({"-r0", "ls"}).rate_bytes, 0u);
   EXPECT_EQ(parse_run_options({"--rate=1M", "ls"}).rate_bytes, 1048576u);
-  EXPECT_EQ(parse_run_options({"--output=x", "ls"}).output, "x");
+  EXPECT_EQ(parse_run_options({"--output=x.pprof", "ls"}).output, "x.pprof");
 }
 
 TEST(RunOptions, WhatFollowsTheProgramIsItsOwn) {
@@ -50,7 +50,7 @@ TEST(RunOptions, WhatFollowsTheProgramIsItsOwn) {
               ElementsAre("prog", "--force", "--", "-r", "x", "--help"));
   EXPECT_FALSE(parse_run_options({"prog", "--force"}).force);
   EXPECT_THAT(parse_run_options({"--", "--odd-name", "a"}).command, ElementsAre("--odd-name", "a"));
-  EXPECT_THAT(parse_run_options({"-o", "--", "--", "prog"}).command, ElementsAre("prog"));
+  EXPECT_THAT(parse_run_options({"-o", "--.pb", "--", "prog"}).command, ElementsAre("prog"));
 }
 
 TEST(RunOptions, Help) {
@@ -68,6 +68,10 @@ TEST(RunOptions, EveryErrorNamesItsInput) {
   EXPECT_THAT(error_of({"-o", "", "ls"}), ::testing::HasSubstr("the path is empty"));
   EXPECT_THAT(error_of({"-o", "-", "ls"}), ::testing::HasSubstr("standard output is the program's"));
   EXPECT_THAT(error_of({"-o", "x.speedscope.json", "ls"}), ::testing::HasSubstr("memprof export"));
+  for (const char* name : {"x", "x.html", "x.svg"}) {
+    EXPECT_THAT(error_of({"-o", name, "ls"}), ::testing::HasSubstr("its name ends in .pb.gz or .pb"));
+  }
+  EXPECT_EQ(parse_run_options({"-o", "/dev/null", "ls"}).output, "/dev/null");
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/short_help.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "memprof/cli.h"
+
+namespace memprof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(ShortHelp, FitsAScreen) {
+  for (const char* command : {"", "run", "report", "export", "live"}) {
+    const std::string text = short_help(command);
+    ASSERT_FALSE(text.empty()) << command;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 23) << text;  // and the line of the prompt
+    for (size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+      EXPECT_LE(text.find('\n', begin) - begin, 80u) << text.substr(begin, 90);
+    }
+    EXPECT_THAT(text, HasSubstr("--help")) << "says where there is more";
+  }
+  EXPECT_EQ(short_help("list"), "");
+}
+
+// Each option that it names is one that the whole text has.
+TEST(ShortHelp, NamesOnlyWhatThereIs) {
+  for (const std::string command : {"run", "report", "export", "live"}) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(cli_main({command, "--help"}), 0);
+    const std::string whole = testing::internal::GetCapturedStdout();
+    const std::string text = short_help(command);
+    for (size_t at = text.find("\n  -"); at != std::string::npos; at = text.find("\n  -", at + 1)) {
+      const std::string option = text.substr(at + 3, text.find_first_of(" \n", at + 3) - at - 3);
+      EXPECT_THAT(whole, HasSubstr(option)) << command;
+    }
+  }
+}
+
+TEST(ShortHelp, IsWhatHSays) {
+  for (const char* command : {"run", "report", "export", "live"}) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(cli_main({command, "-h"}), 0);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), short_help(command));
+  }
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"-h"}}) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(cli_main(arguments), 0);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), short_help(""));
+  }
+}
+
+TEST(ShortHelp, ACommandWithoutArgumentsHelpsAndFails) {
+  for (const char* command : {"run", "report", "export", "live"}) {
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(cli_main({command}), 2);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                StartsWith(short_help(command) + "memprof: " + command + ": which pr"));
+  }
+}
+
+}  // namespace
+}  // namespace memprof::cli

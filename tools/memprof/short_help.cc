@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/short_help.h"
+
+namespace memprof::cli {
+namespace {
+
+struct ShortHelp {
+  const char* command;
+  const char* text;
+};
+
+constexpr ShortHelp kTexts[] = {
+    {"", R"(memprof: a sampling profiler of memory allocations
+
+  memprof run [-r RATE] [-o PATH] CMD  run a program, write its profile
+  memprof report FILE                  what holds the memory; --tree: the calls
+  memprof export FILE -o OUT           .speedscope.json, .collapsed, .json
+  memprof live PID                     look at a running process
+  memprof list                         processes that have memprof in them
+  memprof clean                        remove what dead processes left behind
+  memprof doctor [PID | -- CMD]        what would stop memprof here
+
+Try:
+  memprof run -o out.pb.gz -- sort /usr/share/dict/words
+  memprof report out.pb.gz
+
+memprof COMMAND -h says more about each, memprof COMMAND --help says all.
+memprof --help: all commands and options. memprof --version
+)"},
+    {"run", R"(usage: memprof run [OPTIONS] [--] CMD ARG...
+       memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
+
+Runs CMD and writes a profile of what it allocated, and one of each process that
+it starts, also when they are killed.
+
+  -r RATE      mean bytes between samples: 512k (default), 64k, 1M ...; 0
+               records every allocation. Less is more exact and costs more.
+  -o PATH      the file to write, .pb.gz or .pb (memprof.%n.%p.pb.gz: %n is the
+               program, %p its process id)
+  --force      replace PATH if it exists
+  --merge      one file for all processes (report --by process)
+  --no-follow  profile CMD only, not the processes that it starts
+
+  memprof run -o out.pb.gz -- sort /usr/share/dict/words
+  memprof report out.pb.gz
+
+All options: memprof run --help
+)"},
+    {"report", R"(usage: memprof report FILE [OPTIONS]
+
+Shows a profile as a table: which function holds how much memory.
+
+  -n N                  rows to show (20)
+  --by WHAT             a row for each function (default), line, file, module,
+                        heap, process
+  --metric alloc_space  what was allocated since the start, instead of what is
+                        live (inuse_space); alloc_objects, inuse_objects: blocks
+  --focus REGEX         only stacks with a frame that matches; --ignore: without
+  --tree                the calls from the root down, heaviest first
+  --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
+  --json                for programs
+
+All options, and what the columns mean: memprof report --help
+)"},
+    {"export", R"(usage: memprof export FILE -o OUT [--force]
+
+Writes a profile in another format, with names. The name of OUT says which:
+
+  .pb.gz, .pb       pprof, compressed or not
+  .speedscope.json  speedscope (open it at speedscope.app)
+  .collapsed        one line a stack, for flame graphs
+  .json             memprof's own, for scripts
+
+All options: memprof export --help
+)"},
+    {"live", R"(usage: memprof live PID | --name PROGRAM [-o PATH]
+
+Shows what a running process holds that has memprof in it: started by
+`memprof run`, or preloaded, or linked. It is not stopped. q ends the view.
+
+  --name PROGRAM  the process whose executable is called so
+  -o PATH         write the profile as of now instead (.pb.gz or .pb)
+  -n ROWS         rows of the table
+  --count N       print the view so many times
+
+memprof list shows such processes. All options: memprof live --help
+)"},
+};
+
+}  // namespace
+
+std::string short_help(const std::string& command) {
+  for (const ShortHelp& help : kTexts) {
+    if (command == help.command) return help.text;
+  }
+  return "";
+}
+
+}  // namespace memprof::cli
