@@ -31,6 +31,15 @@ size_t operator_length(std::string_view name, size_t at) {
   return end - at;
 }
 
+void replace_all(std::string_view part, std::string_view instead, std::string* text) {
+  std::string result;
+  size_t begin = 0;
+  for (size_t at; (at = text->find(part, begin)) != std::string::npos; begin = at + part.size()) {
+    result.append(*text, begin, at - begin).append(instead);
+  }
+  if (begin != 0) *text = result.append(*text, begin);
+}
+
 // What stands for the contents of a pair of brackets.
 enum class Content { kNothing, kMark };
 
@@ -60,20 +69,12 @@ std::string collapse(const std::string& name, char open, char close, Content las
 // `(anonymous namespace)` is part of a name.
 std::string collapse_parameters(const std::string& name, Content last) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  constexpr char kStandIn = '\1';
+  constexpr std::string_view kStandIn = "\1";
   std::string text = name;
-  for (size_t at; (at = text.find(kAnonymous)) != std::string::npos;) {
-    text.replace(at, kAnonymous.size(), 1, kStandIn);
-  }
-  std::string result;
-  for (const char c : collapse(text, '(', ')', last)) {
-    if (c == kStandIn) {
-      result += kAnonymous;
-    } else {
-      result += c;
-    }
-  }
-  return result;
+  replace_all(kAnonymous, kStandIn, &text);
+  text = collapse(text, '(', ')', last);
+  replace_all(kStandIn, kAnonymous, &text);
+  return text;
 }
 
 // Template arguments as `<>`.  What stands in such brackets and follows no name is one itself: `<module>`,
@@ -120,10 +121,6 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-void erase_all(std::string_view part, std::string* text) {
-  for (size_t at; (at = text->find(part)) != std::string::npos;) text->erase(at, part.size());
-}
-
 bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -134,13 +131,12 @@ void drop_clone_suffixes(std::string* name) {
   constexpr std::string_view kAlone[] = {"cold", "localalias"};
   while (true) {
     const std::string_view text = *name;
-    size_t end = text.size();
     size_t dot = text.rfind('.');
     if (dot == std::string_view::npos || dot == 0) return;
     std::string_view word = text.substr(dot + 1);
     const bool has_number = is_digits(word);
     if (has_number) {
-      end = dot;
+      const size_t end = dot;
       dot = text.rfind('.', dot - 1);
       if (dot == std::string_view::npos || dot == 0) return;
       word = text.substr(dot + 1, end - dot - 1);
@@ -202,8 +198,8 @@ std::string short_name(const std::string& name, size_t width) {
 
 std::string plain_name(const std::string& name) {
   std::string text = without_template_arguments(collapse_parameters(name, Content::kNothing));
-  erase_all("::<>", &text);  // Rust's
-  erase_all("<>", &text);
+  replace_all("::<>", "", &text);  // Rust's
+  replace_all("<>", "", &text);
   // Parameters end a name, but for `const` and `[clone .cold]`.
   const size_t at = text.rfind("()");
   constexpr std::string_view kOperator = "operator";
@@ -249,7 +245,7 @@ std::string shown_name(const std::string& name, const std::string& symbol, const
                                       {"[abi:cxx11]", ""},
                                       {"std::__cxx11::", "std::"},
                                       {"std::__1::", "std::"}}) {
-    for (size_t at; (at = text.find(part)) != std::string::npos;) text.replace(at, part.size(), instead);
+    replace_all(part, instead, &text);
   }
   return text.empty() ? name : text;
 }

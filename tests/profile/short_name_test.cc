@@ -133,6 +133,14 @@ TEST(ShownName, ClonesAreTheFunction) {
   EXPECT_EQ(shown_name("main.cold", "main.cold", "/src/drinks.go"), "main.cold");
 }
 
+TEST(ShownName, BearsHugeNames) {
+  std::string name;
+  for (size_t i = 0; i < 200'000; ++i) name += "f[abi:cxx11]::<A<B> >(anonymous namespace)std::__cxx11::(c)";
+  EXPECT_LT(shown_name(name, "_Z", "").size(), name.size());
+  EXPECT_LT(plain_name(name).size(), name.size());
+  EXPECT_EQ(text_width(short_name(name, 30)), 30u);
+}
+
 TEST(ShownModule, ThePlatformOfExtensionsGoes) {
   EXPECT_EQ(shown_module("algos.cpython-312-x86_64-linux-gnu.so"), "algos.so");
   EXPECT_EQ(shown_module("algos.cpython-311-x86_64-linux-gnu.so+0x89d0"), "algos.so+0x89d0");
