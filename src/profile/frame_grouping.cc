@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "profile/allocator_frames.h"
+#include "profile/short_name.h"
 
 namespace memprof::profile {
 namespace {
@@ -34,10 +34,10 @@ std::vector<std::string> root_labels(const Stack& stack) {
   return labels;
 }
 
-FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, bool show_interpreter)
+FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView& view)
     : profile_(profile),
       by_(by),
-      show_interpreter_(show_interpreter),
+      view_(view),
       interpreter_(profile),
       at_location_(profile.locations.size()) {}
 
@@ -49,27 +49,53 @@ void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* fra
   for (GroupedFrame& frame : *frames) frame.group = group;
 }
 
+bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python) const {
+  switch (role) {
+    case FrameRole::kOwn:
+    case FrameRole::kGap:
+      return false;
+    case FrameRole::kAllocation:
+    case FrameRole::kWrapper:
+      return is_leaf;
+    case FrameRole::kLibrary:
+    case FrameRole::kImport:
+      return true;
+    case FrameRole::kNameless:  // its module has a name
+      return is_under_python && by_ != GroupBy::kModule;
+  }
+  return false;
+}
+
 void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   frames->clear();
-  std::optional<GroupedFrame> outermost_allocator;
-  const bool hides_interpreter = !show_interpreter_ && interpreter_.is_interpreted(stack);
+  own_.clear();
+  std::optional<GroupedFrame> outermost_allocation;
+  const size_t python_end = interpreter_.executed_end(stack);
+  const bool hides_interpreter = !view_.interpreter && !view_.all && python_end != 0;
   for (size_t place = 0; place < stack.locations.size(); ++place) {
-    if (hides_interpreter && interpreter_.is_interpreter(stack, place)) continue;
+    const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
+    if (hides_interpreter && is_interpreter) continue;
     for (const KnownFrame& known : frames_at(stack.locations[place])) {
-      if (frames->empty() && known.is_allocator) {
-        outermost_allocator = known.frame;
-      } else {
-        frames->push_back(known.frame);
+      if (frames->empty() && known.role == FrameRole::kAllocation) {
+        outermost_allocation = known.frame;
+        continue;
+      }
+      // Who called what stands before a gap is not known.
+      if (known.role == FrameRole::kGap && own_.empty()) own_ = *frames;
+      frames->push_back(known.frame);
+      if (is_interpreter || !is_folded(known.role, own_.empty(), place < python_end)) {
+        own_.push_back(known.frame);
       }
     }
   }
+  if (!view_.all && !own_.empty()) frames->swap(own_);
   if (!frames->empty()) return;
-  if (!outermost_allocator) {
+  if (!outermost_allocation) {
     Frame nowhere;
     nowhere.name = kUnknownGroup;
-    outermost_allocator = known_frame(nowhere).frame;
+    outermost_allocation = known_frame(nowhere).frame;
   }
-  frames->push_back(*outermost_allocator);
+  frames->push_back(*outermost_allocation);
 }
 
 const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t location) {
@@ -82,39 +108,52 @@ const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t 
   return known;
 }
 
-FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
+const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& frame) {
+  const auto [known, is_new] = known_functions_.emplace(
+      FunctionKey(frame.name, frame.symbol, frame.file, frame.module, frame.is_executed), KnownFunction());
+  KnownFunction& function = known->second;
+  if (!is_new) return function;
   const auto next = static_cast<uint32_t>(functions_.size());
-  const auto [place, is_new] = function_index_.emplace(frame.name, next);
-  if (is_new) {
-    functions_.push_back(frame.name);
-    is_allocator_.push_back(frame.is_named && is_allocator_function(frame.name));
-  }
-  return {{group_of(frame), place->second}, is_allocator_[place->second]};
+  const auto [place, is_new_name] = function_index_.emplace(frame.name, next);
+  if (is_new_name) functions_.push_back(frame.name);
+  function.index = place->second;
+  function.role = frame_role(frame);
+  function.shown = view_.full_names    ? frame.name
+                   : !frame.is_named   ? shown_module(frame.name)
+                   : frame.is_executed ? frame.name
+                                       : shown_name(frame.name, frame.symbol, frame.file);
+  return function;
+}
+
+FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
+  const KnownFunction& function = known_function(frame);
+  return {{group_of(frame, function.shown), function.index, frame.line}, function.role};
 }
 
 uint32_t FrameGrouping::made_up_group(const std::string& name) {
   const auto [place, is_new] =
-      group_index_.emplace(Key(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
+      group_index_.emplace(GroupKey(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
   if (is_new) groups_.push_back({name, "", 0, ""});
   return place->second;
 }
 
-uint32_t FrameGrouping::group_of(const Frame& frame) {
-  Key key;
+uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {
+  GroupKey key;
+  const std::string module = view_.full_names ? frame.module : shown_module(frame.module);
   switch (by_) {
     case GroupBy::kFunction:
-      key = {frame.name, frame.file, 0, frame.module};
+      key = {shown, frame.file, 0, module};
       break;
     case GroupBy::kLine:
-      key = {frame.name, frame.file, frame.line, frame.module};
+      key = {shown, frame.file, frame.line, module};
       break;
     case GroupBy::kFile:
       // Code without a source file is told apart by its module.
-      key = frame.file.empty() ? Key{or_unknown(frame.module), "", 0, frame.module}
-                               : Key{frame.file, frame.file, 0, ""};
+      key = frame.file.empty() ? GroupKey{or_unknown(module), "", 0, module}
+                               : GroupKey{frame.file, frame.file, 0, ""};
       break;
     case GroupBy::kModule:
-      key = {or_unknown(frame.module), "", 0, frame.module};
+      key = {or_unknown(module), "", 0, module};
       break;
     case GroupBy::kHeap:  // the stack's, and not the frame's
     case GroupBy::kProcess:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks as sequences of what a report has rows of: functions, lines, files, modules or heaps.
 //
-// Model: every inlined function is a frame of its own.  The allocator's own functions (malloc, operator new)
-// at the leaf are not the program's and are left out, unless there is nothing else.  So are, in stacks with
-// Python frames, the functions of the interpreter itself: what they allocate, the Python line or the
-// extension that called them holds.
+// Model: every inlined function is a frame of its own.  What is not the program's (frame_role.h) is left out,
+// and what it allocates counts as its caller's: at the leaf allocation functions and known wrappers of them,
+// anywhere the standard libraries of the languages and Python's import machinery; in stacks with Python
+// frames also the interpreter's own functions, and native frames without a name under them.  A stack of
+// nothing else keeps its frames, but for the allocation functions.
 //
 // Threads: one report's own.  Owns: the names; the profile must outlive it.
 #pragma once
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "profile/frame_name.h"
+#include "profile/frame_role.h"
 #include "profile/interpreter_frames.h"
 #include "profile/model.h"
 
@@ -29,6 +31,13 @@ enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap, kProcess
 const char* group_by_name(GroupBy by);
 std::optional<GroupBy> group_by_from_name(std::string_view name);
 
+// Which frames and names a reader wants to see.
+struct FrameView {
+  bool interpreter = false;  // its own functions among Python frames
+  bool all = false;          // all frames but the allocation functions at the leaf
+  bool full_names = false;   // as the profile has them; else as shown_name()
+};
+
 struct FrameGroup {
   std::string name;    // of what is grouped by; never empty
   std::string file;    // source file; empty: unknown
@@ -39,6 +48,7 @@ struct FrameGroup {
 struct GroupedFrame {
   uint32_t group = 0;     // index into groups()
   uint32_t function = 0;  // index into functions()
+  int64_t line = 0;       // 0: unknown
 };
 
 // What a stack without one frame is called.
@@ -52,7 +62,7 @@ std::vector<std::string> root_labels(const Stack& stack);
 
 class FrameGrouping {
  public:
-  FrameGrouping(const Profile& profile, GroupBy by, bool show_interpreter = false);
+  FrameGrouping(const Profile& profile, GroupBy by, const FrameView& view = {});
 
   // Leaf first; at least one.  By heap or process all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
@@ -61,31 +71,42 @@ class FrameGrouping {
   uint32_t made_up_group(const std::string& name);
 
   const std::vector<FrameGroup>& groups() const { return groups_; }
-  // Names, each once, whatever is grouped by.
+  // Whole names, each once, whatever is grouped by.
   const std::vector<std::string>& functions() const { return functions_; }
 
  private:
   struct KnownFrame {
     GroupedFrame frame;
-    bool is_allocator = false;
+    FrameRole role = FrameRole::kOwn;
   };
-  using Key = std::tuple<std::string, std::string, int64_t, std::string>;
+  // What of a frame depends on its function alone.
+  struct KnownFunction {
+    uint32_t index = 0;  // into functions()
+    std::string shown;   // its name
+    FrameRole role = FrameRole::kOwn;
+  };
+  // Name, symbol, source file, module; whether a runtime executes it.
+  using FunctionKey = std::tuple<std::string, std::string, std::string, std::string, bool>;
+  using GroupKey = std::tuple<std::string, std::string, int64_t, std::string>;
 
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
+  bool is_folded(FrameRole role, bool is_leaf, bool is_under_python) const;
   const std::vector<KnownFrame>& frames_at(uint32_t location);
+  const KnownFunction& known_function(const Frame& frame);
   KnownFrame known_frame(const Frame& frame);
-  uint32_t group_of(const Frame& frame);
+  uint32_t group_of(const Frame& frame, const std::string& shown);
 
   const Profile& profile_;
   const GroupBy by_;
-  const bool show_interpreter_;
+  const FrameView view_;
   const InterpreterFrames interpreter_;
   std::vector<std::vector<KnownFrame>> at_location_;  // innermost first
-  std::map<Key, uint32_t> group_index_;
+  std::map<GroupKey, uint32_t> group_index_;
   std::vector<FrameGroup> groups_;
   std::map<std::string, uint32_t, std::less<>> function_index_;
   std::vector<std::string> functions_;
-  std::vector<bool> is_allocator_;  // of functions_
+  std::map<FunctionKey, KnownFunction> known_functions_;
+  std::vector<GroupedFrame> own_;  // of the stack that is looked at
 };
 
 }  // namespace memprof::profile

@@ -33,6 +33,7 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
     const Function& function = profile.functions[line.function];
     Frame& frame = frames.emplace_back();
     frame.name = function.name.empty() ? function.system_name : function.name;
+    frame.symbol = function.system_name;
     frame.is_named = !frame.name.empty();
     frame.file = function.filename;
     frame.line = line.line;
@@ -40,7 +41,9 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
   if (frames.empty()) {
     frames.emplace_back();
   }
+  const bool is_executed = runtime_function(profile, location) != nullptr;
   for (Frame& frame : frames) {
+    frame.is_executed = is_executed;
     frame.module = location_module(profile, location);
     if (!frame.is_named) {
       frame.name = location_place(profile, location);

@@ -14,11 +14,13 @@
 namespace memprof::profile {
 
 struct Frame {
-  std::string name;       // never empty
-  std::string file;       // source file; empty: unknown
-  int64_t line = 0;       // 0: unknown
-  std::string module;     // file name of the executable or library, without folder; empty: unknown
-  bool is_named = false;  // `name` is a function's name
+  std::string name;          // never empty
+  std::string symbol;        // as in the symbol table; empty: unknown
+  std::string file;          // source file; empty: unknown
+  int64_t line = 0;          // 0: unknown
+  std::string module;        // file name of the executable or library, without folder; empty: unknown
+  bool is_named = false;     // `name` is a function's name
+  bool is_executed = false;  // by a runtime (CPython): it has no address
 };
 
 // `libc.so.6+0x1234`: file name of the module and offset in the file (address - start + file_offset); `0x...`

@@ -89,7 +89,10 @@ FunctionMatch find_functions(const std::vector<std::string>& names, const std::s
     }
     return !match.functions.empty();
   };
-  if (take([&](const std::string& name) { return name == text; })) return match;
+  // Clones are the function.
+  const auto shown = [](const std::string& name) { return shown_name(name, "", ""); };
+  if (take([&](const std::string& name) { return name == text || shown(name) == text; })) return match;
+  if (take([&](const std::string& name) { return ends_with_words(shown(name), text); })) return match;
   if (take([&](const std::string& name) { return ends_with_words(plain_name(name), text); })) return match;
   if (take([&](const std::string& name) { return name.find(text) != std::string::npos; })) return match;
   try {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the functions that a user means by a text.
 //
-// Model: the first of these that finds something: the whole name; the name without parameters and template
-// arguments, from the start of one of its words (`insert`, `Cache::insert` for `ns::Cache::insert(Key)`); a
-// part of the name; a regular expression.
+// Model: the first of these that finds something: the whole name, or as tables show it; its end from the
+// start of a word, as tables show it, or without parameters and template arguments (`insert`, `Cache::insert`
+// for `ns::Cache::insert(Key)`); a part of the name; a regular expression.
 //
 // Threads: no state.
 #pragma once

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/interpreter_frames.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "profile/inprocess/pprof_schema.h"
@@ -49,9 +48,10 @@ bool InterpreterFrames::is_interpreter(const Stack& stack, size_t place) const {
                                         kinds_[stack.locations[place + 1]] == Kind::kExecuted);
 }
 
-bool InterpreterFrames::is_interpreted(const Stack& stack) const {
-  return std::any_of(stack.locations.begin(), stack.locations.end(),
-                     [&](uint32_t location) { return kinds_[location] == Kind::kExecuted; });
+size_t InterpreterFrames::executed_end(const Stack& stack) const {
+  size_t end = stack.locations.size();
+  while (end > 0 && kinds_[stack.locations[end - 1]] != Kind::kExecuted) --end;
+  return end;
 }
 
 }  // namespace memprof::profile

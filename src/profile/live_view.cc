@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "profile/report_cells.h"
+#include "profile/report_tree_text.h"
 #include "profile/text_table.h"
 #include "profile/units.h"
 
@@ -18,7 +20,8 @@ constexpr size_t kBlocks = metric_index(Metric::kInuseObjects);
 constexpr size_t kAllocated = metric_index(Metric::kAllocSpace);
 
 std::string key_of(const ReportRow& row) {
-  return row.name + '\0' + row.file + '\0' + std::to_string(row.line) + '\0' + row.module;
+  // Not the line: that is the one that holds the most at the moment.
+  return row.name + '\0' + row.file + '\0' + row.module;
 }
 
 std::string signed_bytes(double bytes) {
@@ -39,6 +42,30 @@ ReportOptions live_report_options() {
   ReportOptions options;
   options.skip_empty = false;  // what was freed has shrunk
   return options;
+}
+
+ReportOptions live_tree_options(size_t max_rows) {
+  constexpr double kTreePercent = 0.5;
+  ReportOptions options;
+  options.skip_empty = true;
+  options.has_table = false;
+  options.has_tree = true;
+  options.max_rows = max_rows;
+  options.tree.min_percent = kTreePercent;
+  return options;
+}
+
+const char* live_sort_name(LiveSort sort) {
+  static constexpr const char* kNames[] = {"live", "blocks", "cumulative", "growth", "allocates"};
+  return kNames[static_cast<size_t>(sort)];
+}
+
+std::optional<LiveSort> live_sort_from_name(std::string_view name) {
+  for (const LiveSort sort :
+       {LiveSort::kLive, LiveSort::kBlocks, LiveSort::kCumulative, LiveSort::kGrowth, LiveSort::kAllocates}) {
+    if (name == live_sort_name(sort)) return sort;
+  }
+  return std::nullopt;
 }
 
 void LiveView::look(const Report& report, uint64_t resident_bytes) {
@@ -86,44 +113,91 @@ void LiveView::write_header(TextWriter* writer) const {
                                per_second(allocated_a_second_)));
 }
 
-void LiveView::write_table(size_t max_rows, TextWriter* writer) const {
+double LiveView::Row::value(LiveSort sort) const {
+  switch (sort) {
+    case LiveSort::kLive:
+      return of->self[kLive].value;
+    case LiveSort::kBlocks:
+      return of->self[kBlocks].value;
+    case LiveSort::kCumulative:
+      return of->cumulative[kLive].value;
+    case LiveSort::kGrowth:
+      return growth;
+    case LiveSort::kAllocates:
+      return allocated_a_second;
+  }
+  return 0;
+}
+
+// Those that say something, the largest first; else as in the report.
+std::vector<LiveView::Row> LiveView::rows(LiveSort sort) const {
+  std::vector<Row> rows;
+  for (const ReportRow& row : now_.rows) {
+    const auto found = sites_.find(key_of(row));
+    const Row line{&row, row.self[kLive].value - found->second.first_live, found->second.allocated_a_second};
+    if (row.self[kLive].value > 0 || line.growth != 0 || line.allocated_a_second > 0 ||
+        (sort == LiveSort::kCumulative && row.cumulative[kLive].value > 0)) {
+      rows.push_back(line);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [sort](const Row& a, const Row& b) { return a.value(sort) > b.value(sort); });
+  return rows;
+}
+
+void LiveView::write_table(LiveSort sort, size_t max_rows, TextWriter* writer) const {
   TextRow titles;
-  titles.numbers = {"live", writer->signs().plus_minus, "%", "blocks", "growth", "allocates"};
+  titles.numbers = {"live", writer->signs().plus_minus, "%", "blocks", "cumulative", "growth", "allocates"};
   titles.name_text = "function";
   titles.place = "file:line";
   TextTable table(std::move(titles));
-  table.set_optional({3, 1, 2}, {5});
-  size_t shown = 0;
-  for (const ReportRow& row : now_.rows) {
-    const auto found = sites_.find(key_of(row));
-    const double growth = row.self[kLive].value - found->second.first_live;
-    const bool says_something =
-        row.self[kLive].value > 0 || growth != 0 || found->second.allocated_a_second > 0;
-    if (shown == max_rows || !says_something) continue;
-    ++shown;
+  const std::vector<Row> rows = this->rows(sort);
+  // What a narrow terminal leaves out first; never what rows are ordered by.
+  if (sort == LiveSort::kBlocks) {
+    table.set_optional({1, 2, 4}, {6, 5});
+  } else if (sort == LiveSort::kAllocates) {
+    table.set_optional({3, 1, 2}, {4, 5});
+  } else {
+    table.set_optional({3, 1, 2}, {6});
+  }
+  for (size_t i = 0; i < rows.size() && i < max_rows; ++i) {
+    const ReportRow& row = *rows[i].of;
     TextRow line;
     line.numbers = {value_cell(now_, Metric::kInuseSpace, row.self),
                     plus_minus_cell(now_, row.self[kLive]),
                     percent_cell(row.self[kLive].value, now_.totals[kLive].value),
                     value_cell(now_, Metric::kInuseObjects, row.self),
-                    signed_bytes(growth),
-                    per_second(found->second.allocated_a_second)};
+                    value_cell(now_, Metric::kInuseSpace, row.cumulative),
+                    signed_bytes(rows[i].growth),
+                    per_second(rows[i].allocated_a_second)};
     line.names = {printable(row.name)};
     line.place = printable(place_cell(row.name, row.file, row.line, row.module));
     table.add(std::move(line));
   }
-  if (shown == 0) {
+  if (rows.empty() || max_rows == 0) {
     writer->sentence(now_.samples == 0 ? "No allocation was sampled yet." : "Nothing is live.");
     return;
   }
   table.write(writer);
 }
 
-std::string LiveView::text(size_t max_rows, const TextOptions& options) const {
+std::string LiveView::text(LiveSort sort, size_t max_rows, const TextOptions& options) const {
   TextWriter writer(options);
   write_header(&writer);
   writer.blank();
-  write_table(max_rows, &writer);
+  write_table(sort, max_rows, &writer);
+  return writer.take();
+}
+
+std::string LiveView::tree_text(const Report& tree, const TextOptions& options) const {
+  TextWriter writer(options);
+  write_header(&writer);
+  writer.blank();
+  if (tree.tree && !tree.tree->nodes.empty()) {
+    write_tree(tree, *tree.tree, Direction::kCallees, &writer, TreeFooter::kNone);
+  } else {
+    writer.sentence(now_.samples == 0 ? "No allocation was sampled yet." : "Nothing is live.");
+  }
   return writer.take();
 }
 

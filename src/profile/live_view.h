@@ -2,8 +2,8 @@
 // What a running process holds, look after look: now, how much more than at the first look, and how fast it
 // allocates.
 //
-// Model: each look is a report; a row is known by its name and place.  Growth is the estimate of now minus
-// that of the first look, rates are differences of running totals over the time between two looks.
+// Model: each look is a report; a row is known by its name, file and module.  Growth is the estimate of now
+// minus that of the first look, rates are differences of running totals over the time between two looks.
 //
 // Threads: plain values.
 #pragma once
@@ -11,15 +11,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "profile/report.h"
 #include "profile/text_writer.h"
 
 namespace memprof::profile {
 
-// What a view wants of a report.
+// What a view wants of a report: of its table, and of a tree.
 ReportOptions live_report_options();
+ReportOptions live_tree_options(size_t max_rows);
+
+// What rows are ordered by.
+enum class LiveSort : uint8_t { kLive, kBlocks, kCumulative, kGrowth, kAllocates };
+
+// "live", "blocks", "cumulative", "growth", "allocates"
+const char* live_sort_name(LiveSort sort);
+std::optional<LiveSort> live_sort_from_name(std::string_view name);
 
 class LiveView {
  public:
@@ -27,7 +38,9 @@ class LiveView {
   void look(const Report& report, uint64_t resident_bytes);
 
   // Of the last look, in at most `max_rows` rows.
-  std::string text(size_t max_rows, const TextOptions& options) const;
+  std::string text(LiveSort sort, size_t max_rows, const TextOptions& options) const;
+  // With the tree of a report of the last look.
+  std::string tree_text(const Report& tree, const TextOptions& options) const;
 
  private:
   struct Site {
@@ -35,8 +48,16 @@ class LiveView {
     double last_allocated = 0;
     double allocated_a_second = 0;
   };
+  struct Row {
+    const ReportRow* of = nullptr;
+    double growth = 0;
+    double allocated_a_second = 0;
+
+    double value(LiveSort sort) const;
+  };
   void write_header(TextWriter* writer) const;
-  void write_table(size_t max_rows, TextWriter* writer) const;
+  std::vector<Row> rows(LiveSort sort) const;
+  void write_table(LiveSort sort, size_t max_rows, TextWriter* writer) const;
 
   Report now_;
   uint64_t resident_bytes_ = 0;

@@ -135,6 +135,10 @@ void PprofTables::read_function(pbf_reader reader) {
         reader.skip();
     }
   }
+  if (function.system_name.empty() && schema::is_cut_by_pprof(function.name.data(), function.name.size())) {
+    budget_.charge(function.name.size());
+    function.system_name = function.name;
+  }
   function_ids_.add(id, budget_);
 }
 

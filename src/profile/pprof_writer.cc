@@ -167,7 +167,10 @@ class Writer {
       Message message(memory, sizeof(memory));
       message.field(schema::function_field::kId, i + 1);
       message.field(schema::function_field::kName, string(function.name));
-      message.field(schema::function_field::kSystemName, string(function.system_name));
+      const bool is_cut = function.system_name == function.name &&
+                          schema::is_cut_by_pprof(function.name.data(), function.name.size());
+      message.field(schema::function_field::kSystemName,
+                    is_cut ? schema::kEmpty : string(function.system_name));
       message.field(schema::function_field::kFilename, string(function.filename));
       message.field(schema::function_field::kStartLine, static_cast<uint64_t>(function.start_line));
       output_.message_field(field::kFunction, message);

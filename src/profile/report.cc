@@ -20,14 +20,49 @@ struct Sum {
   size_t last_stack = SIZE_MAX;  // that was added to cumulative
 };
 
+// What each line of a function holds of the metric.
+class LineSums {
+ public:
+  explicit LineSums(Metric metric) : metric_(metric) {}
+
+  void add(const Stack& stack, const std::vector<GroupedFrame>& frames) {
+    const double value = estimated_value(stack, metric_);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (frames[i].line <= 0) continue;
+      Held& held = sums_[{frames[i].group, frames[i].line}];
+      held.first += i == 0 ? value : 0;
+      held.second += value;
+    }
+  }
+
+  // By group: the line that allocates the most itself, else together with what it calls; 0: none is known.
+  std::vector<int64_t> heaviest(size_t groups) const {
+    std::vector<int64_t> lines(groups);
+    std::vector<Held> most(groups);
+    for (const auto& [place, held] : sums_) {
+      const auto [group, line] = place;
+      if (lines[group] != 0 && held <= most[group]) continue;
+      lines[group] = line;
+      most[group] = held;
+    }
+    return lines;
+  }
+
+ private:
+  using Held = std::pair<double, double>;  // itself, with what it calls
+  Metric metric_;
+  std::map<std::pair<uint32_t, int64_t>, Held> sums_;
+};
+
 // Sums by group.
-std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, FrameGrouping* grouping) {
+std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, FrameGrouping* grouping, LineSums* lines) {
   std::vector<Sum> sums;
   std::vector<GroupedFrame> frames;
   for (size_t i = 0; i < stacks.size(); ++i) {
     Accumulator content;
     content.add(*stacks[i]);
     grouping->frames_of(*stacks[i], &frames);
+    lines->add(*stacks[i], frames);
     sums.resize(std::max(sums.size(), grouping->groups().size()));
     sums[frames.front().group].self.add(content);
     for (const GroupedFrame& frame : frames) {
@@ -42,8 +77,10 @@ std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, FrameGrouping
 
 void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& options, FrameGrouping* grouping,
                Report* report) {
-  const std::vector<Sum> sums = sum_rows(stacks, grouping);
+  LineSums line_sums(options.metric);
+  const std::vector<Sum> sums = sum_rows(stacks, grouping, &line_sums);
   const std::vector<FrameGroup>& groups = grouping->groups();
+  const std::vector<int64_t> lines = line_sums.heaviest(groups.size());
   struct Entry {
     size_t group;
     double self;  // of the metric, computed once
@@ -51,7 +88,7 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
   };
   std::vector<Entry> order;
   for (size_t i = 0; i < sums.size(); ++i) {
-    // A row that nothing was added to is that of an allocator's function.
+    // A row that nothing was added to is that of frames that are left out.
     if (sums[i].last_stack == SIZE_MAX) continue;
     const Entry entry{i, sums[i].self.value(options.metric), sums[i].cumulative.value(options.metric)};
     if (!options.skip_empty || entry.self != 0 || entry.cumulative != 0) order.push_back(entry);
@@ -67,8 +104,9 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
   for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
     const Sum& sum = sums[order[i].group];
     const FrameGroup& group = groups[order[i].group];
+    const int64_t line = options.by == GroupBy::kFunction ? lines[order[i].group] : group.line;
     report->rows.push_back(
-        {group.name, group.file, group.line, group.module, sum.self.estimates(), sum.cumulative.estimates()});
+        {group.name, group.file, line, group.module, sum.self.estimates(), sum.cumulative.estimates()});
   }
 }
 
@@ -133,9 +171,8 @@ std::string typed_name(const std::string& name) {
   return name.size() <= kLongest ? name : plain_name(name);
 }
 
-// The functions that `text` means; throws with what is close if there is none (in a profile that has any).
-FunctionMatch functions_for(const Profile& profile, const char* option, const std::string& text,
-                            FrameGrouping* grouping) {
+// The functions of the grouping that `text` means.
+FunctionMatch match_functions(const Profile& profile, const std::string& text, FrameGrouping* grouping) {
   // All stacks' names must be known, selected or not.
   std::vector<GroupedFrame> frames;
   std::vector<bool> is_shown;
@@ -144,7 +181,7 @@ FunctionMatch functions_for(const Profile& profile, const char* option, const st
     is_shown.resize(std::max(is_shown.size(), grouping->functions().size()));
     for (const GroupedFrame& frame : frames) is_shown[frame.function] = true;
   }
-  // An allocator's function that is only at leaves is no row anywhere.
+  // What is left out of all stacks is no row anywhere.
   std::vector<std::string> names;
   std::vector<uint32_t> index;
   for (uint32_t i = 0; i < is_shown.size(); ++i) {
@@ -154,6 +191,13 @@ FunctionMatch functions_for(const Profile& profile, const char* option, const st
   }
   FunctionMatch match = find_functions(names, text);
   for (uint32_t& function : match.functions) function = index[function];
+  return match;
+}
+
+// Throws with what is close if there is none (in a profile that has any).
+FunctionMatch functions_for(const Profile& profile, const char* option, const std::string& text,
+                            FrameGrouping* grouping) {
+  FunctionMatch match = match_functions(profile, text, grouping);
   if (!match.functions.empty() || profile.stacks.empty()) return match;
   std::string error = std::string(option) + ": no function of the profile matches '" + text + "'";
   for (size_t i = 0; i < match.suggestions.size(); ++i) {
@@ -167,6 +211,18 @@ FunctionMatch functions_for(const Profile& profile, const char* option, const st
   if (match.suggestions.empty()) error += "; the table (memprof report FILE) lists those that there are";
   if (!match.pattern_error.empty()) error += " (and " + match.pattern_error + ")";
   throw Error(error);
+}
+
+// Who asks for a function that is left out of the tables wants to see it.
+bool asks_for_all_frames(const Profile& profile, const ReportOptions& options, FrameGrouping* grouping) {
+  FrameView view = options.view;
+  view.all = true;
+  for (const auto& text : {options.callers, options.callees}) {
+    if (!text || !match_functions(profile, *text, grouping).functions.empty()) continue;
+    FrameGrouping whole(profile, options.by, view);
+    if (!match_functions(profile, *text, &whole).functions.empty()) return true;
+  }
+  return false;
 }
 
 ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& stacks, Direction direction,
@@ -282,7 +338,12 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
   report.heaps = heaps_of(stacks, options.metric);
-  FrameGrouping grouping(profile, options.by, options.show_interpreter);
+  FrameView view = options.view;
+  if (!view.all && (options.callers || options.callees)) {
+    FrameGrouping own(profile, options.by, view);
+    view.all = asks_for_all_frames(profile, options, &own);
+  }
+  FrameGrouping grouping(profile, options.by, view);
   if (options.has_table) add_table(stacks, options, &grouping, &report);
   if (options.has_tree && !options.callers && !options.callees) {
     report.tree = whole_tree(stacks, options, &grouping);

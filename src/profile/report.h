@@ -2,10 +2,10 @@
 // A profile as a person asks for it: as a table of what each function, line, file, module or heap holds
 // itself and together with what it calls; as a tree of calls; or as the callers and callees of a function.
 //
-// Model: `self` of a stack goes to its leaf, where the allocator's own functions (malloc, operator new) are
-// not counted as the leaf; `cumulative` goes once to everything on the stack, however often it recurs.  Rows
-// are sums of stacks with intervals (estimate.h).  With focus or ignore, rows are of the stacks selected, and
-// percents still of the whole profile.
+// Model: `self` of a stack goes to its leaf, `cumulative` once to everything on the stack, however often it
+// recurs; frames that are not the program's are left out before (frame_grouping.h).  Rows are sums of stacks
+// with intervals (estimate.h).  With focus or ignore, rows are of the stacks selected, and percents still of
+// the whole profile.
 //
 // Threads: plain values.
 #pragma once
@@ -35,7 +35,7 @@ struct ReportOptions {
   // Rows that hold nothing of the metric, neither themselves nor below, are left out (and not counted).
   bool skip_empty = false;
   StackFilter filter;
-  bool show_interpreter = false;  // its own functions among Python frames
+  FrameView view;
   bool has_table = true;
   // A tree; with callers or callees, one of those instead of their tables.
   bool has_tree = false;
@@ -45,9 +45,9 @@ struct ReportOptions {
 };
 
 struct ReportRow {
-  std::string name;    // of what the rows are grouped by; never empty
-  std::string file;    // source file; empty: unknown
-  int64_t line = 0;    // 0: unknown, or the row is of several lines
+  std::string name;  // of what the rows are grouped by; never empty
+  std::string file;  // source file; empty: unknown
+  int64_t line = 0;  // of several the one that holds the most; 0: unknown, or the row is of several functions
   std::string module;  // executable or library; empty: unknown, or the row is of several
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;

@@ -175,7 +175,8 @@ class TextReport {
   // Names of templates can fill screens.
   std::string short_in_sentence(const std::string& name) const {
     const size_t width = writer_.options().width;
-    return width == 0 ? name : short_name(name, width / 2);
+    return width == 0 || text_width(name) <= width / 2 ? name
+                                                       : short_name(shown_name(name, "", ""), width / 2);
   }
 
   // Which functions the text means, and what goes through them.

@@ -26,7 +26,7 @@ class TreeText {
         whole_(report.totals[metric_index(report.metric)].value),
         children_(tree.nodes.size()) {}
 
-  void write() {
+  void write(TreeFooter footer_kind) {
     std::vector<size_t> roots;
     for (size_t i = 0; i < tree_.nodes.size(); ++i) {
       const size_t parent = tree_.nodes[i].parent;
@@ -42,7 +42,7 @@ class TreeText {
     table.set_arrow(direction_ == Direction::kCallers ? writer_.signs().called_by : writer_.signs().calls);
     rows(roots, &table);
     table.write(&writer_);
-    footer();
+    if (footer_kind == TreeFooter::kOptions) footer();
   }
 
  private:
@@ -90,9 +90,23 @@ class TreeText {
 
   std::string name(uint32_t index) const {
     const FrameGroup& group = report_.groups[index];
-    if (report_.by != GroupBy::kLine || group.file.empty() || group.line <= 0) return printable(group.name);
-    return printable(
-        fmt::format("{} ({}:{})", group.name, group.file.substr(group.file.rfind('/') + 1), group.line));
+    const std::string file = group.file.substr(group.file.rfind('/') + 1);  // npos + 1 is 0
+    if (report_.by == GroupBy::kLine && !file.empty() && group.line > 0) {
+      return printable(fmt::format("{} ({}:{})", group.name, file, group.line));
+    }
+    // `<module>`, `<lambda>`: every file has one.
+    const bool has_no_name = group.name.front() == '<' && group.name.back() == '>';
+    if (report_.by == GroupBy::kFunction && has_no_name && !file.empty()) {
+      return printable(fmt::format("{} ({})", group.name, last_two(group.file)));
+    }
+    return printable(group.name);
+  }
+
+  // `core/frame.py` of a path: files called `__init__.py` are many.
+  static std::string last_two(const std::string& path) {
+    const size_t last = path.rfind('/');
+    if (last == std::string::npos || last == 0) return path;
+    return path.substr(path.rfind('/', last - 1) + 1);
   }
 
   TextRow row(const Item& item) const {
@@ -146,8 +160,9 @@ class TreeText {
 
 }  // namespace
 
-void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer) {
-  TreeText(report, tree, direction, writer).write();
+void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer,
+                TreeFooter footer) {
+  TreeText(report, tree, direction, writer).write(footer);
 }
 
 }  // namespace memprof::profile

@@ -9,7 +9,11 @@
 
 namespace memprof::profile {
 
+// Says how a report shows what is left out.
+enum class TreeFooter { kOptions, kNone };
+
 // `direction`: of the calls from a row to those under it.
-void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer);
+void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer,
+                TreeFooter footer = TreeFooter::kOptions);
 
 }  // namespace memprof::profile

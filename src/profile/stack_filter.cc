@@ -5,6 +5,7 @@
 
 #include "profile/allocator_frames.h"
 #include "profile/frame_name.h"
+#include "profile/short_name.h"
 
 namespace memprof::profile {
 namespace {
@@ -42,6 +43,7 @@ class LocationFacts {
       if (frame.is_named && is_allocator_function(frame.name)) continue;
       facts->is_allocator = false;
       look_at(frame.name, facts);
+      if (frame.is_named) look_at(shown_name(frame.name, frame.symbol, frame.file), facts);
       look_at(frame.file, facts);
     }
     for (const Line& line : location.lines) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses stacks by what is on them, as pprof's focus and ignore do.
 //
-// Model: an expression matches a frame if it is found in the name of its function (as shown or as in the
-// symbol table), in its source file, or in the path of its module; a stack's named heap counts as one more
-// frame.  A stack stays if one of its frames matches `focus` and none matches `ignore`.  The allocator's own
-// functions at the leaf are not looked at: they are on every stack.
+// Model: an expression matches a frame if it is found in the name of its function (whole, as
+// shown, or as in the symbol table), in its source file, or in the path of its module; a stack's named heap
+// counts as one more frame.  Frames that reports leave out match, too, but for the allocation functions at
+// the leaf: they are on every stack.  A stack stays if one of its frames matches `focus` and none `ignore`.
 //
 // Threads: one report's own.
 #pragma once

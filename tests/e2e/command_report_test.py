@@ -140,6 +140,30 @@ class Report(e2e.Test):
         self.assertEqual(process.returncode, 0)
         return said.decode().replace("\r\n", "\n")
 
+    def test_the_first_row_is_what_one_looks_for(self):
+        """Not the containers that allocate for it; and nothing is lost."""
+        path = self.folder / "cache.pb.gz"
+        self.memprof("run", "-r", "0", "-o", path, "--", e2e.program("leaking_cache"))
+        said = self.memprof("report", path).stdout.decode()
+        table = said.split("\n\n")[1].splitlines()
+        self.assertRegex(table[2], r"SessionCache::insert\(int\) +\S*leaking_cache\.cc:\d+$")
+        self.assertNotRegex(said, r"std::|__gnu_cxx::|_start\b|__libc_start|void fill|fill<SessionCache>")
+        self.assertIn("fill<>(SessionCache&, int)", said)
+        everything = self.memprof("report", path, "--all-frames", "-n", "1000").stdout.decode()
+        self.assertIn("std::", everything)
+        self.assertIn("void fill<SessionCache>", self.memprof("report", path, "--full-names").stdout.decode())
+        own, whole = self.report(path), self.report(path, "--all-frames")
+        self.assertEqual(own["totals"], whole["totals"])
+        for report in own, whole:
+            self.assertEqual(sum(row["self"]["inuse_space"]["value"] for row in report["rows"]),
+                             report["totals"]["inuse_space"]["value"])
+        # What is left out of the tables is found by those who ask for it.
+        self.assertGreater(self.report(path, "--focus", "std::vector<int")["selected"]["inuse_space"]["value"], 5000 * 400)
+        self.assertTrue(any("push_back" in name for name in self.report(path, "--callers", "push_back")["callers"]["matched"]))
+        collapsed = self.folder / "cache.collapsed"
+        self.memprof("export", path, "-o", collapsed)
+        self.assertIn("std::", collapsed.read_text())
+
     def test_text_of_a_sampled_profile(self):
         said = self.memprof("report", SAMPLED, "--metric", "alloc_space").stdout.decode()
         for word in ("known_heap", "64 KiB", "site_16", "±", "95 %"):
@@ -304,6 +328,7 @@ class Pprof(e2e.Test):
 
     def pprof(self, *arguments):
         environment = e2e.plain_environment(PPROF_TMPDIR=str(self.folder), HOME=str(self.folder))
+        # The last of an option counts.
         done = e2e.run([e2e.program("pprof"), "-symbolize=none", *arguments], environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return done.stdout.decode()
@@ -336,7 +361,7 @@ class Pprof(e2e.Test):
                 edge = re.match(r"\s+(\d+)B?\s+[\d.]+%\s+\|   (\S.*)", line)
                 if edge:
                     edges[where][edge.group(2)] = int(edge.group(1))
-            calls = self.report(EXACT, "--callers", function, "--callees", function, "--metric", "alloc_space")
+            calls = self.report(EXACT, "--callers", function, "--callees", function, "--metric", "alloc_space", "--all-frames")
             for name, expected in edges.items():
                 rows = {row["name"]: row["values"]["alloc_space"]["value"] for row in calls[name]["rows"]
                         if row["name"][0] != "[" and row["values"]["alloc_space"]["value"] != 0}
@@ -357,6 +382,20 @@ class Pprof(e2e.Test):
     def test_pprof_default_is_what_is_live(self):
         said = self.pprof("-top", SAMPLED)
         self.assertIn("Type: inuse_space", said)
+
+    def test_pprof_shows_names_in_brackets(self):
+        """As it is called by its users: with -symbolize=none it leaves names alone."""
+        script = self.folder / "app.py"
+        script.write_text("held = [(lambda: bytearray(1_000_000))() for _ in range(20)]\n")
+        path, raw = self.folder / "python.pb.gz", self.folder / "raw.pb"
+        self.memprof("run", "-r", "0", "-o", path, "--", e2e.system_python(), script)
+        self.memprof("run", "-r", "0", "--raw", "-o", raw, "--", e2e.system_python(), script)
+        for profile in path, raw:
+            said = self.pprof("-symbolize=local", "-nodecount=5000", "-nodefraction=0", "-sample_index=alloc_space", "-top", profile)
+            for name in ("<module>", "<lambda>"):
+                self.assertRegex(said, rf"(?m)\s{name}$")
+            names = {row["name"] for row in self.report(profile, "--metric", "alloc_space")["rows"]}
+            self.assertLessEqual({"<module>", "<lambda>"}, names)
 
     def test_pprof_shows_raw_profiles(self):
         path = self.folder / "raw.pb"

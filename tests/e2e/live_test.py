@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof live`, `list` and `clean` on real processes: one that runs, and what a killed one leaves."""
+import fcntl
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import e2e
@@ -66,6 +70,54 @@ class Live(e2e.Test):
         self.assertRegex(text, r"Since this view began, \d s ago: \+[34]\d\.\d MiB; allocates ")
         once = self.memprof("live", "--name", os.path.basename(os.path.realpath(e2e.system_python())), "-n", "1")
         self.assertIn(b"Live: ", once.stdout)
+
+    def test_keys(self):
+        """On a terminal: keys order the rows, and show the tree; q ends it and leaves the terminal as it was."""
+        process = self.begin()
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        before = termios.tcgetattr(slave)
+        environment = e2e.plain_environment(TERM="xterm")
+        environment.pop("COLUMNS", None)
+        view = subprocess.Popen([e2e.COMMAND, "live", str(process.pid), "--interval", "600"], env=environment,
+                                stdin=slave, stdout=slave)
+        self.addCleanup(view.wait)
+        self.addCleanup(view.kill)
+
+        def screen():
+            said = b""
+            while not said.endswith(b"\x1b[J"):  # the end of each screen
+                said += os.read(master, 65536)
+            return re.sub(r"\x1b\[[?\d]*[A-Za-z]", "", said.decode()).replace("\r\n", "\n")
+
+        self.assertIn("[l]ive* [b]locks", screen())
+        for key, mark in (("c", "[c]umulative*"), ("g", "[g]rowth*"), ("a", "[a]llocates*"), ("b", "[b]locks*"), ("t", "[t]ree*")):
+            os.write(master, key.encode())
+            shown = screen()
+            self.assertIn(mark, shown)
+            self.assertIn("hold", shown)
+            for line in shown.splitlines():
+                self.assertLessEqual(len(line), 100)
+        self.assertRegex(shown, r"<module>.* → hold")
+        os.write(master, b"q")
+        self.assertEqual(view.wait(e2e.WATCHDOG_S), 0)
+        self.assertEqual(termios.tcgetattr(slave), before)
+        os.close(slave)
+        os.close(master)
+
+    def test_order_and_tree(self):
+        process = self.begin()
+        rows = self.memprof("live", str(process.pid), "--sort", "cumulative").stdout.decode().split("\n\n")[1].splitlines()
+        self.assertIn("cumulative", rows[0])
+        first = " ".join(rows[1:4])  # the list comprehension of `hold` is a function, or not
+        self.assertTrue("<module>" in first and "hold" in first, rows)
+        tree = self.memprof("live", str(process.pid), "--tree").stdout.decode()
+        self.assertRegex(tree, r"<module> \(<string>\) → hold")
+        for words, part in ((["--sort", "size"], b"is not one of"), (["--tree", "--sort", "live"], b"a tree is ordered"),
+                            (["--tree", "-o", "x"], b"are for the view")):
+            done = e2e.run([e2e.COMMAND, "live", str(process.pid), *words])
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(part, done.stderr)
 
     def test_the_process_runs_nothing_for_it(self):
         """It is stopped, and is looked at all the same; then it goes on as if nothing had been."""

@@ -104,7 +104,7 @@ class Names(e2e.Test):
         (self.folder / "program").chmod(0)
         (self.folder / "out.pb.gz").chmod(0o644)
         self.folder.chmod(0o755)
-        command = [e2e.COMMAND, "report", "out.pb.gz", "-n", "1000", "--metric", "alloc_space"]
+        command = [e2e.COMMAND, "report", "out.pb.gz", "-n", "1000", "--metric", "alloc_space", "--all-frames"]
         if os.geteuid() == 0:
             command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *command]
         done = e2e.run(command, cwd=self.folder)

@@ -81,6 +81,25 @@ class PythonStacks(e2e.Test):
         self.assertNotIn("leaf", [n for n, r in self.rows(out, "--native-interpreter").items() if r["self"]["inuse_space"]["value"] >= BLOCK])
         self.assertTrue(any("_Py" in name or name.startswith("Py") for name in self.rows(out, "--native-interpreter")))
 
+    def test_the_importing_line_holds_what_importing_takes(self):
+        self.write("big.py", "TEXT = '" + "x" * BLOCK + "'\n")
+        script = self.write("app.py", """\
+            import sys
+
+            def load():
+                import big
+            load()
+        """)
+        out = self.profile(script)
+        rows = self.report(out, "--metric", "alloc_space")["rows"]
+        (load,) = [row for row in rows if row["name"] == "load"]
+        self.assertGreater(load["self"]["alloc_space"]["value"], BLOCK)
+        self.assertEqual(load["line"], 4)
+        self.assertFalse([row["name"] for row in rows if row["file"].startswith("<frozen importlib")
+                          and row["self"]["alloc_space"]["value"] >= BLOCK])
+        rows = self.report(out, "--metric", "alloc_space", "--all-frames")["rows"]
+        self.assertIn("_call_with_frames_removed", {row["name"] for row in rows})
+
     def test_native_frames_stand_between_python_frames(self):
         script = self.write("app.py", f"""\
             import os, functools

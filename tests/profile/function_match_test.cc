@@ -34,6 +34,17 @@ TEST(FunctionMatch, ANameWithoutParametersAndNamespaces) {
   EXPECT_EQ(found("operator()"), "main::{lambda(int)#1}::operator()(int) const; ");
 }
 
+TEST(FunctionMatch, ANameAsTablesShowIt) {
+  EXPECT_EQ(found("fill<>(std::vector<>&)"), "void fill<int>(std::vector<int>&); ");
+  const std::vector<std::string> names = {"f",      "f.isra.0",       "f.part.1",
+                                          "g.cold", "Pool<A>::get()", "Pool<B>::get()"};
+  EXPECT_EQ(find_functions(names, "f").functions, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(find_functions(names, "f.isra.0").functions, (std::vector<uint32_t>{1}));
+  EXPECT_EQ(find_functions(names, "g").functions, (std::vector<uint32_t>{3}));
+  EXPECT_EQ(find_functions(names, "Pool<>::get()").functions, (std::vector<uint32_t>{4, 5}));
+  EXPECT_EQ(find_functions(names, "Pool<B>::get()").functions, (std::vector<uint32_t>{5}));
+}
+
 TEST(FunctionMatch, APartOfANameThenAnExpression) {
   EXPECT_EQ(found("insert_"), "Cache::insert_all(int); ");
   EXPECT_EQ(found("Cache::ins"), "ns::Cache::insert(Key const&); Cache::insert_all(int); ");

@@ -48,8 +48,8 @@ TEST(InterpreterFrames, KnowsTheFilesOfInterpreters) {
     const Stack& stack = b.profile().stacks[0];
     EXPECT_EQ(f.is_interpreter, frames.is_interpreter(stack, 0)) << f.file;
     EXPECT_FALSE(frames.is_interpreter(stack, 1));
-    EXPECT_TRUE(frames.is_interpreted(b.profile().stacks[0]));
-    EXPECT_FALSE(frames.is_interpreted(b.profile().stacks[1]));
+    EXPECT_EQ(2u, frames.executed_end(b.profile().stacks[0]));
+    EXPECT_EQ(0u, frames.executed_end(b.profile().stacks[1]));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "profile/gzip.h"
+#include "profile/inprocess/pprof_schema.h"
 #include "profile/metric.h"
 #include "profile/pprof_reader.h"
 #include "tests/profile/foreign_pprof.h"
@@ -94,6 +95,45 @@ TEST(PprofWriter, reading_gives_back_what_was_written) {
                   2);
     }
   }
+}
+
+// By id - 1: the indices of a function's name and system name in the string table.
+std::vector<std::pair<uint64_t, uint64_t>> names_in_file(const std::string& bytes) {
+  std::vector<std::pair<uint64_t, uint64_t>> names;
+  protozero::pbf_reader file(bytes);
+  while (file.next(schema::profile_field::kFunction)) {
+    protozero::pbf_reader function = file.get_message();
+    auto& [name, system_name] = names.emplace_back();
+    while (function.next()) {
+      if (function.tag() == schema::function_field::kName) {
+        name = function.get_uint64();
+      } else if (function.tag() == schema::function_field::kSystemName) {
+        system_name = function.get_uint64();
+      } else {
+        function.skip();
+      }
+    }
+  }
+  return names;
+}
+
+// pprof cuts `<...>` and `(...)` out of names whose system name is the same, and shows any other.
+TEST(PprofWriter, a_name_that_pprof_would_cut_has_no_system_name_in_the_file) {
+  Profile profile = named_profile();
+  const size_t first = profile.functions.size();
+  for (const char* name : {"<module>", "f(int)", "main"})
+    profile.functions.push_back({name, name, "x.py", 1});
+  profile.functions.push_back({"f<int>(int)", "_Z1fIiEvi", "x.cc", 1});
+  PprofWriteOptions options;
+  options.gzip = false;
+  const std::string bytes = write_pprof(profile, options);
+  const auto names = names_in_file(bytes);
+  ASSERT_EQ(names.size(), first + 4);
+  EXPECT_EQ(names[first].second, 0u);
+  EXPECT_EQ(names[first + 1].second, 0u);
+  EXPECT_EQ(names[first + 2].second, names[first + 2].first);
+  EXPECT_NE(names[first + 3].second, 0u);
+  expect_same(read_pprof(bytes, "x"), profile);
 }
 
 TEST(PprofWriter, a_profile_by_others_keeps_its_values_labels_and_types) {

@@ -46,6 +46,15 @@ class Builder {
     return static_cast<uint32_t>(profile_.locations.size() - 1);
   }
 
+  // A location of a function with another name in the symbol table.
+  uint32_t symbol(const std::string& function, const std::string& symbol, const std::string& file = "",
+                  int64_t line = 0) {
+    const uint32_t location = at(function, file, line);
+    profile_.functions.push_back({function, symbol, file, 0});
+    profile_.locations[location].lines[0].function = static_cast<uint32_t>(profile_.functions.size() - 1);
+    return location;
+  }
+
   // A location of code that a runtime executes.
   uint32_t python(const std::string& function, const std::string& file, int64_t line) {
     Location location;

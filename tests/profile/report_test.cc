@@ -133,7 +133,7 @@ TEST(Report, GroupsByLineFileAndModule) {
   b.stack({a1}, 1, 1).stack({a2}, 10, 1).stack({c}, 100, 1).stack({bare}, 1000, 1);
 
   const Report functions = build_report(b.profile());
-  EXPECT_EQ(row(functions, "f")->line, 0) << "two lines";
+  EXPECT_EQ(row(functions, "f")->line, 2) << "of two lines the one that holds more";
   EXPECT_EQ(row(functions, "g")->line, 9) << "the only one";
   EXPECT_EQ(self(functions, "f"), 11);
 
@@ -400,6 +400,52 @@ TEST(Report, ATreeHasNamedHeapsAtItsRoot) {
   EXPECT_EQ(report.groups[report.tree->nodes[1].groups[1]].name, "main");
   options.by = GroupBy::kHeap;
   EXPECT_EQ(build_report(b.profile(), options).tree->nodes.size(), 2u);
+}
+
+TEST(Report, TheLineOfAFunctionIsThatWhichAllocatesTheMostItself) {
+  Builder b;
+  const uint32_t leaf = b.at("leaf");
+  const uint32_t calls = b.at("f", "f.c", 3);
+  b.stack({leaf, calls}, 1000, 1)
+      .stack({b.at("f", "f.c", 9)}, 10, 1)
+      .stack({leaf, b.at("g", "g.c", 4)}, 1, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(row(report, "f")->line, 9);
+  EXPECT_EQ(row(report, "g")->line, 4) << "it allocates nothing itself";
+}
+
+TEST(Report, FoldingLosesNoByte) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t push = b.symbol("std::vector<int>::push_back(int const&)", "_ZNSt6vector");
+  b.stack({push, main}, 1000, 2).stack({push}, 100, 1).stack({b.at("malloc")}, 10, 1).stack({}, 1, 1);
+  for (const bool all : {false, true}) {
+    ReportOptions options;
+    options.view.all = all;
+    const Report report = build_report(b.profile(), options);
+    double sum = 0;
+    for (const ReportRow& row : report.rows) sum += row.self[metric_index(Metric::kInuseSpace)].value;
+    EXPECT_EQ(sum, 2111);
+    EXPECT_EQ(self(report, "main"), all ? 0 : 2000);
+    EXPECT_EQ(self(report, "std::vector<>::push_back(int const&)"), all ? 2100 : 100);
+  }
+}
+
+TEST(Report, CallersOfAFunctionThatIsLeftOutAreShownWhenAskedFor) {
+  Builder b;
+  const uint32_t push = b.symbol("std::vector<int>::push_back(int const&)", "_ZNSt6vector");
+  b.stack({push, b.at("main")}, 1000, 2);
+  ReportOptions options;
+  options.callers = "push_back";
+  const Report report = build_report(b.profile(), options);
+  ASSERT_EQ(report.calls.size(), 1u);
+  ASSERT_EQ(report.calls[0].edges.rows.size(), 1u);
+  EXPECT_EQ(report.calls[0].edges.rows[0].group.name, "main");
+  options.callers = "main";
+  EXPECT_EQ(build_report(b.profile(), options).calls[0].edges.self[metric_index(Metric::kInuseSpace)].value,
+            2000);
+  options.filter.focus = Pattern("std::vector<int>");
+  EXPECT_EQ(build_report(b.profile(), options).selected[metric_index(Metric::kInuseSpace)].value, 2000);
 }
 
 }  // namespace

@@ -49,6 +49,12 @@ TEST_F(StackFilterTest, MatchesFunctionsFilesAndModules) {
   EXPECT_EQ(selected("nowhere"), "");
 }
 
+TEST_F(StackFilterTest, MatchesNamesAsShownAndWhole) {
+  b_.stack({b_.symbol("void Pool<int>::get<long>()", "_Z3get")}, 1, 1);
+  EXPECT_EQ(selected("^Pool<>::get"), "4");
+  EXPECT_EQ(selected("^void Pool<int>"), "4");
+}
+
 TEST_F(StackFilterTest, IgnoreTakesStacksAway) {
   EXPECT_EQ(selected(nullptr, "parse"), "123");
   EXPECT_EQ(selected("main", "libz"), "02");

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -31,7 +32,8 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof live PID | --name PROGRAM [-o PATH [--force] [--raw]]
-                    [-n ROWS] [--interval SECONDS] [--count N] [--no-debuginfod]
+                    [-n ROWS] [--sort COLUMN] [--tree] [--interval SECONDS]
+                    [--count N] [--no-debuginfod]
 
 Shows what a running process holds: which functions hold how much, how much more
 than when the view began, and how fast they allocate. The process is not stopped
@@ -39,14 +41,19 @@ or signalled, and runs no code for it. It must have memprof in it: started by
 `memprof run`, or linked with it and started.
 
 On a terminal the view is drawn anew until q is pressed or the process ends;
-elsewhere it is printed once.
+the keys l, b, c, g and a order the rows by live bytes, blocks, what they hold
+with all that they call (cumulative), growth, and what they allocate; t shows
+the calls as a tree, and the table again. Elsewhere it is printed once.
 
   -o PATH   write the profile as of now instead: %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign
   --force   replace PATH if it exists
   --raw     write addresses, and names only of code that the program made
   --name PROGRAM      the process whose executable is called so
-  -n ROWS             rows of the table (as many as fit; 20)
+  -n ROWS             rows of the table or tree (as many as fit; 20)
+  --sort COLUMN       order at first: live (default), blocks, cumulative, growth
+                      or allocates
+  --tree              the tree at first
   --interval SECONDS  between two looks (2)
   --count N           print the view so many times, whatever the output is
   --no-debuginfod     do not ask the servers in DEBUGINFOD_URLS for debug files
@@ -54,6 +61,7 @@ elsewhere it is printed once.
 
 constexpr size_t kRows = 20;
 constexpr size_t kRowsOfHeader = 8;
+constexpr size_t kRowsOfKeys = 3;  // a blank one, the keys, and where the cursor is
 constexpr double kInterval = 2;
 
 struct Options {
@@ -63,6 +71,8 @@ struct Options {
   bool force = false;
   bool raw = false;
   std::optional<size_t> rows;
+  profile::LiveSort sort = profile::LiveSort::kLive;
+  bool tree = false;
   double interval_s = kInterval;
   std::optional<size_t> count;
   AskServers ask_servers = AskServers::kYes;
@@ -78,11 +88,19 @@ double parse_seconds(const std::string& text) {
   return seconds;
 }
 
+profile::LiveSort parse_sort(const std::string& text) {
+  const auto sort = profile::live_sort_from_name(text);
+  if (!sort)
+    throw Failure("--sort: '" + text + "' is not one of live, blocks, cumulative, growth, allocates");
+  return *sort;
+}
+
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
   CLI::App app;
   std::string output;
   std::string rows;
+  std::string sort;
   std::string interval;
   std::string count;
   app.add_option("PID", options.pid);
@@ -91,6 +109,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const auto* force = app.add_flag("--force", options.force);
   const auto* raw = app.add_flag("--raw", options.raw);
   const auto* rows_option = app.add_option("-n", rows);
+  const auto* sort_option = app.add_option("--sort", sort);
+  app.add_flag("--tree", options.tree);
   const auto* interval_option = app.add_option("--interval", interval);
   const auto* count_option = app.add_option("--count", count);
   const auto* no_servers = app.add_flag("--no-debuginfod");
@@ -106,6 +126,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (!options.output && (force->count() != 0 || raw->count() != 0)) {
     throw Failure("live: --force and --raw are for -o");
   }
+  if (options.output && (options.tree || sort_option->count() != 0)) {
+    throw Failure("live: -o writes all there is; --sort and --tree are for the view, and for memprof report");
+  }
+  if (options.tree && sort_option->count() != 0) {
+    throw Failure("live: a tree is ordered by what is live; --sort is for the table");
+  }
+  if (sort_option->count() != 0) options.sort = parse_sort(sort);
   if (rows_option->count() != 0) options.rows = parse_count("-n", rows);
   if (interval_option->count() != 0) options.interval_s = parse_seconds(interval);
   if (count_option->count() != 0) options.count = parse_count("--count", count);
@@ -168,9 +195,69 @@ profile::TextOptions text_options() {
   return text;
 }
 
-void look(Looks& looks, profile::LiveView& view) {
-  view.look(profile::build_report(looks.look(false), profile::live_report_options()),
-            resident_bytes(looks.process().pid));
+// What is shown of the last look.
+class Shown {
+ public:
+  Shown(const Options& options, Looks& looks) : looks_(looks), sort_(options.sort), is_tree_(options.tree) {}
+
+  void look() {
+    now_ = looks_.look(false);
+    view_.look(profile::build_report(now_, profile::live_report_options()),
+               resident_bytes(looks_.process().pid));
+  }
+
+  std::string text(size_t rows) const {
+    return is_tree_ ? view_.tree_text(profile::build_report(now_, profile::live_tree_options(rows)),
+                                      text_options())
+                    : view_.text(sort_, rows, text_options());
+  }
+
+  // Takes a key that changes what is shown.
+  void press(char key) {
+    if (key == 't') is_tree_ = !is_tree_;
+    for (const Key& known : kKeys) {
+      if (known.key != key) continue;
+      sort_ = known.sort;
+      is_tree_ = false;
+    }
+  }
+
+  // The keys, with a star at what is shown.
+  std::string keys() const {
+    std::string text = "order:";
+    for (const Key& known : kKeys) {
+      text += std::string(" [") + known.key + "]" + (profile::live_sort_name(known.sort) + 1);
+      if (!is_tree_ && known.sort == sort_) text += "*";
+    }
+    return text + "  [t]ree" + (is_tree_ ? "*" : "") + "  [q]uit";
+  }
+
+ private:
+  struct Key {
+    char key;
+    profile::LiveSort sort;
+  };
+  static constexpr Key kKeys[] = {{'l', profile::LiveSort::kLive},
+                                  {'b', profile::LiveSort::kBlocks},
+                                  {'c', profile::LiveSort::kCumulative},
+                                  {'g', profile::LiveSort::kGrowth},
+                                  {'a', profile::LiveSort::kAllocates}};
+
+  Looks& looks_;
+  profile::LiveSort sort_;
+  bool is_tree_;
+  profile::Profile now_;
+  profile::LiveView view_;
+};
+
+// At most so many lines.
+std::string first_lines(const std::string& text, size_t lines) {
+  size_t end = 0;
+  for (; lines > 0 && end != std::string::npos && end < text.size(); --lines) {
+    const size_t newline = text.find('\n', end);
+    end = newline == std::string::npos ? newline : newline + 1;
+  }
+  return text.substr(0, end);
 }
 
 void sleep_for(double seconds) {
@@ -181,7 +268,7 @@ void sleep_for(double seconds) {
 }
 
 int print_looks(const Options& options, Looks& looks) {
-  profile::LiveView view;
+  Shown shown(options, looks);
   const size_t count = options.count.value_or(1);
   look(looks, view);  // how much it grows, and how fast it allocates, take two
   for (size_t i = 0; i < count; ++i) {
@@ -192,25 +279,28 @@ int print_looks(const Options& options, Looks& looks) {
       complain("process " + std::to_string(looks.process().pid) + " has ended");
       return 0;
     }
-    look(looks, view);
-    print(view.text(options.rows.value_or(kRows), text_options()));
+    shown.look();
+    print(shown.text(options.rows.value_or(kRows)));
   }
   return 0;
 }
 
 int show(const Options& options, Looks& looks) {
-  profile::LiveView view;
-  look(looks, view);  // what goes wrong is said on the ordinary screen
+  Shown shown(options, looks);
+  shown.look();  // what goes wrong is said on the ordinary screen
   auto screen = std::make_unique<Screen>();
   while (true) {
     const size_t fitting = screen->rows() > kRowsOfHeader ? screen->rows() - kRowsOfHeader : 1;
-    screen->draw(view.text(options.rows.value_or(fitting), text_options()) + "\nq ends this view\n");
-    if (screen->wait_for_key(options.interval_s) == 'q') return 0;
+    const size_t lines = std::max(screen->rows(), kRowsOfKeys + 1) - kRowsOfKeys;
+    screen->draw(first_lines(shown.text(options.rows.value_or(fitting)), lines) + "\n" + shown.keys() + "\n");
+    const char key = screen->wait_for_key(options.interval_s);
+    if (key == 'q') return 0;
+    shown.press(key);
     if (!looks.is_there()) break;
-    look(looks, view);
+    if (key == 0) shown.look();
   }
   screen.reset();
-  print(view.text(options.rows.value_or(kRows), text_options()));
+  print(shown.text(options.rows.value_or(kRows)));
   complain("process " + std::to_string(looks.process().pid) + " has ended; this was the last look");
   return 0;
 }

@@ -28,7 +28,8 @@ constexpr char kHelp[] =
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
-                           [--native-interpreter] [--no-debuginfod]
+                           [--all-frames] [--native-interpreter] [--full-names]
+                           [--no-debuginfod]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
@@ -56,13 +57,21 @@ standard input.
   --callees FUNCTION
                    the functions that it calls, and what it allocates itself
   --json           for programs; docs/report-json.md describes it
+  --all-frames     with the frames that are left out else, as what they allocate
+                   counts as their caller's: wrappers of malloc that are known
+                   (xmalloc, g_malloc ...); the standard libraries of C, C++ and
+                   Rust; Python's import machinery, and code of extension modules
+                   that has no name. Exports (memprof export) have all frames
   --native-interpreter  with the functions of the Python interpreter itself; else
                    what they allocate counts as the Python line's, or that of the
                    extension module's function, that called them
+  --full-names     with template arguments, return types and the suffixes of
+                   clones (.isra.0), and a row for each; --json has them
   --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 self        what was allocated in the function itself (or by malloc,
-            operator new ... for it)
+            operator new, a standard library ... for it)
+file:line   where a function has several lines: the one that holds the most
 cumulative  the same with everything that it called
 ±           the 95 % interval, its larger half: the truth is within this share
             of the number
@@ -92,7 +101,7 @@ struct Options {
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
-  bool native_interpreter = false;
+  profile::FrameView view;
   bool ask_servers = true;  // debuginfod's
 };
 
@@ -128,7 +137,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   }
   app.add_flag("--tree", options.tree);
   app.add_flag("--json", options.json);
-  app.add_flag("--native-interpreter", options.native_interpreter);
+  app.add_flag("--native-interpreter", options.view.interpreter);
+  app.add_flag("--all-frames", options.view.all);
+  app.add_flag("--full-names", options.view.full_names);
   const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "report", arguments)) return std::nullopt;
   options.ask_servers = no_servers->count() == 0;
@@ -162,7 +173,8 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
   report.skip_empty = !options.json;
   report.filter = options.filter;
-  report.show_interpreter = options.native_interpreter;
+  report.view = options.view;
+  report.view.full_names = options.view.full_names || options.json;
   report.has_table = options.json || (!options.tree && !has_calls);
   report.has_tree = options.tree;
   report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);

@@ -2,45 +2,42 @@
 """Places that hold memory: the samples of a snapshot, grouped by who allocated them."""
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from memprof._intervals import Sum
 from memprof._model import Estimate, StackFrame
+from memprof._roles import is_allocator, is_import, is_library, is_nameless
 
 if TYPE_CHECKING:
     from memprof._snapshot import HeapSnapshot
 
 Key = tuple[str, str, int, bool]  # function, file, line, is_python
 
-# Allocation functions are no place: what they allocate is their caller's (as in the command's reports).
-_ALLOCATOR = re.compile(
-    r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
-    r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|"
-    r"memprof_report_(re)?alloc(_end|_inline)?|_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)")
-
-
-def is_allocator(frame: StackFrame) -> bool:
-    """Whether a native frame is a function that hands out memory."""
-    return not frame.is_python and _ALLOCATOR.fullmatch(frame.function) is not None
-
-
 def native_leaf(stack: tuple[StackFrame, ...]) -> StackFrame | None:
-    """The innermost native frame that is no allocator, before any of Python."""
+    """The innermost native frame, before any of Python, that a person can tell something by: no allocator, not of a
+    standard library and with a name; else the innermost that is no allocator."""
+    first = None
     for frame in stack:
         if frame.is_python:
-            return None
-        if not is_allocator(frame):
+            break
+        if is_allocator(frame):
+            continue
+        first = first or frame
+        if not is_library(frame) and not is_nameless(frame):
             return frame
-    return stack[0] if stack else None
+    return first or (stack[0] if stack and not stack[0].is_python else None)
 
 
 def place(stack: tuple[StackFrame, ...]) -> StackFrame:
-    """Where a user looks for the reason: the innermost line of Python, else the native function."""
+    """Where a user looks for the reason: the innermost line of Python (the importing line, for what importing
+    takes), else the native function."""
+    importing = None
     for frame in stack:
         if frame.is_python:
-            return frame
-    return native_leaf(stack) or StackFrame(0, "[unknown]", "", 0, False)
+            if not is_import(frame):
+                return frame
+            importing = importing or frame
+    return importing or native_leaf(stack) or StackFrame(0, "[unknown]", "", 0, False)
 
 
 class Site:

@@ -94,6 +94,15 @@ inline constexpr const char* kFixedStrings[kFixedStringCount] = {
 // The function of the location that stands for frames in the middle of a stack.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";
 
+// Where a function's two names are the same, pprof takes it for C++ and cuts what stands in these brackets:
+// nothing is left of `<module>`.  Such a name is written without a system name, and read back as both.
+constexpr bool is_cut_by_pprof(const char* name, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    if (name[i] == '<' || name[i] == '(') return true;
+  }
+  return false;
+}
+
 inline constexpr size_t kValueCount = 4;  // sample types, in the order of Metric
 
 }  // namespace memprof::profile::schema

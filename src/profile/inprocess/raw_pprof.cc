@@ -366,7 +366,7 @@ class RawPprofWriter {
       wire::Message line(line_memory, sizeof(line_memory));
       if (key == kFramesLeftOut - 1) {
         const uint32_t name = write_string(schema::kFramesLeftOutName, text_size(schema::kFramesLeftOutName));
-        write_function(kFramesLeftOutFunction, name, schema::kEmpty, 0);
+        write_function(kFramesLeftOutFunction, name, name, schema::kEmpty, 0);
         line.field(schema::line_field::kFunctionId, kFramesLeftOutFunction);
         location.message_field(schema::location_field::kLine, line);
       } else if (is_runtime_frame(key)) {
@@ -382,12 +382,12 @@ class RawPprofWriter {
     }
   }
 
-  void write_function(uint64_t id, uint32_t name, uint32_t file, uint32_t line) {
+  void write_function(uint64_t id, uint32_t name, uint32_t system_name, uint32_t file, uint32_t line) {
     uint8_t memory[48];
     wire::Message function(memory, sizeof(memory));
     function.field(schema::function_field::kId, id);
     function.field(schema::function_field::kName, name);
-    function.field(schema::function_field::kSystemName, name);
+    function.field(schema::function_field::kSystemName, system_name);
     function.field(schema::function_field::kFilename, file);
     function.field(schema::function_field::kStartLine, line);
     output_.message_field(field::kFunction, function);
@@ -398,8 +398,10 @@ class RawPprofWriter {
     const size_t size = functions_.size();
     const uint64_t id = kFramesLeftOutFunction + functions_.id(frame);
     if (functions_.size() != size) {
-      const uint32_t name = write_string(frame.name, text_size(frame.name));
-      write_function(id, name, write_string(frame.file, text_size(frame.file)), frame.function_line);
+      const size_t name_size = text_size(frame.name);
+      const uint32_t name = write_string(frame.name, name_size);
+      write_function(id, name, schema::is_cut_by_pprof(frame.name, name_size) ? schema::kEmpty : name,
+                     write_string(frame.file, text_size(frame.file)), frame.function_line);
     }
     return id;
   }

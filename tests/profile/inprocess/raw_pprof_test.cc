@@ -44,8 +44,7 @@ TEST(RawPprof, runtime_frames_are_functions_with_lines) {
   RawFixture raw;
   const char f[] = "Class.f";
   const char file[] = "/x/y.py";
-  const RawRuntimeFrame runtime[] = {
-      {f, file, 12, 10}, {f, file, 14, 10}, {"[unknown Python code]", "", 0, 0}};
+  const RawRuntimeFrame runtime[] = {{f, file, 12, 10}, {f, file, 14, 10}, {"<module>", file, 1, 1}};
   raw.profile.runtime_frames = runtime;
   raw.profile.runtime_frame_count = 3;
   raw.profile.python_version = 0x030c;
@@ -75,7 +74,8 @@ TEST(RawPprof, runtime_frames_are_functions_with_lines) {
     EXPECT_EQ(profile.functions[line_at(1).function].start_line, 10);
     EXPECT_EQ(line_at(1).line, 12);
     EXPECT_EQ(line_at(2).line, 14);
-    EXPECT_EQ(profile.functions[line_at(3).function].name, "[unknown Python code]");
+    EXPECT_EQ(profile.functions[line_at(3).function].name, "<module>");
+    EXPECT_EQ(profile.functions[line_at(3).function].system_name, "<module>");
   }
 }
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a frame is to somebody who looks for the code that holds memory, as in the command's reports
+(src/profile/frame_role.cc): the program's own, or something that only allocates for it."""
+from __future__ import annotations
+
+import re
+
+from memprof._model import StackFrame
+
+# What these allocate is their caller's.
+_ALLOCATOR = re.compile(
+    r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
+    r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|(.*::)?operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|"
+    r"memprof_report_(re)?alloc(_end|_inline)?|_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)|"
+    r"PyDataMem_(NEW|RENEW|NEW_ZEROED|UserNEW|UserNEW_ZEROED|UserRENEW)|default_(malloc|calloc|realloc)")
+
+_LIBRARY = re.compile(r"(libc|libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libm|libdl|libpthread|librt)\.so|ld-linux|"
+                      r"ld-musl|libc\.musl")
+_LIBRARY_SCOPE = re.compile(r"(std|__gnu_cxx|__cxxabiv1)::")
+_IMPORT_FILE = re.compile(r"<frozen (importlib\.|zipimport>).*|.*/importlib/(__init__|_bootstrap|_bootstrap_external)\.py")
+_NAMELESS = re.compile(r".+\+0x[0-9a-f]+|0x[0-9a-f]+")
+
+
+def is_allocator(frame: StackFrame) -> bool:
+    """Whether a native frame is a function that hands out memory."""
+    return not frame.is_python and _ALLOCATOR.fullmatch(frame.function) is not None
+
+
+def is_import(frame: StackFrame) -> bool:
+    """Whether it is Python's import machinery: what that allocates is the importing line's."""
+    return frame.is_python and _IMPORT_FILE.fullmatch(frame.file) is not None
+
+
+def is_nameless(frame: StackFrame) -> bool:
+    """Whether a native frame has no function's name."""
+    return not frame.is_python and _NAMELESS.fullmatch(frame.function) is not None
+
+
+def is_library(frame: StackFrame) -> bool:
+    """Whether a native frame is of the standard libraries of C and C++."""
+    if frame.is_python:
+        return False
+    if _LIBRARY.match(frame.module.rpartition("/")[2]):
+        return True
+    return _LIBRARY_SCOPE.match(_without_return_type(frame.function)) is not None
+
+
+def _without_return_type(name: str) -> str:
+    """Instances of templates have one: `std::vector<int> make<int>(int)` is `make<int>(int)`."""
+    begin = depth = 0
+    for i, c in enumerate(name):
+        if depth == 0 and (c == "(" or name.startswith("operator", i)):
+            break
+        if c in "<([{":
+            depth += 1
+        elif c in ">)]}":
+            depth -= 1
+        elif c == " " and depth == 0:
+            begin = i + 1
+    return name[begin:]
