@@ -12,7 +12,7 @@ import unittest
 import e2e
 
 # Where a process, a thread, or a library's constructor begins.
-ROOTS = {"_start", "clone3", "clone", "__clone", "_dl_start_user"}
+ROOTS = {"_start", "clone3", "__clone3", "clone", "__clone", "_dl_start_user"}
 
 
 class WholeStacks(e2e.Test):
