@@ -19,9 +19,14 @@ PROGRAMS = pathlib.Path(os.environ["MEMPROF_E2E_PROGRAMS"])
 SOURCE = pathlib.Path(os.environ["MEMPROF_E2E_SOURCE"])
 ARENAS = tempfile.TemporaryDirectory(prefix="memprof-e2e-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
 
+# What the loader finds: name of a library -> its file.
+_LISTING = subprocess.run(["/sbin/ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout
+LIBRARIES = {line.split()[0]: line.split("=>")[1].strip() for line in reversed(_LISTING.splitlines())
+             if "=>" in line and "x86-64" in line}
 # Allocators that stand behind memprof: name -> what the loader calls the library.
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
-              "tcmalloc_minimal": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+              "tcmalloc_minimal": "libtcmalloc_minimal.so.4",
+              "mimalloc": "libmimalloc.so.3" if "libmimalloc.so.3" in LIBRARIES else "libmimalloc.so.2"}
 
 # A hang is a failure, and is seen long before ctest's own limit.
 WATCHDOG_S = 60
@@ -48,10 +53,8 @@ def system_python():
 def allocator(name):
     """The file of an allocator, as the loader finds it; missing is a failure."""
     library = ALLOCATORS[name]
-    listing = subprocess.run(["/sbin/ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    for line in listing.splitlines():
-        if line.split("=>")[0].strip().startswith(library + " ") and "x86-64" in line:
-            return line.split("=>")[1].strip()
+    if library in LIBRARIES:
+        return LIBRARIES[library]
     raise AssertionError(f"{library} is not installed; ./dev test installs what the tests need")
 
 

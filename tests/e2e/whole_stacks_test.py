@@ -13,7 +13,7 @@ import unittest
 import e2e
 
 # Where a process, a thread, or a library's constructor begins.
-ROOTS = {"_start", "clone3", "clone", "__clone", "_dl_start_user"}
+ROOTS = {"_start", "clone3", "__clone3", "clone", "__clone", "_dl_start_user"}
 # Where a coroutine of boost.context begins, and a goroutine.
 COROUTINE_ROOTS = {"make_fcontext"}
 GO_ROOTS = {"runtime.goexit", "runtime.goexit.abi0"}

@@ -93,15 +93,19 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   } else {
     checks->yes(name, "malloc is the C library's; memprof stands before it");
   }
-  if (!facts.own_interface.empty()) {
-    checks->note("own interface",
-                 files.shown + " calls " + joined(facts.own_interface) +
-                     " of an allocator's own interface: blocks that do not come from malloc are not seen",
-                 std::string("call malloc and free, or ") + kReport);
-  }
+  check_own_interface(files.shown, facts, checks);
   if (facts.is_go) {
     checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",
                  "for Go's heap: runtime/pprof");
+  }
+}
+
+void check_own_interface(const std::string& shown, const ElfFacts& facts, Checks* checks) {
+  if (!facts.own_interface.empty()) {
+    checks->note("own interface",
+                 shown + " calls " + joined(facts.own_interface) +
+                     " of an allocator's own interface: blocks that do not come from malloc are not seen",
+                 std::string("call malloc and free, or ") + kReport);
   }
 }
 

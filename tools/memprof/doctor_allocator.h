@@ -25,4 +25,7 @@ AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& 
 
 void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks);
 
+// `shown`: the program, or the library that has its code.
+void check_own_interface(const std::string& shown, const ElfFacts& facts, Checks* checks);
+
 }  // namespace memprof::cli

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
+#include "memprof/code_library.h"
 #include "memprof/doctor_allocator.h"
 #include "memprof/doctor_python.h"
 #include "memprof/elf_facts.h"
@@ -45,22 +47,44 @@ std::vector<std::string> preloaded_libraries() {
   return paths;
 }
 
-void check_stacks(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
+// The file that a program's code is in: its own, or that of one large library.
+struct Code {
+  std::string shown;
+  std::unique_ptr<profile::ElfFile> library;  // nullptr: it is in the program
+  ElfFacts facts;
+};
+
+Code code_of(const ProgramFiles& files, const profile::ElfFile& program, const ElfFacts& facts) {
+  Code code{files.shown, nullptr, facts};
+  const std::string path = code_library(program, facts, files.libraries);
+  std::string why;
+  if (!path.empty()) code.library = profile::ElfFile::open(path, &why);
+  if (code.library == nullptr) return code;
+  code.shown = path.substr(path.rfind('/') + 1) + " (the code of " + files.shown + ")";
+  code.facts = read_elf_facts(*code.library);
+  return code;
+}
+
+bool has_whole_tables(const ElfFacts& facts) {
+  return facts.has_unwind_tables && (facts.unwind_share < 0 || facts.unwind_share >= kWholeShare);
+}
+
+void check_stacks(const std::string& shown, const ElfFacts& facts, Checks* checks) {
   const std::string name = "stacks";
   if (facts.is_go) {
-    checks->yes(name, files.shown + " is Go, whose stacks go by frame pointers");
+    checks->yes(name, shown + " is Go, whose stacks go by frame pointers");
     return;
   }
-  if (!facts.has_unwind_tables || (facts.unwind_share >= 0 && facts.unwind_share < kWholeShare)) {
+  if (!has_whole_tables(facts)) {
     const int percent = facts.unwind_share > 0 ? static_cast<int>(facts.unwind_share * 100) : 0;
     checks->note(
         name,
-        files.shown + " has unwind tables (.eh_frame) for " + std::to_string(percent) +
+        shown + " has unwind tables (.eh_frame) for " + std::to_string(percent) +
             " % of its code; stacks through the rest go by frame pointers, and are cut where there are none",
         "build it with -fasynchronous-unwind-tables, or at least -fno-omit-frame-pointer");
     return;
   }
-  checks->yes(name, files.shown + " has unwind tables: whole stacks");
+  checks->yes(name, shown + " has unwind tables: whole stacks");
 }
 
 // Runtimes in it whose code at run time has no tables.
@@ -85,8 +109,8 @@ Names names_of(const profile::ElfFile& file, const ElfFacts& facts) {
   return facts.has_symbols || debug != nullptr || has_mini ? Names::kFunctions : Names::kExported;
 }
 
-void check_names(const ProgramFiles& files, const profile::ElfFile& file, const ElfFacts& facts,
-                 Checks* checks) {
+void check_names(const ProgramFiles& files, const std::string& shown, const profile::ElfFile& file,
+                 const ElfFacts& facts, Checks* checks) {
   size_t without = 0;
   for (const std::string& path : files.libraries) {
     std::string why;
@@ -103,11 +127,10 @@ void check_names(const ProgramFiles& files, const profile::ElfFile& file, const 
   const std::string asked = asks ? "; the servers in DEBUGINFOD_URLS are asked for more" : "";
   switch (names_of(file, facts)) {
     case Names::kLines:
-      checks->yes("names", files.shown + ": functions, files and lines" + libraries + asked);
+      checks->yes("names", shown + ": functions, files and lines" + libraries + asked);
       return;
     case Names::kFunctions:
-      checks->note("names",
-                   files.shown + ": functions, but no files and lines (no debug info)" + libraries + asked,
+      checks->note("names", shown + ": functions, but no files and lines (no debug info)" + libraries + asked,
                    asks ? "" : kGetDebugFile);
       return;
     case Names::kExported:
@@ -116,7 +139,7 @@ void check_names(const ProgramFiles& files, const profile::ElfFile& file, const 
   const std::string without_id =
       file.build_id().empty() ? "; without a build id no debug file can be found for it" : "";
   checks->note("names",
-               files.shown + " is stripped: only exported functions have names, others are module+0xoffset" +
+               shown + " is stripped: only exported functions have names, others are module+0xoffset" +
                    without_id + libraries + asked,
                asks ? "" : kGetDebugFile);
 }
@@ -135,9 +158,16 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   check_allocator(files, facts, checks);
   // Else nothing is seen, of Python neither.
   if (allocator_obstacle(files, facts).found.empty()) check_python(files, checks);
-  check_stacks(files, facts, checks);
+  const Code code = code_of(files, *file, facts);
+  if (code.library != nullptr) check_own_interface(code.shown, code.facts, checks);
+  // Stacks go through both, names are wanted of the code.
+  if (has_whole_tables(facts)) {
+    check_stacks(code.shown, code.facts, checks);
+  } else {
+    check_stacks(files.shown, facts, checks);
+  }
   check_runtimes(files, checks);
-  check_names(files, *file, facts, checks);
+  check_names(files, code.shown, code.library != nullptr ? *code.library : *file, code.facts, checks);
 }
 
 ProgramFiles files_of(const std::string& program) {
@@ -147,7 +177,10 @@ ProgramFiles files_of(const std::string& program) {
   files.memprof_python = variable("MEMPROF_PYTHON");
   files.libraries = preloaded_libraries();
   for (const NeededLibrary& library : needed_libraries(program)) {
-    if (!library.path.empty()) files.libraries.push_back(library.path);
+    if (library.path.empty()) continue;
+    files.libraries.push_back(library.path);
+    const std::string machine = java_machine_of(library.path);
+    if (!machine.empty()) files.libraries.push_back(machine);
   }
   return files;
 }

@@ -270,12 +270,12 @@ void sleep_for(double seconds) {
 int print_looks(const Options& options, Looks& looks) {
   Shown shown(options, looks);
   const size_t count = options.count.value_or(1);
-  look(looks, view);  // how much it grows, and how fast it allocates, take two
+  shown.look();  // how much it grows, and how fast it allocates, take two
   for (size_t i = 0; i < count; ++i) {
     if (i != 0) print("\n");
     sleep_for(options.interval_s);
     if (!looks.is_there()) {
-      if (i == 0) print(view.text(options.rows.value_or(kRows), text_options()));
+      if (i == 0) print(shown.text(options.rows.value_or(kRows)));
       complain("process " + std::to_string(looks.process().pid) + " has ended");
       return 0;
     }

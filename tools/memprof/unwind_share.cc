@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "memprof/code_bytes.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -152,18 +154,29 @@ std::optional<std::vector<Range>> ranges_of(const Section& frames) {
   return ranges;
 }
 
-// Bytes of code that no range has, and padding at their ends.
-uint64_t bytes_without(std::vector<Range> ranges, uint64_t begin, uint64_t end) {
+struct Gaps {
+  uint64_t code_bytes = 0;  // without rules
+  uint64_t fill_bytes = 0;  // of the linker: no code
+};
+
+// What no range has.
+Gaps gaps_between(std::vector<Range> ranges, const Section& text) {
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  uint64_t missing = 0;
-  const auto add_gap = [&missing](uint64_t size) { missing += size - std::min(size, kMostPaddingBytes); };
+  Gaps gaps;
+  uint64_t begin = text.vaddr;
+  const uint64_t end = text.vaddr + text.bytes.size();
+  const auto add_gap = [&](uint64_t size) {
+    const uint64_t code = code_bytes(text.bytes.substr(begin - text.vaddr, size));
+    gaps.fill_bytes += size - code;
+    gaps.code_bytes += code - std::min(code, kMostPaddingBytes);
+  };
   for (const Range& range : ranges) {
     if (range.begin >= end) break;
     if (range.begin > begin) add_gap(range.begin - begin);
     begin = std::max(begin, range.begin + std::min(range.size, end - range.begin));
   }
   if (end > begin) add_gap(end - begin);
-  return missing;
+  return gaps;
 }
 
 }  // namespace
@@ -174,11 +187,11 @@ double unwind_share(const profile::ElfFile& file) {
   const auto frames = find_section(file, ".eh_frame");
   const auto ranges = frames ? ranges_of(*frames) : std::vector<Range>();
   if (!ranges) return -1;
-  const uint64_t bytes = text->bytes.size();
-  const uint64_t without = bytes_without(*ranges, text->vaddr, text->vaddr + bytes);
-  const uint64_t start_code = std::min(without, kStartCodeBytes);
-  if (bytes == start_code) return 1;
-  return 1 - static_cast<double>(without - start_code) / static_cast<double>(bytes - start_code);
+  const Gaps gaps = gaps_between(*ranges, *text);
+  const uint64_t start_code = std::min(gaps.code_bytes, kStartCodeBytes);
+  const uint64_t bytes = text->bytes.size() - gaps.fill_bytes - start_code;
+  if (bytes == 0) return 1;
+  return 1 - static_cast<double>(gaps.code_bytes - start_code) / static_cast<double>(bytes);
 }
 
 }  // namespace memprof::cli

@@ -32,20 +32,45 @@ bool take_position(std::string_view* text) {
   return true;
 }
 
+// V8 marks the compiler: `~` interpreter, `^` Sparkplug, `+` Maglev, `*` TurboFan; and `'`, since node 24,
+// code that is for one closure.
+std::string_view without_tier(std::string_view text) {
+  if (!text.empty() && std::string_view("~^+*").find(text[0]) != std::string_view::npos)
+    text.remove_prefix(1);
+  if (!text.empty() && text[0] == '\'') text.remove_prefix(1);
+  return text;
+}
+
+// Whether a path or a URL begins here: `/app/a.js`, `node:fs`, `file:///app/a.mjs`.
+bool is_path(std::string_view text) {
+  if (text.empty()) return false;
+  const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  return text[0] == '/' || (end != 0 && end != std::string_view::npos && text[end] == ':');
+}
+
+// The space between a function and its file; both may have spaces in them (`get size /app/a b.js`).
+size_t file_space(std::string_view place) {
+  for (size_t at = place.find(' '); at != std::string_view::npos; at = place.find(' ', at + 1)) {
+    if (is_path(place.substr(at + 1))) return at;
+  }
+  // `evalmachine.<anonymous>`, or no file at all.
+  const bool is_accessor = place.compare(0, 4, "get ") == 0 || place.compare(0, 4, "set ") == 0;
+  const size_t first = place.find(' ');
+  const size_t second = is_accessor ? place.find(' ', first + 1) : std::string_view::npos;
+  return second != std::string_view::npos ? second : first;
+}
+
 }  // namespace
 
 JitFrame frame_of_jit_name(std::string_view name) {
   JitFrame frame;
   for (const std::string_view tag : {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}) {
     if (name.compare(0, tag.size(), tag) != 0) continue;
-    std::string_view rest = name.substr(tag.size());
-    if (!rest.empty() && std::string_view("~^+*'").find(rest[0]) != std::string_view::npos)
-      rest.remove_prefix(1);
-    // `name file:line:column`: the position is that of the function, not of the call.
-    std::string_view place = rest;
-    if (!take_position(&place)) break;  // the column
-    if (!take_position(&place)) break;  // the line
-    const size_t space = place.find(' ');
+    // `name file:line:column`, without the column up to node 18: where the function begins, not the call.
+    std::string_view place = without_tier(name.substr(tag.size()));
+    if (!take_position(&place)) break;
+    take_position(&place);
+    const size_t space = file_space(place);
     if (space == std::string_view::npos) break;
     const std::string_view function = place.substr(0, space);
     frame.name = function.empty() ? std::string("(anonymous)") : std::string(function);

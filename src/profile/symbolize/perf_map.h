@@ -21,8 +21,8 @@ namespace memprof::profile {
 // `addresses` in ascending order.  Lines that are not of this form are left out.
 std::vector<JitFrame> read_perf_map(std::string_view text, const std::vector<uint64_t>& addresses);
 
-// V8 says `JS:*name file:12:5`, by tier of its compilers and once more for each: one function, `name` in
-// `file`.  Other names as they are.
+// V8 says `JS:*name file:12:5` (up to node 18 `LazyCompile:*name file:12`), by tier of its compilers and once
+// more for each: one function, `name` in `file`.  Other names as they are.
 JitFrame frame_of_jit_name(std::string_view name);
 
 }  // namespace memprof::profile

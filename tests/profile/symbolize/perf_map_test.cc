@@ -51,12 +51,60 @@ TEST(PerfMap, AFunctionOfV8IsOneInAllTiers) {
   }
 }
 
+// As node 18, 20, 22 and 24 wrote them with --perf-basic-prof.
+TEST(PerfMap, LinesOfNode) {
+  struct Line {
+    const char* name;
+    const char* function;
+    const char* file;
+  };
+  for (const Line& line : {
+           // 18: no column, and a tag by the way it was compiled
+           Line{"LazyCompile:~fill /app/app.js:8", "fill", "/app/app.js"},
+           {"Function:^fill /app/app.js:8", "fill", "/app/app.js"},
+           {"LazyCompile:*fill /app/app.js:8", "fill", "/app/app.js"},
+           {"LazyCompile:~ /app/app.js:17", "(anonymous)", "/app/app.js"},
+           {"LazyCompile:~#hidden /app/app.js:7", "#hidden", "/app/app.js"},
+           {"Function:^get value /app/a b.js:4", "get value", "/app/a b.js"},
+           {"Function:~<static_initializer> /app/a b.js:3", "<static_initializer>", "/app/a b.js"},
+           {"LazyCompile:*inVm evalmachine.<anonymous>:1", "inVm", "evalmachine.<anonymous>"},
+           {"LazyCompile:*inEval :1", "inEval", ""},
+           {"LazyCompile:~get node:fs:3228", "get", "node:fs"},
+           {"LazyCompile:~get ReadStream node:fs:3165", "get ReadStream", "node:fs"},
+           {"LazyCompile:~esm file:///app/c.mjs:1", "esm", "file:///app/c.mjs"},
+           {"Eval:~ /app/app.js:1", "(program)", "/app/app.js"},
+           {"Script:~ evalmachine.<anonymous>:1", "(program)", "evalmachine.<anonymous>"},
+           // 20 and 22
+           {"JS:~fill /app/app.js:8:14", "fill", "/app/app.js"},
+           {"JS:^set value /app/app.js:5:12", "set value", "/app/app.js"},
+           {"JS:^get a b /app/b.js:2:57", "get a b", "/app/b.js"},
+           {"JS:~two words /app/b.js:2:24", "two words", "/app/b.js"},
+           {"JS:^x/y /app/b.js:2:86", "x/y", "/app/b.js"},
+           {"JS:* evalmachine.<anonymous>:1:1", "(anonymous)", "evalmachine.<anonymous>"},
+           {"JS:*inEval :1:16", "inEval", ""},
+           {"JS:~esm file:///app/c.mjs:1:46", "esm", "file:///app/c.mjs"},
+           // 24: code that is for one closure
+           {"JS:+fill /app/app.js:8:14", "fill", "/app/app.js"},
+           {"JS:+'fill /app/app.js:8:14", "fill", "/app/app.js"},
+           {"JS:*'fill /app/app.js:8:14", "fill", "/app/app.js"},
+           {"JS:+'get value /app/app.js:4:12", "get value", "/app/app.js"},
+           {"JS:+'#hidden /app/app.js:7:10", "#hidden", "/app/app.js"},
+           {"JS:+' /app/app.js:22:2", "(anonymous)", "/app/app.js"},
+           {"JS:+'get size evalmachine.<anonymous>:1:9", "get size", "evalmachine.<anonymous>"},
+       }) {
+    const JitFrame frame = frame_of_jit_name(line.name);
+    EXPECT_EQ(frame.name, line.function) << line.name;
+    EXPECT_EQ(frame.file, line.file) << line.name;
+    EXPECT_EQ(frame.line, 0) << line.name;
+  }
+}
+
 TEST(PerfMap, NamesOfV8ThatAreNoFunctions) {
   EXPECT_EQ(frame_of_jit_name("JS:~ node:internal/main:1:1").name, "(anonymous)");
   EXPECT_EQ(frame_of_jit_name("JS:~ node:internal/main:1:1").file, "node:internal/main");
   EXPECT_EQ(frame_of_jit_name("Script:~ /app/a.js:1:1").name, "(program)");
-  for (const char* name :
-       {"Builtin:ArrayMap", "JS:~odd", "JS:", "JS:~f file:1", "JS:~f file:1:", "Lcom/x/Y;::run"}) {
+  for (const char* name : {"Builtin:ArrayMap", "JS:~odd", "JS:", "JS:~f", "JS:~:1",
+                           "JS:~f file:1:", "RegExp:^[A-Z]+$", "Lcom/x/Y;::run"}) {
     EXPECT_EQ(frame_of_jit_name(name).name, name);
     EXPECT_EQ(frame_of_jit_name(name).file, "");
   }

@@ -95,6 +95,17 @@ TEST(DoctorProgram, RuntimesThatCutStacks) {
   EXPECT_THAT(named(checks, "PostgreSQL's JIT").to_do, HasSubstr("SET jit = off"));
 }
 
+TEST(DoctorProgram, TheCodeOfAStubIsInItsLibrary) {
+  const Checks checks = of_command(fixture("stub"));
+  EXPECT_EQ(named(checks, "stacks").verdict, Verdict::kYes);
+  const std::string code = "libstubcode.so (the code of " + fixture("stub") + ")";
+  EXPECT_THAT(named(checks, "stacks").found, HasSubstr(code + " has unwind tables"));
+  EXPECT_THAT(named(checks, "names").found, HasSubstr(code + ": functions, but no files and lines"));
+  const Check bare = named(of_command(fixture("stub_bare")), "stacks");
+  EXPECT_EQ(bare.verdict, Verdict::kNote);
+  EXPECT_THAT(bare.found, HasSubstr("libstubcode_bare.so (the code of "));
+}
+
 TEST(DoctorProgram, ScriptsAreWhatExecutesThem) {
   const testing_tools::Folder folder;
   testing_tools::write_file(folder / "script", "#!" + fixture("own_malloc") + "\n");

@@ -22,6 +22,10 @@ TEST(UnwindShare, OfWhatCompilersAndDistributionsMake) {
   EXPECT_GT(share_of("/bin/sh"), 0.95);
 }
 
+TEST(UnwindShare, FillBetweenFunctionsIsNoCode) {
+  EXPECT_GT(share_of(testing_tools::fixture("stub")), 0.95);
+}
+
 TEST(UnwindShare, OfCodeWithoutTables) {
   const double share = share_of(testing_tools::fixture("no_unwind_tables"));
   EXPECT_GE(share, 0);
