@@ -79,7 +79,8 @@ bool Snapshot::copy_records_of_file(Source* source) {
     source->is_cut |=
         !platform::file_read(source->file, source->offsets[kLiveSection] + offset, bytes, size_bytes);
   };
-  const uint64_t filled = std::min(source->filled_bytes(kLiveSection), source->capacities[kLiveSection]);
+  const uint64_t filled =
+      std::min(source->filled_bytes(kLiveSection), live_level_offset(source->live_levels));
   for (uint32_t level = 0; level < source->live_levels && !source->is_cut; ++level) {
     const uint64_t records_at = live_level_offset(level) + level_slots(level) * sizeof(uint64_t);
     for (uint64_t first = 0; first < level_slots(level) && !source->is_cut; first += kPieceSlots) {

@@ -100,18 +100,18 @@ class Arenas(e2e.Test):
     def test_one_that_says_it_is_full(self):
         """The header of a real one, of whose sections none has memory but all are in use."""
         header = bytearray(self.beginning(4096))
-        total = struct.unpack_from("<Q", header, 24)[0]
+        total = struct.unpack_from("<Q", header, 32)[0]
         size = self.arena.stat().st_size
         self.assertEqual(total, size)
-        # The sections: offset, capacity, used, committed; they lie one behind the other from the second page on.
-        at = header.find(struct.pack("<Q", 4096), 64)
+        # The sections: offset, capacity, used, committed, mapped; they lie one behind the other from 64 KiB on.
+        at = next(at for at in range(112, 4096, 8) if struct.unpack_from("<Q", header, at)[0] == 65536)
         sections = 0
         while True:
-            offset, capacity, _, _ = struct.unpack_from("<4Q", header, at)
+            offset, capacity, _, _, _ = struct.unpack_from("<5Q", header, at)
             if offset < 4096 or offset % 4096 != 0 or offset + capacity > total:
                 break
             struct.pack_into("<2Q", header, at + 16, capacity, capacity)
-            at += 32
+            at += 40
             sections += 1
         self.assertGreater(sections, 5)
         hostile = pathlib.Path(e2e.ARENAS.name) / arena_name(2147483646)

@@ -114,7 +114,7 @@ class Live(e2e.Test):
         tree = self.memprof("live", str(process.pid), "--tree").stdout.decode()
         self.assertRegex(tree, r"<module> \(<string>\) → hold")
         for words, part in ((["--sort", "size"], b"is not one of"), (["--tree", "--sort", "live"], b"a tree is ordered"),
-                            (["--tree", "-o", "x"], b"are for the view")):
+                            (["--tree", "-o", "x.pb"], b"are for the view")):
             done = e2e.run([e2e.COMMAND, "live", str(process.pid), *words])
             self.assertEqual(done.returncode, 2)
             self.assertIn(part, done.stderr)

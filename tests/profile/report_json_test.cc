@@ -28,9 +28,10 @@ TEST(ReportJson, HasTheDocumentedFields) {
   Builder b(1000);
   b.stack({b.at("f(int)", "/src/f.cc", 3)}, 100, 5);
   const ordered_json json = json_of(b);
-  EXPECT_EQ(keys(json),
-            "program pid rate_bytes samples dropped_samples muted_bytes unseen_processes uncollected_processes "
-            "totals rows stack_health ");
+  EXPECT_EQ(
+      keys(json),
+      "program pid rate_bytes samples dropped_samples muted_bytes unseen_processes uncollected_processes "
+      "totals rows stack_health ");
   EXPECT_EQ(keys(json["totals"]), "alloc_objects alloc_space inuse_objects inuse_space ");
   EXPECT_EQ(keys(json["totals"]["inuse_space"]), "value low high ");
   EXPECT_EQ(keys(json["rows"][0]), "name file line module self cumulative ");

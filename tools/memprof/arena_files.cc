@@ -80,7 +80,7 @@ std::vector<ArenaFile> find_arenas(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     ArenaFile file;
-    if (!parse_name(entry->path().filename(), &file) || !is_plain_file(entry->path())) continue;
+    if (!parse_name(entry->path().filename(), &file)) continue;
     file.path = entry->path();
     files.push_back(std::move(file));
   }

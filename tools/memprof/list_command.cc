@@ -96,7 +96,7 @@ std::vector<std::string> places() {
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
     struct stat status{};
-    if (lstat(file.path.c_str(), &status) != 0) continue;
+    if (lstat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     if (status.st_uid != geteuid() && geteuid() != 0) {
       everything->others.insert(status.st_uid);
       continue;

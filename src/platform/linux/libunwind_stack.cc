@@ -52,5 +52,4 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   }
 }
 
-
 }  // namespace memprof::platform

@@ -30,10 +30,10 @@ SITE void* in_thread(size_t i) {
   return keep(malloc(opaque(300 + i % 10)));
 }
 
-static const int kCalls[] = {SYS_read, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_mmap, SYS_munmap, SYS_futex,
-                             SYS_rt_sigreturn};
-static const int kCallsOfThreads[] = {SYS_clone, SYS_clone3, SYS_rseq, SYS_set_robust_list, SYS_mprotect,
-                                      SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_madvise};
+static const int kCalls[] = {SYS_read, SYS_write,  SYS_exit,  SYS_exit_group,  SYS_brk,
+                             SYS_mmap, SYS_munmap, SYS_futex, SYS_rt_sigreturn};
+static const int kCallsOfThreads[] = {SYS_clone,    SYS_clone3,         SYS_rseq,         SYS_set_robust_list,
+                                      SYS_mprotect, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_madvise};
 
 static void load_filter(const char* way) {
   struct sock_filter filter[kMostInstructions];

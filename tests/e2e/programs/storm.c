@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `storm drive COUNT TRUTH`: COUNT short processes, which end, are killed, execute another program or fork; where
-// the kernel lets it, with the same process ids again and again.  Each allocates a block of 1000 + its number
-// bytes and writes "PID NUMBER" to the file TRUTH.  `storm exec N ...` executes itself N times, then `...`.
+// `storm drive COUNT TRUTH`: COUNT short processes, which end, are killed, execute another program or fork;
+// where the kernel lets it, with the same process ids again and again.  Each allocates a block of 1000 + its
+// number bytes and writes "PID NUMBER" to the file TRUTH.  `storm exec N ...` executes itself N times, then
+// `...`.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

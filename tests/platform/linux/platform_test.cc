@@ -189,6 +189,7 @@ TEST(Platform, InASandboxNoSystemCallIsMade) {
   const pid_t pid = fork();
   if (pid == 0) {
     platform::random_seed();
+    platform::program_path();  // asked at the start, as this is
     platform::set_sandboxed(true);
     allow_only_exit();
     uint64_t word = 0;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,7 +145,11 @@ TEST(UnseenProcesses, ADaemonIsKnownByItsEnvironment) {
 
 TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
   Child started([] {
-    if (fork() == 0) pause();
+    const pid_t parent = getpid();
+    if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(0);
+    }
     pause();
   });
   UnseenProcesses unseen(started.pid(), "12345", false);

@@ -85,7 +85,7 @@ def write_sites(path, command):
 
 def event_address():
     symbols = subprocess.run(["nm", "-C", LIBRARY], stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = [line.split()[0] for line in symbols.splitlines() if f" {EVENT}" in line]
+    found = [line.split()[0] for line in symbols.splitlines() if f" {EVENT}" in line and ".cold]" not in line]
     if len(found) != 1:
         sys.exit(f"{LIBRARY} has {len(found)} symbols {EVENT}...); the test needs the one that a sample enters")
     return "0x" + found[0]
