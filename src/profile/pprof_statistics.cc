@@ -259,15 +259,81 @@ std::vector<uint64_t> location_keys(const Profile& profile) {
   return keys;
 }
 
-bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, const std::vector<uint64_t>& keys,
-                                uint32_t samples) const {
+namespace {
+
+uint64_t id_of(const Stack& stack, const std::vector<uint64_t>& keys) {
   StackId id;
   for (const uint32_t location : stack.locations) {
     id.add(keys[location]);
   }
   id.add_heap(stack.heap.data(), stack.heap.size());
   id.add_process(stack.process.data(), stack.process.size());
-  const auto found = stacks_.find(id.value());
+  return id.value();
+}
+
+void add_values(std::array<double, kMetricCount>& sum, const std::array<double, kMetricCount>& other) {
+  for (size_t i = 0; i < kMetricCount; ++i) {
+    sum[i] += other[i];
+  }
+}
+
+bool has_labels(const LabeledValues& part, const std::vector<Label>& labels) {
+  return std::equal(part.labels.begin(), part.labels.end(), labels.begin(), labels.end(),
+                    [](const Label& a, const Label& b) {
+                      return a.key == b.key && a.text == b.text && a.number == b.number;
+                    });
+}
+
+// Two stacks that say the same.
+void add(Stack& sum, Stack&& other) {
+  for (Stack* stack : {&sum, &other}) {
+    if (stack->parts.empty()) {
+      stack->parts.push_back({{}, stack->values});
+    }
+  }
+  add_values(sum.values, other.values);
+  for (LabeledValues& part : other.parts) {
+    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const LabeledValues& known) {
+      return has_labels(known, part.labels);
+    });
+    if (same != sum.parts.end()) {
+      add_values(same->values, part.values);
+    } else {
+      sum.parts.push_back(std::move(part));
+    }
+  }
+}
+
+// Stacks of one id are one: a runtime can have several pieces of code of one name, file and line, which are
+// apart in the file, and which nobody can tell apart.  Their comment is of all.  The ids of those that stay.
+std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>& keys,
+                                   std::vector<uint32_t>* samples_of) {
+  std::vector<uint64_t> ids;
+  std::unordered_map<uint64_t, size_t> first;
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    const uint64_t id = id_of(profile.stacks[i], keys);
+    const size_t to = ids.size();
+    const auto [known, is_new] = first.emplace(id, to);
+    if (!is_new) {
+      add(profile.stacks[known->second], std::move(profile.stacks[i]));
+      (*samples_of)[known->second] += (*samples_of)[i];
+      continue;
+    }
+    if (to != i) {
+      profile.stacks[to] = std::move(profile.stacks[i]);
+      (*samples_of)[to] = (*samples_of)[i];
+    }
+    ids.push_back(id);
+  }
+  profile.stacks.resize(ids.size());
+  samples_of->resize(ids.size());
+  return ids;
+}
+
+}  // namespace
+
+bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const {
+  const auto found = stacks_.find(id);
   if (found == stacks_.end()) {
     return false;
   }
@@ -299,14 +365,15 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, const std:
   return true;
 }
 
-void StatisticsReader::apply(Profile& profile, const std::vector<uint32_t>& samples_of) const {
+void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of) const {
   const bool has_statistics =
       profile.from_memprof &&
       std::all_of(profile.has_metric.begin(), profile.has_metric.end(), [](bool has) { return has; });
-  const std::vector<uint64_t> keys = has_statistics ? location_keys(profile) : std::vector<uint64_t>();
+  const std::vector<uint64_t> ids =
+      has_statistics ? unite_stacks(profile, location_keys(profile), &samples_of) : std::vector<uint64_t>();
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     Stack& stack = profile.stacks[i];
-    if (has_statistics && apply_to(stack, profile, keys, samples_of[i])) {
+    if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {
       continue;
     }
     if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {

@@ -26,8 +26,9 @@ class StatisticsReader {
 
   // Gives statistics to the stacks whose `values` and `parts` agree with their comment and labels; their
   // parts become live groups.  Call once, when all stacks are there; samples_of[i] is the number of samples
-  // that were summed into stacks[i] and so the most units that rounding can be off.
-  void apply(Profile& profile, const std::vector<uint32_t>& samples_of) const;
+  // that were summed into stacks[i] and so the most units that rounding can be off.  Stacks that have one
+  // comment are united.
+  void apply(Profile& profile, std::vector<uint32_t> samples_of) const;
 
  private:
   struct StackFacts {
@@ -37,8 +38,7 @@ class StatisticsReader {
     double lifetime_ns = 0;
   };
 
-  bool apply_to(Stack& stack, const Profile& profile, const std::vector<uint64_t>& keys,
-                uint32_t samples) const;
+  bool apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const;
 
   std::unordered_map<uint64_t, StackFacts> stacks_;  // by StackId
   bool has_profile_comment_ = false;

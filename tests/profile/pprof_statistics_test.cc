@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <tuple>
+
 #include "profile/inprocess/comments.h"
 #include "profile/metric.h"
 #include "profile/pprof_reader.h"
@@ -62,6 +65,41 @@ TEST(PprofStatistics, unaltered_they_are_believed) {
   ASSERT_EQ(profile.stacks.size(), 1u);
   EXPECT_TRUE(profile.stacks[0].has_statistics);
   EXPECT_EQ(profile.stacks[0].live[0].samples, 4u);
+}
+
+// Pieces of code of one name, file and line, as Python has them: apart in the file, with one comment.
+TEST(PprofStatistics, stacks_that_nobody_can_tell_apart_are_one) {
+  ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
+                                        {"alloc_space", "bytes"},
+                                        {"inuse_objects", "count"},
+                                        {"inuse_space", "bytes"}});
+  file.period("space", "bytes", kTestRate);
+  Stack facts;
+  add_samples(facts.allocated, 64, 10);
+  const double blocks = 1 / sampling_probability(64, kTestRate);
+  for (const auto& [location, allocated, live] : {std::tuple{1, 6, 3}, std::tuple{2, 4, 1}}) {
+    file.location(static_cast<uint64_t>(location), 0x1000);
+    file.sample({static_cast<uint64_t>(location)},
+                {std::llround(allocated * blocks), std::llround(allocated * blocks * 64), 0, 0});
+    file.sample({static_cast<uint64_t>(location)},
+                {0, 0, std::llround(live * blocks), std::llround(live * blocks * 64)},
+                {{"bytes", 64, "bytes"}, {"samples", live, "count"}});
+  }
+  file.comment("#memprof.profile version=1 program=a pid=1");
+  StackId id;
+  id.add(0x1000);
+  CommentText text;
+  stack_comment(text, id.value(), facts);
+  file.comment(std::string(text.data(), text.size()));
+  const Profile profile = read_pprof(file.bytes(), "x");
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_TRUE(profile.stacks[0].has_statistics);
+  EXPECT_EQ(profile.stacks[0].allocated.samples, 10u);
+  uint64_t live = 0;
+  for (const LiveGroup& group : profile.stacks[0].live) live += group.samples;
+  EXPECT_EQ(live, 4u);
+  EXPECT_DOUBLE_EQ(profile.stacks[0].values[metric_index(Metric::kAllocObjects)],
+                   std::round(6 * blocks) + std::round(4 * blocks));
 }
 
 TEST(PprofStatistics, values_that_were_scaled_or_subtracted_have_none) {
