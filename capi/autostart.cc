@@ -273,8 +273,8 @@ void end_of_process() {
   if (g_profile_path[0] != '\0') {
     write_at_end();
   }
-  if (has_file) {
-    platform::file_remove(arena_path);
+  if (has_file && !platform::file_remove(arena_path)) {
+    arena.give_back();
   }
 }
 

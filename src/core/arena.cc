@@ -213,6 +213,12 @@ void Arena::release(const Arena& arena) {
   platform::unmap_pieces(arena.base(), arena.header().total_bytes, p.pieces, Pieces::kCount);
 }
 
+void Arena::give_back() const {
+  for (const Section& s : header_->sections) {
+    platform::drop_pages(base() + s.offset, s.mapped_bytes.load(std::memory_order_relaxed));
+  }
+}
+
 uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
   Section& s = section(id);
   const uint64_t size = round_up(size_bytes, 8);

@@ -146,6 +146,10 @@ class Arena {
     return reinterpret_cast<T*>(base() + section(id).offset + offset_in_section);
   }
 
+  // Gives the memory of a file's sections back to the system, when the process ends and may not remove the
+  // file: it has become another user.  Threads that go on find empty tables.
+  void give_back() const;
+
   // Hands out `size_bytes` (rounded up to 8) of a section, for ever.  Returns the offset in the section, or
   // kNoOffset when it is full or the system has no memory.
   uint64_t allocate(SectionId id, uint64_t size_bytes) const;

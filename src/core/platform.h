@@ -54,6 +54,9 @@ bool has_address_space(size_t size_bytes);
 // process_vm_readv and another thread unmaps the page between the question and the read.
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes);
 
+// Gives the memory of [start, start + size_bytes) back, which map_pieces mapped of a file; it reads 0 then.
+void drop_pages(void* start, size_t size_bytes);
+
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
 void advise_sparse(void* start, size_t size_bytes);
 
@@ -210,7 +213,7 @@ bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes);
 // Where the bytes from `offset` on that have memory end; `offset`: there it has none.
 uint64_t file_data_end(int fd, uint64_t offset);
 int file_rename(const char* from, const char* to, bool overwrite);  // kFileExists if `to` is there
-void file_remove(const char* path);
+bool file_remove(const char* path);
 bool file_exists(const char* path);
 const char* error_text(int error);  // of -errno; static memory
 void set_last_error(int error);     // errno = -error

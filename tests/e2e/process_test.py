@@ -2,6 +2,7 @@
 """Processes that fork, execute, end in every way, and have little."""
 import os
 import resource
+import unittest
 
 import e2e
 
@@ -91,6 +92,21 @@ class Ending(e2e.Test):
 
     def check_block_at_the_default_rate(self, path):
         self.assertEqual(e2e.Profile(path).period, 524288)
+
+
+class AnotherUser(e2e.Test):
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_what_it_may_not_remove_takes_no_memory(self):
+        """A server's worker that gives its rights up, and ends: its file stays in root's folder, and is empty."""
+        arenas = self.folder / "arenas"
+        arenas.mkdir()
+        program = "import os; kept = [bytearray(1000) for _ in range(20000)]; os.setuid(65534)"
+        done = e2e.run([e2e.system_python(), "-c", program],
+                       e2e.preloaded(self.folder / "out.pb", 0, MEMPROF_ARENA_DIR=str(arenas)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        left = list(arenas.glob("*.arena"))
+        self.assertEqual(len(left), 1)
+        self.assertLessEqual(left[0].stat().st_blocks * 512, 128 * 1024)
 
 
 class LittleRoom(e2e.Test):

@@ -100,6 +100,10 @@ bool commit_pages(void* start, size_t size_bytes) {
   return errno == EINVAL && commit_pages_singly(start, size_bytes);
 }
 
+void drop_pages(void* start, size_t size_bytes) {
+  madvise(start, size_bytes, MADV_REMOVE);
+}
+
 bool commit_pages_singly(void* start, size_t size_bytes) {
   uint8_t* const first = static_cast<uint8_t*>(start);
   for (size_t offset = 0; offset < size_bytes; offset += kPageBytes) {

@@ -118,8 +118,8 @@ int file_rename(const char* from, const char* to, bool overwrite) {
   return syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? 0 : -errno;
 }
 
-void file_remove(const char* path) {
-  syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+bool file_remove(const char* path) {
+  return syscall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 }
 
 bool file_exists(const char* path) {
