@@ -85,6 +85,9 @@ bool Debuginfod::begin() {
         "--no-debuginfod";
     return false;
   }
+  // Newer versions of the library wait without asking on_progress; they go by this, 90 s if nobody sets it.
+  const auto silence = std::chrono::ceil<std::chrono::seconds>(options_.most_silence);
+  setenv("DEBUGINFOD_TIMEOUT", std::to_string(std::max<int64_t>(silence.count(), 1)).c_str(), 0);
   client_ = library_->begin();
   if (client_ != nullptr) library_->set_progress(client_, on_progress);
   return client_ != nullptr;
