@@ -140,8 +140,11 @@ std::vector<LiveView::Row> LiveView::rows(LiveSort sort) const {
       rows.push_back(line);
     }
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [sort](const Row& a, const Row& b) { return a.value(sort) > b.value(sort); });
+  std::sort(rows.begin(), rows.end(), [sort](const Row& a, const Row& b) {
+    const double one = a.value(sort);
+    const double other = b.value(sort);
+    return one != other ? one > other : a.of < b.of;  // else as the report has them
+  });
   return rows;
 }
 

@@ -146,11 +146,14 @@ std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* pr
       return u.pid == process.pid && u.process_start == process.process_start;
     });
   };
-  const auto end = std::stable_partition(last.begin(), last.end(),
-                                         [&](const ProcessProfile& p) { return !went_on_unseen(p); });
-  std::copy_if(end, last.end(), std::back_inserter(former), [](const auto& p) { return p.samples != 0; });
-  last.erase(end, last.end());
-  *processes = std::move(last);
+  processes->clear();
+  for (ProcessProfile& process : last) {
+    if (!went_on_unseen(process)) {
+      processes->push_back(std::move(process));
+    } else if (process.samples != 0) {
+      former.push_back(std::move(process));
+    }
+  }
   return former;
 }
 
