@@ -498,7 +498,7 @@ TEST(Profiler, AForkChildBeginsAnew) {
     record(0x10000);
     EXPECT_NE(0u, marked_filter_slots());
     const Arena parents = profiler::arena();
-    in_child([&parents] {
+    in_child([] {
       const Limits other{128, 64, 16};
       // By several threads at once.
       run_threads(4, [&other](int) { EXPECT_EQ(Status::kOk, profiler::initialize(other, 512)); });

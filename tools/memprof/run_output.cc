@@ -2,7 +2,6 @@
 #include "memprof/run_output.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "memprof/console.h"
