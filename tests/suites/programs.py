@@ -8,7 +8,6 @@ MEMPROF_SUITES_PROGRAMS, like "nginx, R", chooses some.
 """
 import os
 import pathlib
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -61,7 +60,7 @@ def of_program(program, environment, folder):
         finally:
             program.end()
         results["arenas left"] = str(left(arenas))
-        seen = {p.name.split(".")[0] for p in set((folder / "profiles").glob("*.pb")) - before}
+        seen = {p.name.rsplit(".", 3)[0] for p in set((folder / "profiles").glob("*.pb")) - before}
         with_memprof = "LD_PRELOAD" in environment
         results["profiles of"] = ", ".join(sorted(n for n in program.PROFILES if not with_memprof or n in seen))
         keep(pathlib.Path(scratch), folder / "last" / program.NAME)
