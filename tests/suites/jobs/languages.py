@@ -32,7 +32,7 @@ io:format("~p ~p ~p~n", [erlang:phash2(R), ets:info(T, size), erlang:phash2(list
 
 
 class Cargo(job.Job):
-    NAME, PACKAGE, NEEDS, PROFILES = "cargo", "cargo", ("cargo", "rustc"), ("cargo", "rustc", "work")
+    NAME, PACKAGE, NEEDS, PROFILES = "cargo", "cargo", ("cargo", "rustc"), ("cargo", "work")  # rustc has a malloc of its own
 
     def begin(self, folder, environment):
         home = job.pwd.getpwuid(job.os.getuid()).pw_dir  # where rustup has its toolchains
@@ -82,10 +82,11 @@ func main() {
 """
 
     def work(self):
-        self.write("go.mod", "module work\n\ngo 1.19\n")
-        self.write("work.go", self.SOURCE)
+        # In a folder of its own: go does not read go.mod in $TMPDIR itself.
+        self.write("source/go.mod", "module example.org/work\n\ngo 1.19\n")
+        self.write("source/work.go", self.SOURCE)
         more = {"GOFLAGS": "-mod=mod -modcacherw", "GOPROXY": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "1"}
-        self.do("build", "go", "build", "-p", "2", "-o", "work", ".", more=more)
+        self.do("build", "go", "build", "-C", "source", "-p", "2", "-o", "../work", ".", more=more)
         self.do("program", self.folder / "work", keep=True)
 
 
