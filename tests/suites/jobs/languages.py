@@ -54,7 +54,7 @@ fn main() {
 
 
 class Go(job.Job):
-    NAME, PACKAGE, NEEDS, PROFILES = "go with cgo", "golang-go, gcc", ("go", "gcc"), ("work",)
+    NAME, PACKAGE, NEEDS, PROFILES = "go with cgo", "golang-go, gcc", ("go", "gcc"), ()
     SOURCE = """package main
 
 // #include <stdlib.h>
