@@ -48,7 +48,7 @@ class LibreOffice(job.Job):
             path = self.folder / "out" / f"text.{end}"
             data = path.read_bytes() if path.exists() else b""
             # A PDF has its time and a number that is chance.
-            self.results[f"{end}: file"] = job.digest(data) if end == "txt" else str(data.count(b"/Page\n") if end == "pdf" else data.count(b"Line"))
+            self.results[f"{end}: file"] = job.digest(data) if end == "txt" else str(data.count(b"/Type/Page/") if end == "pdf" else data.count(b"Line"))
 
 
 PROGRAMS = (Ffmpeg, ImageMagick, LibreOffice)
