@@ -20,7 +20,7 @@ PROGRAMS = {p.NAME: p for module in (web, databases, tools, languages) for p in 
 PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")  # where servers are, and not all users look
 ENDED_LIMIT_S = 5
 
-# Nothing but `memprof clean` removes these files.
+# Nothing but `memprof clean` removes these files; so it is however many there are.
 LEFT = "a process that has given up root may not remove its file from a folder like /dev/shm, where each removes its own only"
 EXPLAINED = {
     **{f"{name}: arenas left": LEFT for name in ("nginx", "Apache prefork", "Apache event", "php-fpm", "sshd")},
