@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the test suites of other projects without memprof and with it (modes.py), and compares them test by test.
 
-usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, cpython=PYTHON)
+usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, programs, cpython=PYTHON)
        suites.py --self-test            plants differences, which must be found
 
 cpython=PYTHON: with that interpreter, preloaded at rate 0 and 4k, its objects and stacks included.
@@ -25,7 +25,7 @@ import time
 
 import modes
 
-SUITES = ("cpython", "sqlite", "redis")
+SUITES = ("cpython", "sqlite", "redis", "programs")
 WITH_PYTHON = "cpython="
 REPEATS = 3
 KINDS = ("passed", "Ok", "skipped", "failure", "error", "failed")
