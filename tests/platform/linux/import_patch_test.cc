@@ -409,6 +409,30 @@ void forbid_mprotect() {
   ASSERT_EQ(0, prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 }
 
+// A child that shuts itself in before its first allocation would be ended by our first work in it.
+TEST(ImportPatch, AFilterOfSystemCallsIsSeenBeforeItIsLoaded) {
+  if (kSanitized) {
+    GTEST_SKIP() << "a sanitizer has a prctl of its own";
+  }
+  in_child([] {
+    memprof_options options;
+    ASSERT_EQ(MEMPROF_OK, memprof_options_init(&options, sizeof(options)));
+    options.rate_bytes = 0;
+    options.follow_fork = 1;
+    ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+    const Library library("now");
+    ASSERT_EQ(MEMPROF_OK, memprof_start());
+    in_child([&] {
+      forbid_mprotect();
+      EXPECT_TRUE(platform::is_sandboxed());
+      void* block = library.allocate(1009);
+      EXPECT_EQ(1009u, recorded(block)) << "the child's tables were made before";
+      library.free(block);
+    });
+    EXPECT_FALSE(platform::is_sandboxed());
+  });
+}
+
 // Trap 8: slots in read-only pages stay where mprotect is refused; the others are patched, and all is told.
 TEST(ImportPatch, WhatTheSystemRefusesIsSkippedAndSaid) {
   if (kSanitized) {

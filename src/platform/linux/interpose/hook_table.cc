@@ -40,6 +40,8 @@ __attribute__((visibility("hidden"))) void memprof_hook__ZdaPvSt11align_val_tRKS
 // NOLINTEND(readability-identifier-naming)
 __attribute__((visibility("hidden"))) void memprof_hook_dlclose();
 __attribute__((visibility("hidden"))) void memprof_hook__exit();
+__attribute__((visibility("hidden"))) void memprof_hook_prctl();
+__attribute__((visibility("hidden"))) void memprof_hook_syscall();
 }
 
 namespace memprof::interpose {
@@ -105,6 +107,8 @@ const HookEntry kHooks[] = {
     {"dlclose", HookKind::kLoader, memprof_hook_dlclose, offsetof(Forwards, loader.dlclose)},
     {"_exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
     {"_Exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
+    {"prctl", HookKind::kLoader, memprof_hook_prctl, kNoForward},
+    {"syscall", HookKind::kLoader, memprof_hook_syscall, kNoForward},
 };
 
 }  // namespace

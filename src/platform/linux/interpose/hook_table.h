@@ -21,7 +21,7 @@ struct Forwards {
 enum class HookKind : uint8_t {
   kMemory,    // of the allocator: malloc, free and so on
   kOperator,  // C++ operators
-  kLoader,    // no allocations: dlopen, dlsym and so on, _exit
+  kLoader,    // no allocations: dlopen, dlsym and so on, _exit, calls that load a filter of system calls
 };
 
 inline constexpr size_t kNoForward = SIZE_MAX;

@@ -14,11 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/hook.h"
 #include "core/platform.h"
 #include "core/profiler.h"
+#include "platform/linux/interpose/hook_name.h"
 
-#if !defined(MEMPROF_LOCAL_HOOKS)
 namespace {
 
 long call_system(long number, const long* a) {
@@ -88,7 +87,7 @@ long make_call(long number, const long* a) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) {
+MEMPROF_DEFINE_HOOK(long, syscall, (long number, ...)) {
   va_list list;
   va_start(list, number);
   long a[6];
@@ -99,7 +98,7 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
   return make_call(number, a);
 }
 
-extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
+MEMPROF_DEFINE_HOOK(int, prctl, (int option, ...)) {
   va_list list;
   va_start(list, option);
   long a[6] = {option};
@@ -109,4 +108,3 @@ extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
   va_end(list);
   return static_cast<int>(make_call(SYS_prctl, a));
 }
-#endif
