@@ -24,7 +24,8 @@ ENDED_LIMIT_S = 5
 LEFT = "a process that has given up root may not remove its file from a folder like /dev/shm, where each removes its own only"
 EXPLAINED = {
     **{f"{name}: arenas left": LEFT for name in ("nginx", "Apache prefork", "Apache event", "php-fpm", "sshd")},
-    "go with cgo: arenas left": "Go ends by the system call, without what exit() does: its profile is in its arena, for memprof run to take",
+    "go with cgo: arenas left":
+        "Go ends by the system call, without what exit() does: its profile is in its arena, for memprof run to take",
     "Erlang: arenas left": "inet_gethost kills its workers",
 }
 
@@ -48,7 +49,8 @@ def prepare(folder):
 def run(environment, folder, only=None):
     results = {}
     for name in only or chosen():
-        results.update({f"{name}: {what}": result for what, result in of_program(PROGRAMS[name](), environment, folder).items()})
+        found = of_program(PROGRAMS[name](), environment, folder)
+        results.update({f"{name}: {what}": result for what, result in found.items()})
     return results
 
 
