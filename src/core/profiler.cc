@@ -38,7 +38,7 @@ enum : uint32_t { kUnclaimed, kMaking, kMade, kRefused };
 struct {
   Limits limits;
   char folder[256];
-  bool follow_fork;
+  std::atomic<bool> follow_fork;  // relaxed: settled before any fork that matters
   bool put_off;
   bool keep_each;
   uint64_t run_token;
@@ -119,7 +119,7 @@ void name_arena(const ProcessIdentity& owner, uint64_t image) {
 
 // Nothing here is this process's, and nothing will be unless it begins anew.
 bool is_off() {
-  return !is_owner() && !g_settings.follow_fork;
+  return !is_owner() && !g_settings.follow_fork.load(std::memory_order_relaxed);
 }
 
 // nullptr: there is to be no file.  The name is of this process alone: the file of a dead one that had its id
@@ -212,14 +212,15 @@ void begin_anew() {
 // Has a followed child a state of its parent's to go on in?
 bool has_state_to_follow() {
   const uint32_t value = g_state.load(std::memory_order_acquire);
-  return g_settings.follow_fork && value != kInitializing && value != raw(State::kUninitialized);
+  return g_settings.follow_fork.load(std::memory_order_relaxed) && value != kInitializing &&
+         value != raw(State::kUninitialized);
 }
 
 // The tables of a process that is followed and has none yet.  true: they are there.
 [[gnu::noinline, gnu::cold]] bool make_own_tables() {
   const bool is_child = !is_owner();
   if (g_page == nullptr || platform::is_sandboxed() ||
-      !(is_child ? g_settings.follow_fork : g_settings.put_off)) {
+      !(is_child ? g_settings.follow_fork.load(std::memory_order_relaxed) : g_settings.put_off)) {
     return false;
   }
   uint32_t expected = kUnclaimed;
@@ -442,7 +443,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   }
   adopt_process();
   g_settings.limits = limits;
-  g_settings.follow_fork = sharing.follow_fork;
+  g_settings.follow_fork.store(sharing.follow_fork, std::memory_order_relaxed);
   g_settings.put_off = sharing.put_off && g_page != nullptr;
   g_settings.keep_each = sharing.keep_each;
   g_settings.run_token = sharing.run_token;
@@ -456,7 +457,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   set_rate(rate_bytes);
   if (!g_settings.put_off) {
     if (!make_tables(g_settings.owner)) {
-      g_settings.follow_fork = false;
+      g_settings.follow_fork.store(false, std::memory_order_relaxed);
       if (g_page != nullptr) {
         g_page->claim.store(kRefused, std::memory_order_release);
       }
@@ -475,7 +476,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
 }
 
 bool is_mine() {
-  return is_owner() || (g_settings.follow_fork && ensure_arena());
+  return is_owner() || (g_settings.follow_fork.load(std::memory_order_relaxed) && ensure_arena());
 }
 
 bool ensure_arena() {
