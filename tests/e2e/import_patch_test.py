@@ -60,7 +60,10 @@ class Variables(Patched):
 
     def test_variable_of_which_the_executable_has_a_copy(self):
         listing = e2e.run([e2e.need("readelf"), "-rW", e2e.program("copied_variable")]).stdout.decode()
-        self.assertRegex(listing, "_COPY .*variable_malloc", "the linker made no copy")
+        # clang's code asks for no copy: the library's own variable is everybody's then.
+        compiler = e2e.run([e2e.need("readelf"), "-p", ".comment", e2e.program("copied_variable")]).stdout.decode()
+        if "clang" not in compiler:
+            self.assertRegex(listing, "_COPY .*variable_malloc", "the linker made no copy")
         done = self.check(e2e.run([e2e.program("copied_variable")]))
         self.assertEqual(done.stdout.decode(), "samples 2 live 1\n")
 
