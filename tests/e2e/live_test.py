@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -26,9 +27,9 @@ for line in sys.stdin:
 
 
 class Live(e2e.Test):
-    def begin(self, rate="64k", **extra):
+    def begin(self, rate="64k", program=None, **extra):
         environment = e2e.preloaded(self.folder / "x.%p.pb", rate, **extra)
-        process = subprocess.Popen([e2e.system_python(), "-c", HOLDER], env=environment, stdin=subprocess.PIPE,
+        process = subprocess.Popen([program or e2e.system_python(), "-c", HOLDER], env=environment, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, cwd=self.folder)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -56,7 +57,10 @@ class Live(e2e.Test):
         self.assertEqual(process.wait(e2e.WATCHDOG_S), 0)
 
     def test_view(self):
-        process = self.begin()
+        # A name that no process of another test has.
+        program = self.folder / f"python-{os.getpid()}"
+        shutil.copy2(e2e.system_python(), program)
+        process = self.begin(program=program)
         looks = subprocess.Popen([e2e.COMMAND, "live", str(process.pid), "--count", "2", "--interval", "1"],
                                  env=e2e.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = looks.stdout.readline()
@@ -68,7 +72,7 @@ class Live(e2e.Test):
         text = out.decode()
         self.assertIn("resident: ", text)
         self.assertRegex(text, r"Since this view began, \d s ago: \+[34]\d\.\d MiB; allocates ")
-        once = self.memprof("live", "--name", os.path.basename(os.path.realpath(e2e.system_python())), "-n", "1")
+        once = self.memprof("live", "--name", program.name, "-n", "1")
         self.assertIn(b"Live: ", once.stdout)
 
     def test_keys(self):
