@@ -23,6 +23,12 @@ using ::testing::SizeIs;
 
 constexpr char kFixtures[] = MEMPROF_FIXTURES;
 
+// No other test, which may run at the same time, has it.
+std::string own_token() {
+  static const std::string token = std::to_string(getpid());
+  return token;
+}
+
 class Child {
  public:
   // A child that does this, and goes on when it is told to.
@@ -97,7 +103,7 @@ TEST(UnseenProcesses, SaysWhy) {
       const char* environment[] = {known.variable, nullptr};
       execve(program, const_cast<char**>(arguments), const_cast<char**>(environment));
     });
-    UnseenProcesses unseen(child.pid(), "12345", true);
+    UnseenProcesses unseen(child.pid(), own_token(), true);
     child.go();
     // Until it executes the program it is this one, which has not the library either.
     std::vector<UnseenProcess> found;
@@ -120,7 +126,7 @@ TEST(UnseenProcesses, SaysWhy) {
 
 TEST(UnseenProcesses, ThoseOfOthersAreNotOfTheRun) {
   Child started([] { pause(); });
-  UnseenProcesses unseen(started.pid(), "12345", true);
+  UnseenProcesses unseen(started.pid(), own_token(), true);
   Child other([] { execute("/bin/cat", "MEMPROF_RUN_TOKEN=54321"); });
   other.go();
   for (int looks = 0; looks < 8; ++looks) unseen.look();
@@ -129,8 +135,9 @@ TEST(UnseenProcesses, ThoseOfOthersAreNotOfTheRun) {
 
 TEST(UnseenProcesses, ADaemonIsKnownByItsEnvironment) {
   Child started([] { pause(); });
-  UnseenProcesses unseen(started.pid(), "12345", true);
-  Child daemon([] { execute(std::string(kFixtures) + "/static_program", "MEMPROF_RUN_TOKEN=12345"); });
+  UnseenProcesses unseen(started.pid(), own_token(), true);
+  const std::string variable = "MEMPROF_RUN_TOKEN=" + own_token();
+  Child daemon([&] { execute(std::string(kFixtures) + "/static_program", variable.c_str()); });
   daemon.go();
   // What is no process of the run at first is none later: the environment comes from who started it.
   for (int n = 0; n < 500 && program_of(daemon.pid()) != "static_program"; ++n) usleep(10000);
@@ -152,7 +159,7 @@ TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
     }
     pause();
   });
-  UnseenProcesses unseen(started.pid(), "12345", false);
+  UnseenProcesses unseen(started.pid(), own_token(), false);
   started.go();
   for (int looks = 0; looks < 8; ++looks) unseen.look();
   EXPECT_THAT(look(&unseen), SizeIs(1));
