@@ -282,7 +282,12 @@ bool Arena::map(SectionId id, uint64_t size_bytes) const {
     const uint64_t next = mapped + ahead < room ? mapped + ahead : room;
     if (!is_within_share(*header_, next - mapped) ||
         !platform::extend_piece(base() + s.offset, mapped, next, room)) {
-      return false;
+      const uint64_t now = s.mapped_bytes.load(std::memory_order_acquire);
+      if (now == mapped) {
+        return false;
+      }
+      mapped = now;  // others were faster, by more than one step
+      continue;
     }
     if (s.mapped_bytes.compare_exchange_strong(mapped, next, std::memory_order_release,
                                                std::memory_order_acquire)) {
