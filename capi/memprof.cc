@@ -361,6 +361,12 @@ int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot
   out.pid_namespace = s.process_namespace;
   out.live_weight_bytes = s.live_weight_bytes;
   out.live_weight_count = s.live_weight_count;
+  out.end_begun_ns = s.end_begun_ns;
+  out.peak_ns = s.peak.time_ns;
+  out.peak_weight_bytes = s.peak.weight_bytes;
+  out.peak_weight_count = s.peak.weight_count;
+  out.peak_resident_bytes = s.peak.resident_bytes;
+  out.max_resident_bytes = s.peak.max_resident_bytes;
   return give(out, info);
 }
 
@@ -371,6 +377,11 @@ const char* memprof_snapshot_program(const memprof_snapshot* snapshot) {
 const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_record>(ours(snapshot)->records, count)
                              : no_elements<memprof_record>(count);
+}
+
+const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_totals>(ours(snapshot)->peaks, count)
+                             : no_elements<memprof_totals>(count);
 }
 
 const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count) {

@@ -169,6 +169,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          from.walk,
                                          to_raw(from.allocated),
                                          to_raw(from.freed),
+                                         i < s.peaks.size ? to_raw(s.peaks.data[i]) : profile::RawTotals{},
                                          from.lifetime_ns,
                                          frame_modules.as<uint32_t>() + from.first_frame,
                                          s.stack_heaps.data[i]};
@@ -199,6 +200,11 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.dropped_samples = s.counters.dropped_live_table + s.counters.dropped_stack_table;
   p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
   p.replaced_samples = s.counters.replaced_samples;
+  p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
+  p.peak_resident_bytes = s.peak.resident_bytes;
+  p.max_resident_bytes = s.peak.max_resident_bytes;
+  p.has_ended = s.end_ns != 0;
+  p.is_before_end = s.end_begun_ns != 0;
   p.muted_bytes = s.counters.muted_bytes;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   p.import_refused = s.counters.imports.refused;

@@ -279,8 +279,8 @@ typedef struct memprof_stats {
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
 MEMPROF_API int memprof_get_stats(memprof_stats* stats);
 
-/* From now on memprof_stats.peak_weight_bytes is the most that is live after this call: the peak of a part of
- * the program, or of a test.  One part of a program at a time can use it.
+/* From now on memprof_stats.peak_weight_bytes and memprof_snapshot_peaks are the most that is live after this
+ * call: the peak of a part of the program, or of a test.  One part of a program at a time can use it.
  * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
 MEMPROF_API int memprof_reset_peak(void);
 
@@ -568,6 +568,14 @@ typedef struct memprof_snapshot_info {
   double live_weight_count;
   uint64_t end_ns; /* on that clock, when the process came to its end by itself; 0: it did not (yet)   */
   uint64_t pid_namespace; /* of pid: equal for processes that mean the same by an id; 0: unknown */
+  uint64_t end_begun_ns;  /* of a process that has ended by itself: when its end began (exit was called, or
+                             its Python began to finalize). The records are those of that moment.  0: of the
+                             moment of the snapshot                                                        */
+  uint64_t peak_ns;       /* when the heap reached its highest, see memprof_snapshot_peaks; 0: unknown     */
+  double peak_weight_bytes; /* sums over memprof_snapshot_peaks                                            */
+  double peak_weight_count;
+  uint64_t peak_resident_bytes; /* resident memory of the process at the peak; 0: unknown                  */
+  uint64_t max_resident_bytes;  /* the most that it was until then; 0: unknown                             */
 } memprof_snapshot_info;
 
 /* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the
@@ -597,16 +605,20 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  * NULL for a valid snapshot, even when *count is 0.
  *   records  ordered by stack_id, then size_bytes, then rate_bytes
  *   stacks   index = stack_id
- *   frames   return addresses, of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index
- *   runtime_frames  what those stand for; each different place once
- *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
- *            module was unloaded and another came to its place, the address alone does not tell
+ *   peaks    index = stack_id: what was live when the heap was at its highest since memprof_init or
+ *            memprof_reset_peak; no element where that is not known (the arena of an older version).  The
+ *            moment is chosen by one half of the samples and its amounts are told by the other, with twice
+ * the rate, so that the estimates are unbiased (docs/decisions/0047-the-peak.md) frames   return addresses,
+ * of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index runtime_frames  what those stand for; each
+ * different place once frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at
+ * run time).  Once a module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
  *   stack_heaps  for each stack the heap whose blocks it allocated; 0: those of malloc, or of no named heap.
  * Two heaps that allocate through the same frames have two stacks heaps    index = memprof_heap_id; the first
  * is that of id 0, without a name strings  NUL-terminated texts, addressed by offsets (paths, symbol names);
  * *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,

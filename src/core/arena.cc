@@ -8,6 +8,7 @@
 #include "core/heap_names.h"
 #include "core/module_table.h"
 #include "core/name_table.h"
+#include "core/peak.h"
 #include "core/platform.h"
 #include "core/stack_table.h"
 
@@ -78,7 +79,7 @@ Pieces first_pieces(const Limits& limits) {
 Pieces pieces_of(const ArenaHeader& header) {
   Pieces p{{{0, kHeaderBytes}}};
   for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const Section& s = header.sections[id];
+    const Section& s = header.section(id);
     p.pieces[1 + id] = {s.offset, s.mapped_bytes.load(std::memory_order_relaxed)};
   }
   return p;
@@ -100,10 +101,11 @@ void fill_header(ArenaHeader& header, const Limits& limits, const Pieces& pieces
   header.limits = limits;
   for (uint32_t id = 0; id < kSectionCount; ++id) {
     const platform::Piece& piece = pieces.pieces[1 + id];
-    header.sections[id].offset = piece.offset;
-    header.sections[id].capacity_bytes = section_capacity(static_cast<SectionId>(id), limits);
-    header.sections[id].mapped_bytes.store(piece.size_bytes, std::memory_order_relaxed);
+    header.section(id).offset = piece.offset;
+    header.section(id).capacity_bytes = section_capacity(static_cast<SectionId>(id), limits);
+    header.section(id).mapped_bytes.store(piece.size_bytes, std::memory_order_relaxed);
   }
+  header.peak.seed = platform::random_seed();
   header.live_levels.limit = live_levels_for(limits.max_live_samples);
   header.stack_levels.limit = intern_levels_for(limits.max_stacks);
   header.name_levels.limit = intern_levels_for(most_names(limits));
@@ -140,7 +142,8 @@ void* map_first(const char* path, uint64_t total, const Pieces& p, bool* is_file
 // May the program's limit on its address space be used up by so much more?
 bool is_within_share(const ArenaHeader& header, uint64_t more) {
   uint64_t mapped = kHeaderBytes + more;
-  for (const Section& s : header.sections) {
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& s = header.section(id);
     mapped += s.mapped_bytes.load(std::memory_order_relaxed);
   }
   return mapped <= platform::address_space_limit() / kLeastShare;
@@ -166,6 +169,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return most_names(limits) * sizeof(NameEntry);
     case kTextSection:
       return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
+    case kPeakSection:
+      return limits.max_stacks * sizeof(StackPeak);
     case kHeapSection:
       return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:
@@ -214,7 +219,8 @@ void Arena::release(const Arena& arena) {
 }
 
 void Arena::give_back() const {
-  for (const Section& s : header_->sections) {
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& s = header_->section(id);
     platform::drop_pages(base() + s.offset, s.mapped_bytes.load(std::memory_order_relaxed));
   }
 }
@@ -231,6 +237,15 @@ uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
   } while (!s.used_bytes.compare_exchange_weak(offset, offset + size, std::memory_order_relaxed));
 
   return commit_up_to(id, offset + size) ? offset : kNoOffset;
+}
+
+bool Arena::use_up_to(SectionId id, uint64_t size_bytes) const {
+  Section& s = section(id);
+  if (size_bytes > s.capacity_bytes || !commit_up_to(id, size_bytes)) {
+    return false;
+  }
+  raise(s.used_bytes, size_bytes);
+  return true;
 }
 
 bool Arena::commit_up_to(SectionId id, uint64_t end) const {
@@ -299,7 +314,8 @@ bool Arena::map(SectionId id, uint64_t size_bytes) const {
 
 uint64_t used_bytes(const ArenaHeader& header) {
   uint64_t used = kPageBytes;
-  for (const Section& s : header.sections) {
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& s = header.section(id);
     used += s.used_bytes.load(std::memory_order_relaxed);
   }
   const auto slots = [](const LevelsHead& levels) {

@@ -4,7 +4,7 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes
+//                code index | codes | peaks
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -61,8 +61,11 @@ enum SectionId : uint32_t {
   kHeapSection,
   kCodeIndexSection,
   kCodeSection,
+  kPeakSection,  // from version 7 on
   kSectionCount
 };
+// Those that every version has.
+inline constexpr uint32_t kFirstSections = kPeakSection;
 
 struct Section {
   uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
@@ -79,9 +82,34 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 6;
+inline constexpr uint32_t kArenaVersion = 7;
+// A reader understands those from this one on.  A later version only adds to the end of the header, and
+// sections.
+inline constexpr uint32_t kOldestArenaVersion = 6;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
+
+// The heap at its highest (core/peak.h).  All relaxed.
+struct PeakState {
+  std::atomic<uint64_t> climb;               // odd: the peak is closed
+  std::atomic<uint64_t> chooser_bytes;       // live now, by the choosing half
+  std::atomic<uint64_t> highest_bytes;       // the most that this was
+  std::atomic<uint64_t> time_ns;             // monotonic; when it became that
+  std::atomic<uint64_t> resident_bytes;      // of the process, then; 0: unknown
+  std::atomic<uint64_t> max_resident_bytes;  // the most that it was until then
+  std::atomic<uint64_t> resident_at_bytes;   // highest_bytes when that was asked
+  uint64_t seed;                             // deals samples to the halves
+};
+
+// The end of a process begins when it leaves main: what is freed from then on was live in the sense that its
+// user has in mind.  Its records stay, marked (core/heap_map.h), for readers who come after the process.
+enum class EndBegun : uint64_t { kNot = 0, kByExit, kByRuntime };
+// So long after its runtime has begun to end, a process that goes on has not begun to end.
+inline constexpr uint64_t kRuntimeEndSeconds = 10;
+struct Ending {
+  std::atomic<uint64_t> begun_by;  // EndBegun; release, after begun_ns; readers acquire
+  std::atomic<uint64_t> begun_ns;  // monotonic
+};
 
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
@@ -101,7 +129,7 @@ struct ArenaHeader {
   uint32_t reserved;
   Limits limits;
   std::atomic<uint64_t> rate_bytes;
-  Section sections[kSectionCount];
+  Section sections[kFirstSections];
   LevelsHead live_levels;
   LevelsHead stack_levels;
   LevelsHead name_levels;
@@ -109,7 +137,17 @@ struct ArenaHeader {
   std::atomic<uint64_t> live_count;
   Statistics statistics;
   char program[512];  // path of the executable, NUL-terminated, cut if longer
+  // From version 7 on.
+  Section later_sections[kSectionCount - kFirstSections];
+  PeakState peak;
+  Ending ending;
+
+  Section& section(uint32_t id) {
+    return id < kFirstSections ? sections[id] : later_sections[id - kFirstSections];
+  }
+  const Section& section(uint32_t id) const { return const_cast<ArenaHeader*>(this)->section(id); }
 };
+inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.
@@ -139,7 +177,7 @@ class Arena {
 
   ArenaHeader& header() const { return *header_; }
   uint8_t* base() const { return reinterpret_cast<uint8_t*>(header_); }
-  Section& section(SectionId id) const { return header_->sections[id]; }
+  Section& section(SectionId id) const { return header_->section(id); }
 
   template <typename T>
   T* at(SectionId id, uint64_t offset_in_section = 0) const {
@@ -157,6 +195,10 @@ class Arena {
   // Has the next `size_bytes` that allocate() hands out, as far as the section has them, ask the system for
   // nothing.
   void commit_ahead(SectionId id, uint64_t size_bytes) const;
+
+  // The same for a section in which places follow from elsewhere: [0, size_bytes) becomes usable, and counts
+  // as used.  false: the section is not as large, or the system has no memory.
+  bool use_up_to(SectionId id, uint64_t size_bytes) const;
 
   // Makes the part [offset, offset + size_bytes) of a section usable.
   bool commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const;

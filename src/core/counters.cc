@@ -23,7 +23,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.dropped_live_table = get(s.dropped_live_table);
   c.dropped_stack_table = get(s.dropped_stack_table);
   c.replaced_samples = get(s.replaced_samples);
-  c.modules = get(header.sections[kModuleSection].used_bytes) / sizeof(ModuleEntry);
+  c.modules = get(header.section(kModuleSection).used_bytes) / sizeof(ModuleEntry);
   c.frames = get(s.frames);
   uint64_t least = get(s.min_depth_plus_one);
   for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {

@@ -122,7 +122,7 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   return {};
 }
 
-bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased) {
+bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const KeptFrom& kept) {
   if (!token) {
     return false;
   }
@@ -151,7 +151,8 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased) {
              record.time_ns.load(std::memory_order_relaxed),
              record.stack_id.load(std::memory_order_relaxed),
              record.thread_id.load(std::memory_order_relaxed)};
-  slot.key->store(kEmpty, std::memory_order_release);  // pairs with the acquire exchange in insert_into
+  // release pairs with the acquire exchange in insert_into.
+  slot.key->store(erased->time_ns < kept.before_ns ? address | kept.bit : kEmpty, std::memory_order_release);
   arena_.header().live_count.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }

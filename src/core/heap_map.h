@@ -6,7 +6,7 @@
 // most likely need before the key has been read.
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
-//     erase    address -> 1 (compare-exchange), read the record, -> 0 (release)
+//     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
 //     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
@@ -55,6 +55,17 @@ inline constexpr uint64_t live_level_offset(uint32_t level) {
   return slots_before(level) * (sizeof(uint64_t) + sizeof(LiveRecord));
 }
 
+// In the key of a record whose block was freed after the end of the process had begun, one for each way
+// (EndBegun); no address has these bits.
+inline constexpr uint64_t kKeptByExitBit = uint64_t{1} << 62;
+inline constexpr uint64_t kKeptByRuntimeBit = uint64_t{1} << 61;
+inline constexpr uint64_t kKeptBits = kKeptByExitBit | kKeptByRuntimeBit;
+
+struct KeptFrom {
+  uint64_t bit = 0;
+  uint64_t before_ns = 0;  // 0: none is kept
+};
+
 class HeapMap {
  public:
   // Names one insertion, not just an address: a later record at the same address has another generation.
@@ -78,8 +89,10 @@ class HeapMap {
   // Where the record of an address is; an empty token if there is none.
   Token find(uint64_t address) const;
 
-  // Takes the record out and copies it to *erased.  false: it is not there (any more).
-  bool erase(uint64_t address, Token token, LiveSample* erased);
+  // Takes the record out and copies it to *erased.  false: it is not there (any more).  One that is older
+  // than `kept.before_ns` stays for readers, under its address and kept.bit: no lookup finds it again.
+  bool erase(uint64_t address, Token token, LiveSample* erased, const KeptFrom& kept);
+  bool erase(uint64_t address, Token token, LiveSample* erased) { return erase(address, token, erased, {}); }
   bool erase(uint64_t address, LiveSample* erased) { return erase(address, find(address), erased); }
 
   // The first address from slot *slot on that is in between, both ends included; *slot is then the slot after

@@ -92,6 +92,8 @@ uint64_t process_namespace();   // of process ids: equal for processes that mean
 // When this process came to be, in a unit of the system's; the same after it executed another program, and
 // another one for each process that had its id.  0: unknown.
 uint64_t process_start();
+// Resident memory of the process; *most: the most that it ever was.  0: unknown.  Keeps errno.
+uint64_t resident_bytes(uint64_t* most);
 const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------

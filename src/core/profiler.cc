@@ -10,6 +10,7 @@
 #include "core/module_table.h"
 #include "core/name_table.h"
 #include "core/path_pattern.h"
+#include "core/peak.h"
 #include "core/runtimes.h"
 #include "core/sampled_filter.h"
 #include "core/sampler.h"
@@ -45,12 +46,16 @@ struct {
   ProcessIdentity owner;  // who called initialize()
 } g_settings;
 
+// Of a language's runtime; nullptr: there is none, or it is ending.  Relaxed: it is code.
+std::atomic<bool (*)()> g_is_runtime_ending{nullptr};
+
 std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
 
 char g_arena_path[sizeof(g_settings.folder) + 128];
 Arena g_arena;
 HeapMap g_live;
 StackTable g_stacks;
+PeakTable g_peaks;
 NameTable g_names;
 ModuleTable g_modules;
 CodeTable g_codes;
@@ -169,6 +174,7 @@ bool make_tables(const ProcessIdentity& owner) {
   g_arena = arena;
   g_live = HeapMap(arena);
   g_stacks = StackTable(arena);
+  g_peaks = PeakTable(arena);
   g_names = NameTable(arena);
   new (&g_modules) ModuleTable(arena, &g_names);
   g_codes = CodeTable(arena, &g_names);
@@ -258,8 +264,8 @@ void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
   }
 }
 
-bool take(const void* block, HeapMap::Token token, LiveSample* freed) {
-  if (!g_live.erase(reinterpret_cast<uint64_t>(block), token, freed)) {
+bool take(const void* block, HeapMap::Token token, LiveSample* freed, const KeptFrom& kept = {}) {
+  if (!g_live.erase(reinterpret_cast<uint64_t>(block), token, freed, kept)) {
     return false;
   }
   g_stacks.prefetch_freed(freed->stack_id);
@@ -267,12 +273,57 @@ bool take(const void* block, HeapMap::Token token, LiveSample* freed) {
   return true;
 }
 
+// After a runtime of a language has begun to end, for how long the end of the process is waited for: a
+// program that goes on ends later, and by itself.
+constexpr uint64_t kRuntimeEndNs = kRuntimeEndSeconds * 1000000000;
+
+bool begin_end(EndBegun by) {
+  Ending& ending = g_arena.header().ending;
+  const uint64_t now = platform::monotonic_ns();
+  uint64_t begun = ending.begun_by.load(std::memory_order_acquire);
+  const bool is_first = begun == static_cast<uint64_t>(EndBegun::kNot) ||
+                        (begun == static_cast<uint64_t>(EndBegun::kByRuntime) && by == EndBegun::kByExit &&
+                         now - ending.begun_ns.load(std::memory_order_relaxed) > kRuntimeEndNs);
+  if (is_first) {
+    ending.begun_ns.store(now, std::memory_order_relaxed);
+    // release pairs with the acquire loads here and in snapshot.cc.
+    ending.begun_by.store(static_cast<uint64_t>(by), std::memory_order_release);
+  }
+  return is_first;
+}
+
+// The first event after a runtime has begun to end finds it out: before, nothing was freed.
+void look_for_end() {
+  bool (*const is_ending)() = g_is_runtime_ending.load(std::memory_order_relaxed);
+  if (is_ending != nullptr && is_ending()) {
+    begin_end(EndBegun::kByRuntime);
+    g_is_runtime_ending.store(nullptr, std::memory_order_relaxed);
+  }
+}
+
+// What is freed now: is its record kept?
+KeptFrom kept_from() {
+  look_for_end();
+  const Ending& ending = g_arena.header().ending;
+  const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
+  if (__builtin_expect(by == EndBegun::kNot, 1)) {
+    return {};
+  }
+  const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
+  if (by == EndBegun::kByExit) {
+    return {kKeptByExitBit, begun_ns};
+  }
+  return platform::monotonic_ns() - begun_ns > kRuntimeEndNs ? KeptFrom{}
+                                                             : KeptFrom{kKeptByRuntimeBit, begun_ns};
+}
+
 uint64_t rounded_bytes(const Weight& weight) {
   return static_cast<uint64_t>(weight.bytes + 0.5);
 }
 
-void account_live(const Weight& weight) {
+void account_live(const LiveSample& sample, const Weight& weight) {
   Statistics& s = g_arena.header().statistics;
+  g_peaks.add(sample);
   const uint64_t bytes = rounded_bytes(weight);
   raise(s.peak_weight_bytes, s.live_weight_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }
@@ -280,6 +331,7 @@ void account_live(const Weight& weight) {
 void account_freed(const LiveSample& freed) {
   const uint64_t now = platform::monotonic_ns();
   const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
+  g_peaks.take(freed);
   g_stacks.add_freed(freed.stack_id, freed.size_bytes, weight, now > freed.time_ns ? now - freed.time_ns : 0);
   g_arena.header().statistics.live_weight_bytes.fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
 }
@@ -552,8 +604,21 @@ const char* arena_path() {
   return arena() ? g_arena_path : "";
 }
 
+void note_end_begun() {
+  if (is_following()) {
+    begin_end(EndBegun::kByExit);
+  }
+}
+
+void watch_runtime_end(bool (*is_ending)()) {
+  g_is_runtime_ending.store(is_ending, std::memory_order_relaxed);
+}
+
 void note_end() {
   if (is_following()) {
+    if (!platform::is_sandboxed() && (g_arena.header().peak.climb.load(std::memory_order_relaxed) & 1) == 0) {
+      g_peaks.note_resident();
+    }
     g_arena.header().end_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
   }
 }
@@ -602,10 +667,11 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
       account_freed(stale);
     }
   }
-  if (!g_live.insert({address, size_bytes, rate_bytes, time_ns, pending->stack, current_thread_id()})) {
+  const LiveSample sample{address, size_bytes, rate_bytes, time_ns, pending->stack, current_thread_id()};
+  if (!g_live.insert(sample)) {
     count_dropped(statistics.dropped_live_table, weight);
   } else {
-    account_live(weight);
+    account_live(sample, weight);
     if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
   }
   platform::watch_imports(time_ns);
@@ -626,6 +692,7 @@ void before_sandbox() {
   g_live.open_for(kSamples);
   g_stacks.open_for(kStacks);
   g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
+  g_arena.commit_ahead(kPeakSection, kStacks * sizeof(StackPeak));
   g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
   current_thread_id();
   uint64_t frame = 0;
@@ -661,7 +728,7 @@ HeapMap::Token begin_realloc(const void* block) {
 
 void commit_realloc(const void* block, HeapMap::Token token) {
   LiveSample freed;
-  if (take(block, token, &freed)) {
+  if (take(block, token, &freed, kept_from())) {
     account_freed(freed);
   }
 }
@@ -740,6 +807,7 @@ void reset_peak() {
     // A sample that comes between the two raises the peak again, or is in what is stored.
     s.peak_weight_bytes.store(0, std::memory_order_relaxed);
     raise(s.peak_weight_bytes, s.live_weight_bytes.load(std::memory_order_relaxed));
+    g_peaks.reset(platform::monotonic_ns());
   }
 }
 

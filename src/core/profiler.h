@@ -57,7 +57,7 @@ Status shutdown();
 void set_rate(uint64_t rate_bytes);
 State state();
 Counters counters();
-void reset_peak();  // of Counters::peak_weight_bytes, to what is live now
+void reset_peak();  // to what is live now: of Counters::peak_weight_bytes, and by stack (core/peak.h)
 Arena arena();
 // The path of the arena's file; "": it is private memory, or there is no arena.
 const char* arena_path();
@@ -65,6 +65,12 @@ const char* arena_path();
 bool ensure_arena();
 // Has on_time() called by the first sample that is taken at this time (monotonic) or later.
 void call_at(uint64_t time_ns);
+// The process has begun to end (exit was called, or main returned), and destroys what it has: for readers who
+// come when it has ended, what is live is what is live now.  The first call counts.
+void note_end_begun();
+// The same is told by a language's runtime that ends before the process does.  Asked at frees that are
+// followed, so it must neither wait nor allocate; until it says yes.
+void watch_runtime_end(bool (*is_ending)());
 // For readers: the process came to its end by itself.
 void note_end();
 

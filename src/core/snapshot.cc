@@ -34,14 +34,20 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
   }
   const ArenaHeader& h = header();
   // acquire pairs with the release in arena.cc: the header behind the magic is written.
-  if (h.magic.load(std::memory_order_acquire) != kArenaMagic || h.version != kArenaVersion ||
-      h.header_bytes != sizeof(ArenaHeader) || h.byte_order != kByteOrderMark ||
-      h.section_count != kSectionCount) {
+  if (h.magic.load(std::memory_order_acquire) != kArenaMagic || h.byte_order != kByteOrderMark) {
     return false;
   }
-  for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const uint64_t offset = load_once(h.sections[id].offset);
-    const uint64_t capacity = load_once(h.sections[id].capacity_bytes);
+  const uint32_t version = load_once(h.version);
+  const bool is_oldest = version == kOldestArenaVersion;
+  if ((!is_oldest && version != kArenaVersion) ||
+      h.header_bytes != (is_oldest ? kVersion6HeaderBytes : sizeof(ArenaHeader)) ||
+      h.section_count != (is_oldest ? kFirstSections : kSectionCount)) {
+    return false;
+  }
+  section_count = is_oldest ? kFirstSections : kSectionCount;
+  for (uint32_t id = 0; id < section_count; ++id) {
+    const uint64_t offset = load_once(h.section(id).offset);
+    const uint64_t capacity = load_once(h.section(id).capacity_bytes);
     if (offset % kPageBytes != 0 || offset < kPageBytes || offset > length || capacity > length - offset) {
       return false;
     }
@@ -63,8 +69,8 @@ void Snapshot::Source::refresh() {
   if (file >= 0) {
     copy_part(0, kPageBytes);
   }
-  for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const Section& section = header().sections[id];
+  for (uint32_t id = 0; id < section_count; ++id) {
+    const Section& section = header().section(id);
     // What has no memory is not read: in a file on a full file system that would be the reader's end.
     // acquire pairs with the release in arena.cc.
     const uint64_t committed = section.committed_bytes.load(std::memory_order_acquire);
@@ -112,7 +118,8 @@ Snapshot* Snapshot::read(Source* from) {
                              2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
-  const uint64_t frames_at = stacks_at + most_stacks * sizeof(SnapshotStack);
+  const uint64_t peaks_at = stacks_at + most_stacks * sizeof(SnapshotStack);
+  const uint64_t frames_at = peaks_at + most_stacks * sizeof(SnapshotTotals);
   const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
   const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
   const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
@@ -129,6 +136,7 @@ Snapshot* Snapshot::read(Source* from) {
   s->most_text_ = most_text;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
+  s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
   s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
   s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
   s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
@@ -147,6 +155,7 @@ Snapshot* Snapshot::read(Source* from) {
   s->time_unix_ns = header.start_unix_ns + (s->time_ns - s->start_ns);
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';
+  s->find_end(source);
   if (source.file < 0) {
     s->copy_records(source);
   } else if (!s->copy_records_of_file(from)) {
@@ -158,6 +167,7 @@ Snapshot* Snapshot::read(Source* from) {
   source.load(kStackSection);
   source.load(kFrameSection);
   s->copy_stacks(source);
+  s->copy_peaks(from);
   source.refresh();
   // What is named comes after what names it.
   for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
@@ -190,9 +200,30 @@ void Snapshot::copy_records(const Source& source) {
   }
 }
 
+// Whoever reads a process that has ended wants to know what it held before its end began.
+void Snapshot::find_end(const Source& source) {
+  if (!source.has_peaks() || end_ns == 0) {
+    return;
+  }
+  const Ending& ending = source.header().ending;
+  // acquire pairs with the release in profiler.cc.
+  const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
+  const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
+  const bool is_by_runtime =
+      by == EndBegun::kByRuntime && end_ns - std::min(begun_ns, end_ns) <= kRuntimeEndSeconds * 1000000000;
+  if (by == EndBegun::kByExit || is_by_runtime) {
+    end_begun_ns = begun_ns;
+    kept_bit_ = is_by_runtime ? kKeptByRuntimeBit : kKeptByExitBit;
+  }
+}
+
 void Snapshot::add_record(const LiveSample& sample) {
+  const uint64_t kept = sample.address & kKeptBits;
+  if ((kept & ~kept_bit_) != 0 || (end_begun_ns != 0 && sample.time_ns >= end_begun_ns)) {
+    return;
+  }
   const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
-  records.data[records.size++] = {reported::address_of(sample.address),
+  records.data[records.size++] = {reported::address_of(sample.address & ~kKeptBits),
                                   sample.size_bytes,
                                   weight.bytes,
                                   weight.count,

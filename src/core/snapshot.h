@@ -55,6 +55,15 @@ struct SnapshotStack {
   uint64_t max_lifetime_ns;
 };
 
+// The heap at its highest.
+struct SnapshotPeak {
+  uint64_t time_ns = 0;  // monotonic; 0: unknown
+  double weight_bytes = 0;
+  double weight_count = 0;
+  uint64_t resident_bytes = 0;      // of the process, then; 0: unknown
+  uint64_t max_resident_bytes = 0;  // the most that it was until then
+};
+
 struct SnapshotModule {
   uint64_t start;
   uint64_t limit;
@@ -115,12 +124,15 @@ class Snapshot {
   uint64_t time_ns = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;             // 0: the process had not come to its end by itself
+  uint64_t end_begun_ns = 0;       // what is live is what was live then; 0: at the time of the snapshot
   uint64_t process_namespace = 0;  // platform::process_namespace()
   double live_weight_bytes = 0;
   double live_weight_count = 0;
+  SnapshotPeak peak;
   Counters counters{};
   Span<SnapshotRecord> records;  // ordered by stack, size, rate
   Span<SnapshotStack> stacks;
+  Span<SnapshotTotals> peaks;  // for each stack what was live when the heap was at its highest; none: unknown
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
   Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
@@ -136,11 +148,13 @@ class Snapshot {
   static constexpr char kUnknownCodeName[] = "[unknown Python code]";
   static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
   static Snapshot* read(Source* source);
+  void find_end(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
   bool copy_records_of_file(Source* source);
   void sort_records();
   void copy_stacks(const Source& source);
+  void copy_peaks(Source* source);
   uint64_t copy_name(const Source& source, uint32_t id);
   void copy_heaps(const Source& source);
   void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
@@ -148,6 +162,7 @@ class Snapshot {
   void find_frame_modules(const Span<uint32_t>& module_of_entry);
   bool copy_runtime_frames(const Source& source);
 
+  uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/heap_map.h)
   uint64_t mapping_bytes_ = 0;
   uint64_t most_text_ = 0;  // what `strings` has room for
   void* symbol_mapping_ = nullptr;

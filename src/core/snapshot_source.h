@@ -17,10 +17,11 @@ struct Snapshot::Source {
   uint64_t length_bytes = 0;
   int file = -1;        // not -1: `base` is a copy of it, as far as it was loaded
   bool is_cut = false;  // the file became shorter
-  uint64_t offsets[kSectionCount];
-  uint64_t capacities[kSectionCount];
-  uint64_t used[kSectionCount];  // bytes of a section that may be read
+  uint64_t offsets[kSectionCount] = {};
+  uint64_t capacities[kSectionCount] = {};
+  uint64_t used[kSectionCount] = {};  // bytes of a section that may be read
   uint32_t live_levels;
+  uint32_t section_count = 0;
 
   const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base); }
 
@@ -32,6 +33,9 @@ struct Snapshot::Source {
   uint64_t count(SectionId id) const {
     return used[id] / sizeof(T);
   }
+
+  // Those of before version 7 know neither their peak nor when their end began.
+  bool has_peaks() const { return section_count == kSectionCount; }
 
   Source() = default;
   ~Source();

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "core/peak.h"
+
 namespace memprof {
 namespace {
 
@@ -46,6 +48,10 @@ uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t 
   if (offset == Arena::kNoOffset) {
     return kNone;
   }
+  const auto id = static_cast<uint32_t>(offset / sizeof(StackEntry));
+  if (!PeakTable::reserve(arena_, id)) {
+    return kNone;
+  }
   memcpy(arena_.at<uint64_t>(kFrameSection, first_frame), frames, depth * sizeof(uint64_t));
   StackEntry& e = *arena_.at<StackEntry>(kStackSection, offset);
   e.heap = static_cast<uint16_t>(heap);
@@ -55,7 +61,7 @@ uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t 
   e.check = key.check;
   e.first_frame = first_frame;
   e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
-  return static_cast<uint32_t>(offset / sizeof(StackEntry));
+  return id;
 }
 
 uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,

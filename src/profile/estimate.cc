@@ -42,6 +42,9 @@ double estimated_value(const Stack& stack, Metric metric) {
   if (metric == Metric::kAllocSpace) {
     return stack.allocated.weight_bytes;
   }
+  if (metric_is_peak(metric)) {
+    return metric == Metric::kPeakObjects ? stack.peak.weight_count : stack.peak.weight_bytes;
+  }
   double sum = 0;
   for (const LiveGroup& group : stack.live) {
     const double blocks =
@@ -70,12 +73,20 @@ void Accumulator::add_live(const LiveGroup& group) {
 }
 
 void Accumulator::add_allocated(const Totals& totals) {
-  MissedMass& blocks = missed_[metric_index(Metric::kAllocObjects)];
-  MissedMass& bytes = missed_[metric_index(Metric::kAllocSpace)];
+  add_totals(totals, Metric::kAllocObjects, Metric::kAllocSpace);
+}
+
+void Accumulator::add_peak(const Totals& totals) {
+  add_totals(totals, Metric::kPeakObjects, Metric::kPeakSpace);
+}
+
+void Accumulator::add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric) {
+  MissedMass& blocks = missed_[metric_index(blocks_metric)];
+  MissedMass& bytes = missed_[metric_index(bytes_metric)];
   const auto n = static_cast<double>(totals.samples);
   const auto size = static_cast<double>(totals.size_bytes);
-  certain_[metric_index(Metric::kAllocObjects)] += n;
-  certain_[metric_index(Metric::kAllocSpace)] += size;
+  certain_[metric_index(blocks_metric)] += n;
+  certain_[metric_index(bytes_metric)] += size;
   if (totals.samples == 0) {
     return;
   }
@@ -125,6 +136,7 @@ void Accumulator::add(const Stack& stack) {
     return;
   }
   add_allocated(stack.allocated);
+  add_peak(stack.peak);
   for (const LiveGroup& group : stack.live) {
     add_live(group);
   }

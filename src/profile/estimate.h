@@ -41,10 +41,11 @@ double unlisted_bound_bytes(uint64_t rate_bytes);
 // Sums stacks, or parts of them, and estimates the sum.  Value-initialised it is an empty sum.
 class Accumulator {
  public:
-  void add(const Stack& stack);                                     // all four metrics
+  void add(const Stack& stack);                                     // all metrics
   void add(const Accumulator& other);                               // samples of different stacks
   void add_live(const LiveGroup& group);                            // inuse_*
   void add_allocated(const Totals& totals);                         // alloc_*
+  void add_peak(const Totals& totals);                              // peak_*
   void add_values(const std::array<double, kMetricCount>& values);  // no statistics: adds to the certain part
 
   double value(Metric metric) const;  // of estimate(metric), without the cost of the interval
@@ -52,6 +53,8 @@ class Accumulator {
   std::array<Estimate, kMetricCount> estimates() const;  // by metric_index()
 
  private:
+  void add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric);
+
   std::array<MissedMass, kMetricCount> missed_;
   std::array<double, kMetricCount> certain_{};
   bool has_interval_ = true;

@@ -19,9 +19,17 @@ void Merger::add_facts(const Profile& profile) {
     merged_.rate_bytes = profile.rate_bytes;
     merged_.from_memprof = profile.from_memprof;
     merged_.has_metric = profile.has_metric;
+    merged_.peak_after_ns = profile.peak_after_ns;
+    merged_.peak_resident_bytes = profile.peak_resident_bytes;
+    merged_.max_resident_bytes = profile.max_resident_bytes;
+    merged_.has_ended = profile.has_ended;
+    merged_.is_before_end = profile.is_before_end;
     merged_.drop_frames = profile.drop_frames;
     merged_.keep_frames = profile.keep_frames;
     has_first_ = true;
+  } else {
+    combine_ends(merged_, profile.has_ended, profile.is_before_end);
+    for (size_t i = kFirstMetrics; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
   }
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);

@@ -6,7 +6,7 @@
 namespace memprof::profile {
 
 const char* metric_name(Metric metric) {
-  static_assert(schema::kAllocObjects == 1 && schema::kInuseSpace == kMetricCount,
+  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == kMetricCount,
                 "names are in the order of Metric");
   return schema::kFixedStrings[schema::kAllocObjects + metric_index(metric)];
 }

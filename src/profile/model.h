@@ -12,8 +12,17 @@
 
 namespace memprof::profile {
 
-enum class Metric : uint8_t { kAllocObjects = 0, kAllocSpace = 1, kInuseObjects = 2, kInuseSpace = 3 };
-inline constexpr size_t kMetricCount = 4;
+// Peak: what was live when the heap was at its highest.
+enum class Metric : uint8_t {
+  kAllocObjects = 0,
+  kAllocSpace = 1,
+  kInuseObjects = 2,
+  kInuseSpace = 3,
+  kPeakObjects = 4,
+  kPeakSpace = 5
+};
+inline constexpr size_t kMetricCount = 6;
+inline constexpr size_t kFirstMetrics = 4;  // those that every profile of memprof has
 
 struct Mapping {
   uint64_t start = 0;
@@ -105,6 +114,7 @@ struct Stack {
   std::vector<LiveGroup> live;
   Totals allocated;
   Totals freed;  // variance_* and max_* unused
+  Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
 };
 
@@ -131,7 +141,14 @@ struct Profile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  uint64_t muted_bytes = 0;  // allocated by the profiler or while a thread was in it: passed unseen
+  // The heap at its highest: when, after the profiler began; what of the process was resident then, and the
+  // most that was until then.  0: unknown, or of several processes.
+  uint64_t peak_after_ns = 0;
+  uint64_t peak_resident_bytes = 0;
+  uint64_t max_resident_bytes = 0;
+  bool has_ended = false;      // all processes came to their end by themselves
+  bool is_before_end = false;  // what is live is what was live before that end began
+  uint64_t muted_bytes = 0;    // allocated by the profiler or while a thread was in it: passed unseen
   // Of the run that it is of: processes that memprof was not in, and those whose data was not read.
   uint64_t unseen_processes = 0;
   uint64_t uncollected_processes = 0;
@@ -156,5 +173,12 @@ struct Profile {
   std::vector<Stack> stacks;
   std::vector<std::string> comments;  // those for people, without '#memprof.'
 };
+
+// Into facts of several processes: peaks are of different times, and only what holds of all is said.
+inline void combine_ends(Profile& sum, bool has_ended, bool is_before_end) {
+  sum.peak_after_ns = sum.peak_resident_bytes = sum.max_resident_bytes = 0;
+  sum.has_ended = sum.has_ended && has_ended;
+  sum.is_before_end = sum.is_before_end && is_before_end;
+}
 
 }  // namespace memprof::profile

@@ -40,6 +40,7 @@ class Fields {
   uint64_t decimal_or_0(std::string_view key) {
     return values_.find(key) != values_.end() ? decimal(key) : 0;
   }
+  bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
   uint64_t hex(std::string_view key) { return integer(key, 16); }
 
   // All our doubles are sums of things that are not negative.
@@ -189,10 +190,23 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     const std::string program = fields.text("program");
     const uint64_t pid = fields.decimal("pid");
+    const uint64_t peak_after_ns = fields.decimal_or_0("peak_after_ns");
+    const uint64_t peak_resident = fields.decimal_or_0("peak_resident");
+    const uint64_t max_resident = fields.decimal_or_0("max_resident");
+    const bool has_ended = fields.decimal_or_0("ended") != 0;
+    const bool is_before_end = fields.decimal_or_0("before_end") != 0;
     if (!has_profile_comment_) {
       profile.program = program;
       profile.pid = pid;
-    } else if (pid != profile.pid) {
+      profile.peak_after_ns = peak_after_ns;
+      profile.peak_resident_bytes = peak_resident;
+      profile.max_resident_bytes = max_resident;
+      profile.has_ended = has_ended;
+      profile.is_before_end = is_before_end;
+    } else {
+      combine_ends(profile, has_ended, is_before_end);
+    }
+    if (has_profile_comment_ && pid != profile.pid) {
       profile.pid = 0;  // several processes
     }
     has_profile_comment_ = true;
@@ -229,7 +243,11 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.freed.weight_bytes = fields.real("fwb");
     facts.freed.weight_count = fields.real("fwc");
     facts.lifetime_ns = fields.real("life");
-    if (!fields.ok() || !is_plausible(facts.allocated) || walk >= kWalkCount) {
+    if (fields.has("pn")) {
+      facts.peak = {fields.decimal("pn"), fields.decimal("ps"), fields.real("pwb"), fields.real("pwc"),
+                    fields.real("pvb"),   fields.real("pvc"),   fields.real("pmb"), fields.real("pmc")};
+    }
+    if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkCount) {
       return;
     }
     facts.walk = static_cast<Walk>(walk);
@@ -237,6 +255,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     if (!is_new) {  // a merge of profiles, or stacks that differ only in why their walk ended
       add(known->second.allocated, facts.allocated);
       add(known->second.freed, facts.freed);
+      add(known->second.peak, facts.peak);
       known->second.lifetime_ns += facts.lifetime_ns;
     }
   } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
@@ -339,7 +358,9 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
   }
   const StackFacts& facts = found->second;
   if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], facts.allocated.weight_bytes, samples) ||
-      !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples)) {
+      !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakSpace)], facts.peak.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakObjects)], facts.peak.weight_count, samples)) {
     return false;
   }
   std::vector<LiveGroup> live;
@@ -359,6 +380,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
   stack.walk = facts.walk;
   stack.allocated = facts.allocated;
   stack.freed = facts.freed;
+  stack.peak = facts.peak;
   stack.lifetime_ns = facts.lifetime_ns;
   stack.live = std::move(live);
   stack.parts.clear();
@@ -366,9 +388,9 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
 }
 
 void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of) const {
-  const bool has_statistics =
-      profile.from_memprof &&
-      std::all_of(profile.has_metric.begin(), profile.has_metric.end(), [](bool has) { return has; });
+  const bool has_statistics = profile.from_memprof && std::all_of(profile.has_metric.begin(),
+                                                                  profile.has_metric.begin() + kFirstMetrics,
+                                                                  [](bool has) { return has; });
   const std::vector<uint64_t> ids =
       has_statistics ? unite_stacks(profile, location_keys(profile), &samples_of) : std::vector<uint64_t>();
   for (size_t i = 0; i < profile.stacks.size(); ++i) {

@@ -35,6 +35,7 @@ class StatisticsReader {
     Walk walk = Walk::kRoot;
     Totals allocated;
     Totals freed;
+    Totals peak;
     double lifetime_ns = 0;
   };
 

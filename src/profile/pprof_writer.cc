@@ -81,7 +81,7 @@ class Writer {
       all = all || stack.has_statistics;
     }
     if (all) {
-      has_metric_.fill(true);
+      std::fill_n(has_metric_.begin(), kFirstMetrics, true);
     }
   }
 
@@ -98,7 +98,8 @@ class Writer {
     for (const Metric metric : kMetrics) {
       if (has_metric_[metric_index(metric)]) {
         write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
-        default_type = string(metric_name(metric));  // the last: inuse_space where there is one
+        // The last: inuse_space where there is one; of what has ended, its peak.
+        if (!metric_is_peak(metric) || profile_.has_ended) default_type = string(metric_name(metric));
       }
     }
     if (!profile_.drop_frames.empty()) {
@@ -221,7 +222,8 @@ class Writer {
       samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
       if (stack.allocated.samples != 0 || stack.live.empty()) {
         samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
-                               stack.allocated.weight_bytes);
+                               stack.allocated.weight_bytes, stack.peak.weight_count,
+                               stack.peak.weight_bytes);
       }
       for (const LiveGroup& group : stack.live) {
         const double blocks =

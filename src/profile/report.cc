@@ -261,6 +261,11 @@ Report header_of(const Profile& profile) {
   report.dropped_samples = profile.dropped_samples;
   report.dropped_weight_bytes = profile.dropped_weight_bytes;
   report.replaced_samples = profile.replaced_samples;
+  report.peak_after_ns = profile.peak_after_ns;
+  report.peak_resident_bytes = profile.peak_resident_bytes;
+  report.max_resident_bytes = profile.max_resident_bytes;
+  report.has_ended = profile.has_ended;
+  report.is_before_end = profile.is_before_end;
   report.muted_bytes = profile.muted_bytes;
   report.unseen_processes = profile.unseen_processes;
   report.uncollected_processes = profile.uncollected_processes;
@@ -322,7 +327,12 @@ std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric
 
 }  // namespace
 
+// A program that has ended has freed most of what its user asks for.
 Metric default_metric(const Profile& profile) {
+  if (profile.has_ended && profile.has_metric[metric_index(Metric::kPeakSpace)] &&
+      estimated_total(profile, Metric::kPeakSpace) > 0) {
+    return Metric::kPeakSpace;
+  }
   for (const Metric metric :
        {Metric::kInuseSpace, Metric::kAllocSpace, Metric::kInuseObjects, Metric::kAllocObjects}) {
     if (profile.has_metric[metric_index(metric)]) return metric;

@@ -81,7 +81,12 @@ struct Report {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  uint64_t muted_bytes = 0;  // these as in profile/model.h
+  uint64_t peak_after_ns = 0;  // these as in profile/model.h
+  uint64_t peak_resident_bytes = 0;
+  uint64_t max_resident_bytes = 0;
+  bool has_ended = false;
+  bool is_before_end = false;
+  uint64_t muted_bytes = 0;
   uint64_t unseen_processes = 0;
   uint64_t uncollected_processes = 0;
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."

@@ -10,7 +10,8 @@
 namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
-  static constexpr const char* kTitles[] = {"allocations", "allocated", "blocks", "live"};
+  static constexpr const char* kTitles[] = {"allocations", "allocated",   "blocks",
+                                            "live",        "peak blocks", "peak"};
   return kTitles[metric_index(metric)];
 }
 
@@ -24,6 +25,10 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kAllocObjects, Metric::kInuseSpace};
     case Metric::kAllocObjects:
       return {Metric::kAllocSpace, Metric::kInuseSpace};
+    case Metric::kPeakSpace:
+      return {Metric::kPeakObjects, Metric::kAllocSpace};
+    case Metric::kPeakObjects:
+      return {Metric::kPeakSpace, Metric::kAllocSpace};
   }
   return {Metric::kInuseObjects, Metric::kAllocSpace};
 }

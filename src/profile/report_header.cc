@@ -57,7 +57,11 @@ class Header {
           report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
     }
     if (report_.is_filtered()) filter();
-    total("Live", Metric::kInuseSpace, Metric::kInuseObjects);
+    if (report_.totals[metric_index(Metric::kPeakSpace)].value > 0) {
+      total("Peak", Metric::kPeakSpace, Metric::kPeakObjects);
+      peak_moment();
+    }
+    total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
     if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }
@@ -252,6 +256,22 @@ class Header {
       line += interval(blocks);
     }
     say(line);
+  }
+
+  // When the heap was at its highest, and what the system says of the process.
+  void peak_moment() {
+    std::vector<std::string> parts;
+    if (report_.peak_after_ns != 0) {
+      parts.push_back(
+          fmt::format("reached after {:.1f} s", static_cast<double>(report_.peak_after_ns) / 1e9));
+    }
+    if (report_.peak_resident_bytes != 0) {
+      parts.push_back("resident then: " + format_bytes(static_cast<double>(report_.peak_resident_bytes)));
+    }
+    if (report_.max_resident_bytes != 0) {
+      parts.push_back("most resident: " + format_bytes(static_cast<double>(report_.max_resident_bytes)));
+    }
+    if (!parts.empty()) say(fmt::format("           {}", fmt::join(parts, "; ")));
   }
 
   void heaps() {

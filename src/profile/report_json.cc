@@ -37,6 +37,10 @@ Json known(bool is_known, uint64_t number) {
   return is_known ? Json(number) : Json(nullptr);
 }
 
+Json known_flag(bool is_known, bool flag) {
+  return is_known ? Json(flag) : Json(nullptr);
+}
+
 Json optional(const std::optional<uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
@@ -118,6 +122,12 @@ std::string report_json(const Report& report) {
   json["muted_bytes"] = known(report.from_memprof, report.muted_bytes);
   json["unseen_processes"] = known(report.from_memprof, report.unseen_processes);
   json["uncollected_processes"] = known(report.from_memprof, report.uncollected_processes);
+  json["ended"] = known_flag(report.from_memprof, report.has_ended);
+  json["live_is_before_end"] = known_flag(report.from_memprof, report.is_before_end);
+  json["peak_after_ns"] = known(report.peak_after_ns != 0, report.peak_after_ns);
+  json["peak_resident_bytes"] = known(report.peak_resident_bytes != 0, report.peak_resident_bytes);
+  json["max_resident_bytes"] = known(report.max_resident_bytes != 0, report.max_resident_bytes);
+  json["metric"] = metric_name(report.metric);
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();
   for (const ReportRow& row : report.rows) {

@@ -17,8 +17,8 @@ namespace memprof::profile {
 namespace {
 
 // The viewer opens the first profile, so what most people came for stands there.
-constexpr Metric kOrder[] = {Metric::kInuseSpace, Metric::kInuseObjects, Metric::kAllocSpace,
-                             Metric::kAllocObjects};
+constexpr Metric kOrder[] = {Metric::kInuseSpace,  Metric::kInuseObjects, Metric::kPeakSpace,
+                             Metric::kPeakObjects, Metric::kAllocSpace,   Metric::kAllocObjects};
 
 const char* title(Metric metric) {
   switch (metric) {
@@ -30,6 +30,10 @@ const char* title(Metric metric) {
       return "alloc_space (allocated bytes)";
     case Metric::kAllocObjects:
       return "alloc_objects (allocated blocks)";
+    case Metric::kPeakSpace:
+      return "peak_space (live bytes at the peak)";
+    case Metric::kPeakObjects:
+      return "peak_objects (live blocks at the peak)";
   }
   return "";
 }

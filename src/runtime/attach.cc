@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/profiler.h"
 #include "core/runtimes.h"
 #include "core/sampler.h"
 #include "runtime/cpython/codes.h"
@@ -17,6 +18,9 @@ std::atomic<bool> g_is_python_off{false};    // relaxed: set before the profiler
 std::atomic<bool> g_are_objects_off{false};  // likewise
 
 void attach_python(const cpython::Interpreter* python) {
+  if (python != nullptr) {
+    profiler::watch_runtime_end(cpython::is_finalizing);
+  }
   if (python != nullptr && !g_are_objects_off.load(std::memory_order_relaxed)) {
     cpython::attach_objects(*python);
   }

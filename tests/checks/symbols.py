@@ -53,7 +53,7 @@ ONCE = {
     "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
 }
 # Exported to see the end of the process and of its libraries, and its sandbox; not on the way of an allocation.
-NOT_HOOKS = {"_exit", "_Exit", "dlclose", "prctl", "syscall"}
+NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlclose", "prctl", "syscall"}
 
 # Of the C API, what may be called wherever malloc may be.
 LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")

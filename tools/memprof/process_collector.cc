@@ -182,6 +182,7 @@ void ProcessCollector::add(profile::Profile profile, const std::string& pprof, P
   process.samples = profile.samples;
   process.dropped_samples = profile.dropped_samples;
   process.rate_bytes = profile.rate_bytes;
+  process.peak_bytes = profile::estimated_total(profile, profile::Metric::kPeakSpace);
   process.live_bytes = profile::estimated_total(profile, profile::Metric::kInuseSpace);
   process.allocated_bytes = profile::estimated_total(profile, profile::Metric::kAllocSpace);
   collected_.processes.push_back(std::move(process));

@@ -35,6 +35,7 @@ struct ProcessProfile {
   uint64_t samples = 0;
   uint64_t dropped_samples = 0;
   uint64_t rate_bytes = 0;
+  double peak_bytes = 0;
   double live_bytes = 0;
   double allocated_bytes = 0;
   bool still_runs = false;  // it outlived the run

@@ -125,8 +125,8 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 25 fields of at most 45 characters and a program's name (see program()).
-  static constexpr size_t kCapacity = 2560;
+  // Enough for either comment: 35 fields of at most 45 characters and a program's name (see program()).
+  static constexpr size_t kCapacity = 3072;
 
   const char* data() const { return text_; }
   size_t size() const { return size_; }
@@ -220,6 +220,11 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   const auto decimal_unless_0 = [&text](const char* key, uint64_t value) {
     if (value != 0) text.decimal(key, value);
   };
+  decimal_unless_0("peak_after_ns", facts.peak_after_ns);
+  decimal_unless_0("peak_resident", facts.peak_resident_bytes);
+  decimal_unless_0("max_resident", facts.max_resident_bytes);
+  decimal_unless_0("ended", facts.has_ended ? 1 : 0);
+  decimal_unless_0("before_end", facts.is_before_end ? 1 : 0);
   decimal_unless_0("muted_bytes", facts.muted_bytes);
   decimal_unless_0("unseen_processes", facts.unseen_processes);
   decimal_unless_0("uncollected_processes", facts.uncollected_processes);
@@ -254,6 +259,16 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
   text.real("fwb", facts.freed.weight_bytes);
   text.real("fwc", facts.freed.weight_count);
   text.real("life", facts.lifetime_ns);
+  if (facts.peak.samples != 0) {
+    text.decimal("pn", facts.peak.samples);
+    text.decimal("ps", facts.peak.size_bytes);
+    text.real("pwb", facts.peak.weight_bytes);
+    text.real("pwc", facts.peak.weight_count);
+    text.real("pvb", facts.peak.variance_bytes);
+    text.real("pvc", facts.peak.variance_count);
+    text.real("pmb", facts.peak.max_missed_bytes);
+    text.real("pmc", facts.peak.max_missed_count);
+  }
 }
 
 }  // namespace memprof::profile

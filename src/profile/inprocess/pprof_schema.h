@@ -68,6 +68,8 @@ enum FixedString : uint32_t {
   kAllocSpace,
   kInuseObjects,
   kInuseSpace,
+  kPeakObjects,
+  kPeakSpace,
   kCount,
   kBytes,
   kSpace,
@@ -88,8 +90,9 @@ inline constexpr char kDropFramesRegex[] =
 
 // In the order of FixedString.
 inline constexpr const char* kFixedStrings[kFixedStringCount] = {
-    "",      "alloc_objects", "alloc_space", "inuse_objects",  "inuse_space", "count",  "bytes",
-    "space", "rate",          "samples",     kDropFramesRegex, "heap",        "process"};
+    "",       "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects",   "peak_space",
+    "count",  "bytes",         "space",       "rate",          "samples",     kDropFramesRegex, "heap",
+    "process"};
 
 // The function of the location that stands for frames in the middle of a stack.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";
@@ -103,6 +106,6 @@ constexpr bool is_cut_by_pprof(const char* name, size_t size) {
   return false;
 }
 
-inline constexpr size_t kValueCount = 4;  // sample types, in the order of Metric
+inline constexpr size_t kValueCount = 6;  // sample types, in the order of Metric
 
 }  // namespace memprof::profile::schema

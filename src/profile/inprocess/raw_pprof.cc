@@ -248,10 +248,10 @@ class RawPprofWriter {
     }
     uint8_t memory[64];
     wire::Message type(memory, sizeof(memory));
-    constexpr uint32_t kTypes[schema::kValueCount][2] = {{schema::kAllocObjects, schema::kCount},
-                                                         {schema::kAllocSpace, schema::kBytes},
-                                                         {schema::kInuseObjects, schema::kCount},
-                                                         {schema::kInuseSpace, schema::kBytes}};
+    constexpr uint32_t kTypes[schema::kValueCount][2] = {
+        {schema::kAllocObjects, schema::kCount}, {schema::kAllocSpace, schema::kBytes},
+        {schema::kInuseObjects, schema::kCount}, {schema::kInuseSpace, schema::kBytes},
+        {schema::kPeakObjects, schema::kCount},  {schema::kPeakSpace, schema::kBytes}};
     for (const auto& pair : kTypes) {
       value_type(type, pair[0], pair[1]);
       output_.message_field(field::kSampleType, type);
@@ -262,7 +262,7 @@ class RawPprofWriter {
     value_type(type, schema::kSpace, schema::kBytes);
     output_.message_field(field::kPeriodType, type);
     output_.field(field::kPeriod, profile_.rate_bytes);
-    output_.field(field::kDefaultSampleType, schema::kInuseSpace);
+    output_.field(field::kDefaultSampleType, profile_.has_ended ? schema::kPeakSpace : schema::kInuseSpace);
   }
 
   void write_mappings() {
@@ -318,7 +318,8 @@ class RawPprofWriter {
       }
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0) {
-        samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes);
+        samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes,
+                               stack.peak.weight_count, stack.peak.weight_bytes);
       }
       for (size_t k = first_live; k < live; ++k) {
         const RawLive& group = profile_.live[k];

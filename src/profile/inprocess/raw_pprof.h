@@ -53,6 +53,7 @@ struct RawStack {
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;
   RawTotals freed;  // variance_* and max_* unused
+  RawTotals peak;   // what was live when the heap was at its highest, by half the samples
   double lifetime_ns = 0;
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
@@ -90,6 +91,11 @@ struct RawProfile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
+  uint64_t peak_after_ns = 0;  // these as in profile/model.h
+  uint64_t peak_resident_bytes = 0;
+  uint64_t max_resident_bytes = 0;
+  bool has_ended = false;
+  bool is_before_end = false;
   uint64_t muted_bytes = 0;
   uint64_t unseen_processes = 0;  // always 0: who is in the process sees no other
   uint64_t uncollected_processes = 0;

@@ -93,8 +93,11 @@ class SampleWriter {
   // Likewise of the process.
   void set_process(uint32_t name) { process_ = name; }
 
-  void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes) {
-    const int64_t values[] = {alloc_objects_.round(blocks), alloc_space_.round(bytes), 0, 0};
+  // What the stack allocated, and what of it was live at the peak.
+  void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes,
+                      double peak_blocks, double peak_bytes) {
+    const int64_t values[] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
+                              peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
     begin(location_ids, depth, values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
@@ -102,7 +105,7 @@ class SampleWriter {
   // Live blocks of one size and rate.
   void live(const uint32_t* location_ids, size_t depth, uint64_t size_bytes, uint64_t rate_bytes,
             uint64_t samples, double blocks, double bytes) {
-    const int64_t values[] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
+    const int64_t values[] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes), 0, 0};
     begin(location_ids, depth, values);
     sample_label(message_, schema::kBytes, size_bytes, schema::kBytes);
     if (rate_bytes != period_) {
@@ -131,7 +134,7 @@ class SampleWriter {
   uint64_t period_;
   uint32_t heap_ = 0;
   uint32_t process_ = 0;
-  CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_;
+  CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_, peak_objects_, peak_space_;
 };
 
 }  // namespace memprof::profile

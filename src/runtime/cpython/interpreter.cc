@@ -153,6 +153,11 @@ const Interpreter* find_interpreter_at(uint64_t address) {
   return known;
 }
 
+bool is_finalizing() {
+  const Interpreter* found = interpreter();
+  return found != nullptr && found->is_finalizing != nullptr && found->is_finalizing() != 0;
+}
+
 void suspend_interpreter() {
   ++t_suspensions;
   g_suspensions.fetch_add(1);

@@ -58,6 +58,9 @@ const Interpreter* find_interpreter();
 // Looks for it in the module that `address` lies in.
 const Interpreter* find_interpreter_at(uint64_t address);
 
+// Has the interpreter begun to finalize?  May be called from a hook.
+bool is_finalizing();
+
 // Around an unload of modules.  Nests, and threads may be at it at the same time.
 void suspend_interpreter();
 void resume_interpreter();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begin and end of the process, as the interposer sees them.
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 
+using RegisterExit = int (*)(void (*)(void*), void*, void*);
+
 // A program that ends by _exit runs no destructors; its profile would be lost.  A vfork child that fails to
 // exec ends here too, in its parent's memory: end_of_process knows the owner by its process id.
 extern "C" MEMPROF_HOOK __attribute__((visibility("hidden"), noreturn)) void memprof_hook__exit(int status) {
@@ -23,12 +26,24 @@ extern "C" MEMPROF_HOOK __attribute__((visibility("hidden"), noreturn)) void mem
   }
 }
 
+extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* dso);
+
+namespace {
+
+void note_exit(void*) {
+  memprof::profiler::note_end_begun();
+}
+
+}  // namespace
+
 #if defined(MEMPROF_LOCAL_HOOKS)
 namespace {
 
 // The file of the arena goes with the process.
 __attribute__((constructor)) void on_load() {
   at_quick_exit(memprof::end_of_process);
+  // Handlers that the program registers after this come before it.
+  __cxa_atexit(note_exit, nullptr, nullptr);
 }
 
 __attribute__((destructor)) void on_exit() {
@@ -65,6 +80,18 @@ bool reaches_us() {
   return reached;
 }
 
+// Of the C library, behind ours.
+RegisterExit register_exit() {
+  static std::atomic<RegisterExit> real{nullptr};  // relaxed: whoever looks it up finds the same
+  RegisterExit found = real.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    const MuteScope mute;
+    found = reinterpret_cast<RegisterExit>(dlsym(RTLD_NEXT, "__cxa_atexit"));
+    real.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
 __attribute__((constructor)) void on_load() {
   resolve();
   if (platform::is_privileged()) {
@@ -75,6 +102,7 @@ __attribute__((constructor)) void on_load() {
     runtimes::attach();  // not earlier: in the first allocation of a process its modules are not relocated
   }
   platform::watch_forks();
+  register_exit()(note_exit, nullptr, nullptr);
   at_quick_exit(end_of_process);  // quick_exit runs no destructors, and its _exit is libc's own
 }
 
@@ -113,6 +141,25 @@ SamplingEvent begin_event(size_t size) {
 }
 
 }  // namespace memprof::interpose
+
+// The handler that was registered last is called first: ours, which notes that the end has begun, follows
+// each of the program's.  Not beyond a number, because a handler of a library that is unloaded goes, and ours
+// stay. Weak: a program that is linked statically has the C library's own.
+extern "C" __attribute__((visibility("default"), weak)) int __cxa_atexit(void (*handler)(void*),
+                                                                         void* argument, void* dso) {
+  constexpr uint32_t kMostNotes = 4096;
+  static std::atomic<uint32_t> notes{0};
+  const RegisterExit real = memprof::interpose::register_exit();
+  if (real == nullptr) {
+    return -1;
+  }
+  const int result = real(handler, argument, dso);
+  if (result == 0 && notes.load(std::memory_order_relaxed) < kMostNotes) {
+    notes.fetch_add(1, std::memory_order_relaxed);
+    real(note_exit, nullptr, nullptr);
+  }
+  return result;
+}
 
 extern "C" MEMPROF_HOOK __attribute__((visibility("default"), noreturn)) void _exit(int status) {
   memprof_hook__exit(status);
