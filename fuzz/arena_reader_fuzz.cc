@@ -97,11 +97,11 @@ std::vector<uint8_t> make_arena() {
   const ArenaHeader& h = arena.header();
   const uint64_t used[kSectionCount] = {
       live_level_offset(h.live_levels.open), slots_before(h.stack_levels.open) * sizeof(uint64_t),
-      h.sections[kStackSection].used_bytes,  h.sections[kFrameSection].used_bytes,
-      h.sections[kModuleSection].used_bytes, slots_before(h.name_levels.open) * sizeof(uint64_t),
-      h.sections[kNameSection].used_bytes,   h.sections[kTextSection].used_bytes,
-      h.sections[kHeapSection].used_bytes,   slots_before(h.code_levels.open) * sizeof(uint64_t),
-      h.sections[kCodeSection].used_bytes};
+      h.section(kStackSection).used_bytes,   h.section(kFrameSection).used_bytes,
+      h.section(kModuleSection).used_bytes,  slots_before(h.name_levels.open) * sizeof(uint64_t),
+      h.section(kNameSection).used_bytes,    h.section(kTextSection).used_bytes,
+      h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
+      h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {
@@ -109,7 +109,7 @@ std::vector<uint8_t> make_arena() {
     const uint64_t capacity = (used[id] + kPage - 1) / kPage * kPage;
     bytes.resize(offset + capacity);
     std::memcpy(bytes.data() + offset, arena.at<uint8_t>(static_cast<SectionId>(id)), used[id]);
-    Section& section = reinterpret_cast<ArenaHeader*>(bytes.data())->sections[id];
+    Section& section = reinterpret_cast<ArenaHeader*>(bytes.data())->section(id);
     section.offset = offset;
     section.capacity_bytes = capacity;
   }
@@ -157,9 +157,9 @@ Damaged damage(const uint8_t* data, size_t size) {
   std::memcpy(bytes, arena.data(), length);
   const ArenaHeader& h = *reinterpret_cast<const ArenaHeader*>(arena.data());
   while (size > 0) {
-    const uint64_t where = take(1) % (1 + kSectionCount);
-    const uint64_t start = where == 0 ? 0 : h.sections[where - 1].offset;
-    const uint64_t bytes_there = where == 0 ? sizeof(ArenaHeader) : h.sections[where - 1].capacity_bytes;
+    const auto where = static_cast<uint32_t>(take(1) % (1 + kSectionCount));
+    const uint64_t start = where == 0 ? 0 : h.section(where - 1).offset;
+    const uint64_t bytes_there = where == 0 ? sizeof(ArenaHeader) : h.section(where - 1).capacity_bytes;
     const uint64_t at = start + take(2) % (bytes_there / 8) * 8;
     const size_t n = static_cast<size_t>(1 + take(1));
     const size_t given = std::min(n, size);

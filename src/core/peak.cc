@@ -4,8 +4,6 @@
 namespace memprof {
 namespace {
 
-// By what part of its height the heap may fall before the peak closes.
-constexpr uint64_t kOpenShare = 128;
 // By what part the peak has to grow before resident memory is asked for again.
 constexpr uint64_t kResidentShare = 64;
 
@@ -74,7 +72,7 @@ void PeakTable::fall(uint64_t to_bytes) const {
   PeakState& s = state();
   uint64_t climb = s.climb.load(std::memory_order_relaxed);
   const uint64_t highest = s.highest_bytes.load(std::memory_order_relaxed);
-  if (is_closed(climb) || to_bytes >= highest - highest / kOpenShare) {
+  if (is_closed(climb) || to_bytes >= highest) {
     return;
   }
   const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed);

@@ -6,9 +6,8 @@
 // a clock of rate 2 R of its own would have found (a large block can be in both): one half chooses the
 // moment, the other one says what was there.  docs/decisions/0047-the-peak.md derives and measures it.
 //
-// Each stack has its sums of the counting half.  While the heap of the choosing half is at its highest, or at
-// most 1/128 below, they are the sums at the peak: the peak is open.  The event that takes the heap further
-// down closes it: `climb` becomes odd.  From then on an event of a stack whose copy is of another climb first
+// Each stack has its sums of the counting half.  While the heap of the choosing half is at its highest, they
+// are the sums at the peak: the peak is open.  The first event that takes the heap down closes it: `climb` becomes odd.  From then on an event of a stack whose copy is of another climb first
 // copies the stack's sums.  A heap that is higher than ever opens the peak again: `climb` becomes even, and
 // all copies are old.
 //

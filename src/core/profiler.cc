@@ -727,6 +727,9 @@ HeapMap::Token begin_realloc(const void* block) {
 }
 
 void commit_realloc(const void* block, HeapMap::Token token) {
+  if (!token) {
+    return;
+  }
   LiveSample freed;
   if (take(block, token, &freed, kept_from())) {
     account_freed(freed);

@@ -126,6 +126,9 @@ void Merger::add(const Profile& profile) {
 }
 
 Profile Merger::take() {
+  if (!merged_.has_metric[static_cast<size_t>(Metric::kPeakSpace)]) {
+    for (Stack& stack : merged_.stacks) stack.peak = {};
+  }
   return std::move(merged_);
 }
 

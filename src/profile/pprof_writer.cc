@@ -82,6 +82,7 @@ class Writer {
     }
     if (all) {
       std::fill_n(has_metric_.begin(), kFirstMetrics, true);
+      has_metric_[metric_index(Metric::kPeakObjects)] = has_metric_[metric_index(Metric::kPeakSpace)];
     }
   }
 
@@ -208,7 +209,8 @@ class Writer {
       deepest = std::max(deepest, stack.locations.size());
     }
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
-    SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes);
+    SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
+                         has_metric_[metric_index(Metric::kPeakSpace)]);
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
       for (const uint32_t location : stack.locations) {

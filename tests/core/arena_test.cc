@@ -69,7 +69,7 @@ TEST(Arena, SectionsAreAlignedAndDoNotOverlap) {
     ScopedArena a(limits);
     uint64_t end = platform::kPieceBytes;
     for (uint32_t id = 0; id < kSectionCount; ++id) {
-      const Section& s = a.header().sections[id];
+      const Section& s = a.header().section(id);
       EXPECT_EQ(0u, s.offset % platform::kPieceBytes);
       EXPECT_EQ(end, s.offset);
       EXPECT_EQ(section_capacity(static_cast<SectionId>(id), limits), s.capacity_bytes);
@@ -91,7 +91,7 @@ TEST(Arena, AllocationsFollowEachOtherAlignedAndZero) {
   EXPECT_EQ(16u, a.arena.allocate(kTextSection, 9));
   EXPECT_EQ(32u, a.arena.allocate(kTextSection, 0));
   EXPECT_EQ(32u, a.arena.allocate(kTextSection, 100000));  // over more than one step of growth
-  const Section& s = a.header().sections[kTextSection];
+  const Section& s = a.header().section(kTextSection);
   EXPECT_EQ(100032u, s.used_bytes.load());
   EXPECT_GE(s.committed_bytes.load(), 100032u);
   EXPECT_EQ(0u, s.committed_bytes.load() % 16384);
@@ -102,15 +102,15 @@ TEST(Arena, AllocationsFollowEachOtherAlignedAndZero) {
 
 TEST(Arena, ASectionIsFullWhenItIsFull) {
   ScopedArena a;
-  const uint64_t capacity = a.header().sections[kTextSection].capacity_bytes;
+  const uint64_t capacity = a.header().section(kTextSection).capacity_bytes;
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, capacity + 1));
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, UINT64_MAX - 8));
   EXPECT_EQ(0u, a.arena.allocate(kTextSection, capacity - 8));
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 9));
   EXPECT_EQ(capacity - 8, a.arena.allocate(kTextSection, 8));
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 1));
-  EXPECT_EQ(capacity, a.header().sections[kTextSection].used_bytes.load());
-  EXPECT_EQ(capacity, a.header().sections[kTextSection].committed_bytes.load());
+  EXPECT_EQ(capacity, a.header().section(kTextSection).used_bytes.load());
+  EXPECT_EQ(capacity, a.header().section(kTextSection).committed_bytes.load());
   *a.arena.at<uint8_t>(kTextSection, capacity - 1) = 1;
 }
 
@@ -135,8 +135,8 @@ TEST(Arena, RacingAllocationsAreApart) {
     offsets.insert(mine.begin(), mine.end());
   });
   EXPECT_EQ(16000u, offsets.size());
-  EXPECT_EQ(16000u * 200, a.header().sections[kTextSection].used_bytes.load());
-  EXPECT_GE(a.header().sections[kTextSection].committed_bytes.load(), 16000u * 200);
+  EXPECT_EQ(16000u * 200, a.header().section(kTextSection).used_bytes.load());
+  EXPECT_GE(a.header().section(kTextSection).committed_bytes.load(), 16000u * 200);
 }
 
 // Neither address space nor memory is taken before it is used: decision 0036.
@@ -155,7 +155,7 @@ TEST(Arena, CanBecomeLargeAndIsSmall) {
 TEST(Arena, WhatIsMappedFollowsWhatIsUsed) {
   ScopedArena a(kDefaultLimits);
   for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const Section& s = a.header().sections[id];
+    const Section& s = a.header().section(id);
     for (uint64_t end = 1; end <= s.capacity_bytes && end < 64 << 20; end *= 3) {
       ASSERT_TRUE(a.arena.commit(static_cast<SectionId>(id), 0, end)) << id << ", " << end;
       a.arena.at<uint8_t>(static_cast<SectionId>(id))[end - 1] = 1;
@@ -196,8 +196,8 @@ TEST(Arena, ALimitThatComesLaterEndsItsGrowth) {
     }
     EXPECT_GT(most, 0u);
     EXPECT_LT(mapped_bytes(), before + (8u << 20));
-    EXPECT_LE(a.header().sections[kTextSection].committed_bytes.load(),
-              a.header().sections[kTextSection].mapped_bytes.load());
+    EXPECT_LE(a.header().section(kTextSection).committed_bytes.load(),
+              a.header().section(kTextSection).mapped_bytes.load());
     EXPECT_TRUE(a.live.insert({0x10000, 1, 1, 1, 1, 1}));  // the other tables are as they were
   });
 }
@@ -207,8 +207,8 @@ TEST(Arena, InASandboxThereIsWhatWasCommittedBefore) {
   a.arena.commit_ahead(kTextSection, 200000);
   a.live.open_for(1000);
   a.arena.commit_ahead(kNameSection, UINT64_MAX / 2);  // as much as there is
-  EXPECT_EQ(a.header().sections[kNameSection].capacity_bytes,
-            a.header().sections[kNameSection].committed_bytes.load());
+  EXPECT_EQ(a.header().section(kNameSection).capacity_bytes,
+            a.header().section(kNameSection).committed_bytes.load());
   platform::set_sandboxed(true);
   EXPECT_EQ(0u, a.arena.allocate(kTextSection, 150000));
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 150000));
@@ -222,7 +222,7 @@ TEST(Arena, InASandboxThereIsWhatWasCommittedBefore) {
 // Somebody has mapped what a section would grow into: it is his.
 TEST(Arena, WhatOthersMapInItsWayStaysTheirs) {
   ScopedArena a(kDefaultLimits);
-  uint8_t* const place = a.arena.base() + a.header().sections[kTextSection].offset + (256 << 10);
+  uint8_t* const place = a.arena.base() + a.header().section(kTextSection).offset + (256 << 10);
   void* const theirs =
       mmap(place, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   ASSERT_EQ(place, theirs);

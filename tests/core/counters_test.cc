@@ -58,7 +58,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
   s.python = uint64_t{27} << 32 | 28;
   s.live_weight_bytes = 29;
   s.peak_weight_bytes = 30;
-  h.sections[kModuleSection].used_bytes = 21 * sizeof(ModuleEntry);
+  h.section(kModuleSection).used_bytes = 21 * sizeof(ModuleEntry);
   const Counters c = read_counters(h, nullptr, 0);
   EXPECT_EQ(State::kStopped, c.state);
   EXPECT_EQ(1u, c.rate_bytes);

@@ -189,8 +189,8 @@ TEST_F(SnapshotFile, AFileThatBecameShorterIsReadAsFarAsItGoes) {
   {
     ScopedArena a(kDefaultLimits, path_.c_str());
     fill(a, 5000);
-    live = a.header().sections[kLiveSection].offset;
-    stacks = a.header().sections[kStackSection].offset;
+    live = a.header().section(kLiveSection).offset;
+    stacks = a.header().section(kStackSection).offset;
   }
   uint64_t size = 0;
   const int fd = platform::file_open(path_.c_str(), &size);

@@ -366,7 +366,7 @@ TEST(Snapshot, GarbageInTheTablesIsLeftOut) {
   a.stacks.entry(0).first_frame = UINT64_MAX - 7;
   a.stacks.entry(1).depth = UINT16_MAX;
   a.stacks.entry(2).walk = 77;
-  a.stacks.entry(3).first_frame = a.header().sections[kFrameSection].used_bytes.load();
+  a.stacks.entry(3).first_frame = a.header().section(kFrameSection).used_bytes.load();
   a.arena.at<ModuleEntry>(kModuleSection)->path = 12345;
   a.arena.at<ModuleEntry>(kModuleSection)->build_id_size = 4000000000u;
   const auto s = take(a.arena);
@@ -431,9 +431,9 @@ TEST(Snapshot, AHeaderThatChangesWhileItIsReadIsNotFollowedOutside) {
     if (thread == 0) {
       for (bool large = false; !stop; large = !large) {
         for (const SectionId id : {kStackSection, kFrameSection, kModuleSection}) {
-          h.sections[id].used_bytes = large ? UINT64_MAX : 64;
+          h.section(id).used_bytes = large ? UINT64_MAX : 64;
           // As much as there is behind the start of the section, or very little.
-          flip(h.sections[id].capacity_bytes, large ? total - h.sections[id].offset : 4096);
+          flip(h.section(id).capacity_bytes, large ? total - h.section(id).offset : 4096);
         }
       }
       return;

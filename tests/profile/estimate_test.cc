@@ -37,11 +37,12 @@ TEST(Estimate, everything_recorded_is_exact) {
     stack.has_statistics = true;
     stack.live = {{100, rate, 7}, {0, rate, 2}};
     add_samples(stack.allocated, 100, 9, rate);
+    add_samples(stack.peak, 100, 5, rate);
     Accumulator sum;
     sum.add(stack);
     for (const Metric metric : kMetrics) {
       const Estimate estimate = sum.estimate(metric);
-      const double truth[] = {9, 900, 9, 700};
+      const double truth[] = {9, 900, 9, 700, 5, 500};
       EXPECT_EQ(estimate.value, truth[metric_index(metric)]);
       EXPECT_EQ(estimate.low, estimate.value);
       EXPECT_EQ(estimate.high, estimate.value);

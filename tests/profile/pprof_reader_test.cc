@@ -45,12 +45,12 @@ TEST(PprofReader, reads_a_heap_profile_of_go) {
   ASSERT_EQ(profile.stacks.size(), 2u);
   const Stack& folded = profile.stacks[0];
   EXPECT_FALSE(folded.has_statistics);
-  EXPECT_EQ(folded.values, (std::array<double, 4>{14, 416, 6, 144}));
+  EXPECT_EQ(folded.values, (std::array<double, kMetricCount>{14, 416, 6, 144}));
   ASSERT_EQ(folded.parts.size(), 2u);
   EXPECT_EQ(folded.parts[1].labels[0].key, "bytes");
   EXPECT_EQ(folded.parts[1].labels[0].number, 64);
   EXPECT_EQ(folded.parts[1].labels[0].unit, "bytes");
-  EXPECT_EQ(folded.parts[1].values, (std::array<double, 4>{4, 256, 1, 64}));
+  EXPECT_EQ(folded.parts[1].values, (std::array<double, kMetricCount>{4, 256, 1, 64}));
 }
 
 TEST(PprofReader, finds_metrics_by_name_whatever_their_order) {
@@ -59,15 +59,16 @@ TEST(PprofReader, finds_metrics_by_name_whatever_their_order) {
   other.location(7, 1);
   other.sample({7}, {100, 5, 3});
   const Profile profile = read_pprof(other.bytes(), "x");
-  EXPECT_EQ(profile.has_metric, (std::array<bool, 4>{true, false, false, true}));
-  EXPECT_EQ(profile.stacks[0].values, (std::array<double, 4>{3, 0, 0, 100}));
+  EXPECT_EQ(profile.has_metric, (std::array<bool, kMetricCount>{true, false, false, true}));
+  EXPECT_EQ(profile.stacks[0].values, (std::array<double, kMetricCount>{3, 0, 0, 100}));
 }
 
 TEST(PprofReader, objects_and_space_of_tcmalloc_are_live_memory) {
   ForeignPprof tcmalloc(ForeignPprof::Types{{"objects", "count"}, {"space", "bytes"}});
   tcmalloc.location(1, 1);
   tcmalloc.sample({1}, {2, 200});
-  EXPECT_EQ(read_pprof(tcmalloc.bytes(), "x").stacks[0].values, (std::array<double, 4>{0, 0, 2, 200}));
+  EXPECT_EQ(read_pprof(tcmalloc.bytes(), "x").stacks[0].values,
+            (std::array<double, kMetricCount>{0, 0, 2, 200}));
   ForeignPprof both(ForeignPprof::Types{{"space", "bytes"}, {"inuse_space", "bytes"}});
   both.sample({}, {1, 2});
   EXPECT_EQ(read_pprof(both.bytes(), "x").stacks[0].values[3], 2);

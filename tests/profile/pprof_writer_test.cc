@@ -214,7 +214,9 @@ TEST(PprofWriter, sample_types_stand_as_viewers_expect_them) {
   for (const auto& [type, unit] : types) {
     text += strings.at(type) + "/" + strings.at(unit) + " ";
   }
-  EXPECT_EQ(text, "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes space/bytes ");
+  EXPECT_EQ(text,
+            "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes peak_objects/count "
+            "peak_space/bytes space/bytes ");
   EXPECT_EQ(strings.at(default_type), "inuse_space");
   EXPECT_EQ(period, kTestRate);
 }

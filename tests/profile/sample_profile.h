@@ -44,7 +44,8 @@ inline Profile named_profile() {
   profile.samples = 12;
   profile.live_samples = 9;
   profile.walks = {11, 1, 0, 0, 0};
-  profile.has_metric = {true, true, true, true};
+  profile.has_metric = {true, true, true, true, true, true};
+  profile.peak_after_ns = 500000;
   profile.mappings = {{0x400000, 0x500000, 0x1000, "/bin/server", "abcdef01", true, true, true, true},
                       {0x7f0000000000, 0x7f0000200000, 0, "/lib/libc.so.6", "", false, false, false, false}};
   profile.functions = {{"main", "main", "/src/main.cc", 10},
@@ -63,6 +64,7 @@ inline Profile named_profile() {
   add_samples(first.freed, 64, 1);
   first.freed.variance_bytes = first.freed.variance_count = 0;
   first.freed.max_missed_bytes = first.freed.max_missed_count = 0;
+  add_samples(first.peak, 64, 4);
   first.lifetime_ns = 5e6;
   Stack second;
   second.locations = {3, 1};

@@ -19,9 +19,9 @@ TEST(StackFolder, one_stack_for_the_same_locations_and_one_part_for_the_same_lab
   folder.add({1, 2}, {}, {0, 0, 0, -1});
   ASSERT_EQ(stacks.size(), 2u);
   EXPECT_EQ(stacks[0].locations, (std::vector<uint32_t>{1, 2}));
-  EXPECT_EQ(stacks[0].values, (std::array<double, 4>{12, 23, 34, 44}));
+  EXPECT_EQ(stacks[0].values, (std::array<double, kMetricCount>{12, 23, 34, 44}));
   ASSERT_EQ(stacks[0].parts.size(), 3u);
-  EXPECT_EQ(stacks[0].parts[0].values, (std::array<double, 4>{2, 3, 4, 5}));
+  EXPECT_EQ(stacks[0].parts[0].values, (std::array<double, kMetricCount>{2, 3, 4, 5}));
   EXPECT_EQ(stacks[0].parts[1].labels[0].number, 64);
   EXPECT_TRUE(stacks[0].parts[2].labels.empty());
   EXPECT_EQ(folder.samples_of(), (std::vector<uint32_t>{4, 1}));

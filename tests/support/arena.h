@@ -45,7 +45,8 @@ struct ScopedArena {
 inline void copy_file_of(const Arena& arena, uint8_t* to, uint64_t size_bytes) {
   memset(to, 0, size_bytes);
   memcpy(to, arena.base(), std::min<uint64_t>(size_bytes, kPageBytes));
-  for (const Section& section : arena.header().sections) {
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& section = arena.header().section(id);
     if (section.offset < size_bytes) {
       memcpy(to + section.offset, arena.base() + section.offset,
              std::min(section.mapped_bytes.load(), size_bytes - section.offset));

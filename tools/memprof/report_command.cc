@@ -38,10 +38,13 @@ standard input.
   --by WHAT        a row for each function (default), line, file, module, or heap
                    of the program's own allocators (docs/own-allocators.md)
   --metric METRIC  what rows are ordered by:
-                     inuse_space    bytes that are live (default)
-                     inuse_objects  blocks that are live
-                     alloc_space    bytes allocated since the start
-                     alloc_objects  blocks allocated since the start
+                     peak   bytes that were live when the heap was at its highest
+                            (default for a program that ended by itself)
+                     live   bytes that are live (default for others); of a program
+                            that ended, before it began to clean up
+                     alloc  bytes allocated since the start
+                   or, by pprof's names, peak_space, inuse_space, alloc_space, and
+                   peak_objects, inuse_objects, alloc_objects for blocks
   --focus REGEX    only stacks with a frame whose function, source file or
                    module matches, or whose heap or process does; percents
                    stay those of the whole profile

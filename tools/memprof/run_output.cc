@@ -28,6 +28,7 @@ std::string with_part(const std::string& path, const std::string& part) {
 }
 
 bool is_larger(const ProcessProfile& a, const ProcessProfile& b) {
+  if (a.peak_bytes != b.peak_bytes) return a.peak_bytes > b.peak_bytes;
   if (a.live_bytes != b.live_bytes) return a.live_bytes > b.live_bytes;
   if (a.allocated_bytes != b.allocated_bytes) return a.allocated_bytes > b.allocated_bytes;
   return a.pid < b.pid;
@@ -91,6 +92,13 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   return true;
 }
 
+// Which to look at first: that of the program that was started (which comes first), but not of a wrapper that
+// held next to nothing.
+const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutput& largest) {
+  constexpr double kNextToNothing = 0.1;
+  return outputs[0].process.peak_bytes >= kNextToNothing * largest.process.peak_bytes ? outputs[0] : largest;
+}
+
 void say_written(const std::vector<RunOutput>& outputs) {
   if (outputs.size() == 1) {
     const ProcessProfile& process = outputs[0].process;
@@ -118,10 +126,10 @@ void say_written(const std::vector<RunOutput>& outputs) {
   for (const RunOutput* output : largest) {
     const ProcessProfile& process = output->process;
     complain("  " + shell_word(output->path) + "  " + process.program + ", pid " +
-             std::to_string(process.pid) + ": " + profile::format_bytes(process.live_bytes) + " live, " +
-             profile::format_bytes(process.allocated_bytes) + " allocated");
+             std::to_string(process.pid) + ": " + profile::format_bytes(process.peak_bytes) +
+             " at its peak, " + profile::format_bytes(process.allocated_bytes) + " allocated");
   }
-  complain("next: memprof report " + shell_word(largest[0]->path));
+  complain("next: memprof report " + shell_word(to_look_at(outputs, *largest[0]).path));
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "MemProfStats", "MemoryProfiler",
-           "SnapshotDiff", "StackFrame", "get_snapshot", "get_stats", "is_active", "shutdown", "snapshot_diff", "start",
+           "Peak", "PeakSite", "SnapshotDiff", "StackFrame", "get_snapshot", "get_stats", "is_active", "shutdown", "snapshot_diff", "start",
            "stop"]
 
 # Loaded when they are asked for: what takes long to import is not needed to start.
 _LATER = {
     "AllocationSample": "_model", "Estimate": "_model", "FramePointerHealth": "_model", "MemProfStats": "_model",
-    "StackFrame": "_model", "HeapSnapshot": "_snapshot", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
+    "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_peak", "PeakSite": "_peak", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
     "load_ipython_extension": "_notebook",
 }
 

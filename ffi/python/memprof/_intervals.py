@@ -9,7 +9,7 @@ every number with what the command says of the same profile.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memprof._model import Estimate
 
@@ -248,4 +248,72 @@ class Sum:
         groups = [(step(size), probability(size, rate), float(n)) for (size, rate), n in self._samples.items()]
         certain = sum(size * n for size, _, n in groups)
         mean, low, high = _missed(groups)
+        return Estimate(certain + mean, certain + low, certain + high)
+
+
+def _groups_of(totals: Any) -> tuple[list[Group], list[Group]]:
+    """What is known of the samples behind running totals (memprof_totals): groups for blocks and for bytes, as
+    src/profile/estimate.cc makes them."""
+    n, size = float(totals.samples), float(totals.size_bytes)
+    missed_count, missed_bytes = totals.weight_count - n, totals.weight_bytes - size
+    most = totals.max_missed_count
+    if n == 0 or not most > 0:
+        return [(1.0, 1.0, n)], [(size, 1.0, 1.0)]
+    if abs(most * n - missed_count) <= 1e-6 * missed_count + 1e-12 * totals.weight_count:
+        p = 1 / (1 + most)
+        return [(1.0, p, n)], [(size / n, p, n)]
+    c1, s1 = 1 + most, totals.max_missed_bytes / most
+    below = s1 * c1 * n + totals.weight_bytes - s1 * totals.weight_count - c1 * size
+    n1 = (totals.weight_bytes * n - size * totals.weight_count) / below if below else 0.0
+    n2 = n - n1
+    if n1 > 0 and n2 > 0 and totals.weight_count > n1 * c1:
+        s2, p2 = (size - n1 * s1) / n2, n2 / (totals.weight_count - n1 * c1)
+        if s2 > s1 and 0 < p2 <= 1:
+            return [(1.0, 1 / c1, n1), (1.0, p2, n2)], [(s1, 1 / c1, n1), (s2, p2, n2)]
+    # Of moments alone: blocks of one small step with the same mean and variance.
+    return ([_with_moments(missed_count, totals.variance_count), (n, 1.0, 1.0)],
+            [_with_moments(missed_bytes, totals.variance_bytes), (size, 1.0, 1.0)])
+
+
+def _with_moments(mean: float, variance: float) -> Group:
+    return (variance / (2 * mean), 0.5, 2 * mean ** 2 / variance) if mean > 0 and variance > 0 else (0.0, 0.5, 0.0)
+
+
+class Totals:
+    """Running totals of any stacks (memprof_totals), added up."""
+
+    __slots__ = ("_blocks", "_bytes", "_certain_blocks", "_certain_bytes", "_value")
+
+    def __init__(self) -> None:
+        self._blocks: list[Group] = []
+        self._bytes: list[Group] = []
+        self._certain_blocks = self._certain_bytes = self._value = 0.0
+
+    def add(self, totals: Any) -> None:
+        """Of one stack."""
+        blocks, size = _groups_of(totals)
+        self._blocks += blocks
+        self._bytes += size
+        self._certain_blocks += totals.samples
+        self._certain_bytes += totals.size_bytes
+        self._value += totals.weight_bytes
+
+    def value(self) -> float:
+        """Estimated bytes, without the cost of the interval."""
+        return self._value
+
+    def bytes(self) -> Estimate:
+        """Bytes that the samples stand for."""
+        return self._estimate(self._certain_bytes, self._bytes)
+
+    def blocks(self) -> Estimate:
+        """Blocks that the samples stand for."""
+        return self._estimate(self._certain_blocks, self._blocks)
+
+    @staticmethod
+    def _estimate(certain: float, groups: list[Group]) -> Estimate:
+        together: dict[tuple[float, float], float] = {}
+        for step, p, samples in groups:
+            together[step, p] = together.get((step, p), 0.0) + samples
+        mean, low, high = _missed([(step, p, samples) for (step, p), samples in together.items()])
         return Estimate(certain + mean, certain + low, certain + high)

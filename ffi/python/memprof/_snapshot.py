@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memprof import _formats, _sites
 from memprof._frames import Frames
@@ -12,6 +12,9 @@ from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
 from memprof._library import check, ffi, lib, muted
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
+
+if TYPE_CHECKING:
+    from memprof._peak import Peak
 
 
 def column(array: Any, length: int, field: str, kind: Any = "Q") -> Any:
@@ -73,6 +76,7 @@ class HeapSnapshot:
         self._frames: Frames | None = None
         self._samples: tuple[AllocationSample, ...] | None = None
         self._live: tuple[Estimate, Estimate] | None = None
+        self._peak: tuple[Peak | None] | None = None
 
     # ---- what was counted
 
@@ -157,6 +161,16 @@ class HeapSnapshot:
     def estimated_heap_blocks(self) -> Estimate:
         """Blocks that are live."""
         return self._live_estimates()[1]
+
+    @property
+    def peak(self) -> Peak | None:
+        """The heap at its highest, by place: unbiased, told by half of the samples, so its intervals are wider than
+        those of what is live.  memprof_reset_peak of the C interface begins it anew.  None: unknown."""
+        with self._lock, muted():
+            if self._peak is None:
+                from memprof._peak import read_peak
+                self._peak = (read_peak(self),)
+            return self._peak[0]
 
     @property
     def samples(self) -> tuple[AllocationSample, ...]:
@@ -251,7 +265,7 @@ class HeapSnapshot:
             elif self._is_resolved:
                 return self
             self._is_resolved = True
-            self._stacks = self._samples = self._frames = None
+            self._stacks = self._samples = self._frames = self._peak = None
         return self
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:

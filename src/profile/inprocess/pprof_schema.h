@@ -106,6 +106,7 @@ constexpr bool is_cut_by_pprof(const char* name, size_t size) {
   return false;
 }
 
-inline constexpr size_t kValueCount = 6;  // sample types, in the order of Metric
+inline constexpr size_t kFirstValueCount = 4;  // without those of the peak
+inline constexpr size_t kValueCount = 6;       // sample types, in the order of Metric
 
 }  // namespace memprof::profile::schema

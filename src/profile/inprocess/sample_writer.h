@@ -85,8 +85,12 @@ inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t tex
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
-  SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period)
-      : output_(output), message_(memory, capacity), period_(period) {}
+  // `has_peak`: the sample types of the peak are there.
+  SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak)
+      : output_(output),
+        message_(memory, capacity),
+        period_(period),
+        value_count_(has_peak ? schema::kValueCount : schema::kFirstValueCount) {}
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
   void set_heap(uint32_t name) { heap_ = name; }
@@ -120,7 +124,7 @@ class SampleWriter {
  private:
   void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[schema::kValueCount]) {
     message_.clear();
-    sample_values(message_, location_ids, depth, values, schema::kValueCount);
+    sample_values(message_, location_ids, depth, values, value_count_);
     if (heap_ != 0) {
       sample_text_label(message_, schema::kHeap, heap_);
     }
@@ -132,6 +136,7 @@ class SampleWriter {
   wire::Output& output_;
   wire::Message message_;
   uint64_t period_;
+  size_t value_count_;
   uint32_t heap_ = 0;
   uint32_t process_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_, peak_objects_, peak_space_;

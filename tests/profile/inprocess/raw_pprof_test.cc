@@ -212,7 +212,7 @@ TEST(RawPprof, an_empty_profile_is_valid) {
   const Profile profile = read_pprof(write_raw(empty), "raw");
   EXPECT_TRUE(profile.from_memprof);
   EXPECT_TRUE(profile.stacks.empty());
-  EXPECT_EQ(profile.has_metric, (std::array<bool, 4>{true, true, true, true}));
+  EXPECT_EQ(profile.has_metric, (std::array<bool, kMetricCount>{true, true, true, true, true, true}));
 }
 
 TEST(RawPprof, stacks_without_samples_are_left_out) {
