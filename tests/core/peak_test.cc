@@ -228,23 +228,5 @@ TEST(Peak, ThreadsThatRaceLoseNothing) {
   for (uint32_t stack = 0; stack < 4; ++stack) EXPECT_EQ(0u, heap.blocks(stack));
 }
 
-TEST(Peak, AnArenaOfTheVersionBeforeHasNone) {
-  ScopedArena a;
-  ArenaHeader& h = a.arena.header();
-  h.version = kOldestArenaVersion;
-  h.header_bytes = kVersion6HeaderBytes;
-  h.section_count = kFirstSections;
-  const uint64_t frame = 0x400000;
-  bool is_new = false;
-  const uint32_t stack = a.stacks.intern(&frame, 1, platform::Walk::kRoot, &is_new);
-  ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
-  h.later_sections[0].offset = 12345;  // whatever was there
-  const auto s = take(a.arena);
-  ASSERT_NE(nullptr, s);
-  EXPECT_EQ(1u, s->records.size);
-  EXPECT_EQ(0u, s->peaks.size);
-  EXPECT_EQ(0u, s->peak.time_ns);
-}
-
 }  // namespace
 }  // namespace memprof::peak_test

@@ -32,6 +32,7 @@ ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
 WATCHDOG_S = 60
 
 METRICS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+ALL_METRICS = METRICS + ("peak_objects", "peak_space")
 
 
 def need(program):
