@@ -575,7 +575,7 @@ typedef struct memprof_snapshot_info {
   double peak_weight_bytes; /* sums over memprof_snapshot_peaks                                            */
   double peak_weight_count;
   uint64_t peak_resident_bytes; /* resident memory of the process at the peak; 0: unknown                  */
-  uint64_t max_resident_bytes;  /* the most that it was until then; 0: unknown                             */
+  uint64_t max_resident_bytes;  /* the most that it was, as last asked (at peaks, at the end); 0: unknown   */
 } memprof_snapshot_info;
 
 /* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the

@@ -77,20 +77,26 @@ void PeakTable::fall(uint64_t to_bytes) const {
   }
   const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed);
   if (highest >= known + known / kResidentShare) {
-    note_resident();
+    note_resident(true);
   }
   s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
 }
 
-void PeakTable::note_resident() const {
+void PeakTable::note_resident(bool is_at_peak) const {
   PeakState& s = state();
   uint64_t most = 0;
   const uint64_t now = platform::resident_bytes(&most);
   if (now != 0) {
-    s.resident_bytes.store(now, std::memory_order_relaxed);
     s.max_resident_bytes.store(most, std::memory_order_relaxed);
   }
-  s.resident_at_bytes.store(s.highest_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  if (is_at_peak) {
+    s.resident_bytes.store(now, std::memory_order_relaxed);
+    s.resident_at_bytes.store(s.highest_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+}
+
+void PeakTable::note_end() const {
+  note_resident(!is_closed(state().climb.load(std::memory_order_relaxed)));
 }
 
 // The sums that a reader finds are never of fewer samples than it counts: weights come before the number, and

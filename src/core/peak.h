@@ -7,9 +7,9 @@
 // moment, the other one says what was there.  docs/decisions/0047-the-peak.md derives and measures it.
 //
 // Each stack has its sums of the counting half.  While the heap of the choosing half is at its highest, they
-// are the sums at the peak: the peak is open.  The first event that takes the heap down closes it: `climb` becomes odd.  From then on an event of a stack whose copy is of another climb first
-// copies the stack's sums.  A heap that is higher than ever opens the peak again: `climb` becomes even, and
-// all copies are old.
+// are the sums at the peak: the peak is open.  The first event that takes the heap down closes it: `climb`
+// becomes odd.  From then on an event of a stack whose copy is of another climb first copies the stack's
+// sums.  A heap that is higher than ever opens the peak again: `climb` becomes even, and all copies are old.
 //
 // Threads: any.  Who changes a stack while another thread copies its sums, or while the peak opens or closes,
 // can be off by that one event.
@@ -69,14 +69,15 @@ class PeakTable {
   // The peak begins anew, with what is live now.
   void reset(uint64_t now_ns) const;
 
-  // Resident memory, for a peak that is open when the process ends.
-  void note_resident() const;
+  // The process ends: resident memory of a peak that is open, and the most that it ever was.
+  void note_end() const;
 
  private:
   PeakState& state() const { return arena_.header().peak; }
   void keep(StackPeak* peak) const;
   void rise(uint64_t to_bytes, uint64_t time_ns) const;
   void fall(uint64_t to_bytes) const;
+  void note_resident(bool is_at_peak) const;
 
   Arena arena_;
   StackPeak* entries_ = nullptr;

@@ -616,9 +616,7 @@ void watch_runtime_end(bool (*is_ending)()) {
 
 void note_end() {
   if (is_following()) {
-    if (!platform::is_sandboxed() && (g_arena.header().peak.climb.load(std::memory_order_relaxed) & 1) == 0) {
-      g_peaks.note_resident();
-    }
+    g_peaks.note_end();
     g_arena.header().end_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
   }
 }

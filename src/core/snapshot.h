@@ -61,7 +61,7 @@ struct SnapshotPeak {
   double weight_bytes = 0;
   double weight_count = 0;
   uint64_t resident_bytes = 0;      // of the process, then; 0: unknown
-  uint64_t max_resident_bytes = 0;  // the most that it was until then
+  uint64_t max_resident_bytes = 0;  // the most that it was, when that was last asked: at peaks and at the end
 };
 
 struct SnapshotModule {

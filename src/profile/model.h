@@ -141,8 +141,9 @@ struct Profile {
   uint64_t dropped_samples = 0;
   uint64_t dropped_weight_bytes = 0;
   uint64_t replaced_samples = 0;
-  // The heap at its highest: when, after the profiler began; what of the process was resident then, and the
-  // most that was until then.  0: unknown, or of several processes.
+  // The heap at its highest: when, after the profiler began; what of the process was resident then; and the
+  // most that was resident, as last asked: at peaks and when the process ended.  0: unknown, or of several
+  // processes.
   uint64_t peak_after_ns = 0;
   uint64_t peak_resident_bytes = 0;
   uint64_t max_resident_bytes = 0;

@@ -269,7 +269,8 @@ class Header {
       parts.push_back("resident then: " + format_bytes(static_cast<double>(report_.peak_resident_bytes)));
     }
     if (report_.max_resident_bytes != 0) {
-      parts.push_back("most resident: " + format_bytes(static_cast<double>(report_.max_resident_bytes)));
+      parts.push_back("most resident (VmHWM): " +
+                      format_bytes(static_cast<double>(report_.max_resident_bytes)));
     }
     if (!parts.empty()) say(fmt::format("           {}", fmt::join(parts, "; ")));
   }

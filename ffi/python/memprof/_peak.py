@@ -37,7 +37,7 @@ class Peak:
     resident_bytes: int | None
     """Resident memory of the process then; None: unknown (the heap did not go down since)."""
     max_resident_bytes: int | None
-    """The most that it had been until then."""
+    """The most that it ever was, as last asked: at peaks."""
     sites: tuple[PeakSite, ...]
     """All places that held memory then, the largest first."""
 
