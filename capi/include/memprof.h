@@ -37,23 +37,25 @@
  * Arena
  * -----
  *   The tables live in one file, mode 0600: memprof-PID-NAMESPACE.arena in the folder MEMPROF_ARENA_DIR, or
- * in /dev/shm (else $TMPDIR, else /tmp).  Other processes of the same user can read it at any time, and after
- * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
- * ends by itself.  Where there can be no file the tables are private memory; all but that works.
+ *   in /dev/shm (else $TMPDIR, else /tmp).  Other processes of the same user can read it at any time, and
+ *   after the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the
+ *   process ends by itself.  Where no file can be made the tables are private memory: other processes cannot
+ *   read them, everything else works.
  *
  * Privileged programs
  * -------------------
  *   A process with rights that its caller has not (set-uid, set-gid, file capabilities: AT_SECURE) reads no
- * variable of the environment, and its tables are private memory, whatever memprof_options says: the file
- * would be the caller's.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
+ *   variable of the environment, and its tables are private memory, whatever memprof_options says: the file
+ *   would belong to the caller.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
  *
  * Python
  * ------
- *   Where a CPython is in the process (or comes later), its allocators get hooks when the profiler starts:
- * what they serve themselves is sampled like malloc's blocks, once each, with the size that was asked for.
- * The hooks stay when the profiler stops.  Its functions are in the stacks, in place of the evaluation loop
- * that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and python_stacks say
- * what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all of it out.
+ *   Where a CPython is in the process (or is loaded later), the profiler hooks its allocators when it starts:
+ *   what they serve themselves is sampled like malloc's blocks, once each, with the size that was asked for.
+ *   The hooks stay when the profiler stops.  Python's functions are in the stacks, in place of the evaluation
+ *   loop that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and
+ *   python_stacks say what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all
+ *   of it out.
  *
  * Rules that hold for every function
  * ----------------------------------
@@ -602,10 +604,10 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
  *            module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
- *   stack_heaps  for each stack the heap whose blocks it allocated; 0: those of malloc, or of no named heap.
- * Two heaps that allocate through the same frames have two stacks heaps    index = memprof_heap_id; the first
- * is that of id 0, without a name strings  NUL-terminated texts, addressed by offsets (paths, symbol names);
- * *count is in bytes */
+ *   stack_heaps  for each stack the heap whose blocks it allocated; 0: malloc's, or a heap without a name.
+ *            Two heaps that allocate through the same frames have two stacks
+ *   heaps    index = memprof_heap_id; the first is that of id 0, without a name
+ *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);

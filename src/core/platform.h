@@ -161,11 +161,10 @@ bool find_exports(const char* const* names, uint32_t count, const void** address
 void forget_code();
 
 // The exported symbol that contains `address`: its name (mangled; valid while the module stays loaded) and
-// where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
+// where it starts.  false: none.  Takes the loader's lock and may allocate: must not be called from a hook.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);
 
-// ---- Imports (not for a hook's way; they take the loader's lock)
-// -------------------------------------------
+// ---- Imports (must not be called from a hook; they take the loader's lock) --------------------------------
 
 // The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
 // running process by them.
@@ -199,7 +198,7 @@ const char* imports_note();
 // nullptr: none.
 const char* find_other_copy();
 
-// ---- Files and messages (not for a hook's way) ------------------------------------------------------------
+// ---- Files and messages (must not be called from a hook) --------------------------------------------------
 
 inline constexpr int kFileExists = -17;  // -EEXIST on every system that has errno
 int file_create(const char* path);  // new file for writing, mode 0600; fails if it is there; a descriptor
