@@ -56,7 +56,7 @@ the calls as a tree, and the table again. Elsewhere it is printed once.
   --tree              the tree at first
   --interval SECONDS  between two looks (2)
   --count N           print the view so many times, whatever the output is
-  --no-debuginfod     do not ask the servers in DEBUGINFOD_URLS for debug files
+  --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
 constexpr size_t kRows = 20;
@@ -116,7 +116,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "live", arguments)) return std::nullopt;
   if (options.pid.empty() == options.name.empty()) {
-    throw Failure("live: which process? memprof live PID, or memprof live --name PROGRAM");
+    throw Failure("live: give one process; usage: memprof live PID, or memprof live --name PROGRAM");
   }
   if (output_option->count() != 0) options.output = output;
   if (options.output && (options.output->empty() || *options.output == "-")) {
@@ -124,7 +124,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   }
   if (options.output) check_pprof_name("live", *options.output);
   if (!options.output && (force->count() != 0 || raw->count() != 0)) {
-    throw Failure("live: --force and --raw are for -o");
+    throw Failure("live: --force and --raw need -o");
   }
   if (options.output && (options.tree || sort_option->count() != 0)) {
     throw Failure("live: -o writes all there is; --sort and --tree are for the view, and for memprof report");

@@ -67,7 +67,7 @@ standard input.
                    extension module's function, that called them
   --full-names     with template arguments, return types and the suffixes of
                    clones (.isra.0), and a row for each; --json has them
-  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
 self        what was allocated in the function itself (or by malloc,
             operator new, a standard library ... for it)
@@ -121,7 +121,7 @@ profile::Pattern parse_pattern(const std::string& option, const std::string& tex
 }
 
 std::string parse_function(const std::string& option, const std::string& text) {
-  if (text.empty()) throw Failure(option + ": which function? The name is empty");
+  if (text.empty()) throw Failure(option + ": the name of the function is empty");
   return text;
 }
 
@@ -156,10 +156,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
-  if (options.file.empty()) throw Failure("report: which profile? memprof report FILE");
+  if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
   for (const char* option : {"--min-percent", "--depth"}) {
     if (app.count(option) != 0 && !options.tree) {
-      throw Failure(std::string(option) + ": is for trees; add --tree");
+      throw Failure(std::string(option) + ": applies to trees only; add --tree");
     }
   }
   return options;
