@@ -27,9 +27,9 @@ or others; `-` is standard input.
   -o OUT           the file to write; its name ends in .pb.gz, .pb,
                    .speedscope.json, .collapsed or .json. `-` is standard
                    output and needs --format
-  --format FORMAT  whatever OUT is called: pb.gz, pb (pprof), speedscope,
-                   collapsed, json
-  --metric METRIC  for collapsed, which has room for one: inuse_space (default),
+  --format FORMAT  the format, whatever the name of OUT: pb.gz, pb (pprof),
+                   speedscope, collapsed, json
+  --metric METRIC  for collapsed, which holds one metric: inuse_space (default),
                    inuse_objects, alloc_space, alloc_objects
   --force          replace OUT if it exists
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS

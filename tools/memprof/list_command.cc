@@ -52,12 +52,12 @@ constexpr char kCleanHelp[] =
     R"(usage: memprof clean [--all]
 
 Removes the files that dead processes left behind (memprof list shows them). It
-leaves those of processes that run, of runs of `memprof run` that go on, and of
-other users.
+keeps the files of running processes, of a `memprof run` that has not ended, and
+of other users.
 
-  --all  also those of which it cannot be told whether the process lives: it
-         was in a container. (One that runs goes on, but `memprof live` and
-         `memprof run` cannot read it any more.)
+  --all  also remove files of processes that ran in a container, of which memprof
+         cannot tell whether they still run. (Such a process goes on, but
+         `memprof live` and `memprof run` can no longer read it.)
 )";
 
 struct Found {

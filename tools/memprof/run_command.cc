@@ -43,10 +43,10 @@ constexpr char kHelp[] =
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
 Runs CMD and writes a profile of what it allocated, and one of each process that
-it starts. The program's input, output and exit status are its own (128+N when
-signal N ended it); memprof speaks on standard error. A process that is killed
-has its profile, too. Where a profile cannot be written, the status is 2 instead
-of 0.
+it starts. The program keeps its input, output and exit status (128+N when
+signal N ended it); memprof writes messages to standard error. A process that is
+killed has its profile, too. Where a profile cannot be written, the status is 2
+instead of 0.
 
   -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
             every allocation. Less is more exact and costs more.
@@ -59,12 +59,13 @@ of 0.
   --no-follow  profile CMD only (also when it executes another program), not the
             processes that it starts
   --force   replace PATH if it exists
-  --raw     write addresses, and names only of code that the program made while
-            it ran; report and export find the others later, on this machine
+  --raw     write addresses, and names only of code that the program generated
+            at run time; report and export find the other names later, on this
+            machine
   --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
-            not seen then, and stacks have no Python functions
-  --native-interpreter  keep the frames of Python's evaluation loop, which each
-            run of Python functions stands for otherwise
+            not seen, and stacks have no Python functions
+  --native-interpreter  keep the frames of Python's evaluation loop, which Python
+            functions replace by default
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
 A process that allocates too little for a sample has no file. The processes'
