@@ -167,14 +167,14 @@ MEMPROF_API int memprof_start(void);
 /* Ends the recording of new allocations; frees are still followed.  MEMPROF_ERR_STATE: not active. */
 MEMPROF_API int memprof_stop(void);
 
-/* Ends everything, for good: no allocation and no free is followed any more.  Snapshots, statistics and
+/* Ends the profiler for good: it follows no allocation and no free any more.  Snapshots, statistics and
  * profiles can still be taken; they show the state at the shutdown.  An active profiler is stopped first.
  * Nothing is unmapped, because another thread may be in a hook.  A second call returns MEMPROF_OK.
  * MEMPROF_ERR_STATE: not initialized. */
 MEMPROF_API int memprof_shutdown(void);
 
-/* Looks for libraries that were loaded since, where import tables are patched; elsewhere it does nothing.  To
- * be called after a dlopen that no dlsym follows.  MEMPROF_ERR_STATE: not active. */
+/* Where import tables are patched: patches those of libraries that were loaded since; elsewhere it does
+ * nothing.  Call it after a dlopen that no dlsym follows.  MEMPROF_ERR_STATE: not active. */
 MEMPROF_API int memprof_rescan_imports(void);
 
 /* Writes a line for each module with slots that do not lead to the library, as "path: refused 1, foreign 0,
@@ -184,7 +184,7 @@ MEMPROF_API int memprof_rescan_imports(void);
 MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
 /* Changes the rate, in any state.  See memprof_start for when threads take it up.  In a process with Python
- * it waits for the loader. MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
+ * it waits for the loader.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
@@ -311,7 +311,7 @@ MEMPROF_API int memprof_reset_peak(void);
  *
  * Rules of the memprof_report_* functions.  They may be called at any time: before memprof_init, without it,
  * after memprof_shutdown, in a fork child; nothing is then recorded.  They may be called from signal
- * handlers. They do not look at what a block points to, which need not be memory of this process.  A block
+ * handlers.  They do not read what a block points to, which need not be memory of this process.  A block
  * that is freed without having been reported is ignored; one that is reported again was freed (and is counted
  * in memprof_stats.replaced_samples).  None returns an error.  errno is kept.  None takes a lock.
  *
@@ -542,8 +542,8 @@ typedef struct memprof_heap {
   uint64_t name_offset; /* of the name in the array of strings; 0, the empty string: the id is not used */
 } memprof_heap;
 
-/* Of an element of the array of frames: it is no address but a function of a language's runtime; its other
- * bits are an index into the array of runtime frames. */
+/* Set in an element of the array of frames that is not an address but a function of a language runtime; the
+ * other bits are an index into the array of runtime frames. */
 #define MEMPROF_RUNTIME_FRAME 0x8000000000000000u
 
 enum { MEMPROF_RUNTIME_CPYTHON = 1 };
@@ -578,9 +578,9 @@ typedef struct memprof_snapshot_info {
 MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
 
 /* Takes a snapshot of the arena in the file `path`: of another process, which goes on and notices nothing, or
- * of one that is gone.  Anybody may have made the file: it may change, become shorter or be garbage
- * meanwhile, and what of it has no memory gets none.  What is no regular file, or a symbolic link, is not
- * opened. MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
+ * of one that is gone.  The file need not be trusted: it is copied, and every length and index is checked;
+ * it may change, shrink or be garbage meanwhile.  Only regular files are opened, no symbolic links.
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
 MEMPROF_API int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot);
 
 /* Frees a snapshot.  NULL is allowed. */
