@@ -160,7 +160,8 @@ def command_lines(text, blocks):
     found = []
     for block in blocks:
         if block.language in ("", "sh", "bash", "console"):
-            found += [(block.line + i, line) for i, line in enumerate(block.text.splitlines(), 1)]
+            found += [(block.line + i, line) for i, line in enumerate(block.text.splitlines(), 1)
+                      if line.startswith("$ ") or "\n$ " not in "\n" + block.text]
     rest = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     found += [(line_of(rest, m.start()), m[1]) for m in re.finditer(r"^ {4,}(.*)$", rest, re.MULTILINE)]
     found += [(line_of(rest, m.start()), m[1]) for m in re.finditer(r"`(memprof [^`\n]*)`", rest)]
@@ -350,6 +351,7 @@ text
 $ cat a.txt; echo done
 text
 done
+memprof frob is no command here, but output
 $ exit 3
 ```
 
