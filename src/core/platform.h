@@ -68,8 +68,8 @@ struct OwnerPage {
   std::atomic<uint32_t> claim;  // not 0: a thread is making the tables, or they are there
   std::atomic<uint32_t> reset;  // not 0: reset_in_child() was called
 };
-// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Must not be called from a
-// hook; call it once.
+// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call
+// it once.
 OwnerPage* make_owner_page();
 
 // In a fork child: gives back what threads had taken that stayed with the parent, and will never give it back
@@ -92,8 +92,7 @@ uint64_t process_namespace();   // of process ids: equal for processes that mean
 // When this process came to be, in a unit of the system's; the same after it executed another program, and
 // another one for each process that had its id.  0: unknown.
 uint64_t process_start();
-// Path of the executable, "" if unknown; static memory.  Must not be called from a hook.
-const char* program_path();
+const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
 
 // ---- Stacks and modules -----------------------------------------------------------------------------------
 
@@ -155,17 +154,18 @@ bool find_module(uint64_t address, ModuleInfo* info);
 // stays loaded as for find_module.
 bool find_exports_at(uint64_t address, const char* const* names, uint32_t count, const void** addresses);
 // The same of the first module, in the loader's order, that exports names[0].  A variable of which the
-// executable has the process's copy is that one.  Takes the loader's lock: must not be called from a hook.
+// executable has the process's copy is that one.  Takes the loader's lock: not for a hook's way.
 bool find_exports(const char* const* names, uint32_t count, const void** addresses);
 
 // A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
 void forget_code();
 
 // The exported symbol that contains `address`: its name (mangled; valid while the module stays loaded) and
-// where it starts.  false: none.  Takes the loader's lock and may allocate: must not be called from a hook.
+// where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);
 
-// ---- Imports (must not be called from a hook; they take the loader's lock) --------------------------------
+// ---- Imports (not for a hook's way; they take the loader's lock)
+// -------------------------------------------
 
 // The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
 // running process by them.
@@ -182,7 +182,7 @@ struct Imports {
 bool patch_imports();
 
 // Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
-// time for that.  May be called from a hook.  `now_ns`: monotonic.
+// time for that.  For a hook's way, too.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);
 
 // As of the last time that they were looked at.
@@ -192,14 +192,14 @@ Imports imports();
 // 2".  Writes at most `size_bytes` with a NUL at the end; returns the length of the whole text.
 size_t describe_imports(char* text, size_t size_bytes);
 
-// The same text as of the last look at the slots, maybe cut; in static memory.  May be called from a hook.
+// The same as it was when they were last looked at, maybe cut; in static memory.  For a hook's way, too.
 const char* imports_note();
 
 // Is another copy of this library in the process, and initialized?  Its path, valid while it stays loaded;
 // nullptr: none.
 const char* find_other_copy();
 
-// ---- Files and messages (must not be called from a hook) --------------------------------------------------
+// ---- Files and messages (not for a hook's way) ------------------------------------------------------------
 
 inline constexpr int kFileExists = -17;  // -EEXIST on every system that has errno
 int file_create(const char* path);  // new file for writing, mode 0600; fails if it is there; a descriptor
