@@ -43,10 +43,10 @@ standard input.
                      inuse_objects  blocks that are live
                      alloc_space    bytes allocated since the start
                      alloc_objects  blocks allocated since the start
-  --focus REGEX    keep only stacks with a frame whose function, source file or
-                   module matches, or whose heap or process matches; percents
+  --focus REGEX    only stacks with a frame whose function, source file or
+                   module matches, or whose heap or process does; percents
                    stay those of the whole profile
-  --ignore REGEX   drop the stacks that have such a frame
+  --ignore REGEX   without the stacks that have such a frame
   --tree           show the calls from the root down, heaviest first; a function
                    that calls itself is one row
   --min-percent P  leave out branches that hold less than this share of the tree
