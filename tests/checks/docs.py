@@ -79,9 +79,8 @@ def blocks_of(text, wrong):
     """All fenced blocks of a page, with their marks; what is wrong with those goes to `wrong` as (line, text)."""
     fences = list(FENCE.finditer(text))
     blocks = [Block(line_of(text, f.start()), f[1], f[2], "") for f in fences]
-    inside = lambda offset: any(f.start() <= offset < f.end() for f in fences)
     for mark in MARK.finditer(text):
-        if inside(mark.start()):
+        if any(f.start() <= mark.start() < f.end() for f in fences):
             continue
         following = [i for i, f in enumerate(fences) if f.start() >= mark.end()]
         if not following or text[mark.end():fences[following[0]].start()].strip():
@@ -111,7 +110,7 @@ def anchors_of(text):
 
 
 def check_links(root, path, text):
-    plain = re.sub(r"\[`([^`\n]*)`\]", r"[\1]", text)
+    plain = re.sub(r"\[`([^`\n]*)`\]", r"[\1]", text)  # [`code`](link)
     for match in LINK.finditer(without_code(plain)):
         target, _, anchor = match[1].partition("#")
         if re.match(r"[a-z]+:", match[1]):
@@ -250,15 +249,14 @@ def script_of(block):
 
 
 def run_script(script, folder, environment):
-    """(status, output) of a script; it and all that it began are ended after TIMEOUT_S."""
+    """(output, status) of a script; it and all that it began are ended after TIMEOUT_S."""
     with subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
         try:
-            output = process.communicate(timeout=TIMEOUT_S)[0]
-            return process.returncode, output
+            return process.communicate(timeout=TIMEOUT_S)[0], process.returncode
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return "a timeout", process.communicate()[0]
+            return process.communicate()[0], "a timeout"
 
 
 def run_examples(blocks, environment, folder):
@@ -267,7 +265,7 @@ def run_examples(blocks, environment, folder):
         if block.mark == "file":
             (folder / block.name).write_text(block.text)
         elif block.mark == "run" and not block.package:
-            status, output = run_script(script_of(block), folder, environment)
+            output, status = run_script(script_of(block), folder, environment)
             if status != block.status:
                 yield block.line, f"ended with {status}, not {block.status}:\n{output}"
             for word in block.expected:
