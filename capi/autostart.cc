@@ -11,8 +11,7 @@
 // and those that `memprof run` sets:
 //   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
 //   MEMPROF_KEEP_ARENA         1: the arena's file stays, and memprof makes the profile of it;
-//   MEMPROF_PROFILE is
-//                              for where there can be no such file
+//                              MEMPROF_PROFILE is for where there can be no such file
 //   MEMPROF_RUN_TOKEN          a number that only processes of the run know: it goes into their arenas
 #include <atomic>
 #include <cerrno>

@@ -2,14 +2,14 @@
 // Profiles while the process runs, written by itself:
 //   MEMPROF_DUMP_SIGNAL    one whenever this signal comes (USR2, ...)
 //   MEMPROF_DUMP_INTERVAL  one every so often (30, 30s, 5m, 1h)
-//   MEMPROF_DUMP_PATH      where to: a pattern as for MEMPROF_PROFILE, which is what is taken without it; a
-//                          number is put before its end: out.1234.1.pb, out.1234.2.pb
+//   MEMPROF_DUMP_PATH      where to: a pattern as for MEMPROF_PROFILE (its default); a number is put before
+//                          its end: out.1234.1.pb, out.1234.2.pb
 //
 // Model: no thread and no timer of ours: at an interval the thread that takes the next sample writes.  A
 // process that allocates nothing writes nothing.
 //
-// A program may take the signal for itself later, or give it back to the system, which then ends the process:
-// that is looked at from time to time, and said once.
+// A program may install its own handler later, or give the signal back to the system, which then ends the
+// process: dump.cc checks for that from time to time and reports it once.
 //
 // Signals: dump() is called by a handler, and from inside malloc.  One dump at a time: another that is asked
 // for meanwhile is left out.

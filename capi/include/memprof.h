@@ -37,23 +37,25 @@
  * Arena
  * -----
  *   The tables live in one file, mode 0600: memprof-PID-NAMESPACE.arena in the folder MEMPROF_ARENA_DIR, or
- * in /dev/shm (else $TMPDIR, else /tmp).  Other processes of the same user can read it at any time, and after
- * the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the process
- * ends by itself.  Where there can be no file the tables are private memory; all but that works.
+ *   in /dev/shm (else $TMPDIR, else /tmp).  Other processes of the same user can read it at any time, and
+ *   after the process was killed (memprof live, memprof list, memprof_snapshot_open).  It is removed when the
+ *   process ends by itself.  Where no file can be made the tables are private memory: other processes cannot
+ *   read them, everything else works.
  *
  * Privileged programs
  * -------------------
  *   A process with rights that its caller has not (set-uid, set-gid, file capabilities: AT_SECURE) reads no
- * variable of the environment, and its tables are private memory, whatever memprof_options says: the file
- * would be the caller's.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
+ *   variable of the environment, and its tables are private memory, whatever memprof_options says: the file
+ *   would belong to the caller.  It can write snapshots of itself where it likes (memprof_snapshot_write_fd).
  *
  * Python
  * ------
- *   Where a CPython is in the process (or comes later), its allocators get hooks when the profiler starts:
- * what they serve themselves is sampled like malloc's blocks, once each, with the size that was asked for.
- * The hooks stay when the profiler stops.  Its functions are in the stacks, in place of the evaluation loop
- * that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and python_stacks say
- * what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all of it out.
+ *   Where a CPython is in the process (or is loaded later), the profiler hooks its allocators when it starts:
+ *   what they serve themselves is sampled like malloc's blocks, once each, with the size that was asked for.
+ *   The hooks stay when the profiler stops.  Python's functions are in the stacks, in place of the evaluation
+ *   loop that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and
+ *   python_stacks say what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all
+ *   of it out.
  *
  * Rules that hold for every function
  * ----------------------------------
@@ -165,14 +167,14 @@ MEMPROF_API int memprof_start(void);
 /* Ends the recording of new allocations; frees are still followed.  MEMPROF_ERR_STATE: not active. */
 MEMPROF_API int memprof_stop(void);
 
-/* Ends everything, for good: no allocation and no free is followed any more.  Snapshots, statistics and
+/* Ends the profiler for good: it follows no allocation and no free any more.  Snapshots, statistics and
  * profiles can still be taken; they show the state at the shutdown.  An active profiler is stopped first.
  * Nothing is unmapped, because another thread may be in a hook.  A second call returns MEMPROF_OK.
  * MEMPROF_ERR_STATE: not initialized. */
 MEMPROF_API int memprof_shutdown(void);
 
-/* Looks for libraries that were loaded since, where import tables are patched; elsewhere it does nothing.  To
- * be called after a dlopen that no dlsym follows.  MEMPROF_ERR_STATE: not active. */
+/* Where import tables are patched: patches those of libraries that were loaded since; elsewhere it does
+ * nothing.  Call it after a dlopen that no dlsym follows.  MEMPROF_ERR_STATE: not active. */
 MEMPROF_API int memprof_rescan_imports(void);
 
 /* Writes a line for each module with slots that do not lead to the library, as "path: refused 1, foreign 0,
@@ -182,7 +184,7 @@ MEMPROF_API int memprof_rescan_imports(void);
 MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
 /* Changes the rate, in any state.  See memprof_start for when threads take it up.  In a process with Python
- * it waits for the loader. MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
+ * it waits for the loader.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
@@ -309,7 +311,7 @@ MEMPROF_API int memprof_reset_peak(void);
  *
  * Rules of the memprof_report_* functions.  They may be called at any time: before memprof_init, without it,
  * after memprof_shutdown, in a fork child; nothing is then recorded.  They may be called from signal
- * handlers. They do not look at what a block points to, which need not be memory of this process.  A block
+ * handlers.  They do not read what a block points to, which need not be memory of this process.  A block
  * that is freed without having been reported is ignored; one that is reported again was freed (and is counted
  * in memprof_stats.replaced_samples).  None returns an error.  errno is kept.  None takes a lock.
  *
@@ -540,8 +542,8 @@ typedef struct memprof_heap {
   uint64_t name_offset; /* of the name in the array of strings; 0, the empty string: the id is not used */
 } memprof_heap;
 
-/* Of an element of the array of frames: it is no address but a function of a language's runtime; its other
- * bits are an index into the array of runtime frames. */
+/* Set in an element of the array of frames that is not an address but a function of a language runtime; the
+ * other bits are an index into the array of runtime frames. */
 #define MEMPROF_RUNTIME_FRAME 0x8000000000000000u
 
 enum { MEMPROF_RUNTIME_CPYTHON = 1 };
@@ -584,9 +586,9 @@ typedef struct memprof_snapshot_info {
 MEMPROF_API int memprof_get_snapshot(memprof_snapshot** snapshot);
 
 /* Takes a snapshot of the arena in the file `path`: of another process, which goes on and notices nothing, or
- * of one that is gone.  Anybody may have made the file: it may change, become shorter or be garbage
- * meanwhile, and what of it has no memory gets none.  What is no regular file, or a symbolic link, is not
- * opened. MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
+ * of one that is gone.  The file need not be trusted: it is copied, and every length and index is checked;
+ * it may change, shrink or be garbage meanwhile.  Only regular files are opened, no symbolic links.
+ * MEMPROF_ERR_INVALID, MEMPROF_ERR_FORMAT, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno). */
 MEMPROF_API int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot);
 
 /* Frees a snapshot.  NULL is allowed. */
@@ -613,10 +615,10 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  * different place once frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at
  * run time).  Once a module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
- *   stack_heaps  for each stack the heap whose blocks it allocated; 0: those of malloc, or of no named heap.
- * Two heaps that allocate through the same frames have two stacks heaps    index = memprof_heap_id; the first
- * is that of id 0, without a name strings  NUL-terminated texts, addressed by offsets (paths, symbol names);
- * *count is in bytes */
+ *   stack_heaps  for each stack the heap whose blocks it allocated; 0: malloc's, or a heap without a name.
+ *            Two heaps that allocate through the same frames have two stacks
+ *   heaps    index = memprof_heap_id; the first is that of id 0, without a name
+ *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);

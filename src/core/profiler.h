@@ -3,7 +3,7 @@
 //
 //     hook ── sampler_tick ── (ran out) ── sampler_event ── begin_allocation ── real malloc ── end_allocation
 //     hook ── g_sampled_filter ── (marked) ── record_free ── real free
-// What is asked of memory before the real call is there after it.
+// Cache lines that are prefetched before the real call are in the cache after it.
 //
 // Threads: one profiler a process, zero-initialised.  The life cycle changes by compare-exchange on one
 // state, which says whether to record; hooks read it relaxed, and a flag `following` (acquire, pairs with the
@@ -11,9 +11,10 @@
 // Signals: what the hooks call may be interrupted by itself on one thread.
 // fork: a child's hooks see an owner mark of 0 and do nothing, its state is kUninitialized, and its calls
 // return kForked until initialize() begins anew, with nothing of the parent's; or, where children are to be
-// followed, the first of them that has a sample to record makes tables of the child's own,
-// in which nothing of the parent is: what the child got by fork is memory of the parent. Allocates: the
-// arena, once. Failure: what cannot be recorded is counted; the program's call goes on.
+// followed, the first of them that has a sample to record makes tables of the child's own, in which nothing
+// of the parent is: what the child got by fork is memory of the parent.
+// Allocates: the arena, once.
+// Failure: what cannot be recorded is counted; the program's call goes on.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ struct Settings {
 // Before the profiler starts.
 void configure(const Settings& settings);
 
-// The profiler is active: looks for runtimes in the process and attaches to them.  Again and again: nothing
-// is done twice.  Not for a hook's way: takes the loader's lock.
+// The profiler is active: looks for runtimes in the process and attaches to them.  Idempotent.  Must not be
+// called from a hook: takes the loader's lock.
 void attach();
 
 // The same for the module that `address` lies in, which a stack runs through for the first time.  In a hook's

@@ -18,9 +18,10 @@
 // leaves its thread muted: an event remembers its stack frame, and when so many bytes went by that the muted
 // count ran out too, it is looked whether that frame is still there.  Where it cannot be told (another
 // stack), an event that is asked again and again is given up; one that did go on then has another in it,
-// which both bear. fork: the owner mark reads 0 in a child; the generator is then seeded anew.  Forked
-// workers would still meet their first sampling point at the same byte, so the fork handler of the platform
-// calls sampler_reseed. Allocates: never.
+// which both bear.
+// fork: the owner mark reads 0 in a child; the generator is then seeded anew.  Forked workers would still
+// meet their first sampling point at the same byte, so the fork handler of the platform calls sampler_reseed.
+// Allocates: never.
 #pragma once
 
 #include <atomic>

@@ -10,8 +10,7 @@
 //
 // Threads: no state.
 // Signals, fork: pure; reads only inside Image::readable.
-// Allocates: never; 2 KiB of
-// stack.
+// Allocates: never; 2 KiB of stack.
 // Failure: kCorrupt, whatever the bytes are.
 #pragma once
 

@@ -3,8 +3,7 @@
 // words of the stack.
 //
 // Signals, fork: pure; reads the expression's bytes and the given stack only.
-// Allocates: never; 0.5 KiB of
-// stack.
+// Allocates: never; 0.5 KiB of stack.
 // Failure: false for everything that is not understood, too long, or reads elsewhere.
 #pragma once
 

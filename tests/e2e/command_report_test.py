@@ -301,7 +301,7 @@ class Export(e2e.Test):
         (self.folder / "there.pb").write_text("mine")
         for arguments, part in (([EXACT], "-o"), ([EXACT, "-o", "x.unknown"], "x.unknown"),
                                 ([EXACT, "-o", "-"], "--format"), ([EXACT, "-o", "there.pb"], "there.pb"),
-                                ([EXACT, "-o", "no/x.pb"], "no"), (["-o", "x.pb"], "which profile"),
+                                ([EXACT, "-o", "no/x.pb"], "no"), (["-o", "x.pb"], "no profile given"),
                                 ([EXACT, "-o", "x.pb", "--format", "gif"], "gif"),
                                 ([EXACT, "-o", "x.json", "--metric", "inuse_space"], "--metric"),
                                 ([EXACT, "-o", "x.collapsed", "--metric", "bytes"], "bytes"),

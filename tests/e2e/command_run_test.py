@@ -197,7 +197,7 @@ class Run(e2e.Test):
     def test_existing_output(self):
         (self.folder / "x.pb.gz").write_text("mine")
         done = self.start("-o", "x.pb.gz", "--", "sh", "-c", "echo ran")
-        self.check_line(done, 2, "x.pb.gz: exists already", "--force")
+        self.check_line(done, 2, "x.pb.gz: file already exists", "--force")
         self.assertEqual(done.stdout, b"", "the program ran")
         self.assertEqual((self.folder / "x.pb.gz").read_text(), "mine")
         self.check_line(self.start("-r", "0", "--force", "-o", "x.pb.gz", "--", "sh", "-c", ":"), 0, "wrote x.pb.gz")
@@ -254,9 +254,9 @@ class Run(e2e.Test):
         self.assertNotIn("x.pb.gz", self.names())
 
     def test_wrong_options(self):
-        for arguments, parts in ((["--force"], ("which program",)), (["-r"], ("-r",)), (["-r", "5x", "true"], ("5x",)),
+        for arguments, parts in ((["--force"], ("no program given",)), (["-r"], ("-r",)), (["-r", "5x", "true"], ("5x",)),
                                  (["-r", "-1", "true"], ("-1",)), (["--wrong", "true"], ("--wrong",)),
-                                 (["-o"], ("-o",)), (["-o", "", "true"], ()), (["--"], ("which program",))):
+                                 (["-o"], ("-o",)), (["-o", "", "true"], ()), (["--"], ("no program given",))):
             with self.subTest(arguments):
                 self.check_line(self.start(*arguments), 2, *parts)
         self.check_line(e2e.run([e2e.COMMAND, "profile"]), 2, "profile")
@@ -274,7 +274,7 @@ class Run(e2e.Test):
     def test_program_with_an_allocator_of_its_own(self):
         """What doctor says of it, and not that the library was not loaded."""
         done = self.start("-o", "x.pb.gz", "--", e2e.program("own_malloc"))
-        self.assertRegex(done.stderr.decode(), r"memprof: nothing was recorded: \S+/own_malloc has an allocator in itself.*"
+        self.assertRegex(done.stderr.decode(), r"memprof: nothing was recorded: \S+/own_malloc contains an allocator.*"
                                                r"; build it without that allocator, or .*\n$")
 
     def test_little_address_space(self):

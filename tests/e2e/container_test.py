@@ -71,7 +71,7 @@ class Container(e2e.Test):
         # Its parent's data are not the child's, though it has them mapped.
         done = e2e.run([e2e.COMMAND, "live", str(child)])
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"has no data of memprof", done.stderr)
+        self.assertIn(b"has no memprof data", done.stderr)
         # The list knows that it runs, and nobody cleans it away.
         listed = self.memprof("list").stdout.decode()
         self.assertRegex(listed, r"\b1 +python3\S* +runs ")

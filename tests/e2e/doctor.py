@@ -60,7 +60,7 @@ class Doctor(e2e.Test):
                 checks[name] = (line[:6].strip(), line[20:], "")
         stops = sum(check[0] == "no" for check in checks.values())
         notes = sum(check[0] == "note" for check in checks.values())
-        total = "memprof works here" if stops == 0 else f"{stops} thing{' stops' if stops == 1 else 's stop'} it"
+        total = "memprof works here" if stops == 0 else f"{stops} problem{' stops' if stops == 1 else 's stop'} memprof"
         total += f"; {notes} note{'' if notes == 1 else 's'}" if notes else ""
         self.assertEqual(text.splitlines()[-1], total, text)
         return checks

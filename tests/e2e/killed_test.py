@@ -81,7 +81,7 @@ class Killed(e2e.Test):
             else:
                 # Killed in the moment between making the file and writing what it is: nothing is recorded yet.
                 self.assertFalse(any(words), done.stderr)
-                self.assertRegex(done.stderr, rb"^memprof: .*: nothing was recorded: its process has only begun.*\n$")
+                self.assertRegex(done.stderr, rb"^memprof: .*: nothing was recorded: its process has only started.*\n$")
             path.unlink()
         truth_path.unlink(missing_ok=True)
         self.assertEqual(list(self.folder.iterdir()), [])

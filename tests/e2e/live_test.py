@@ -49,7 +49,7 @@ class Live(e2e.Test):
         self.assertAlmostEqual(totals["value"], 41_500_000, delta=7 * (42e6 * 65536) ** 0.5 + 2_000_000)
         again = e2e.run([e2e.COMMAND, "live", str(process.pid), "-o", path])
         self.assertEqual(again.returncode, 2)
-        self.assertIn(b"exists already", again.stderr)
+        self.assertIn(b"already exists", again.stderr)
         self.memprof("live", str(process.pid), "-o", str(path), "--force")
         process.stdin.write(b"\n")
         process.stdin.close()
@@ -168,12 +168,12 @@ class Live(e2e.Test):
         process = self.begin(MEMPROF_ARENA_DIR="")
         done = e2e.run([e2e.COMMAND, "live", str(process.pid)])
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"has no data of memprof", done.stderr)
+        self.assertIn(b"has no memprof data", done.stderr)
 
     def test_wrong_processes(self):
-        for words, part in ((["0"], b"no process id"), (["x"], b"no process id"), (["2147483647"], b"no process"),
-                            ([str(os.getpid())], b"has no data of memprof"), (["--name", "no such"], b"no such process"),
-                            (["-n", "3"], b"which process")):
+        for words, part in ((["0"], b"not a process id"), (["x"], b"not a process id"), (["2147483647"], b"no process"),
+                            ([str(os.getpid())], b"has no memprof data"), (["--name", "no such"], b"no such process"),
+                            (["-n", "3"], b"give one process")):
             with self.subTest(words):
                 done = e2e.run([e2e.COMMAND, "live", *words])
                 self.assertEqual(done.returncode, 2)

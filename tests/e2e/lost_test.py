@@ -44,7 +44,7 @@ class Lost(e2e.Test):
         self.assertEqual(found, expected)
         # What a process was before it executed another program is said.
         self.assertRegex(done.stderr.decode(), r"memprof: storm \(pid \d+\) executed another program: its own \S+ \S+ "
-                                               r"allocated till then are in no profile\n")
+                                               r"allocated until then are in no profile\n")
         if b"again" in done.stdout:
             self.assertLess(len({pid for pid, _ in expected}), 100, "no process id was used twice")
 
@@ -98,8 +98,8 @@ class Lost(e2e.Test):
         done = self.start("-r", "0", "--force", "-o", "x.pb.gz", "--", *drop,
                           environment=e2e.plain_environment(MEMPROF_ARENA_DIR=str(arenas)))
         self.assertRegex(done.stderr.decode(), r"memprof: the profile was not written to .*: permission denied\n"
-                                               r"memprof: warning: process \d+ ended as ending, of which memprof has no data; "
-                                               r"its profile is of setpriv, which it was before\n")
+                                               r"memprof: warning: process \d+ executed ending, of which memprof has no data; "
+                                               r"its profile is of setpriv, the program before\n")
 
     # ---- processes without memprof
 
@@ -152,8 +152,7 @@ class Lost(e2e.Test):
                   '"$MEMPROF_ARENA_DIR/memprof-77778-1-2-3.arena"; mkfifo "$MEMPROF_ARENA_DIR/memprof-77779-1-2.arena"')
         done = self.start("-r", "0", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("memprof: warning: 3 files were put into the run's folder by something that is not of the run, and "
-                      "ignored\n", done.stderr.decode())
+        self.assertIn("memprof: warning: 3 files in the run's folder, made by processes outside the run: ignored\n", done.stderr.decode())
         self.assertNotIn("ending", {labels["process"].split()[0] for _, _, labels in e2e.Profile(self.folder / "x.pb.gz").samples})
         self.assertTrue(foreign.exists())
 

@@ -52,8 +52,8 @@ class MemoryFile {
   const int system = errno;
   if (error == MEMPROF_ERR_FORMAT && is_arena_path(path) && !is_begun(path)) {
     throw profile::Error(path +
-                         ": nothing was recorded: its process has only begun, or was killed then (memprof "
-                         "list tells; memprof clean removes it)");
+                         ": nothing was recorded: its process has only started, or was killed while starting "
+                         "(memprof list shows which; memprof clean removes the file)");
   }
   if (error == MEMPROF_ERR_SYSTEM && system == EINVAL) throw profile::Error(path + ": not a regular file");
   throw profile::Error(path + ": " +

@@ -58,12 +58,12 @@ bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
 
 AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts) {
   if (is_sanitized(files, facts)) {
-    return {files.shown + " is built with AddressSanitizer, whose malloc suffers no other before it",
+    return {files.shown + " is built with AddressSanitizer, whose malloc must be loaded first",
             "profile a build without -fsanitize=address"};
   }
   if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof) {
     return {files.shown +
-                " has an allocator in itself, whose malloc everybody calls before a preloaded one: nothing "
+                " contains an allocator, whose malloc is called instead of a preloaded one: no allocation "
                 "is seen",
             std::string("build it without that allocator, or with the allocator as a shared library; or ") +
                 kReport};
@@ -84,14 +84,14 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
     checks->note(name,
                  files.shown +
-                     " has a malloc in itself that it calls directly: of its own allocations nothing is "
-                     "seen, those of its libraries are",
+                     " contains a malloc that it calls directly: its own allocations are not seen, those "
+                     "of its libraries are",
                  std::string("build it without that allocator; or ") + kReport);
   } else if (!others.empty()) {
     checks->yes(name,
-                "malloc is that of " + joined(others) + "; memprof stands before it and sees all of it");
+                "malloc is that of " + joined(others) + "; memprof is called before it and sees every call");
   } else {
-    checks->yes(name, "malloc is the C library's; memprof stands before it");
+    checks->yes(name, "malloc is the C library's; memprof is called before it");
   }
   check_own_interface(files.shown, facts, checks);
   if (facts.is_go) {

@@ -101,7 +101,7 @@ std::string Checks::text(size_t width, bool has_color) const {
   if (stops == 0) {
     text += "memprof works here";
   } else {
-    text += std::to_string(stops) + (stops == 1 ? " thing stops it" : " things stop it");
+    text += std::to_string(stops) + (stops == 1 ? " problem stops memprof" : " problems stop memprof");
   }
   if (notes != 0) text += "; " + std::to_string(notes) + (notes == 1 ? " note" : " notes");
   return text + "\n";

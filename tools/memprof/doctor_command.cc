@@ -33,7 +33,7 @@ constexpr int kStopped = 1;
 uint64_t parse_pid(const std::string& text) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos ||
       std::stoull(text) == 0) {
-    throw Failure("doctor: '" + text + "' is no process id; for a program: memprof doctor -- " +
+    throw Failure("doctor: '" + text + "' is not a process id; for a program: memprof doctor -- " +
                   shell_word(text));
   }
   return std::stoull(text);
@@ -47,7 +47,7 @@ int doctor_command(const std::vector<std::string>& arguments) {
     check_system(&checks);
     check_surroundings(&checks);
   } else if (arguments[0] == "--") {
-    if (arguments.size() < 2) throw Failure("doctor: which program? memprof doctor -- CMD");
+    if (arguments.size() < 2) throw Failure("doctor: no program given; usage: memprof doctor -- CMD ARG...");
     check_system(&checks);
     check_surroundings(&checks);
     check_command(arguments[1], &checks);
@@ -59,7 +59,8 @@ int doctor_command(const std::vector<std::string>& arguments) {
   } else {
     const uint64_t pid = parse_pid(arguments[0]);
     if (arguments.size() > 1) {
-      throw Failure("doctor: '" + arguments[1] + "' is one word too many; one PID, or -- CMD ARG...");
+      throw Failure("doctor: '" + arguments[1] +
+                    "' is an unexpected argument; give one PID, or -- CMD ARG...");
     }
     check_process(pid, &checks);
   }

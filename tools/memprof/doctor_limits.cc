@@ -26,9 +26,8 @@ constexpr uint64_t kWholeBytes = kArenaBytes * 5;
 constexpr uint64_t kLeastSpaceBytes = uint64_t{96} << 20;
 
 constexpr char kLost[] =
-    "its data go into private memory: the profile is written at the end, but not of a process that is "
-    "killed, "
-    "and memprof live sees nothing";
+    "the data go into private memory: a process writes its profile when it ends, but not when it is killed, "
+    "and memprof live cannot read it";
 constexpr char kOther[] = "set MEMPROF_ARENA_DIR to a folder that can be written, best one in memory";
 
 std::string bytes_text(uint64_t bytes) {
@@ -56,14 +55,14 @@ void check_file_size(uint64_t limit_bytes, Checks* checks) {
   if (limit_bytes == kUnlimited) {
     checks->yes(name, "no limit on the size of files");
   } else if (limit_bytes >= kArenaBytes) {
-    checks->yes(name, "files may have " + bytes_text(limit_bytes));
+    checks->yes(name, "files may be up to " + bytes_text(limit_bytes) + " large");
   } else if (limit_bytes >= kLeastFileBytes) {
     checks->note(name,
-                 "files may have " + bytes_text(limit_bytes) + " only, the data of a process have up to " +
-                     bytes_text(kArenaBytes) + "; " + kLost,
+                 "files may be only " + bytes_text(limit_bytes) +
+                     " large, the data of a process take up to " + bytes_text(kArenaBytes) + "; " + kLost,
                  "raise `ulimit -f`");
   } else {
-    checks->no(name, "files may have " + bytes_text(limit_bytes) + " only: a profile has more, as a rule",
+    checks->no(name, "files may be only " + bytes_text(limit_bytes) + " large: most profiles are larger",
                "raise `ulimit -f`");
   }
 }

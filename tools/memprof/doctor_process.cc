@@ -38,7 +38,7 @@ std::string described(uint64_t pid) {
 // False: nothing more can be known of it.
 bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
   if (facts.error == 0) {
-    checks->yes("process", described(pid) + " can be looked at");
+    checks->yes("process", described(pid) + " can be inspected");
     return true;
   }
   if (facts.error == EACCES || facts.error == EPERM) {
@@ -48,7 +48,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
     checks->no("process", "there is no process " + std::to_string(pid),
                "`memprof list` shows those with memprof");
   } else {
-    checks->no("process", described(pid) + " has no memory: it has ended, or is of the kernel", "");
+    checks->no("process", described(pid) + " has no memory: it has ended, or is a kernel thread", "");
   }
   return false;
 }
@@ -64,9 +64,8 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& ar
   } else if (!arena.empty()) {
     const int error = errno;
     checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
-               error == ENOENT
-                   ? "somebody removed the file: its profile is written when it ends; or start it anew"
-                   : "try as its user, or as root");
+               error == ENOENT ? "the file was removed: its profile is written when it ends; or start it anew"
+                               : "try as its user, or as root");
   } else if (is_loaded) {
     checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
                "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a "
@@ -89,9 +88,10 @@ void check_sandbox(const ProcessFacts& facts, Checks* checks) {
     default:
       checks->note(
           "seccomp",
-          "a filter of system calls, whose rules cannot be seen. Refused, process_vm_readv makes samples "
-          "dearer; openat, ftruncate, madvise and futex make the data private or drop samples; a filter that "
-          "kills ends the process",
+          "a filter of system calls, whose rules cannot be read. If it refuses process_vm_readv, samples "
+          "cost "
+          "more; if it refuses openat, ftruncate, madvise or futex, the data are private or samples are "
+          "dropped; if it kills, the process ends",
           "allow these and mmap, gettid, rt_sigprocmask, linkat, renameat, unlinkat");
       break;
   }

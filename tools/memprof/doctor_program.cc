@@ -124,7 +124,7 @@ void check_names(const ProgramFiles& files, const std::string& shown, const prof
                  : "; " + std::to_string(count - without) + " of " + std::to_string(count) +
                        (count == 1 ? " library has" : " libraries have") + " debug info here";
   const bool asks = !variable("DEBUGINFOD_URLS").empty() && !file.build_id().empty();
-  const std::string asked = asks ? "; the servers in DEBUGINFOD_URLS are asked for more" : "";
+  const std::string asked = asks ? "; more may come from the servers in DEBUGINFOD_URLS" : "";
   switch (names_of(file, facts)) {
     case Names::kLines:
       checks->yes("names", shown + ": functions, files and lines" + libraries + asked);
@@ -207,7 +207,7 @@ void check_command(const std::string& command, Checks* checks) {
     return;
   }
   if (target.elf.empty()) {
-    checks->note("program", target.path + " cannot be looked into", "make it readable");
+    checks->note("program", target.path + " cannot be read", "make it readable");
     return;
   }
   checks->yes("program",

@@ -124,12 +124,12 @@ void check_preload(Checks* checks) {
   const std::string name = "LD_PRELOAD";
   const std::string list = others;
   if (list.find("libasan") != std::string::npos) {
-    checks->no(name, list + ": AddressSanitizer suffers no library before it", "unset LD_PRELOAD");
+    checks->no(name, list + ": AddressSanitizer must be loaded first", "unset LD_PRELOAD");
   } else if (list.find("libtsan") != std::string::npos || list.find("libheaptrack") != std::string::npos) {
-    checks->note(name, list + ": memprof goes before it, and both want every call of malloc",
+    checks->note(name, list + ": memprof is loaded before it, and both replace malloc",
                  "unset LD_PRELOAD, or keep one of the two");
   } else {
-    checks->yes(name, list + ": memprof goes before it");
+    checks->yes(name, list + ": memprof is loaded before it");
   }
 }
 
@@ -137,9 +137,9 @@ void check_debuginfod(Checks* checks) {
   const char* servers = std::getenv("DEBUGINFOD_URLS");
   const std::string name = "debuginfod";
   if (servers != nullptr && *servers != '\0') {
-    checks->yes(name, std::string("debug files are asked for at ") + servers);
+    checks->yes(name, std::string("debug files are downloaded from ") + servers);
   } else {
-    checks->yes(name, "DEBUGINFOD_URLS is not set: debug files of this machine only, nobody is asked");
+    checks->yes(name, "DEBUGINFOD_URLS is not set: debug files of this machine only, no server is contacted");
   }
 }
 

@@ -27,12 +27,12 @@ or others; `-` is standard input.
   -o OUT           the file to write; its name ends in .pb.gz, .pb,
                    .speedscope.json, .collapsed or .json. `-` is standard
                    output and needs --format
-  --format FORMAT  whatever OUT is called: pb.gz, pb (pprof), speedscope,
-                   collapsed, json
-  --metric METRIC  for collapsed, which has room for one: inuse_space (default),
+  --format FORMAT  the format, whatever the name of OUT: pb.gz, pb (pprof),
+                   speedscope, collapsed, json
+  --metric METRIC  for collapsed, which holds one metric: inuse_space (default),
                    inuse_objects, alloc_space, alloc_objects
   --force          replace OUT if it exists
-  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 )";
 
 struct FormatName {
@@ -72,7 +72,7 @@ ExportFormat choose_format(const std::string& output, const std::string& format)
   const auto chosen = format_of_path(output);
   if (!chosen) {
     throw Failure(output +
-                  ": no format that memprof writes ends so; let the name end in .pb.gz, .pb, "
+                  ": unknown ending; the name must end in .pb.gz, .pb, "
                   ".speedscope.json, .collapsed or .json, or give --format");
   }
   return *chosen;
@@ -145,8 +145,8 @@ int export_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  if (input.empty()) throw Failure("export: which profile? memprof export FILE -o OUT");
-  if (output.empty()) throw Failure("export: where to? give -o OUT, like -o out.speedscope.json");
+  if (input.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
+  if (output.empty()) throw Failure("export: no output given; add -o OUT, like -o out.speedscope.json");
   const ExportFormat format = choose_format(output, format_name);
   std::optional<profile::Metric> metric;
   if (!metric_text.empty()) {

@@ -52,12 +52,12 @@ constexpr char kCleanHelp[] =
     R"(usage: memprof clean [--all]
 
 Removes the files that dead processes left behind (memprof list shows them). It
-leaves those of processes that run, of runs of `memprof run` that go on, and of
-other users.
+keeps the files of running processes, of a `memprof run` that has not ended, and
+of other users.
 
-  --all  also those of which it cannot be told whether the process lives: it
-         was in a container. (One that runs goes on, but `memprof live` and
-         `memprof run` cannot read it any more.)
+  --all  also remove files of processes that ran in a container, of which memprof
+         cannot tell whether they still run. (Such a process goes on, but
+         `memprof live` and `memprof run` can no longer read it.)
 )";
 
 struct Found {
@@ -166,9 +166,9 @@ std::string why_unreadable(const std::string& path, const std::string& what) {
   constexpr size_t kPageBytes = 4096;
   struct stat status{};
   // A pipe would never let go of who opens it.
-  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is no file of memprof's";
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is not a memprof file";
   if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
-    return "may not be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
+    return "cannot be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
   }
   std::ifstream file(path, std::ios::binary);
   char page[kPageBytes] = {};
@@ -176,8 +176,8 @@ std::string why_unreadable(const std::string& path, const std::string& what) {
   const auto size = static_cast<size_t>(file.gcount());
   uint64_t magic = 0;
   std::memcpy(&magic, page, sizeof(magic));
-  if (magic == 0) return "its process has only begun, or was killed then: it holds nothing yet";
-  if (std::memcmp(page, kMagic, sizeof(magic)) != 0) return "is no file of memprof's";
+  if (magic == 0) return "its process has only started, or was killed while starting: it holds nothing yet";
+  if (std::memcmp(page, kMagic, sizeof(magic)) != 0) return "is not a memprof file";
   if (size < kPageBytes) return "is cut off after " + std::to_string(size) + " bytes";
   uint32_t version = 0;
   std::memcpy(&version, page + sizeof(magic), sizeof(version));
@@ -235,8 +235,8 @@ int list_command(const std::vector<std::string>& arguments) {
   const Everything everything = find_everything();
   if (everything.files.empty()) {
     print(everything.others.empty()
-              ? "no process has memprof in it, and none left anything behind\n"
-              : "no process of yours has memprof in it, and none left anything behind\n");
+              ? "no process has memprof in it, and no dead process left data\n"
+              : "no process of yours has memprof in it, and no dead process left data\n");
     say_others(everything);
     return 0;
   }

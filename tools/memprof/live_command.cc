@@ -37,26 +37,26 @@ constexpr char kHelp[] =
 
 Shows what a running process holds: which functions hold how much, how much more
 than when the view began, and how fast they allocate. The process is not stopped
-or signalled, and runs no code for it. It must have memprof in it: started by
-`memprof run`, or linked with it and started.
+or signalled, and executes no code for this. It must have memprof in it: started
+by `memprof run`, preloaded, or linked with memprof and started.
 
-On a terminal the view is drawn anew until q is pressed or the process ends;
-the keys l, b, c, g and a order the rows by live bytes, blocks, what they hold
-with all that they call (cumulative), growth, and what they allocate; t shows
-the calls as a tree, and the table again. Elsewhere it is printed once.
+On a terminal the view is updated until you press q or the process ends. The
+keys l, b, c, g and a sort the rows by live bytes, blocks, cumulative bytes (with
+all that a function calls), growth, and allocation rate; t switches between the
+table and a tree of calls. Elsewhere the view is printed once.
 
   -o PATH   write the profile as of now instead: %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign
   --force   replace PATH if it exists
   --raw     write addresses, and names only of code that the program made
-  --name PROGRAM      the process whose executable is called so
+  --name PROGRAM      the process whose executable has this name
   -n ROWS             rows of the table or tree (as many as fit; 20)
-  --sort COLUMN       order at first: live (default), blocks, cumulative, growth
+  --sort COLUMN       begin sorted by live (default), blocks, cumulative, growth
                       or allocates
-  --tree              the tree at first
-  --interval SECONDS  between two looks (2)
-  --count N           print the view so many times, whatever the output is
-  --no-debuginfod     do not ask the servers in DEBUGINFOD_URLS for debug files
+  --tree              begin with the tree
+  --interval SECONDS  time between two updates (2)
+  --count N           print the view so many times, also on a terminal
+  --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
 constexpr size_t kRows = 20;
@@ -116,7 +116,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const auto* no_servers = app.add_flag("--no-debuginfod");
   if (parse_arguments(app, "live", arguments)) return std::nullopt;
   if (options.pid.empty() == options.name.empty()) {
-    throw Failure("live: which process? memprof live PID, or memprof live --name PROGRAM");
+    throw Failure("live: give one process; usage: memprof live PID, or memprof live --name PROGRAM");
   }
   if (output_option->count() != 0) options.output = output;
   if (options.output && (options.output->empty() || *options.output == "-")) {
@@ -124,7 +124,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   }
   if (options.output) check_pprof_name("live", *options.output);
   if (!options.output && (force->count() != 0 || raw->count() != 0)) {
-    throw Failure("live: --force and --raw are for -o");
+    throw Failure("live: --force and --raw need -o");
   }
   if (options.output && (options.tree || sort_option->count() != 0)) {
     throw Failure("live: -o writes all there is; --sort and --tree are for the view, and for memprof report");

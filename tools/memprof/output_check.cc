@@ -47,7 +47,7 @@ void check_output_path(const std::string& path, bool may_replace) {
   if (stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) throw Failure(path + ": is a folder; give the name of a file (-o)");
     if (!S_ISREG(status.st_mode)) return;  // a device or a pipe is written to as it is
-    if (!may_replace) throw Failure(path + ": exists already; --force replaces it, -o gives another name");
+    if (!may_replace) throw Failure(path + ": file already exists; --force replaces it, -o names another");
     // A symbolic link stays one: the file that it points to is replaced.
     if (char* real = realpath(path.c_str(), nullptr); real != nullptr) {
       target = real;

@@ -3,7 +3,8 @@
 // gone: the memory of an arena is much, and the files that have the names of its JIT code vanish.
 //
 // Threads: one of its own from start() to finish(), with all signals blocked; the others call from one
-// thread. Owns: the files in `arenas` (removed when they were read) and those it makes in `profiles`.
+// thread.
+// Owns: the files in `arenas` (removed when they were read) and those it makes in `profiles`.
 // Model: an arena is of one program that a process executed (an image).  It is taken where it has the run's
 // token, which only the run's processes know: others can put files into the folder, too.
 // Failure: an arena that cannot be read is counted.

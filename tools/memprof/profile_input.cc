@@ -32,7 +32,7 @@ std::string read_standard_input() {
     if (size < 0) throw Failure("standard input: " + error_text(errno));
     if (size == 0) return data;
     data.append(buffer, 0, static_cast<size_t>(size));
-    if (data.size() > kMostInputBytes) throw Failure("standard input: more than 2 GiB is no profile");
+    if (data.size() > kMostInputBytes) throw Failure("standard input: larger than 2 GiB; not a profile");
   }
 }
 

@@ -41,7 +41,7 @@ std::string interpreter(const std::string& reason) {
 std::vector<std::string> with_python(const std::vector<std::string>& command) {
   const bool is_module = command[0] == "-m";
   if (is_module && command.size() == 1) {
-    throw Failure("run -m: which module? memprof run -m PACKAGE.MODULE ARG...");
+    throw Failure("run -m: no module given; usage: memprof run -m PACKAGE.MODULE ARG...");
   }
   if (!is_module && !is_script(command[0])) return command;
   std::vector<std::string> result = {interpreter(is_module ? "-m " + command[1] : command[0])};

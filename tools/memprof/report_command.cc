@@ -35,8 +35,9 @@ Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input.
 
   -n N             rows to show (20, of a tree 40; with --json all)
-  --by WHAT        a row for each function (default), line, file, module, or heap
-                   of the program's own allocators (docs/own-allocators.md)
+  --by WHAT        a row for each function (default), line, file, module, process
+                   (of a merged profile), or heap that the program's own
+                   allocators report (docs/own-allocators.md)
   --metric METRIC  what rows are ordered by:
                      peak   bytes that were live when the heap was at its highest
                             (default for a program that ended by itself)
@@ -49,28 +50,28 @@ standard input.
                    module matches, or whose heap or process does; percents
                    stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
-  --tree           the calls from the root down, heaviest first; a function that
-                   calls itself is one row
-  --min-percent P  the smallest branch of the tree, of what the tree holds (0.5;
-                   with --json 0.1)
-  --depth N        levels of the tree
+  --tree           show the calls from the root down, heaviest first; a function
+                   that calls itself is one row
+  --min-percent P  leave out branches that hold less than this share of the tree
+                   (0.5; with --json 0.1)
+  --depth N        show so many levels of the tree
   --callers FUNCTION
-                   the functions that call it, with what is allocated through
-                   each; with --tree, and those that call these
+                   show the functions that call it, with what is allocated
+                   through each; with --tree also the callers of those
   --callees FUNCTION
-                   the functions that it calls, and what it allocates itself
-  --json           for programs; docs/report-json.md describes it
-  --all-frames     with the frames that are left out else, as what they allocate
-                   counts as their caller's: wrappers of malloc that are known
-                   (xmalloc, g_malloc ...); the standard libraries of C, C++ and
-                   Rust; Python's import machinery, and code of extension modules
-                   that has no name. Exports (memprof export) have all frames
-  --native-interpreter  with the functions of the Python interpreter itself; else
-                   what they allocate counts as the Python line's, or that of the
-                   extension module's function, that called them
-  --full-names     with template arguments, return types and the suffixes of
-                   clones (.isra.0), and a row for each; --json has them
-  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
+                   show the functions that it calls, and what it allocates itself
+  --json           print JSON for programs (docs/report-json.md describes it)
+  --all-frames     show all frames. By default what these allocate counts as their
+                   caller's: known wrappers of malloc (xmalloc, g_malloc ...);
+                   the standard libraries of C, C++ and Rust; Python's import
+                   machinery; code of extension modules without a name.
+                   Exports (memprof export) always have all frames
+  --native-interpreter  show the functions of the Python interpreter itself. By
+                   default what they allocate counts as that of the Python line
+                   or extension function that called them
+  --full-names     show template arguments, return types and the suffixes of
+                   clones (.isra.0), with a row for each; --json has them
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
 self        what was allocated in the function itself (or by malloc,
             operator new, a standard library ... for it)
@@ -124,7 +125,7 @@ profile::Pattern parse_pattern(const std::string& option, const std::string& tex
 }
 
 std::string parse_function(const std::string& option, const std::string& text) {
-  if (text.empty()) throw Failure(option + ": which function? The name is empty");
+  if (text.empty()) throw Failure(option + ": the name of the function is empty");
   return text;
 }
 
@@ -159,10 +160,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
-  if (options.file.empty()) throw Failure("report: which profile? memprof report FILE");
+  if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
   for (const char* option : {"--min-percent", "--depth"}) {
     if (app.count(option) != 0 && !options.tree) {
-      throw Failure(std::string(option) + ": is for trees; add --tree");
+      throw Failure(std::string(option) + ": applies to trees only; add --tree");
     }
   }
   return options;

@@ -43,10 +43,10 @@ constexpr char kHelp[] =
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
 Runs CMD and writes a profile of what it allocated, and one of each process that
-it starts. The program's input, output and exit status are its own (128+N when
-signal N ended it); memprof speaks on standard error. A process that is killed
-has its profile, too. Where a profile cannot be written, the status is 2 instead
-of 0.
+it starts. The program keeps its input, output and exit status (128+N when
+signal N ended it); memprof writes messages to standard error. A process that is
+killed has its profile, too. Where a profile cannot be written, the status is 2
+instead of 0.
 
   -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
             every allocation. Less is more exact and costs more.
@@ -59,13 +59,14 @@ of 0.
   --no-follow  profile CMD only (also when it executes another program), not the
             processes that it starts
   --force   replace PATH if it exists
-  --raw     write addresses, and names only of code that the program made while
-            it ran; report and export find the others later, on this machine
+  --raw     write addresses, and names only of code that the program generated
+            at run time; report and export find the other names later, on this
+            machine
   --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
-            not seen then, and stacks have no Python functions
-  --native-interpreter  keep the frames of Python's evaluation loop, which each
-            run of Python functions stands for otherwise
-  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
+            not seen, and stacks have no Python functions
+  --native-interpreter  keep the frames of Python's evaluation loop, which Python
+            functions replace by default
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
 A process that allocates too little for a sample has no file. The processes'
 data lie in /dev/shm (or $MEMPROF_ARENA_DIR) while they run.
@@ -206,9 +207,8 @@ void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts&
         is_called(process.program) || is_called(facts.program)) {
       continue;
     }
-    complain("warning: process " + std::to_string(process.pid) + " ended as " + last_name +
-             ", of which memprof has no data; its profile is of " + process.program +
-             ", which it was before");
+    complain("warning: process " + std::to_string(process.pid) + " executed " + last_name +
+             ", of which memprof has no data; its profile is of " + process.program + ", the program before");
   }
 }
 
@@ -233,19 +233,19 @@ Missing say_what_is_missing(const Collected& collected, const std::vector<Proces
              " left could not be read: " + collected.unreadable_why + limit_of_space());
   }
   if (collected.left_out != 0) {
-    complain("warning: " + std::to_string(collected.left_out) + " processes were left out: a run keeps " +
+    complain("warning: " + std::to_string(collected.left_out) +
+             " processes were left out: limit reached, a run keeps " +
              std::to_string(ProcessCollector::kMostProcesses) + "; --no-follow profiles the first only");
   }
   if (collected.foreign != 0) {
-    complain("warning: " + std::to_string(collected.foreign) +
-             (collected.foreign == 1 ? " file was" : " files were") +
-             " put into the run's folder by something that is not of the run, and ignored");
+    complain("warning: " + std::to_string(collected.foreign) + (collected.foreign == 1 ? " file" : " files") +
+             " in the run's folder, made by processes outside the run: ignored");
   }
   for (size_t i = 0; i < std::min(former.size(), kMostLines); ++i) {
     const ProcessProfile& process = former[i];
     complain(process.program + " (pid " + std::to_string(process.pid) +
              ") executed another program: its own " + profile::format_bytes(process.allocated_bytes) +
-             " allocated till then are in no profile");
+             " allocated until then are in no profile");
   }
   if (former.size() > kMostLines) {
     complain("and " + std::to_string(former.size() - kMostLines) + " more that executed another program");
@@ -301,9 +301,8 @@ int run_command(const std::vector<std::string>& arguments) {
   if (WIFEXITED(wait_status)) drop_what_it_was_before(collected, facts.pid);
   if (!is_watching) {
     complain(
-        "warning: the system gave memprof no second thread (ulimit -u, ulimit -v): processes that ran "
-        "without "
-        "memprof were not noticed");
+        "warning: memprof could not start a second thread (ulimit -u, ulimit -v): processes that ran "
+        "without memprof are not reported");
   }
   const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
   const std::vector<RunOutput> outputs = choose_outputs(collected.processes, options, facts);

@@ -60,7 +60,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   const bool has_dashes = middle != arguments.end() && *middle == "--";
   options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());
   if (options.command.empty())
-    throw Failure("run: which program? memprof run [-r RATE] [-o PATH] -- CMD ARG...");
+    throw Failure("run: no program given; usage: memprof run [-r RATE] [-o PATH] -- CMD ARG...");
   options.command = with_python(options.command);
   return options;
 }

@@ -64,7 +64,7 @@ void warn_of_dropped(const std::vector<RunOutput>& outputs) {
   }
   if (dropped == 0) return;
   complain("warning: " + std::to_string(dropped) + " of " + std::to_string(samples) +
-           " samples were dropped, the profiler's tables were full; a larger -r takes fewer");
+           " samples were dropped because the profiler's tables were full; a larger -r takes fewer samples");
 }
 
 // `named` gives the profile of an output.

@@ -44,9 +44,9 @@ RunningProcess look_at(uint64_t pid) {
   if (error == EACCES || error == EPERM) {
     throw Failure(described(pid) + " is not yours: " + error_text(error) + "; try as its user, or as root");
   }
-  if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is of the kernel");
+  if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is a kernel thread");
   if (error != 0) throw Failure(described(pid) + ": " + error_text(error));
-  throw Failure(described(pid) + " has no data of memprof" + kHowTo);
+  throw Failure(described(pid) + " has no memprof data" + kHowTo);
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ RunningProcess look_at(uint64_t pid) {
 RunningProcess find_process(const std::string& text) {
   uint64_t pid = 0;
   if (!parse_pid(text, &pid)) {
-    throw Failure("live: '" + text + "' is no process id; --name finds a process by the name of its program");
+    throw Failure("live: '" + text +
+                  "' is not a process id; --name finds a process by the name of its program");
   }
   return look_at(pid);
 }
@@ -75,7 +76,7 @@ RunningProcess find_process_named(const std::string& name) {
   if (with_arena.empty()) {
     if (without == 0) throw Failure("--name " + name + ": there is no such process");
     throw Failure("--name " + name + ": none of the " + std::to_string(without) +
-                  " processes of that name that can be seen has data of memprof" + kHowTo);
+                  " processes of that name that can be seen has memprof data" + kHowTo);
   }
   std::string ids;
   for (const uint64_t pid : with_arena) ids += (ids.empty() ? "" : ", ") + std::to_string(pid);

@@ -75,10 +75,10 @@ All options: memprof export --help
 )"},
     {"live", R"(usage: memprof live PID | --name PROGRAM [-o PATH]
 
-Shows what a running process holds that has memprof in it: started by
-`memprof run`, or preloaded, or linked. It is not stopped. q ends the view.
+Shows what a running process holds. It must have memprof in it: started by
+`memprof run`, preloaded, or linked. It is not stopped. q ends the view.
 
-  --name PROGRAM  the process whose executable is called so
+  --name PROGRAM  the process whose executable has this name
   -o PATH         write the profile as of now instead (.pb.gz or .pb)
   -n ROWS         rows of the table
   --count N       print the view so many times

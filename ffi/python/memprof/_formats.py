@@ -28,7 +28,7 @@ def chosen_format(path: str, given: str | None) -> str:
     if given is None:
         format = next((name for end, name in _ENDS.items() if path.endswith(end)), None)
         if format is None:
-            raise ValueError(f"save: {path!r}: no format that memprof writes ends so; let the name end in .pb.gz, .pb, "
+            raise ValueError(f"save: {path!r}: unknown ending; the name must end in .pb.gz, .pb, "
                              f".speedscope.json, .collapsed or .json, or give format=")
         return format
     if not isinstance(given, str) or given not in FORMATS:

@@ -36,7 +36,7 @@ def test_run_a_module(command, tmp_path):
     (tmp_path / "package" / "module.py").write_text("import sys\nprint(__name__, sys.argv[1:])\nkept = bytearray(3_000_000)\n")
     done = command("run", "-r", "0", "-o", "out.pb", "-m", "package.module", "a", "--", "-r")
     assert done.stdout == "__main__ ['a', '--', '-r']\n"
-    assert "which module?" in command("run", "-m", status=2).stderr
+    assert "no module given" in command("run", "-m", status=2).stderr
 
 
 def test_a_program_can_use_what_run_has_started(command, tmp_path):

@@ -6,8 +6,9 @@
 // believed.
 //
 // Threads, signals: any; the caller keeps the module from being unloaded (it runs in it, or is in the
-// loader's callback). Allocates: never. Failure: a section without end, or whose names do not end, is taken
-// for absent.
+// loader's callback).
+// Allocates: never.
+// Failure: a section without end, or whose names do not end, counts as absent.
 #pragma once
 
 #include <link.h>

@@ -60,8 +60,8 @@ inline CodeSlot* code_slot(uint64_t object) {
   return &g_code_slots[object * 0x9e3779b97f4a7c15ull >> (64 - kCodeSlotBits)];
 }
 
-// Has the cache told when a code object is dropped.  Again and again: one look at an interpreter.  Threads:
-// of two at once one does nothing.
+// Registers a watcher that tells the cache when a code object is dropped.  Idempotent; a second call only
+// looks at the interpreter.  Threads: where two call at once, one of them does nothing.
 void watch_codes(const Interpreter& interpreter, const Layout& layout);
 // The interpreter is gone, and all that is known of its code.
 void unwatch_codes();

@@ -53,7 +53,7 @@ inline const Interpreter* interpreter() {
   return g_interpreter.load(std::memory_order_acquire);
 }
 
-// Looks for it in all modules.  Not for a hook's way: takes the loader's lock.
+// Looks for it in all modules.  Must not be called from a hook: takes the loader's lock.
 const Interpreter* find_interpreter();
 // Looks for it in the module that `address` lies in.
 const Interpreter* find_interpreter_at(uint64_t address);

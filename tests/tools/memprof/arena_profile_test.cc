@@ -41,7 +41,7 @@ TEST(ArenaProfile, ErrorsNameTheFile) {
   testing_tools::write_file(folder / "empty.arena", "");  // made, and not given its size
   for (const char* name : {"begun.arena", "empty.arena"}) {
     EXPECT_THAT(error_of(folder / name),
-                HasSubstr(name + std::string(": nothing was recorded: its process has only begun")));
+                HasSubstr(name + std::string(": nothing was recorded: its process has only started")));
   }
   EXPECT_THAT(error_of(folder.path()), StartsWith(folder.path() + ": "));
 }

@@ -22,7 +22,7 @@ TEST(DoctorChecks, OneLineACheckAndWhatToDoBelow) {
             "no    program       is static\n"
             "                    -> link it otherwise\n"
             "\n"
-            "1 thing stops it; 1 note\n");
+            "1 problem stops memprof; 1 note\n");
 }
 
 TEST(DoctorChecks, TheSumSaysWhetherAnythingStops) {
@@ -36,7 +36,7 @@ TEST(DoctorChecks, TheSumSaysWhetherAnythingStops) {
   checks.no("a", "b", "");
   checks.no("a", "b", "");
   EXPECT_EQ(checks.count(Verdict::kNo), 2u);
-  EXPECT_NE(checks.text(0, false).find("\n2 things stop it; 2 notes\n"), std::string::npos);
+  EXPECT_NE(checks.text(0, false).find("\n2 problems stop memprof; 2 notes\n"), std::string::npos);
 }
 
 TEST(DoctorChecks, ColorsOnlyTheVerdict) {

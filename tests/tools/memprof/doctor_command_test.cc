@@ -30,7 +30,7 @@ TEST(DoctorCommand, TheStatusSaysWhetherAnythingStops) {
   EXPECT_EQ(well.err, "");
   const auto stopped = doctor({"--", testing_tools::fixture("static_program"), "--help"});
   EXPECT_EQ(stopped.status, 1);
-  EXPECT_THAT(stopped.out, HasSubstr("\n1 thing stops it"));
+  EXPECT_THAT(stopped.out, HasSubstr("\n1 problem stops memprof"));
   EXPECT_EQ(doctor({"--", testing_tools::fixture("program")}).status, 0);
   EXPECT_EQ(doctor({}, {{"MEMPROF_LIBRARY", "/no/such/file"}}).status, 1);
   EXPECT_EQ(doctor({"2147483647"}).status, 1);
@@ -38,13 +38,13 @@ TEST(DoctorCommand, TheStatusSaysWhetherAnythingStops) {
 
 TEST(DoctorCommand, WrongUse) {
   for (const auto& [words, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"python3"}, "'python3' is no process id; for a program: memprof doctor -- python3"},
-           {{""}, "'' is no process id"},
-           {{"0"}, "'0' is no process id"},
-           {{"99999999999999999999"}, "is no process id"},
-           {{"--"}, "which program?"},
+           {{"python3"}, "'python3' is not a process id; for a program: memprof doctor -- python3"},
+           {{""}, "'' is not a process id"},
+           {{"0"}, "'0' is not a process id"},
+           {{"99999999999999999999"}, "is not a process id"},
+           {{"--"}, "no program given"},
            {{"--json"}, "unknown option '--json'"},
-           {{"1", "2"}, "'2' is one word too many"}}) {
+           {{"1", "2"}, "'2' is an unexpected argument"}}) {
     const auto done = doctor(words);
     EXPECT_EQ(done.status, 2);
     EXPECT_EQ(done.out, "");

@@ -26,7 +26,7 @@ TEST(DoctorProcess, OneWithoutTheLibrary) {
   ASSERT_TRUE(process.wait_for("ready"));
   const Checks checks = of_process(process.pid());
   const std::string text = checks.text(0, false);
-  EXPECT_THAT(text, HasSubstr("(program) can be looked at"));
+  EXPECT_THAT(text, HasSubstr("(program) can be inspected"));
   EXPECT_THAT(text, HasSubstr("no    memprof       the library is not loaded there\n"));
   EXPECT_THAT(text, HasSubstr("memprof run -- CMD"));
   EXPECT_THAT(text, HasSubstr("yes   program       " + testing_tools::fixture("program") +

@@ -78,11 +78,11 @@ TEST_F(ExportCommand, AnExistingFileNeedsForce) {
 
 TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"export", "-o", folder_ / "a.json"}, "which profile"},
-      {{"export", file_}, "where to"},
+      {{"export", "-o", folder_ / "a.json"}, "no profile given"},
+      {{"export", file_}, "no output given"},
       {{"export", folder_ / "gone", "-o", folder_ / "a.json"}, folder_ / "gone"},
       {{"export", file_, "-o", folder_ / "a.svg"},
-       "no format that memprof writes ends so; let the name end in .pb.gz, .pb, .speedscope.json"},
+       "unknown ending; the name must end in .pb.gz, .pb, .speedscope.json"},
       {{"export", file_, "-o", folder_ / "a.json", "--format", "svg"}, "'svg'"},
       {{"export", file_, "-o", folder_ / "gone/a.json"}, "gone"},
       {{"export", file_, "-o", folder_.path(), "--format", "json"}, folder_.path()},

@@ -43,7 +43,7 @@ TEST(ListCommand, ShowsWhatCannotBeRead) {
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.out, ::testing::ContainsRegex("2147483647 +\\? +dead +unreadable .*" + path));
   EXPECT_THAT(result.out, HasSubstr("memprof clean removes its file"));
-  EXPECT_THAT(result.out, HasSubstr("unreadable:\n  " + path + ": is no file of memprof's\n"));
+  EXPECT_THAT(result.out, HasSubstr("unreadable:\n  " + path + ": is not a memprof file\n"));
 }
 
 TEST(ListCommand, SaysWhySomethingCannotBeRead) {
@@ -53,8 +53,8 @@ TEST(ListCommand, SaysWhySomethingCannotBeRead) {
     testing_tools::write_file(path, content);
     return place.memprof({"list"}).out;
   };
-  EXPECT_THAT(said(""), HasSubstr(path + ": its process has only begun, or was killed then"));
-  EXPECT_THAT(said(std::string(8192, '\0')), HasSubstr(path + ": its process has only begun"));
+  EXPECT_THAT(said(""), HasSubstr(path + ": its process has only started, or was killed while starting"));
+  EXPECT_THAT(said(std::string(8192, '\0')), HasSubstr(path + ": its process has only started"));
   EXPECT_THAT(said("MROFARNA" + std::string(92, '\1')), HasSubstr(path + ": is cut off after 100 bytes"));
   const std::string other = "MROFARNA" + std::string("\x4d\0\0\0", 4) + std::string(8192, '\1');
   EXPECT_THAT(said(other), HasSubstr("(version 77 of the data)"));

@@ -23,11 +23,11 @@ std::string error_of(const std::vector<std::string>& arguments) {
 }
 
 TEST(LiveCommand, WrongArgumentsAreSaid) {
-  EXPECT_THAT(error_of({}), HasSubstr("which process?"));
-  EXPECT_THAT(error_of({"1", "--name", "x"}), HasSubstr("which process?"));
+  EXPECT_THAT(error_of({}), HasSubstr("give one process"));
+  EXPECT_THAT(error_of({"1", "--name", "x"}), HasSubstr("give one process"));
   EXPECT_THAT(error_of({"1", "2"}), HasSubstr("2"));
   EXPECT_THAT(error_of({"1", "-o", ""}), HasSubstr("-o"));
-  EXPECT_THAT(error_of({"1", "--force"}), HasSubstr("--force and --raw are for -o"));
+  EXPECT_THAT(error_of({"1", "--force"}), HasSubstr("--force and --raw need -o"));
   EXPECT_THAT(error_of({"1", "--interval", "0"}), HasSubstr("--interval: '0'"));
   EXPECT_THAT(error_of({"1", "--interval", "x"}), HasSubstr("--interval: 'x'"));
   EXPECT_THAT(error_of({"1", "--count", "-1"}), HasSubstr("--count"));

@@ -34,7 +34,7 @@ TEST(OutputCheck, AnExistingFileNeedsForce) {
   const Folder folder;
   write_file(folder / "x", "precious");
   EXPECT_EQ(problem(folder / "x"),
-            (folder / "x") + ": exists already; --force replaces it, -o gives another name");
+            (folder / "x") + ": file already exists; --force replaces it, -o names another");
   EXPECT_EQ(problem(folder / "x", true), "");
   EXPECT_EQ(testing_tools::read_file(folder / "x"), "precious");
 }
@@ -57,7 +57,7 @@ TEST(OutputCheck, OfALinkTheTargetsFolderCounts) {
   const Folder other;
   write_file(other / "target", "");
   std::filesystem::create_symlink(other / "target", folder / "link");
-  EXPECT_THAT(problem(folder / "link"), HasSubstr("exists already"));
+  EXPECT_THAT(problem(folder / "link"), HasSubstr("already exists"));
   EXPECT_EQ(problem(folder / "link", true), "");
 }
 

@@ -60,7 +60,7 @@ TEST_F(PythonProgram, TheWheelsInterpreterComesFirst) {
 }
 
 TEST_F(PythonProgram, WhatIsWrongIsSaid) {
-  EXPECT_THAT(error_of({"-m"}), HasSubstr("which module?"));
+  EXPECT_THAT(error_of({"-m"}), HasSubstr("no module given"));
   setenv("MEMPROF_PYTHON_PROGRAM", "/nowhere/python3", 1);
   EXPECT_THAT(error_of({script_}),
               AllOf(HasSubstr(script_), HasSubstr("/nowhere/python3"), HasSubstr("MEMPROF_PYTHON_PROGRAM")));

@@ -99,7 +99,7 @@ TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
   testing_tools::write_file(folder_ / "text", "this is not a profile\n");
   testing_tools::write_file(folder_ / "cut", testing_tools::read_file(file_).substr(0, 60));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"report", "-n", "3"}, "which profile"},
+      {{"report", "-n", "3"}, "no profile given"},
       {{"report", folder_ / "gone"}, folder_ / "gone"},
       {{"report", folder_ / "empty"}, folder_ / "empty"},
       {{"report", folder_ / "text"}, folder_ / "text"},
@@ -115,11 +115,11 @@ TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
       {{"report", file_, "--ignore", "a**"}, "--ignore: 'a**' is not a regular expression"},
       {{"report", file_, "--focus", ""}, "--focus: an empty expression"},
       {{"report", file_, "--callers", "isnert"}, "matches 'isnert'; did you mean 'insert(int)'?"},
-      {{"report", file_, "--callees", ""}, "--callees: which function?"},
+      {{"report", file_, "--callees", ""}, "--callees: the name of the function is empty"},
       {{"report", file_, "--tree", "--min-percent", "101"}, "--min-percent: '101'"},
       {{"report", file_, "--tree", "--min-percent", "x"}, "--min-percent: 'x'"},
       {{"report", file_, "--tree", "--depth", "-1"}, "--depth"},
-      {{"report", file_, "--depth", "1"}, "--depth: is for trees; add --tree"},
+      {{"report", file_, "--depth", "1"}, "--depth: applies to trees only; add --tree"},
   };
   for (const auto& [arguments, expected] : cases) {
     const auto result = memprof(arguments);

@@ -116,7 +116,7 @@ TEST_F(RunCommand, AnExistingFileIsKeptAndTheProgramDoesNotRun) {
   testing_tools::write_file(folder_ / "work/out.pb", "precious");
   const Result result = run({"-o", "out.pb", "touch", "ran"});
   EXPECT_EQ(result.status, 2);
-  EXPECT_EQ(result.err, "memprof: out.pb: exists already; --force replaces it, -o gives another name\n");
+  EXPECT_EQ(result.err, "memprof: out.pb: file already exists; --force replaces it, -o names another\n");
   EXPECT_EQ(testing_tools::read_file(folder_ / "work/out.pb"), "precious");
   EXPECT_EQ(work(), "out.pb ");
   EXPECT_EQ(run({"--force", "-o", "out.pb", "true"}).status, 0);

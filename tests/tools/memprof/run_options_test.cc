@@ -60,8 +60,8 @@ TEST(RunOptions, Help) {
 }
 
 TEST(RunOptions, EveryErrorNamesItsInput) {
-  EXPECT_THAT(error_of({}), ::testing::HasSubstr("which program"));
-  EXPECT_THAT(error_of({"--"}), ::testing::HasSubstr("which program"));
+  EXPECT_THAT(error_of({}), ::testing::HasSubstr("no program given"));
+  EXPECT_THAT(error_of({"--"}), ::testing::HasSubstr("no program given"));
   EXPECT_THAT(error_of({"-r"}), ::testing::HasSubstr("needs a value"));
   EXPECT_THAT(error_of({"-r", "fast", "ls"}), ::testing::HasSubstr("'fast' is not a rate"));
   EXPECT_THAT(error_of({"--bogus", "ls"}), ::testing::HasSubstr("unknown option '--bogus'"));

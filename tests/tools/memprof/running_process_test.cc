@@ -26,14 +26,14 @@ std::string error_of(const Find& find) {
 
 TEST(RunningProcess, WhatIsNoIdIsSaid) {
   for (const char* text : {"", "abc", "-1", "0", "12x", "99999999999999999999"}) {
-    EXPECT_THAT(error_of([&] { find_process(text); }), HasSubstr("is no process id")) << text;
+    EXPECT_THAT(error_of([&] { find_process(text); }), HasSubstr("is not a process id")) << text;
   }
   EXPECT_THAT(error_of([] { find_process("2147483647"); }), HasSubstr("there is no process 2147483647"));
 }
 
 TEST(RunningProcess, OneWithoutTheLibraryIsToldHowToGetIt) {
   const std::string self = std::to_string(getpid());
-  EXPECT_THAT(error_of([&] { find_process(self); }), HasSubstr("(memprof_cli_tests) has no data of memprof"));
+  EXPECT_THAT(error_of([&] { find_process(self); }), HasSubstr("(memprof_cli_tests) has no memprof data"));
   EXPECT_THAT(error_of([&] { find_process(self); }), HasSubstr("memprof run"));
   EXPECT_THAT(error_of([] { find_process_named("no such program"); }), HasSubstr("there is no such process"));
   const pid_t child = fork();
@@ -41,7 +41,7 @@ TEST(RunningProcess, OneWithoutTheLibraryIsToldHowToGetIt) {
     pause();
   }
   EXPECT_THAT(error_of([] { find_process_named("memprof_cli_tests"); }),
-              HasSubstr("has data of memprof; the library"));
+              HasSubstr("has memprof data; the library"));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }

@@ -3,8 +3,9 @@
 //
 // Threads: any number, lock-free.
 // Allocates: from static memory.
-// Failure: nullptr and ENOMEM when it is
-// used up. What it gave is zeroed, never reused, and marked in the filter for ever.
+// Failure: nullptr and ENOMEM when it is used up.
+//
+// What it gave is zeroed, never reused, and marked in the filter for ever.
 #pragma once
 
 #include <stddef.h>

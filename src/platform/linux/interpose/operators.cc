@@ -4,7 +4,7 @@
 // Model: the standard library's operators are malloc and free with a new-handler and an exception for the
 // case of failure.  Ours go to the real malloc and free themselves: the block is seen once, and the caller of
 // the operator is the first frame.  Only when memory is refused is the standard library's operator looked up
-// and asked, so that handlers and exceptions are its own. An allocator (or a program's library) that brings
+// and called, so that handlers and exceptions are its own.  An allocator (or a program's library) that brings
 // operators of its own keeps them: g_foreign.
 //
 // The names are the mangled ones because this file is compiled without exceptions and serves programs without
@@ -131,8 +131,7 @@ bool foreign_aligned() {
 
 }  // namespace
 
-// ---- new
-// ----------------------------------------------------------------------------------------------------
+// ---- new --------------------------------------------------------------------------------------------------
 
 MEMPROF_SLOW_PATH void* memprof_slow_new(size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.malloc(at_least_one(size)); });
@@ -241,8 +240,7 @@ MEMPROF_DEFINE_HOOK(void*, _ZnamSt11align_val_tRKSt9nothrow_t,
   return aligned_nothrow<1>(size, alignment, tag, "_ZnamSt11align_val_tRKSt9nothrow_t");
 }
 
-// ---- delete: free, unless foreign
-// ---------------------------------------------------------------------------
+// ---- delete: free, unless foreign -------------------------------------------------------------------------
 
 MEMPROF_DEFINE_HOOK(void, _ZdlPv, (void* block)) {
   return foreign() ? foreign_delete(g_foreign.delete_plain[0], block) : free_block(block);
