@@ -87,7 +87,7 @@ void PeakTable::note_resident(bool is_at_peak) const {
   uint64_t most = 0;
   const uint64_t now = platform::resident_bytes(&most);
   if (now != 0) {
-    s.max_resident_bytes.store(most, std::memory_order_relaxed);
+    raise(s.max_resident_bytes, most);
   }
   if (is_at_peak) {
     s.resident_bytes.store(now, std::memory_order_relaxed);

@@ -13,7 +13,7 @@ PYTHON_NONE, PYTHON_HOOKED, PYTHON_BY_MALLOC, PYTHON_REFUSED = range(4)
 HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
-         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_stacks memprof_snapshot_frames "
+         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
@@ -80,7 +80,9 @@ class Heap(ctypes.Structure):
 class Info(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("pid", c_uint32), ("rate_bytes", c_uint64), ("time_unix_ns", c_uint64),
                 ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
-                ("live_weight_count", c_double), ("end_ns", c_uint64), ("pid_namespace", c_uint64)]
+                ("live_weight_count", c_double), ("end_ns", c_uint64), ("pid_namespace", c_uint64),
+                ("end_begun_ns", c_uint64), ("peak_ns", c_uint64), ("peak_weight_bytes", c_double),
+                ("peak_weight_count", c_double), ("peak_resident_bytes", c_uint64), ("max_resident_bytes", c_uint64)]
 
 
 class Symbol(ctypes.Structure):
@@ -124,6 +126,7 @@ def load(path=None):
         "memprof_free_snapshot": (None, [snapshot]),
         "memprof_snapshot_get_info": (c_int, [snapshot, POINTER(Info)]),
         "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
+        "memprof_snapshot_peaks": (POINTER(Totals), [snapshot, count]),
         "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
         "memprof_snapshot_runtime_frames": (POINTER(RuntimeFrame), [snapshot, count]),

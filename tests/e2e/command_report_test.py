@@ -77,7 +77,7 @@ class Report(e2e.Test):
         self.assertRegex(header, r"family \(pid \d+\)")
         self.assertRegex(header, r"124 samples|\d+ samples")
         self.assertIn("complete", header)
-        self.assertIn("2.0 GiB", table.splitlines()[2])
+        self.assertIn("3.0 GiB", table.splitlines()[2])  # at the peak
         self.assertIn("site_malloc_1g", table.splitlines()[2])
         self.assertEqual(len(table.splitlines()), 2 + 5)
         self.assertIn("exact", footer)
@@ -237,11 +237,11 @@ class Export(e2e.Test):
         self.memprof("export", EXACT, "-o", out)
         before, after = e2e.Profile(EXACT), e2e.Profile(out)
         for profile in (before, after):
-            self.assertEqual([name for name, _ in profile.types], list(e2e.METRICS))
-            self.assertEqual([unit for _, unit in profile.types], ["count", "bytes"] * 2)
+            self.assertEqual([name for name, _ in profile.types], list(e2e.ALL_METRICS))
+            self.assertEqual([unit for _, unit in profile.types], ["count", "bytes"] * 3)
             self.assertEqual(profile.period_type, [("space", "bytes")])
-            self.assertEqual(profile.default_type, "inuse_space")
-        for metric in e2e.METRICS:
+            self.assertEqual(profile.default_type, "peak_space")
+        for metric in e2e.ALL_METRICS:
             self.assertEqual(before.total(metric), after.total(metric))
         self.assertEqual(self.report(out)["rows"], self.report(EXACT)["rows"])
 
@@ -254,7 +254,7 @@ class Export(e2e.Test):
         frames = data["shared"]["frames"]
         self.assertEqual(len({(f["name"], f.get("file")) for f in frames}), len(frames))
         totals = self.report(SAMPLED)["totals"]
-        self.assertEqual(len(data["profiles"]), 4)
+        self.assertEqual(len(data["profiles"]), len(e2e.ALL_METRICS))
         for profile in data["profiles"]:
             self.assertEqual(profile["type"], "sampled")
             self.assertIn(profile["unit"], ("bytes", "none"))
@@ -379,9 +379,9 @@ class Pprof(e2e.Test):
             self.assertEqual(report["selected"]["alloc_space"]["value"], int(shown), said)
             self.assertEqual(sum(row["self"]["alloc_space"]["value"] for row in report["rows"]), int(shown))
 
-    def test_pprof_default_is_what_is_live(self):
+    def test_pprof_default_is_the_peak_of_what_has_ended(self):
         said = self.pprof("-top", SAMPLED)
-        self.assertIn("Type: inuse_space", said)
+        self.assertIn("Type: peak_space", said)
 
     def test_pprof_shows_names_in_brackets(self):
         """As it is called by its users: with -symbolize=none it leaves names alone."""

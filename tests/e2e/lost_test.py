@@ -169,7 +169,7 @@ class Lost(e2e.Test):
             self.check(done, 0, stderr=None)
             self.assertIn(b"wrote x.pb.gz", done.stderr)
             self.assertIn("site_calloc", e2e.Profile(self.folder / "x.pb.gz").by_leaf())
-            shown = e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"],
+            shown = e2e.run([e2e.COMMAND, "report", "--metric", "live", self.folder / "x.pb.gz"],
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (kib << 10, kib << 10)))
             self.assertIn(b"site_calloc", self.check(shown).stdout)
 

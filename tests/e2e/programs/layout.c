@@ -101,6 +101,12 @@ int main(void) {
   FIELD(memprof_snapshot_info, live_weight_count);
   FIELD(memprof_snapshot_info, end_ns);
   FIELD(memprof_snapshot_info, pid_namespace);
+  FIELD(memprof_snapshot_info, end_begun_ns);
+  FIELD(memprof_snapshot_info, peak_ns);
+  FIELD(memprof_snapshot_info, peak_weight_bytes);
+  FIELD(memprof_snapshot_info, peak_weight_count);
+  FIELD(memprof_snapshot_info, peak_resident_bytes);
+  FIELD(memprof_snapshot_info, max_resident_bytes);
   STRUCT(memprof_symbol);
   FIELD(memprof_symbol, name_offset);
   FIELD(memprof_symbol, symbol_offset);
