@@ -51,6 +51,11 @@ class Accumulator {
   Estimate estimate(Metric metric) const;
   std::array<Estimate, kMetricCount> estimates() const;  // by metric_index()
 
+  // What estimates are made of; an interval is known only where has_interval().
+  double certain(Metric metric) const { return certain_[static_cast<size_t>(metric)]; }
+  const MissedMass& missed(Metric metric) const { return missed_[static_cast<size_t>(metric)]; }
+  bool has_interval() const { return has_interval_; }
+
  private:
   std::array<MissedMass, kMetricCount> missed_;
   std::array<double, kMetricCount> certain_{};
