@@ -71,17 +71,23 @@ double probability_up_to(const std::vector<Atom>& a, const std::vector<Atom>& b,
   return sum;
 }
 
-// The difference up to which the share `part` of a - b lies.
-double quantile(const std::vector<Atom>& a, const std::vector<Atom>& b, double part) {
-  double low = a.front().at - b.back().at;
-  double high = a.back().at - b.front().at;
-  const double tolerance = 1e-6 * (high - low);
-  while (high - low > tolerance) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    (probability_up_to(a, b, middle) >= part ? high : low) = middle;
+// The ends of what holds the difference up to which the share `part` of a - b lies.
+struct Ends {
+  double low;
+  double high;
+};
+Ends quantile(const std::vector<Atom>& a, const std::vector<Atom>& b, double part) {
+  Ends ends{a.front().at - b.back().at, a.back().at - b.front().at};
+  if (ends.low == ends.high) return ends;
+  const double tolerance = 1e-6 * (ends.high - ends.low);
+  while (ends.high - ends.low > tolerance) {
+    const double middle = ends.low + (ends.high - ends.low) / 2;
+    if (middle <= ends.low || middle >= ends.high) break;
+    (probability_up_to(a, b, middle) >= part ? ends.high : ends.low) = middle;
   }
-  return high;
+  // What counts as equal is on both sides.
+  const double slack = 2 * kEqual * std::max(std::abs(a.back().at), std::abs(b.back().at));
+  return {ends.low - slack, ends.high + slack};
 }
 
 Sample sample_of(const Side& side, Metric metric) {
@@ -112,23 +118,28 @@ Change start(const Side& before, const Side& after, Metric metric, bool with_int
   change.after = per_file(after, metric, with_interval);
   const bool same = is_equal(change.before.value, change.after.value);
   change.value = change.low = change.high = same ? 0 : change.after.value - change.before.value;
-  change.is_tested =
-      (before.facts.has_intervals && after.facts.has_intervals) || has_spread(before.facts.files, after.facts.files);
+  change.is_tested = (before.facts.has_intervals && after.facts.has_intervals) ||
+                     has_spread(before.facts.files, after.facts.files);
   return change;
 }
 
 // Two-sided, by the side with more.
 double sampling_p(const Side& more, const Side& less, Metric metric) {
-  // A change of less than its standard deviation needs no better than the normal distribution: it is far from
-  // significant.  Most rows are of this kind.
+  // Most rows need no better than the normal distribution, because they are far from significant: those that
+  // differ by no more than what hides behind one sample, or, at one rate, by a standard deviation.
+  constexpr double kFarFromSignificant = 1.2;
   const MissedMass& missed_more = more.sum.sum().missed(metric);
   const MissedMass& missed_less = less.sum.sum().missed(metric);
-  const double hidden = std::max(missed_less.largest().mean, unseen_kind(less, more, metric).mean);
+  const double hidden =
+      std::max(missed_less.largest().mean, unseen_kind(less, more, metric).mean) / less.files();
   const double variance = missed_more.cumulants().variance / (more.files() * more.files()) +
-                          (missed_less.cumulants().variance + hidden * hidden) / (less.files() * less.files());
+                          missed_less.cumulants().variance / (less.files() * less.files()) + hidden * hidden;
   const double difference =
       more.sum.sum().value(metric) / more.files() - less.sum.sum().value(metric) / less.files();
-  if (difference * difference < variance) return std::erfc(difference / std::sqrt(2 * variance));
+  if (difference < kFarFromSignificant * hidden ||
+      (more.facts.rate_bytes == less.facts.rate_bytes && difference * difference < variance)) {
+    return std::erfc(difference / std::sqrt(2 * variance));
+  }
   return std::min(1.0, 2 * probability_up_to(least_of(more, metric), most_of(less, more, metric), 0));
 }
 
@@ -148,8 +159,8 @@ void set_p(const Side& before, const Side& after, Metric metric, Change* change)
 void set_interval(const Side& before, const Side& after, Metric metric, Change* change) {
   if (!change->is_tested) return;
   if (before.facts.has_intervals && after.facts.has_intervals) {
-    const double low = quantile(least_of(after, metric), most_of(before, after, metric), kTail);
-    const double high = quantile(most_of(after, before, metric), least_of(before, metric), 1 - kTail);
+    const double low = quantile(least_of(after, metric), most_of(before, after, metric), kTail).low;
+    const double high = quantile(most_of(after, before, metric), least_of(before, metric), 1 - kTail).high;
     change->low = std::min(change->low, low);
     change->high = std::max(change->high, high);
   }

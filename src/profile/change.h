@@ -4,9 +4,9 @@
 // Model: the two sides are sampled independently.  What a side holds is what its samples show and what they
 // missed (missed_mass.h).  p is twice the probability that the side with less, with one sample more, holds as
 // much as the side with more: where blocks are small, the exact conditional test of two Poisson counts, also
-// at different rates.  A side without a sample is not zero: it may have missed blocks such as the other shows.
-// Where a side is several files, their spread counts, too (Welch's test); the larger p and the wider interval
-// are taken.  docs/decisions/0050-how-two-profiles-are-compared.md says why.
+// at different rates.  A side without a sample is not zero: it may have missed blocks such as the other
+// shows. Where a side is several files, their spread counts, too (Welch's test); the larger p and the wider
+// interval are taken.  docs/decisions/0050-how-two-profiles-are-compared.md says why.
 //
 // Threads: plain values.
 #pragma once

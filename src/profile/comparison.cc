@@ -36,8 +36,8 @@ class Comparer {
       : options_(options), result_(*result), matching_(options.by) {}
 
   void add(size_t side, const Profile& profile) {
-    Read& read = reads_.emplace_back(
-        Read{&profile, side, FrameGrouping(profile, options_.by, options_.view), {}, {}});
+    Read& read =
+        reads_.emplace_back(Read{&profile, side, FrameGrouping(profile, options_.by, options_.view), {}, {}});
     read.is_selected = select_stacks(profile, options_.filter);
     std::vector<Accumulator> self;
     std::vector<double> cumulative;

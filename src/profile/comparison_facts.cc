@@ -87,8 +87,9 @@ class Facts {
       facts_.metric = metric;
       return;
     }
-    throw Error(fmt::format("{} has {}, and {} has {}: there is nothing that could be compared", before_[0].name,
-                            metrics_of(before_[0].profile), after_[0].name, metrics_of(after_[0].profile)));
+    throw Error(fmt::format("{} has {}, and {} has {}: there is nothing that could be compared",
+                            before_[0].name, metrics_of(before_[0].profile), after_[0].name,
+                            metrics_of(after_[0].profile)));
   }
 
   // What only some have is not compared.
@@ -106,9 +107,10 @@ class Facts {
     for (const ComparedProfile* one : all_) programs.insert(one->profile.program);
     programs.erase("");
     if (programs.size() < 2) return;
-    warn(fmt::format("The files are of different programs ({}): what only one of them has looks like growth or "
-                     "shrinkage.",
-                     fmt::join(programs, ", ")));
+    warn(fmt::format(
+        "The files are of different programs ({}): what only one of them has looks like growth or "
+        "shrinkage.",
+        fmt::join(programs, ", ")));
   }
 
   void order() {
@@ -119,9 +121,10 @@ class Facts {
     }
     for (const ComparedProfile& one : after_) last_after = std::max(last_after, one.profile.time_unix_ns);
     if (last_after == 0 || first_before == UINT64_MAX || last_after >= first_before) return;
-    warn(fmt::format("{} was made before {}: are they swapped? What is called growth is what the older one "
-                     "has more.",
-                     after_[0].name, before_[0].name));
+    warn(
+        fmt::format("{} was made before {}: are they swapped? What is called growth is what the older one "
+                    "has more.",
+                    after_[0].name, before_[0].name));
   }
 
   void rates() {
@@ -129,10 +132,11 @@ class Facts {
     if (!facts_.before.facts.has_intervals || !facts_.after.facts.has_intervals) return;
     if (is_exact(facts_.before) == is_exact(facts_.after)) return;
     const bool before_is_exact = is_exact(facts_.before);
-    warn(fmt::format("{} recorded every allocation, and {} was sampled: what is uncertain is all of the "
-                     "sampled one.",
-                     before_is_exact ? before_[0].name : after_[0].name,
-                     before_is_exact ? after_[0].name : before_[0].name));
+    warn(
+        fmt::format("{} recorded every allocation, and {} was sampled: what is uncertain is all of the "
+                    "sampled one.",
+                    before_is_exact ? before_[0].name : after_[0].name,
+                    before_is_exact ? after_[0].name : before_[0].name));
   }
 
   void authors() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compared, before any row is: the files of both sides, the metric, and what a reader has to be warned
-// of.
+// What is compared, before any row is: the files of both sides, the metric, and what a reader has to be
+// warned of.
 //
 // Threads: no state.
 #pragma once

@@ -41,7 +41,8 @@ struct Candidate {
 
 class Builder {
  public:
-  Builder(std::vector<ComparisonPath> paths, size_t max_rows) : paths_(std::move(paths)), max_rows_(max_rows) {
+  Builder(std::vector<ComparisonPath> paths, size_t max_rows)
+      : paths_(std::move(paths)), max_rows_(max_rows) {
     std::sort(paths_.begin(), paths_.end(),
               [](const ComparisonPath& a, const ComparisonPath& b) { return a.groups < b.groups; });
   }

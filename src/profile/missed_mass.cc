@@ -168,15 +168,15 @@ MissedDistribution MissedMass::with_extra(Parts parts, const Kind& extra) {
   if (!(extra.mean > 0)) return std::move(parts.distribution);
   Group sample{extra.step, extra.step / (extra.step + extra.mean), 1};
   // Where nothing else is missed, the sample alone says which steps can be felt.
-  const double fine = extra.step > 0
-                          ? std::max(parts.fine, kFineStep * std::sqrt(sample.cumulants().variance))
-                          : parts.fine;
+  const double fine =
+      extra.step > 0 ? std::max(parts.fine, kFineStep * std::sqrt(sample.cumulants().variance)) : parts.fine;
   if (extra.step > fine) {
     parts.distribution.convolve(sample);
   } else if (extra.step > 0) {
     parts.distribution.add_rest(sample.cumulants());
   } else {
-    parts.distribution.add_rest({extra.mean, extra.mean * extra.mean, 2 * extra.mean * extra.mean * extra.mean});
+    parts.distribution.add_rest(
+        {extra.mean, extra.mean * extra.mean, 2 * extra.mean * extra.mean * extra.mean});
   }
   return std::move(parts.distribution);
 }
@@ -213,9 +213,7 @@ MissedMass::Interval MissedMass::interval() const {
       [&](double x) { return missed.cdf(x) - kTail * -std::expm1(-certain_hazard_ - hazard * x); }, 0,
       cumulants_.mean, tolerance);
   const Bracket high = find_crossing(
-      [&](double x) {
-        return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail);
-      },
+      [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail); },
       0, cumulants_.mean + 2 * deviation + largest_.mean, tolerance);
   return {low.below, high.above};
 }

@@ -83,8 +83,10 @@ void RowMatching::match(const std::vector<FrameGroup>& groups, Found* found, boo
       const auto by_id = [](const FrameGroup& a, const FrameGroup& b) {
         return std::make_pair(process_id(a.name), a.name) < std::make_pair(process_id(b.name), b.name);
       };
-      std::sort(mine.begin(), mine.end(), [&](uint32_t a, uint32_t b) { return by_id(groups[a], groups[b]); });
-      std::sort(theirs.begin(), theirs.end(), [&](uint32_t a, uint32_t b) { return by_id(rows_[a], rows_[b]); });
+      std::sort(mine.begin(), mine.end(),
+                [&](uint32_t a, uint32_t b) { return by_id(groups[a], groups[b]); });
+      std::sort(theirs.begin(), theirs.end(),
+                [&](uint32_t a, uint32_t b) { return by_id(rows_[a], rows_[b]); });
     }
     for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) (*found)[mine[i]] = theirs[i];
   }
@@ -158,9 +160,8 @@ std::vector<uint32_t> RowMatching::add(const Profile& profile, const std::vector
   }
   if (by_ == GroupBy::kFunction) {
     const auto by = [&](const auto& rest) {
-      match(groups, &found, false, [&](const FrameGroup& group) {
-        return is_place(group) ? Key() : Key{group.name, rest(group)};
-      });
+      match(groups, &found, false,
+            [&](const FrameGroup& group) { return is_place(group) ? Key() : Key{group.name, rest(group)}; });
     };
     by([](const FrameGroup& group) { return last_part(group.file); });
     by([](const FrameGroup& group) { return without_version(group.module); });

@@ -5,9 +5,9 @@
 // Model: groups that are alike in all are one.  Of the others: code without a name is matched by the build id
 // of its file and the place in it, and by nothing else where it has one; a function by its name, with its
 // file or module if there are several of it; a line by its function, and then by the one shift of its lines
-// that matches most (code above it came or went) unless the module is the same build; a file by the end of its
-// path; a module without its version, and the program itself even if it is called otherwise; a process by its
-// name, in the order of ids.
+// that matches most (code above it came or went) unless the module is the same build; a file by the end of
+// its path; a module without its version, and the program itself even if it is called otherwise; a process by
+// its name, in the order of ids.
 //
 // Threads: one comparison's own.
 #pragma once

@@ -51,8 +51,8 @@ WelchTest welch_test(const Sample& a, const Sample& b) {
     return test;
   }
   // One variance that stands for both is as free as itself.
-  const double free = is_borrowed ? free_a
-                                  : square(of_a + of_b) / (square(of_a) / free_a + square(of_b) / free_b);
+  const double free =
+      is_borrowed ? free_a : square(of_a + of_b) / (square(of_a) / free_a + square(of_b) / free_b);
   const double t_squared = square(difference) / (of_a + of_b);
   test.p_value = boost::math::ibeta(free / 2, 0.5, free / (free + t_squared), Policy());
   const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
