@@ -7,7 +7,7 @@
 
 #include "profile/metric.h"
 #include "profile/report_cells.h"
-#include "profile/welch.h"
+#include "profile/spread_test.h"
 
 namespace memprof::profile {
 namespace {
@@ -90,8 +90,18 @@ Ends quantile(const std::vector<Atom>& a, const std::vector<Atom>& b, double par
   return {ends.low - slack, ends.high + slack};
 }
 
-Sample sample_of(const Side& side, Metric metric) {
-  return {side.files(), side.sum.values(metric), side.sum.squares(metric)};
+// What hides behind one more sample of the side's sum.
+double hidden_mass(const Side& side, const Side& other, Metric metric) {
+  return std::max(side.sum.sum().missed(metric).largest().mean, unseen_kind(side, other, metric).mean);
+}
+
+Sample sample_of(const Side& side, const Side& other, Metric metric) {
+  double variance = 0;
+  if (side.facts.has_intervals && other.facts.has_intervals) {
+    const double hidden = hidden_mass(side, other, metric);
+    variance = (side.sum.sum().missed(metric).cumulants().variance + hidden * hidden) / side.files();
+  }
+  return {side.files(), side.sum.values(metric), side.sum.squares(metric), variance};
 }
 
 Estimate per_file(const Side& side, Metric metric, bool with_interval) {
@@ -130,8 +140,7 @@ double sampling_p(const Side& more, const Side& less, Metric metric) {
   constexpr double kFarFromSignificant = 1.2;
   const MissedMass& missed_more = more.sum.sum().missed(metric);
   const MissedMass& missed_less = less.sum.sum().missed(metric);
-  const double hidden =
-      std::max(missed_less.largest().mean, unseen_kind(less, more, metric).mean) / less.files();
+  const double hidden = hidden_mass(less, more, metric) / less.files();
   const double variance = missed_more.cumulants().variance / (more.files() * more.files()) +
                           missed_less.cumulants().variance / (less.files() * less.files()) + hidden * hidden;
   const double difference =
@@ -151,7 +160,7 @@ void set_p(const Side& before, const Side& after, Metric metric, Change* change)
         change->value > 0 ? sampling_p(after, before, metric) : sampling_p(before, after, metric);
   }
   if (has_spread(before.facts.files, after.facts.files)) {
-    const WelchTest test = welch_test(sample_of(before, metric), sample_of(after, metric));
+    const SpreadTest test = spread_test(sample_of(before, after, metric), sample_of(after, before, metric));
     change->p_value = std::max(change->p_value, test.p_value);
   }
 }
@@ -165,7 +174,7 @@ void set_interval(const Side& before, const Side& after, Metric metric, Change* 
     change->high = std::max(change->high, high);
   }
   if (has_spread(before.facts.files, after.facts.files)) {
-    const WelchTest test = welch_test(sample_of(before, metric), sample_of(after, metric));
+    const SpreadTest test = spread_test(sample_of(before, after, metric), sample_of(after, before, metric));
     change->low = std::min(change->low, change->value - test.half_width);
     change->high = std::max(change->high, change->value + test.half_width);
   }

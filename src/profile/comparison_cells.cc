@@ -86,7 +86,7 @@ std::string method_text(const Comparison& comparison) {
       "rows "
       "listed 5 % may be there by chance.",
       kSignificance, format_count(static_cast<double>(rows)), rows == 1 ? "" : "s",
-      has_spread ? ", by the samples and by the spread between files (Welch)" : "");
+      has_spread ? ", by the samples and by the spread between the files" : "");
 }
 
 std::string side_text(const ComparedSide& side) {

@@ -48,14 +48,18 @@ class ComparisonText {
       say(line + ".");
     }
     writer_.blank();
+    total(comparison_.metric);
     for (const Metric metric : kMetrics) {
-      if (!comparison_.has_metric[metric_index(metric)]) continue;
-      if (!metric_is_bytes(metric) && metric != comparison_.metric) continue;
-      std::string title = metric_title(metric);
-      title[0] = static_cast<char>(title[0] - 'a' + 'A');
-      const std::string text = total_text(comparison_, metric);
-      say(fmt::format("{:<10} {}", title + ":", metric == comparison_.metric ? writer_.bold(text) : text));
+      if (metric_is_bytes(metric) && metric != comparison_.metric) total(metric);
     }
+  }
+
+  void total(Metric metric) {
+    if (!comparison_.has_metric[metric_index(metric)]) return;
+    std::string title = metric_title(metric);
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    const std::string text = total_text(comparison_, metric);
+    say(fmt::format("{:<10} {}", title + ":", metric == comparison_.metric ? writer_.bold(text) : text));
   }
 
   void table(const char* what, const std::vector<ComparisonRow>& rows) {

@@ -228,7 +228,7 @@ TEST(Change, TheSpreadOfFilesCounts) {
   const SideSum after = files({9000, 13000, 10000, 12000, 11000});
   const Change spread = whole_change(before, after, facts(kRate, 5), facts(kRate, 5), kLive);
   EXPECT_NEAR(spread.value, 1000.0 * (kRate + 32), 1000.0);
-  EXPECT_GT(spread.p_value, 0.3);  // t = 1 with 8 degrees of freedom: 0.347
+  EXPECT_GT(spread.p_value, 0.3);  // t about 1 with 8 degrees of freedom: 0.347
   EXPECT_LT(spread.p_value, 0.4);
   EXPECT_LT(spread.low, 0);
   // As much is certain between files that agree.
