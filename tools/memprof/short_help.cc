@@ -77,7 +77,7 @@ running processes), and whether that is more than chance.
   --tree                the calls from the root down to what changed
   --fail-on "growth > 5MB", "alloc > 10%"
                         status 1 where that is exceeded, and not by chance
-  --json, --markdown    for programs, for a comment on a pull request
+  --markdown            for a comment on a pull request; --json: for programs
 
 All options: memprof diff --help
 )"},
