@@ -144,12 +144,8 @@ class Comparer {
     for (size_t i = 0; i < tested.size(); ++i) {
       ComparisonRow row = row_of(tested[i], changes[i], corrected[i]);
       row.is_significant = row.change.is_tested && row.change.value != 0 && corrected[i] <= kSignificance;
-      const bool is_listed = row.is_significant || (!row.change.is_tested && row.change.value != 0);
-      if (is_listed || options_.has_all_intervals) {
-        row.change = whole_change(rows_[tested[i]].sides[0], rows_[tested[i]].sides[1], facts(0), facts(1),
-                                  result_.metric);
-      }
-      if (!is_listed) {
+      row.index = tested[i];
+      if (!row.is_significant && (row.change.is_tested || row.change.value == 0)) {
         result_.others_before += row.change.before.value;
         result_.others_after += row.change.after.value;
         result_.others.push_back(std::move(row));
@@ -167,6 +163,13 @@ class Comparer {
         return std::tie(a.group.name, a.group.file, a.group.line, a.group.module) <
                std::tie(b.group.name, b.group.file, b.group.line, b.group.module);
       });
+      const bool is_listed = list != &result_.others;
+      const size_t most = options_.has_all_intervals ? SIZE_MAX : is_listed ? options_.max_intervals : 0;
+      for (size_t i = 0; i < std::min(most, list->size()); ++i) {
+        ComparisonRow& row = (*list)[i];
+        row.change = whole_change(rows_[row.index].sides[0], rows_[row.index].sides[1], facts(0), facts(1),
+                                  result_.metric);
+      }
     }
   }
 

@@ -33,7 +33,8 @@ struct ComparisonOptions {
   FrameView view;
   bool has_tree = false;
   size_t max_tree_rows = SIZE_MAX;
-  bool has_all_intervals = false;  // also of rows that are not listed, which takes its time
+  size_t max_intervals = SIZE_MAX;  // of the largest rows of growth, and of shrinkage: they take their time
+  bool has_all_intervals = false;   // also of rows that are not listed
 };
 
 // A profile, and what it is called in messages.
@@ -63,6 +64,7 @@ struct ComparisonRow {
   Change change;
   double corrected_p = 1;
   bool is_significant = false;
+  size_t index = 0;  // among all rows, in no order
   // With everything that it calls; of a file, on average.
   double cumulative_before = 0;
   double cumulative_after = 0;
@@ -80,7 +82,8 @@ struct Comparison {
   std::array<bool, kMetricCount> has_metric{};  // all files have it
   std::array<Change, kMetricCount> totals;      // of the stacks that focus and ignore leave
 
-  // Listed: significant, or where nothing is tested those that differ.  Largest change first.
+  // Listed: significant, or where nothing is tested those that differ.  Largest change first; those beyond
+  // max_intervals have no interval.
   std::vector<ComparisonRow> growth;
   std::vector<ComparisonRow> shrinkage;
   std::vector<ComparisonRow> others;  // without intervals, but for has_all_intervals

@@ -190,6 +190,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   take_files(files, has_groups, &options);
   check_outputs(options);
   comparison.max_tree_rows = options.rows.value_or(options.json ? SIZE_MAX : kTreeRows);
+  comparison.max_intervals = options.rows.value_or(kTableRows);
   comparison.has_all_intervals = options.json;
   return options;
 }
