@@ -20,7 +20,7 @@ template <size_t Which>
 __attribute__((noinline)) void site(std::vector<void*>* kept, size_t size, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     void* block = std::malloc(size);
-    std::memset(block, 1, size);
+    std::memset(block, static_cast<int>(Which), size);  // else the compiler makes one function of all
     if (i % 4 == 3) {
       std::free(block);
     } else {

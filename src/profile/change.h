@@ -6,7 +6,7 @@
 // much as the side with more: where blocks are small, the exact conditional test of two Poisson counts, also
 // at different rates.  A side without a sample is not zero: it may have missed blocks such as the other
 // shows. Where a side is several files, their spread counts, too (Welch's test); the larger p and the wider
-// interval are taken.  docs/decisions/0050-how-two-profiles-are-compared.md says why.
+// interval are taken.  docs/decisions/0057-how-two-profiles-are-compared.md says why.
 //
 // Threads: plain values.
 #pragma once
