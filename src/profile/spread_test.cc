@@ -34,6 +34,7 @@ double square(double x) {
 // Of a difference whose square is t_squared times its variance.
 SpreadTest student(double t_squared, double free, double variance) {
   SpreadTest test;
+  if (!(t_squared >= 0)) return test;  // no number: a file says nonsense
   test.p_value = boost::math::ibeta(free / 2, 0.5, free / (free + t_squared), Policy());
   const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
   test.half_width = std::sqrt(free * (1 - share) / share * variance);
