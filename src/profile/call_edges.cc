@@ -2,6 +2,7 @@
 #include "profile/call_edges.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -57,7 +58,7 @@ void EdgeFinder::finish(Metric metric, size_t max_rows, bool skip_empty, CallEdg
     if (!skip_empty || value != 0) order.push_back({row, value});
   }
   std::sort(order.begin(), order.end(), [this](const Entry& a, const Entry& b) {
-    if (a.value != b.value) return a.value > b.value;
+    if (std::abs(a.value) != std::abs(b.value)) return std::abs(a.value) > std::abs(b.value);
     const FrameGroup& x = grouping_->groups()[a.row];
     const FrameGroup& y = grouping_->groups()[b.row];
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);

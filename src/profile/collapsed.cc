@@ -6,7 +6,7 @@
 #include <map>
 
 #include "profile/estimate.h"
-#include "profile/inprocess/sample_writer.h"
+#include "profile/signed_rounding.h"
 #include "profile/stack_frames.h"
 
 namespace memprof::profile {
@@ -45,7 +45,7 @@ std::string write_collapsed(const Profile& profile, Metric metric) {
     lines[line] += estimated_value(stack, metric);
   }
   std::string out;
-  CarriedRounding rounding;
+  SignedRounding rounding;
   for (const auto& [line, value] : lines) {
     if (const int64_t rounded = rounding.round(value)) {
       out += fmt::format("{} {}\n", line, rounded);

@@ -62,6 +62,19 @@ double estimated_total(const Profile& profile, Metric metric) {
   return total;
 }
 
+// A program that has ended has freed most of what its user asks for.
+Metric default_metric(const Profile& profile) {
+  if (profile.has_ended && profile.has_metric[metric_index(Metric::kPeakSpace)] &&
+      estimated_total(profile, Metric::kPeakSpace) > 0) {
+    return Metric::kPeakSpace;
+  }
+  for (const Metric metric :
+       {Metric::kInuseSpace, Metric::kAllocSpace, Metric::kInuseObjects, Metric::kAllocObjects}) {
+    if (profile.has_metric[metric_index(metric)]) return metric;
+  }
+  return Metric::kInuseSpace;
+}
+
 void Accumulator::add_live(const LiveGroup& group) {
   const double probability = sampling_probability(group.size_bytes, group.rate_bytes);
   const auto samples = static_cast<double>(group.samples);

@@ -34,6 +34,10 @@ double estimated_value(const Stack& stack, Metric metric);
 // The same for all stacks together.
 double estimated_total(const Profile& profile, Metric metric);
 
+// What a reader most likely asks for: the peak of a program that has ended, else what is live, or the first
+// that there is.
+Metric default_metric(const Profile& profile);
+
 // A site that is not listed (not one sample) holds less than this, with 95 % confidence: -ln(0.05) R; 0 when
 // every allocation is recorded.
 double unlisted_bound_bytes(uint64_t rate_bytes);
@@ -51,6 +55,11 @@ class Accumulator {
   double value(Metric metric) const;  // of estimate(metric), without the cost of the interval
   Estimate estimate(Metric metric) const;
   std::array<Estimate, kMetricCount> estimates() const;  // by metric_index()
+
+  // What estimates are made of; an interval is known only where has_interval().
+  double certain(Metric metric) const { return certain_[static_cast<size_t>(metric)]; }
+  const MissedMass& missed(Metric metric) const { return missed_[static_cast<size_t>(metric)]; }
+  bool has_interval() const { return has_interval_; }
 
  private:
   void add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric);

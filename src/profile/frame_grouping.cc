@@ -133,7 +133,7 @@ FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
 uint32_t FrameGrouping::made_up_group(const std::string& name) {
   const auto [place, is_new] =
       group_index_.emplace(GroupKey(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
-  if (is_new) groups_.push_back({name, "", 0, ""});
+  if (is_new) groups_.push_back({name, "", 0, "", ""});
   return place->second;
 }
 
@@ -164,6 +164,7 @@ uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {
     FrameGroup group;
     std::tie(group.name, group.file, group.line, group.module) = place->first;
     if (by_ == GroupBy::kFunction) group.line = frame.line;
+    if (by_ == GroupBy::kFunction || by_ == GroupBy::kLine) group.build_id = frame.build_id;
     groups_.push_back(std::move(group));
   } else if (by_ == GroupBy::kFunction && groups_[place->second].line != frame.line) {
     groups_[place->second].line = 0;

@@ -47,6 +47,9 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
     frame.module = location_module(profile, location);
     if (!frame.is_named) {
       frame.name = location_place(profile, location);
+      if (location.mapping < profile.mappings.size()) {
+        frame.build_id = profile.mappings[location.mapping].build_id;
+      }
     }
   }
   return frames;

@@ -19,6 +19,7 @@ struct Frame {
   std::string file;          // source file; empty: unknown
   int64_t line = 0;          // 0: unknown
   std::string module;        // file name of the executable or library, without folder; empty: unknown
+  std::string build_id;      // of that file, where the function has no name; empty: unknown
   bool is_named = false;     // `name` is a function's name
   bool is_executed = false;  // by a runtime (CPython): it has no address
 };

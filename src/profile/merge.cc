@@ -5,15 +5,21 @@
 #include <utility>
 
 #include "profile/interpreter_frames.h"
+#include "profile/stack_sum.h"
 
 namespace memprof::profile {
+namespace {
+
+constexpr size_t kMostUnseen = 64;  // comments of a sum
+
+}  // namespace
 
 std::string process_label(const Profile& profile) {
   return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
 }
 
 void Merger::add_facts(const Profile& profile) {
-  if (!has_first_) {
+  if (files_++ == 0) {
     merged_.program = profile.program;
     merged_.pid = profile.pid;
     merged_.rate_bytes = profile.rate_bytes;
@@ -26,10 +32,17 @@ void Merger::add_facts(const Profile& profile) {
     merged_.is_before_end = profile.is_before_end;
     merged_.drop_frames = profile.drop_frames;
     merged_.keep_frames = profile.keep_frames;
-    has_first_ = true;
   } else {
     combine_ends(merged_, profile.has_ended, profile.is_before_end);
     for (size_t i = kFirstMetrics; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
+  }
+  if (processes_mode_ == Processes::kAddedUp && files_ > 1) {
+    merged_.pid = 0;
+    merged_.rate_bytes = std::max(merged_.rate_bytes, profile.rate_bytes);
+    merged_.from_memprof = merged_.from_memprof && profile.from_memprof;
+    for (size_t i = 0; i < kMetricCount; ++i) {
+      merged_.has_metric[i] = merged_.has_metric[i] && profile.has_metric[i];
+    }
   }
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
@@ -42,7 +55,8 @@ void Merger::add_facts(const Profile& profile) {
   merged_.unseen_processes += profile.unseen_processes;
   merged_.uncollected_processes += profile.uncollected_processes;
   for (const std::string& comment : profile.comments) {
-    if (comment.rfind(kUnseenComment, 0) == 0) merged_.comments.push_back(comment);
+    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMostUnseen;
+    if (comment.rfind(kUnseenComment, 0) == 0 && has_room) merged_.comments.push_back(comment);
   }
   merged_.import_refused += profile.import_refused;
   merged_.import_foreign += profile.import_foreign;
@@ -90,18 +104,30 @@ uint32_t Merger::location_of(const Profile& profile, const Location& location, c
   }
   // Code of a language's runtime has no address: it is the same wherever its function and line are.
   std::string else_by = is_in_file ? std::string() : process;
+  if (!is_in_file && processes_mode_ == Processes::kAddedUp && !location.lines.empty()) {
+    else_by.clear();
+    own.address = 0;
+    for (const Line& line : location.lines) {
+      if (line.function >= profile.functions.size()) continue;
+      const Function& function = profile.functions[line.function];
+      else_by += function.name + '\0' + function.system_name + '\0' + function.filename + '\0' +
+                 std::to_string(line.line) + '\0';
+    }
+  }
   if (const Function* function = runtime_function(profile, location)) {
     else_by =
         function->system_name + '\0' + function->filename + '\0' + std::to_string(location.lines[0].line);
   }
   const auto [place, is_new] = locations_.emplace(Place(own.mapping, own.address, else_by),
                                                   static_cast<uint32_t>(merged_.locations.size()));
-  if (is_new) {
+  if (is_new) merged_.locations.push_back(std::move(own));
+  // Names may come with a later profile.
+  std::vector<Line>& lines = merged_.locations[place->second].lines;
+  if (lines.empty()) {
     for (const Line& line : location.lines) {
       if (line.function >= profile.functions.size()) continue;
-      own.lines.push_back({function_of(profile.functions[line.function]), line.line});
+      lines.push_back({function_of(profile.functions[line.function]), line.line});
     }
-    merged_.locations.push_back(std::move(own));
   }
   return place->second;
 }
@@ -119,10 +145,30 @@ void Merger::add(const Profile& profile) {
   }
   for (const Stack& stack : profile.stacks) {
     Stack own = stack;
-    own.process = process;
+    if (processes_mode_ == Processes::kApart) own.process = process;
     for (uint32_t& location : own.locations) location = locations[location];
-    merged_.stacks.push_back(std::move(own));
+    add_stack(std::move(own));
   }
+}
+
+Stack* Merger::stack_like(const Stack& stack) {
+  const auto [first, last] = stacks_by_hash_.equal_range(stack_hash(stack));
+  for (auto known = first; known != last; ++known) {
+    Stack& other = merged_.stacks[known->second];
+    if (is_same_stack(stack, other) && stack.has_statistics == other.has_statistics) return &other;
+  }
+  return nullptr;
+}
+
+void Merger::add_stack(Stack stack) {
+  if (processes_mode_ == Processes::kAddedUp) {
+    if (Stack* known = stack_like(stack)) {
+      add_to_stack(stack, known);
+      return;
+    }
+    stacks_by_hash_.emplace(stack_hash(stack), static_cast<uint32_t>(merged_.stacks.size()));
+  }
+  merged_.stacks.push_back(std::move(stack));
 }
 
 Profile Merger::take() {

@@ -24,4 +24,11 @@ std::optional<Metric> metric_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Metric> metric_from_short_name(std::string_view name) {
+  if (name == "peak") return Metric::kPeakSpace;
+  if (name == "live") return Metric::kInuseSpace;
+  if (name == "alloc") return Metric::kAllocSpace;
+  return metric_from_name(name);
+}
+
 }  // namespace memprof::profile

@@ -40,5 +40,7 @@ constexpr bool metric_is_peak(Metric metric) {
 
 // By pprof's name.
 std::optional<Metric> metric_from_name(std::string_view name);
+// As people say it: also "peak", "live" and "alloc", which are bytes.
+std::optional<Metric> metric_from_short_name(std::string_view name);
 
 }  // namespace memprof::profile

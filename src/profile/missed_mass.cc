@@ -2,8 +2,8 @@
 #include "profile/missed_mass.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <utility>
 
 namespace memprof::profile {
 namespace {
@@ -21,126 +21,6 @@ constexpr double kFineStep = 0.1;
 constexpr double kFineStepAmongSeveral = 0.2;
 constexpr size_t kFewSteps = 2;
 constexpr size_t kMostConvolved = 8;
-constexpr size_t kMostAtoms = 256;
-constexpr double kNegligible = 1e-7;  // probability
-
-// Boost's defaults may throw and use long double; neither is wanted.
-using Policy = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
-
-// A gamma distribution, shifted so that it has the given mean, variance and third cumulant.
-class ShiftedGamma {
- public:
-  // From `normal_shape` on, a normal distribution of the cube root stands in for the gamma.
-  ShiftedGamma(const Cumulants& c, double normal_shape)
-      : mean_(c.mean), deviation_(std::sqrt(std::max(c.variance, 0.0))), normal_shape_(normal_shape) {
-    if (c.variance > 0 && c.third > 0) {
-      shape_ = 4 * c.variance * c.variance * c.variance / (c.third * c.third);
-      scale_ = c.third / (2 * c.variance);
-      shift_ = c.mean - shape_ * scale_;
-    }
-  }
-
-  double cdf(double x) const {
-    if (!(deviation_ > 0)) {
-      return x >= mean_ ? 1 : 0;
-    }
-    if (shape_ == 0) {
-      return normal_cdf((x - mean_) / deviation_);
-    }
-    const double standard = (x - shift_) / scale_;
-    if (standard <= 0) {
-      return 0;
-    }
-    if (shape_ > normal_shape_) {  // Wilson and Hilferty
-      return normal_cdf((std::cbrt(standard / shape_) - 1 + 1 / (9 * shape_)) * 3 * std::sqrt(shape_));
-    }
-    return boost::math::gamma_p(shape_, standard, Policy());
-  }
-
- private:
-  static double normal_cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
-
-  double mean_, deviation_, normal_shape_;
-  double shape_ = 0, scale_ = 0, shift_ = 0;
-};
-
-struct Atom {
-  double at;
-  double probability;
-};
-
-// Values closer than `least_width` become one atom at their mean; if there are still too many, more do.
-void merge_atoms(std::vector<Atom>& atoms, double least_width) {
-  std::sort(atoms.begin(), atoms.end(), [](const Atom& a, const Atom& b) { return a.at < b.at; });
-  const double range = atoms.back().at - atoms.front().at;
-  double limit = std::max(least_width, 1e-9 * range);  // equal, but for the rounding of sums
-  for (;;) {
-    size_t kept = 0;
-    double group_begins = atoms[0].at;
-    for (size_t i = 1; i < atoms.size(); ++i) {
-      Atom& last = atoms[kept];
-      if (atoms[i].at - group_begins <= limit) {
-        const double sum = last.probability + atoms[i].probability;
-        last.at += (atoms[i].at - last.at) * (atoms[i].probability / sum);
-        last.probability = sum;
-      } else {
-        atoms[++kept] = atoms[i];
-        group_begins = atoms[i].at;
-      }
-    }
-    atoms.resize(kept + 1);
-    if (atoms.size() <= kMostAtoms) {
-      return;
-    }
-    limit = std::max(2 * limit, range / (2 * kMostAtoms));
-  }
-}
-
-// Convolves with step * NegativeBinomial(samples, probability).
-void convolve(std::vector<Atom>& atoms, const Group& group) {
-  const double q = 1 - group.probability;
-  std::vector<double> terms;
-  double term = std::pow(group.probability, group.samples);
-  double sum = 0;
-  for (double k = 0; terms.size() < kMostAtoms && sum < 1 - kNegligible; ++k) {
-    terms.push_back(term);
-    sum += term;
-    term *= q * (group.samples + k) / (k + 1);
-  }
-  std::vector<Atom> result;
-  result.reserve(atoms.size() * terms.size());
-  for (const Atom& atom : atoms) {
-    for (size_t k = 0; k < terms.size(); ++k) {
-      const double probability = atom.probability * terms[k];
-      if (probability > kNegligible * 0.1) {
-        result.push_back({atom.at + static_cast<double>(k) * group.step, probability});
-      }
-    }
-  }
-  atoms = std::move(result);
-  merge_atoms(atoms, 0);
-}
-
-// Atoms plus an independent continuous rest.
-struct Distribution {
-  std::vector<Atom> atoms;
-  ShiftedGamma rest;
-  bool has_rest;
-
-  double cdf(double x) const {
-    double sum = 0;
-    for (const Atom& atom : atoms) {
-      if (atom.at > x) {
-        break;
-      }
-      sum += atom.probability * (has_rest ? rest.cdf(x - atom.at) : 1);
-    }
-    return sum;
-  }
-};
 
 struct Bracket {
   double below = 0;
@@ -209,26 +89,6 @@ void drop_fine_steps(std::vector<Group>& groups, double fine) {
 
 }  // namespace
 
-Cumulants& Cumulants::operator+=(const Cumulants& other) {
-  mean += other.mean;
-  variance += other.variance;
-  third += other.third;
-  return *this;
-}
-
-Cumulants& Cumulants::operator-=(const Cumulants& other) {
-  mean -= other.mean;
-  variance -= other.variance;
-  third -= other.third;
-  return *this;
-}
-
-Cumulants Group::cumulants() const {
-  const double q = 1 - probability;
-  const double unit = step / probability;
-  return {samples * q * unit, samples * q * unit * unit, samples * q * (1 + q) * unit * unit * unit};
-}
-
 void MissedMass::add(double step, double probability, double samples) {
   const double q = 1 - probability;
   const double hazard = -std::log(q) * samples;  // infinite where nothing can be missed
@@ -239,10 +99,7 @@ void MissedMass::add(double step, double probability, double samples) {
   const double mean = step * q / probability;
   cumulants_ += Group{step, probability, samples}.cumulants();
   missed_hazard_ += hazard * mean / step;
-  if (mean > largest_mean_) {
-    largest_mean_ = mean;
-    largest_step_ = step;
-  }
+  if (mean > largest_.mean) largest_ = {step, mean};
   groups_.push_back({step, probability, samples});
   if (groups_.size() >= compact_at_) {
     compact();
@@ -257,20 +114,14 @@ void MissedMass::add_continuous(double mean, double variance, double largest_mea
   cumulants_ += {mean, variance, 2 * variance * scale};
   missed_hazard_ += mean / scale;
   certain_hazard_ = HUGE_VAL;  // unknown, so no allowance for sites that show by chance
-  if (largest_mean > largest_mean_) {
-    largest_mean_ = largest_mean;
-    largest_step_ = 0;
-  }
+  if (largest_mean > largest_.mean) largest_ = {0, largest_mean};
 }
 
 void MissedMass::add(const MissedMass& other) {
   cumulants_ += other.cumulants_;
   certain_hazard_ += other.certain_hazard_;
   missed_hazard_ += other.missed_hazard_;
-  if (other.largest_mean_ > largest_mean_) {
-    largest_mean_ = other.largest_mean_;
-    largest_step_ = other.largest_step_;
-  }
+  if (other.largest_.mean > largest_.mean) largest_ = other.largest_;
   groups_.insert(groups_.end(), other.groups_.begin(), other.groups_.end());
   if (groups_.size() >= compact_at_) {
     compact();
@@ -284,18 +135,19 @@ void MissedMass::compact() {
   compact_at_ = std::max<size_t>(16, 2 * groups_.size());
 }
 
-MissedMass::Interval MissedMass::interval() const {
+MissedMass::Parts MissedMass::parts() const {
+  Parts parts;
   if (!(cumulants_.variance > 0)) {
-    return {};
+    return parts;
   }
   const double deviation = std::sqrt(cumulants_.variance);
-  double fine = kFineStep * deviation;
+  parts.fine = kFineStep * deviation;
   std::vector<Group> felt = groups_;
   merge_groups(felt);
-  drop_fine_steps(felt, fine);
+  drop_fine_steps(felt, parts.fine);
   if (felt.size() > kFewSteps) {
-    fine = kFineStepAmongSeveral * deviation;
-    drop_fine_steps(felt, fine);
+    parts.fine = kFineStepAmongSeveral * deviation;
+    drop_fine_steps(felt, parts.fine);
   }
   if (felt.size() > kMostConvolved) {
     std::nth_element(
@@ -304,48 +156,65 @@ MissedMass::Interval MissedMass::interval() const {
     felt.resize(kMostConvolved);
   }
   Cumulants rest = cumulants_;
-  std::vector<Atom> atoms = {{0, 1}};
-  for (const Group& group : felt) {
-    rest -= group.cumulants();
-    convolve(atoms, group);
-  }
-  const bool has_rest = felt.empty() || rest.variance > 1e-9 * cumulants_.variance;
-  // The rest smears the atoms, so that they may be fewer and its own distribution coarser.
-  const bool is_mixed = has_rest && !felt.empty();
-  const double normal_shape = is_mixed ? 20 : 200;
-  if (is_mixed) {
-    merge_atoms(atoms, kFineStep * deviation);
-  }
-  const Distribution missed{atoms, ShiftedGamma(rest, normal_shape), has_rest};
+  for (const Group& group : felt) rest -= group.cumulants();
+  parts.has_rest = felt.empty() || rest.variance > 1e-9 * cumulants_.variance;
+  parts.distribution = MissedDistribution({{0, 1}}, rest, parts.has_rest);
+  for (const Group& group : felt) parts.distribution.convolve(group);
+  if (parts.has_rest && !felt.empty()) parts.distribution.coarsen(kFineStep * deviation);
+  return parts;
+}
 
-  // The same with one more sample, of the kind behind which most can hide.
-  Distribution with_extra = missed;
-  const double extra_step = largest_step_;
-  const double extra_probability = extra_step / (extra_step + largest_mean_);
-  if (extra_step > fine) {
-    convolve(with_extra.atoms, {extra_step, extra_probability, 1});
+MissedDistribution MissedMass::with_extra(Parts parts, const Kind& extra) {
+  if (!(extra.mean > 0)) return std::move(parts.distribution);
+  Group sample{extra.step, extra.step / (extra.step + extra.mean), 1};
+  // Where nothing else is missed, the sample alone says which steps can be felt.
+  const double fine =
+      extra.step > 0 ? std::max(parts.fine, kFineStep * std::sqrt(sample.cumulants().variance)) : parts.fine;
+  if (extra.step > fine) {
+    parts.distribution.convolve(sample);
+  } else if (extra.step > 0) {
+    parts.distribution.add_rest(sample.cumulants());
   } else {
-    Cumulants more = has_rest ? rest : Cumulants{};
-    if (extra_step > 0) {
-      more += Group{extra_step, extra_probability, 1}.cumulants();
-    } else {
-      more +=
-          {largest_mean_, largest_mean_ * largest_mean_, 2 * largest_mean_ * largest_mean_ * largest_mean_};
-    }
-    with_extra.rest = ShiftedGamma(more, normal_shape);
-    with_extra.has_rest = true;
+    parts.distribution.add_rest(
+        {extra.mean, extra.mean * extra.mean, 2 * extra.mean * extra.mean * extra.mean});
   }
+  return std::move(parts.distribution);
+}
 
-  const double tolerance = (has_rest ? 1e-4 : 1e-7) * deviation;
+MissedDistribution MissedMass::lower() const {
+  return parts().distribution;
+}
+
+MissedDistribution MissedMass::upper(const Kind& unseen) const {
+  return with_extra(parts(), unseen.mean > largest_.mean ? unseen : largest_);
+}
+
+MissedMass::Kind MissedMass::Kind::at_rate(double rate_ratio) const {
+  if (!(mean > 0) || !(rate_ratio > 0)) return {};
+  if (!(step > 0)) return {step, mean * rate_ratio};
+  // p = 1 - e^(-size / rate), and so q/p = 1 / (e^(size / rate) - 1).
+  const double hazard = std::log1p(step / mean);
+  return {step, step / std::expm1(hazard / rate_ratio)};
+}
+
+MissedMass::Interval MissedMass::interval() const {
+  if (!(cumulants_.variance > 0)) {
+    return {};
+  }
+  const double deviation = std::sqrt(cumulants_.variance);
+  const Parts parts = this->parts();
+  const MissedDistribution& missed = parts.distribution;
+  // The same with one more sample, of the kind behind which most can hide.
+  const MissedDistribution more = with_extra(parts, largest_);
+
+  const double tolerance = (parts.has_rest ? 1e-4 : 1e-7) * deviation;
   const double hazard = missed_hazard_ / cumulants_.mean;
   const Bracket low = find_crossing(
       [&](double x) { return missed.cdf(x) - kTail * -std::expm1(-certain_hazard_ - hazard * x); }, 0,
       cumulants_.mean, tolerance);
   const Bracket high = find_crossing(
-      [&](double x) {
-        return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * with_extra.cdf(x) - (1 - kTail);
-      },
-      0, cumulants_.mean + 2 * deviation + largest_mean_, tolerance);
+      [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail); },
+      0, cumulants_.mean + 2 * deviation + largest_.mean, tolerance);
   return {low.below, high.above};
 }
 

@@ -11,8 +11,9 @@
 // Threads: plain values.
 #pragma once
 
-#include <cstddef>
 #include <vector>
+
+#include "profile/missed_distribution.h"
 
 namespace memprof::profile {
 
@@ -34,28 +35,42 @@ class MissedMass {
   };
   Interval interval() const;
 
-  struct Cumulants {
-    double mean = 0, variance = 0, third = 0;
+  using Cumulants = MissedCumulants;
+  using Group = MissedGroup;
 
-    Cumulants& operator+=(const Cumulants& other);
-    Cumulants& operator-=(const Cumulants& other);
+  // Of all that was added.
+  const Cumulants& cumulants() const { return cumulants_; }
+
+  // A kind of block: what it weighs (0: a continuous part) and what hides behind one sample of it.
+  struct Kind {
+    double step = 0;
+    double mean = 0;
+
+    // The same blocks sampled at a rate that is so many times as large.
+    Kind at_rate(double rate_ratio) const;
   };
+  // The one behind which most can hide.
+  const Kind& largest() const { return largest_; }
 
-  struct Group {
-    double step;
-    double probability;
-    double samples;
-
-    Cumulants cumulants() const;
-  };
+  // What is missed, given the samples; and at most: with one more sample, of `unseen` or of the largest kind,
+  // whichever hides more.  The probability that a sum of `lower` is no more than one of another's `upper` is
+  // the exact p-value of a comparison of two Poisson counts.
+  MissedDistribution lower() const;
+  MissedDistribution upper(const Kind& unseen) const;
 
  private:
+  struct Parts {
+    MissedDistribution distribution;
+    bool has_rest = false;
+    double fine = 0;  // steps up to this cannot be felt
+  };
+
   void compact();
+  Parts parts() const;
+  static MissedDistribution with_extra(Parts parts, const Kind& extra);
 
   Cumulants cumulants_;  // of all that was added
-  // The sample with the largest mean q/p * step; step 0: a continuous one.
-  double largest_mean_ = 0;
-  double largest_step_ = 0;
+  Kind largest_;
   // -log of the probability that the certain part alone would have given no sample, and of each unit missed.
   double certain_hazard_ = 0;
   double missed_hazard_ = 0;   // times mean

@@ -5,6 +5,7 @@
 // Threads: plain values; share them as const.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -86,6 +87,18 @@ struct Totals {
   double variance_bytes = 0, variance_count = 0;
   double max_missed_bytes = 0, max_missed_count = 0;
 };
+
+// The largest stay as they are: an upper bound for the sum.
+inline void add_totals(const Totals& more, Totals* sum) {
+  sum->samples += more.samples;
+  sum->size_bytes += more.size_bytes;
+  sum->weight_bytes += more.weight_bytes;
+  sum->weight_count += more.weight_count;
+  sum->variance_bytes += more.variance_bytes;
+  sum->variance_count += more.variance_count;
+  sum->max_missed_bytes = std::max(sum->max_missed_bytes, more.max_missed_bytes);
+  sum->max_missed_count = std::max(sum->max_missed_count, more.max_missed_count);
+}
 
 enum class Walk : uint8_t {
   kRoot = 0,

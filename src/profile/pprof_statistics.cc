@@ -100,17 +100,6 @@ std::optional<std::string_view> after(std::string_view name, std::string_view te
   return std::nullopt;
 }
 
-void add(Totals& sum, const Totals& other) {
-  sum.samples += other.samples;
-  sum.size_bytes += other.size_bytes;
-  sum.weight_bytes += other.weight_bytes;
-  sum.weight_count += other.weight_count;
-  sum.variance_bytes += other.variance_bytes;
-  sum.variance_count += other.variance_count;
-  sum.max_missed_bytes = std::max(sum.max_missed_bytes, other.max_missed_bytes);
-  sum.max_missed_count = std::max(sum.max_missed_count, other.max_missed_count);
-}
-
 // Whether these can be sums over samples, each of which stands for at least itself.
 bool is_plausible(const Totals& totals) {
   constexpr double kRounding = 1 + 1e-9;
@@ -253,9 +242,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.walk = static_cast<Walk>(walk);
     const auto [known, is_new] = stacks_.emplace(id, facts);
     if (!is_new) {  // a merge of profiles, or stacks that differ only in why their walk ended
-      add(known->second.allocated, facts.allocated);
-      add(known->second.freed, facts.freed);
-      add(known->second.peak, facts.peak);
+      add_totals(facts.allocated, &known->second.allocated);
+      add_totals(facts.freed, &known->second.freed);
+      add_totals(facts.peak, &known->second.peak);
       known->second.lifetime_ns += facts.lifetime_ns;
     }
   } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {

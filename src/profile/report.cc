@@ -2,6 +2,7 @@
 #include "profile/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -93,9 +94,11 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     const Entry entry{i, sums[i].self.value(options.metric), sums[i].cumulative.value(options.metric)};
     if (!options.skip_empty || entry.self != 0 || entry.cumulative != 0) order.push_back(entry);
   }
+  // A difference of profiles has values below zero: the largest change comes first.
   std::sort(order.begin(), order.end(), [&groups](const Entry& a, const Entry& b) {
-    if (a.self != b.self) return a.self > b.self;
-    if (a.cumulative != b.cumulative) return a.cumulative > b.cumulative;
+    if (std::abs(a.self) != std::abs(b.self)) return std::abs(a.self) > std::abs(b.self);
+    if (std::abs(a.cumulative) != std::abs(b.cumulative))
+      return std::abs(a.cumulative) > std::abs(b.cumulative);
     const FrameGroup& x = groups[a.group];
     const FrameGroup& y = groups[b.group];
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
@@ -326,19 +329,6 @@ std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric
 }
 
 }  // namespace
-
-// A program that has ended has freed most of what its user asks for.
-Metric default_metric(const Profile& profile) {
-  if (profile.has_ended && profile.has_metric[metric_index(Metric::kPeakSpace)] &&
-      estimated_total(profile, Metric::kPeakSpace) > 0) {
-    return Metric::kPeakSpace;
-  }
-  for (const Metric metric :
-       {Metric::kInuseSpace, Metric::kAllocSpace, Metric::kInuseObjects, Metric::kAllocObjects}) {
-    if (profile.has_metric[metric_index(metric)]) return metric;
-  }
-  return Metric::kInuseSpace;
-}
 
 Report build_report(const Profile& profile, const ReportOptions& options) {
   Report report = header_of(profile);

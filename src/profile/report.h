@@ -124,7 +124,4 @@ struct Report {
 // Failure: throws Error where `callers` or `callees` names no function, or a tree has too many frames.
 Report build_report(const Profile& profile, const ReportOptions& options = {});
 
-// The metric that a reader looks at first: inuse_space, or the last that the profile has.
-Metric default_metric(const Profile& profile);
-
 }  // namespace memprof::profile

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <array>
 #include <iterator>
 #include <map>
 #include <vector>
@@ -38,21 +41,42 @@ const char* title(Metric metric) {
   return "";
 }
 
-// One object of `profiles`; `stacks` are root first, and the map has them in order.
-std::string sampled_profile(const Profile& profile, Metric metric, const StackFrames& stack_frames) {
-  std::map<std::vector<uint32_t>, double> stacks;
+// What a profile of speedscope shows: its weights have no sign.  A difference of profiles is two: what is
+// more and what is less.
+enum class Part { kAll, kMore, kLess };
+
+const char* part_title(Part part) {
+  switch (part) {
+    case Part::kAll:
+      return "";
+    case Part::kMore:
+      return ": more";
+    case Part::kLess:
+      return ": less";
+  }
+  return "";
+}
+
+// Sums of the stacks, root first; the map has them in order.
+using Stacks = std::map<std::vector<uint32_t>, double>;
+
+Stacks sums(const Profile& profile, Metric metric, const StackFrames& stack_frames) {
+  Stacks stacks;
   for (const Stack& stack : profile.stacks) {
     const double value = estimated_value(stack, metric);
-    if (value > 0) {  // a negative weight makes the viewer throw
-      stacks[stack_frames.root_first(stack)] += value;
-    }
+    if (value != 0) stacks[stack_frames.root_first(stack)] += value;
   }
+  return stacks;
+}
+
+// One object of `profiles`.
+std::string sampled_profile(const Stacks& stacks, Metric metric, Part part) {
   std::string samples;
   std::string weights;
   int64_t end_value = 0;
   CarriedRounding rounding;
   for (const auto& [stack, value] : stacks) {
-    const int64_t weight = rounding.round(value);
+    const int64_t weight = rounding.round(part == Part::kLess ? std::max(-value, 0.0) : std::max(value, 0.0));
     if (weight == 0) {
       continue;
     }
@@ -62,8 +86,9 @@ std::string sampled_profile(const Profile& profile, Metric metric, const StackFr
     end_value += weight;
   }
   return fmt::format(
-      R"({{"type":"sampled","name":"{}","unit":"{}","startValue":0,"endValue":{},"samples":[{}],"weights":[{}]}})",
-      title(metric), metric_is_bytes(metric) ? "bytes" : "none", end_value, samples, weights);
+      R"({{"type":"sampled","name":"{}{}","unit":"{}","startValue":0,"endValue":{},"samples":[{}],"weights":[{}]}})",
+      title(metric), part_title(part), metric_is_bytes(metric) ? "bytes" : "none", end_value, samples,
+      weights);
 }
 
 }  // namespace
@@ -86,9 +111,18 @@ std::string write_speedscope(const Profile& profile, const std::string& name) {
   }
   out += "\n]},\n\"profiles\":[";
   separator = "\n";
-  for (const Metric metric : kOrder) {
-    if (profile.has_metric[metric_index(metric)]) {
-      out += separator + sampled_profile(profile, metric, stack_frames);
+  std::array<Metric, kMetricCount> order{};
+  std::copy(std::begin(kOrder), std::end(kOrder), order.begin());
+  const auto first = std::find(order.begin(), order.end(), default_metric(profile));
+  std::rotate(order.begin(), first, first + 1);
+  for (const Metric metric : order) {
+    if (!profile.has_metric[metric_index(metric)]) continue;
+    const Stacks stacks = sums(profile, metric, stack_frames);
+    const bool has_less =
+        std::any_of(stacks.begin(), stacks.end(), [](const auto& stack) { return stack.second < 0; });
+    for (const Part part : {Part::kAll, Part::kMore, Part::kLess}) {
+      if (has_less == (part == Part::kAll)) continue;
+      out += separator + sampled_profile(stacks, metric, part);
       separator = ",\n";
     }
   }

@@ -32,6 +32,14 @@ TEST(Collapsed, equal_names_are_added_and_zeros_left_out) {
   EXPECT_EQ(write_collapsed(profile), "main;0x12345 3153645\n");
 }
 
+TEST(Collapsed, what_is_less_in_a_difference_has_its_sign) {
+  Profile profile = named_profile();
+  profile.stacks[0] = Stack();
+  profile.stacks[0].locations = {1};
+  profile.stacks[0].values = {0, 0, -5, -5000};
+  EXPECT_EQ(write_collapsed(profile), "main -5000\nmain;0x12345 3153545\n");
+}
+
 TEST(Collapsed, a_line_break_in_a_name_does_not_break_the_line) {
   Profile profile = named_profile();
   profile.functions[0].name = "ma\nin";

@@ -135,6 +135,65 @@ TEST(Merge, CodeInNoFileIsEachProcesssOwn) {
   EXPECT_THAT(profile.functions, SizeIs(3));
 }
 
+Profile added_up(const std::vector<Profile>& profiles) {
+  Merger merger(Processes::kAddedUp);
+  for (const Profile& profile : profiles) merger.add(profile);
+  return merger.take();
+}
+
+TEST(Merge, AddedUpAStackIsOne) {
+  const Profile sum = read_pprof(write_pprof(added_up({process("cc", 11, 0, 1), process("cc", 12, 0x5000, 3),
+                                                       process("cc", 13, 0x9000, 4)})),
+                                 "sum");
+  ASSERT_THAT(sum.stacks, SizeIs(1));
+  EXPECT_EQ(sum.stacks[0].process, "");
+  EXPECT_TRUE(sum.stacks[0].has_statistics);
+  EXPECT_EQ(sum.pid, 0u);
+  EXPECT_EQ(sum.samples, 14u);
+  Accumulator apart;
+  for (const uint64_t live : {1, 3, 4}) apart.add(process("cc", 1, 0, live).stacks[0]);
+  const Report report = build_report(sum, {});
+  for (const Metric metric : kMetrics) {
+    const Estimate one = apart.estimate(metric);
+    const Estimate& total = report.totals[metric_index(metric)];
+    EXPECT_NEAR(total.value, one.value, 1e-6 * one.value);
+    EXPECT_NEAR(total.low, one.low, 1e-3 * one.value);
+    EXPECT_NEAR(total.high, one.high, 1e-3 * one.value);
+  }
+}
+
+TEST(Merge, AddedUpRatesMayDiffer) {
+  Profile fine = process("cc", 1, 0, 5);
+  Profile coarse = process("cc", 2, 0, 5);
+  coarse.rate_bytes = 1 << 20;
+  for (Stack& stack : coarse.stacks) {
+    for (LiveGroup& group : stack.live) group.rate_bytes = coarse.rate_bytes;
+  }
+  const Profile sum = read_pprof(write_pprof(added_up({fine, coarse})), "sum");
+  EXPECT_EQ(sum.rate_bytes, 1u << 20);
+  EXPECT_NEAR(estimated_total(sum, Metric::kInuseSpace),
+              estimated_total(fine, Metric::kInuseSpace) + estimated_total(coarse, Metric::kInuseSpace), 2);
+}
+
+TEST(Merge, AddedUpCodeInNoFileIsTheSameByItsNames) {
+  std::vector<Profile> profiles;
+  for (const uint64_t pid : {1, 2, 3}) {
+    Profile jit = process("node", pid, 0x1000 * pid, 1);
+    jit.locations[1].mapping = kNoMapping;
+    if (pid == 3) jit.functions[1].name = "another";
+    profiles.push_back(jit);
+  }
+  EXPECT_THAT(added_up(profiles).stacks, SizeIs(2));
+}
+
+TEST(Merge, AddedUpNamesMayComeLater) {
+  Profile raw = process("cc", 1, 0, 1);
+  for (Location& location : raw.locations) location.lines.clear();
+  const Profile sum = added_up({raw, process("cc", 2, 0, 1)});
+  EXPECT_THAT(sum.stacks, SizeIs(1));
+  for (const Location& location : sum.locations) EXPECT_THAT(location.lines, SizeIs(1));
+}
+
 TEST(Merge, NothingIsAnEmptyProfile) {
   EXPECT_THAT(Merger().take().stacks, SizeIs(0));
 }

@@ -448,5 +448,24 @@ TEST(Report, CallersOfAFunctionThatIsLeftOutAreShownWhenAskedFor) {
   EXPECT_EQ(build_report(b.profile(), options).selected[metric_index(Metric::kInuseSpace)].value, 2000);
 }
 
+TEST(Report, TheLargestChangeOfADifferenceComesFirst) {
+  report_fixture::Builder builder;
+  const uint32_t more = builder.at("more");
+  const uint32_t less = builder.at("less");
+  const uint32_t even = builder.at("little");
+  for (const auto& [location, value] :
+       {std::pair{more, 500.0}, std::pair{less, -900.0}, std::pair{even, 3.0}}) {
+    Stack stack;
+    stack.locations = {location};
+    stack.values = {0, 0, 0, value};
+    builder.profile().stacks.push_back(stack);
+  }
+  const Report report = build_report(builder.profile());
+  ASSERT_EQ(report.rows.size(), 3u);
+  EXPECT_EQ(report.rows[0].name, "less");
+  EXPECT_EQ(report.rows[0].self[metric_index(Metric::kInuseSpace)].value, -900);
+  EXPECT_EQ(report.rows[1].name, "more");
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -96,12 +96,22 @@ TEST(Speedscope, survives_names_that_are_not_text) {
   EXPECT_EQ(file.at("name"), "\xef\xbf\xbd\"quoted\"");
 }
 
-TEST(Speedscope, negative_values_of_a_difference_are_left_out) {
+TEST(Speedscope, a_difference_is_what_is_more_and_what_is_less) {
   Profile profile = named_profile();
+  profile.has_metric = {false, false, false, true};
   profile.stacks[0] = Stack();
   profile.stacks[0].locations = {1};
   profile.stacks[0].values = {-5, -5000, -5, -5000};
-  check_schema(SpeedscopeJson::parse(write_speedscope(profile, "x")));
+  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, "x"));
+  check_schema(file);
+  ASSERT_EQ(file.at("profiles").size(), 2u);
+  const SpeedscopeJson& more = file.at("profiles")[0];
+  const SpeedscopeJson& less = file.at("profiles")[1];
+  EXPECT_EQ(more.at("name"), "inuse_space (live bytes): more");
+  EXPECT_EQ(less.at("name"), "inuse_space (live bytes): less");
+  EXPECT_EQ(less.at("endValue"), 5000);
+  EXPECT_EQ(less.at("weights").size(), 1u);
+  EXPECT_EQ(more.at("weights").size(), 1u);
 }
 
 TEST(Speedscope, has_the_metrics_of_the_profile_only) {

@@ -76,10 +76,7 @@ uint64_t parse_rate(const std::string& text) {
 }
 
 profile::Metric parse_metric(const std::string& text) {
-  if (text == "live") return profile::Metric::kInuseSpace;
-  if (text == "peak") return profile::Metric::kPeakSpace;
-  if (text == "alloc") return profile::Metric::kAllocSpace;
-  const auto metric = profile::metric_from_name(text);
+  const auto metric = profile::metric_from_short_name(text);
   if (!metric) {
     throw Failure("--metric: '" + text +
                   "' is not one of peak, live, alloc, peak_space, peak_objects, inuse_space, inuse_objects, "

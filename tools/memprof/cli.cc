@@ -7,11 +7,13 @@
 #include <new>
 
 #include "memprof/console.h"
+#include "memprof/diff_command.h"
 #include "memprof/doctor_command.h"
 #include "memprof/export_command.h"
 #include "memprof/failure.h"
 #include "memprof/list_command.h"
 #include "memprof/live_command.h"
+#include "memprof/merge_command.h"
 #include "memprof/report_command.h"
 #include "memprof/run_command.h"
 #include "memprof/short_help.h"
@@ -31,6 +33,9 @@ usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--native-interpreter] [--json]
+       memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]
+                           [--json | --markdown] [--junit FILE]
+       memprof merge FILE... -o OUT [--skip-damaged] [--force]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
        memprof live PID | --name PROGRAM [-o PATH]
        memprof list
@@ -41,6 +46,9 @@ commands:
   run      run a program and write a profile of what it allocated, and of each
            process that it starts
   report   show a profile: a table, a tree of calls, callers and callees
+  diff     what grew and shrank between two profiles, and whether that is more
+           than chance
+  merge    add up the profiles of many runs or machines
   export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
   live     look at a running process, or write its profile as of now
   list     processes that have memprof in them, and what dead ones left behind
@@ -82,6 +90,8 @@ int dispatch(const std::vector<std::string>& arguments) {
   // signal.)
   std::signal(SIGXFSZ, SIG_IGN);
   if (command == "report") return report_command(rest);
+  if (command == "diff") return diff_command(rest);
+  if (command == "merge") return merge_command(rest);
   if (command == "export") return export_command(rest);
   if (command == "live") return live_command(rest);
   if (command == "list") return list_command(rest);
@@ -97,8 +107,9 @@ int dispatch(const std::vector<std::string>& arguments) {
     return 0;
   }
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
-  throw Failure("unknown " + std::string(what) + " '" + command +
-                "'; the commands are run, report, export, live, list, clean and doctor (memprof --help)");
+  throw Failure(
+      "unknown " + std::string(what) + " '" + command +
+      "'; the commands are run, report, diff, merge, export, live, list, clean and doctor (memprof --help)");
 }
 
 }  // namespace

@@ -11,21 +11,19 @@
 #include <memory>
 #include <optional>
 
-#include "memprof/arena_profile.h"
 #include "memprof/arguments.h"
 #include "memprof/console.h"
 #include "memprof/export_command.h"
 #include "memprof/failure.h"
 #include "memprof/output_check.h"
 #include "memprof/path_pattern.h"
+#include "memprof/process_looks.h"
 #include "memprof/profile_input.h"
 #include "memprof/profile_output.h"
 #include "memprof/running_process.h"
 #include "memprof/screen.h"
 #include "profile/live_view.h"
-#include "profile/pprof_reader.h"
 #include "profile/report.h"
-#include "profile/symbolize/shared_names.h"
 
 namespace memprof::cli {
 namespace {
@@ -140,41 +138,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-// Looks at one process again and again; its files are read once.
-class Looks {
- public:
-  Looks(RunningProcess process, AskServers ask_servers)
-      : process_(std::move(process)), ask_servers_(ask_servers) {}
-
-  profile::Profile look(bool raw) {
-    profile::Profile profile = profile::read_pprof(read_arena(process_.arena).pprof, process_.arena);
-    add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
-    profile.pid = process_.pid;  // as we know it: in a container it has another one
-    if (raw) return profile;
-    // Files of a container are where its root is.
-    std::vector<std::string> paths;
-    for (profile::Mapping& mapping : profile.mappings) {
-      paths.push_back(mapping.path);
-      if (!process_.root.empty() && mapping.path[0] == '/') mapping.path = process_.root + mapping.path;
-    }
-    names_.add(profile);
-    add_names(names_, ask_servers_);
-    names_.apply(profile);
-    for (size_t i = 0; i < paths.size(); ++i) profile.mappings[i].path = paths[i];
-    return profile;
-  }
-
-  // Whether the process is still what it was.
-  bool is_there() const { return access(process_.arena.c_str(), F_OK) == 0 && is_running(process_.pid); }
-  const RunningProcess& process() const { return process_; }
-
- private:
-  RunningProcess process_;
-  AskServers ask_servers_;
-  profile::SharedNames names_;
-};
-
-int write_now(const Options& options, Looks& looks) {
+int write_now(const Options& options, ProcessLooks& looks) {
   PathFacts facts;
   facts.pid = static_cast<int64_t>(looks.process().pid);
   facts.program = looks.process().program;
@@ -198,7 +162,8 @@ profile::TextOptions text_options() {
 // What is shown of the last look.
 class Shown {
  public:
-  Shown(const Options& options, Looks& looks) : looks_(looks), sort_(options.sort), is_tree_(options.tree) {}
+  Shown(const Options& options, ProcessLooks& looks)
+      : looks_(looks), sort_(options.sort), is_tree_(options.tree) {}
 
   void look() {
     now_ = looks_.look(false);
@@ -243,7 +208,7 @@ class Shown {
                                   {'g', profile::LiveSort::kGrowth},
                                   {'a', profile::LiveSort::kAllocates}};
 
-  Looks& looks_;
+  ProcessLooks& looks_;
   profile::LiveSort sort_;
   bool is_tree_;
   profile::Profile now_;
@@ -267,7 +232,7 @@ void sleep_for(double seconds) {
   }
 }
 
-int print_looks(const Options& options, Looks& looks) {
+int print_looks(const Options& options, ProcessLooks& looks) {
   Shown shown(options, looks);
   const size_t count = options.count.value_or(1);
   shown.look();  // how much it grows, and how fast it allocates, take two
@@ -285,7 +250,7 @@ int print_looks(const Options& options, Looks& looks) {
   return 0;
 }
 
-int show(const Options& options, Looks& looks) {
+int show(const Options& options, ProcessLooks& looks) {
   Shown shown(options, looks);
   shown.look();  // what goes wrong is said on the ordinary screen
   auto screen = std::make_unique<Screen>();
@@ -313,8 +278,8 @@ int live_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  Looks looks(options->name.empty() ? find_process(options->pid) : find_process_named(options->name),
-              options->ask_servers);
+  ProcessLooks looks(options->name.empty() ? find_process(options->pid) : find_process_named(options->name),
+                     options->ask_servers);
   if (options->output) return write_now(*options, looks);
   return options->count || !Screen::is_possible() ? print_looks(*options, looks) : show(*options, looks);
 }

@@ -105,11 +105,14 @@ void add_jit_names(profile::Profile& profile, const std::string& folder) {
   static_cast<void>(profile::Symbolizer().symbolize(profile, options));
 }
 
+profile::Profile read_profile(const std::string& path) {
+  return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
+                             : profile::read_pprof_file(path);
+}
+
 profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
-  profile::Profile profile = path == "-" ? profile::read_pprof(read_standard_input(), "standard input")
-                             : is_arena_path(path)
-                                 ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
-                                 : profile::read_pprof_file(path);
+  profile::Profile profile =
+      path == "-" ? profile::read_pprof(read_standard_input(), "standard input") : read_profile(path);
   add_names(profile, ask_servers);
   return profile;
 }

@@ -15,6 +15,9 @@ namespace memprof::cli {
 // Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
 enum class AskServers { kNo, kYes };
 
+// Without names for what has none.  `path` may be the arena of a process.
+profile::Profile read_profile(const std::string& path);
+
 // `path` may be `-`, standard input, or the arena of a process.  Warnings are printed.
 profile::Profile load_profile(const std::string& path, AskServers ask_servers);
 

@@ -9,8 +9,7 @@
 #include "memprof/console.h"
 #include "memprof/failure.h"
 #include "memprof/profile_input.h"
-#include "profile/error.h"
-#include "profile/pattern.h"
+#include "memprof/report_options.h"
 #include "profile/report.h"
 #include "profile/report_json.h"
 #include "profile/report_text.h"
@@ -108,21 +107,6 @@ struct Options {
   profile::FrameView view;
   bool ask_servers = true;  // debuginfod's
 };
-
-profile::GroupBy parse_group_by(const std::string& text) {
-  const auto by = profile::group_by_from_name(text);
-  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap, process");
-  return *by;
-}
-
-profile::Pattern parse_pattern(const std::string& option, const std::string& text) {
-  if (text.empty()) throw Failure(option + ": an empty expression matches everything; give some text");
-  try {
-    return profile::Pattern(text);
-  } catch (const profile::Error& error) {
-    throw Failure(option + ": " + error.what());
-  }
-}
 
 std::string parse_function(const std::string& option, const std::string& text) {
   if (text.empty()) throw Failure(option + ": the name of the function is empty");

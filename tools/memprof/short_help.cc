@@ -14,6 +14,8 @@ constexpr ShortHelp kTexts[] = {
 
   memprof run [-r RATE] [-o PATH] CMD  run a program, write its profile
   memprof report FILE                  what holds the memory; --tree: the calls
+  memprof diff BEFORE AFTER            what grew, what shrank
+  memprof merge FILE... -o OUT         many profiles as one
   memprof export FILE -o OUT           .speedscope.json, .collapsed, .json
   memprof live PID                     look at a running process
   memprof list                         processes that have memprof in them
@@ -61,6 +63,34 @@ Shows a profile as a table: which function holds how much memory.
   --json                for programs
 
 All options, and what the columns mean: memprof report --help
+)"},
+    {"diff", R"(usage: memprof diff BEFORE AFTER [OPTIONS]
+       memprof diff --before FILE... --after FILE... [OPTIONS]
+
+Shows what grew and what shrank between two profiles (files, or the ids of
+running processes), and whether that is more than chance.
+
+  -n N                  rows of each table (20)
+  --by WHAT             a row for each function (default), line, file, module
+  --metric alloc_space  what was allocated, instead of what is live
+  --focus REGEX         only stacks with a frame that matches; --ignore: without
+  --tree                the calls from the root down to what changed
+  --fail-on "growth > 5MB", "alloc > 10%"
+                        status 1 where that is exceeded, and not by chance
+  --markdown            for a comment on a pull request; --json: for programs
+
+All options: memprof diff --help
+)"},
+    {"merge", R"(usage: memprof merge FILE... -o OUT [--skip-damaged] [--force]
+
+Adds up profiles of many runs, processes or machines into one, whose intervals
+are those of the sum. They may be of different rates.
+
+  -o OUT          the file to write, .pb.gz or .pb
+  --skip-damaged  leaves out files that are no whole profile, and says how many
+  --force         replaces OUT if it exists
+
+All options: memprof merge --help
 )"},
     {"export", R"(usage: memprof export FILE -o OUT [--force]
 
