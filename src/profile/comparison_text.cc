@@ -88,7 +88,7 @@ class ComparisonText {
       }
       table.add(std::move(line));
     }
-    table.write(&writer_);
+    if (max_rows_ > 0) table.write(&writer_);
     if (rows.size() > max_rows_) {
       writer_.blank();
       say(writer_.faint(fmt::format("{} of {} rows shown; -n {} shows all.",
