@@ -39,10 +39,10 @@ struct FrameView {
 };
 
 struct FrameGroup {
-  std::string name;    // of what is grouped by; never empty
-  std::string file;    // source file; empty: unknown
-  int64_t line = 0;    // 0: unknown, or the group is of several lines
-  std::string module;  // executable or library; empty: unknown, or the group is of several
+  std::string name;      // of what is grouped by; never empty
+  std::string file;      // source file; empty: unknown
+  int64_t line = 0;      // 0: unknown, or the group is of several lines
+  std::string module;    // executable or library; empty: unknown, or the group is of several
   std::string build_id;  // of the module, where the name is a place in it; empty: unknown
 };
 

@@ -31,7 +31,8 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(
       keys(json),
       "program pid rate_bytes samples dropped_samples muted_bytes unseen_processes uncollected_processes "
-      "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes metric totals rows stack_health ");
+      "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes metric totals rows "
+      "stack_health ");
   EXPECT_EQ(keys(json["totals"]),
             "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space ");
   EXPECT_EQ(keys(json["totals"]["inuse_space"]), "value low high ");

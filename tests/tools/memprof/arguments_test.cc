@@ -63,7 +63,8 @@ TEST(Arguments, Values) {
   EXPECT_EQ(parse_rate("64k"), 65536u);
   EXPECT_THAT(failure_of([] { parse_rate("64q"); }), HasSubstr("'64q'"));
   EXPECT_EQ(parse_metric("alloc_space"), profile::Metric::kAllocSpace);
-  EXPECT_THAT(failure_of([] { parse_metric("rss"); }), HasSubstr("'rss' is not one of peak, live, alloc, peak_space"));
+  EXPECT_THAT(failure_of([] { parse_metric("rss"); }),
+              HasSubstr("'rss' is not one of peak, live, alloc, peak_space"));
 }
 
 }  // namespace
