@@ -114,7 +114,7 @@ class Diff(e2e.Test):
         rows = [row for row in report["rows"] if row["name"] == "hold"]
         self.assertEqual(len(rows), 1)
         done = self.memprof("merge", *before, "-o", merged, status=2)
-        self.assertIn(b"exists already", done.stderr)
+        self.assertIn(b"already exists", done.stderr)
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ without a name by build id and place in the file.
   -n N             rows of each table (20; of a tree 40; with --json all)
   --by WHAT        a row for each function (default), line, file, module, heap
                    or process
-  --metric METRIC  inuse_space (default), inuse_objects, alloc_space,
-                   alloc_objects
+  --metric METRIC  peak (default where all programs have ended), live (else),
+                   alloc; or a name of pprof's: peak_objects, inuse_objects ...
   --focus REGEX, --ignore REGEX
                    only stacks with, or without, a frame that matches
   --tree           the calls from the root down to what changed
@@ -115,7 +115,7 @@ void take_files(const std::vector<std::string>& files, bool has_groups, Options*
     }
   } else {
     if (files.size() != 2) {
-      throw Failure(files.size() < 2 ? "diff: which profiles? memprof diff BEFORE AFTER"
+      throw Failure(files.size() < 2 ? "diff: two profiles are needed; usage: memprof diff BEFORE AFTER"
                                      : "diff: more than two profiles; memprof diff --before FILE... --after "
                                        "FILE... compares groups");
     }

@@ -156,7 +156,7 @@ int merge_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  if (options.files.empty()) throw Failure("merge: which profiles? memprof merge FILE... -o OUT");
+  if (options.files.empty()) throw Failure("merge: no profiles given; usage: memprof merge FILE... -o OUT");
   if (options.output.empty() || options.output == "-") {
     throw Failure("merge: where to? give -o OUT, like -o all.pb.gz");
   }

@@ -55,8 +55,8 @@ Shows a profile as a table: which function holds how much memory.
   -n N                  rows to show (20)
   --by WHAT             a row for each function (default), line, file, module,
                         heap, process
-  --metric alloc_space  what was allocated since the start, instead of what is
-                        live (inuse_space); alloc_objects, inuse_objects: blocks
+  --metric WHAT         peak (the heap at its highest; default if the program has
+                        ended), live (else), alloc (allocated since the start)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
@@ -72,7 +72,7 @@ running processes), and whether that is more than chance.
 
   -n N                  rows of each table (20)
   --by WHAT             a row for each function (default), line, file, module
-  --metric alloc_space  what was allocated, instead of what is live
+  --metric WHAT         peak, live or alloc
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down to what changed
   --fail-on "growth > 5MB", "alloc > 10%"

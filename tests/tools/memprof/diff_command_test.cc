@@ -65,7 +65,7 @@ TEST_F(DiffCommand, OtherFormats) {
   const auto to_file = memprof({"diff", before_, after_, "--markdown", "-o", folder_ / "x.md"});
   EXPECT_EQ(to_file.out, "");
   EXPECT_THAT(read_file(folder_ / "x.md"), HasSubstr("+200 B"));
-  EXPECT_THAT(memprof({"diff", before_, after_, "-o", folder_ / "x.md"}).err, HasSubstr("exists already"));
+  EXPECT_THAT(memprof({"diff", before_, after_, "-o", folder_ / "x.md"}).err, HasSubstr("already exists"));
   EXPECT_EQ(memprof({"diff", before_, after_, "-o", folder_ / "x.md", "--force"}).status, 0);
 }
 
@@ -105,7 +105,7 @@ TEST_F(DiffCommand, FilesOfOthersAreShownWithoutCertainty) {
 TEST_F(DiffCommand, ErrorsAreOneLineAndStatusTwo) {
   write_file(folder_ / "text", "this is not a profile\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"diff", before_}, "which profiles?"},
+      {{"diff", before_}, "two profiles are needed"},
       {{"diff", before_, after_, after_}, "more than two"},
       {{"diff", before_, folder_ / "gone"}, folder_ / "gone"},
       {{"diff", before_, folder_ / "text"}, folder_ / "text"},

@@ -78,7 +78,7 @@ TEST_F(MergeCommand, ErrorsAreOneLineAndStatusTwo) {
   profile_.has_metric = {true, true, false, false};
   write_file(folder_ / "allocated", profile::write_pprof(profile_));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"merge", "-o", out_}, "which profiles?"},
+      {{"merge", "-o", out_}, "no profiles given"},
       {{"merge", folder_ / "a"}, "where to?"},
       {{"merge", folder_ / "gone", "-o", out_, "--skip-damaged"}, folder_ / "gone: cannot read it"},
       {{"merge", folder_ / "a", "-o", folder_ / "a.json"}, "merge writes pprof"},
@@ -94,7 +94,7 @@ TEST_F(MergeCommand, ErrorsAreOneLineAndStatusTwo) {
     EXPECT_FALSE(std::filesystem::exists(out_));
   }
   write_file(out_, "mine");
-  EXPECT_THAT(memprof({"merge", folder_ / "a", "-o", out_}).err, HasSubstr("exists already"));
+  EXPECT_THAT(memprof({"merge", folder_ / "a", "-o", out_}).err, HasSubstr("already exists"));
   EXPECT_EQ(read_file(out_), "mine");
 }
 
