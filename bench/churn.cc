@@ -6,9 +6,9 @@
 // sample.  Both tables hold the same LIVE samples when they are measured.
 //
 // usage: churn [PAIRS [ROUNDS]]
-#include "core/heap_map.h"
-#include "core/platform.h"
-#include "core/sampled_filter.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/tables/heap_map.h"
+#include "platform/platform.h"
 #include "program.h"
 
 namespace memprof {

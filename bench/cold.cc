@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/heap_map.h"
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
-#include "core/stack_table.h"
-#include "core/weight.h"
+#include "core/engine/profiler.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
+#include "core/sampling/weight.h"
+#include "core/tables/heap_map.h"
+#include "core/tables/stack_table.h"
+#include "platform/platform.h"
 #include "program.h"
 
 namespace memprof {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimate over truth, and how often the 95 % intervals hold the truth.
 //
-// Model: a program allocates known blocks; the engine's own sampler (core/sampler.h), seeded by the number of
-// the run, says which are sampled; the engine's weights and the profile library's estimates do the rest.
-// Every run counts in the ratio, also one without a sample; an interval is asked for when there is one, as a
-// report does.  Ticks that cannot run out are taken together, which is the same subtraction.
+// Model: a program allocates known blocks; the engine's own sampler (core/sampling/sampler.h), seeded by the
+// number of the run, says which are sampled; the engine's weights and the profile library's estimates do the
+// rest. Every run counts in the ratio, also one without a sample; an interval is asked for when there is one,
+// as a report does.  Ticks that cannot run out are taken together, which is the same subtraction.
 //
 // Each site is estimated twice: from its live samples one by one, and from running totals.
 //
@@ -14,9 +14,9 @@
 #include <iterator>
 #include <vector>
 
-#include "core/sampler.h"
-#include "core/weight.h"
-#include "profile/estimate.h"
+#include "core/sampling/sampler.h"
+#include "core/sampling/weight.h"
+#include "profile/model/estimate.h"
 #include "program.h"
 
 namespace memprof {

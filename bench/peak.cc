@@ -13,11 +13,11 @@
 #include <deque>
 #include <functional>
 
-#include "core/arena.h"
-#include "core/peak.h"
-#include "core/snapshot.h"
-#include "core/stack_table.h"
-#include "profile/estimate.h"
+#include "core/reader/snapshot.h"
+#include "core/tables/arena.h"
+#include "core/tables/peak.h"
+#include "core/tables/stack_table.h"
+#include "profile/model/estimate.h"
 #include "program.h"
 
 namespace memprof {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "platform/linux/mixed_stack.h"
+#include "core/engine/profiler.h"
+#include "platform/linux/stack/mixed_stack.h"
+#include "platform/platform.h"
 #include "program.h"
 #include "tests/support/fake_python.h"
 

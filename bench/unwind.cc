@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/platform.h"
-#include "platform/linux/elf_image.h"
-#include "platform/linux/stack_bounds.h"
+#include "platform/linux/memory/stack_bounds.h"
+#include "platform/linux/modules/elf_image.h"
+#include "platform/platform.h"
 #include "program.h"
-#include "unwind/rule_cache.h"
-#include "unwind/table_walk.h"
+#include "unwind/tables/rule_cache.h"
+#include "unwind/walk/table_walk.h"
 
 namespace memprof {
 namespace {

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "capi_internal.h"
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/runtimes.h"
-#include "core/sampler.h"
-#include "core/snapshot.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "core/reader/snapshot.h"
+#include "core/sampling/sampler.h"
+#include "dump/dump.h"
+#include "platform/platform.h"
 
 using memprof::Limits;
 using memprof::Snapshot;

@@ -8,14 +8,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "capi_internal.h"
-#include "core/heap_names.h"
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/reported.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/reported.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
+#include "core/tables/heap_names.h"
+#include "dump/dump.h"
 #include "memprof.h"
+#include "platform/platform.h"
 
 // Reached by a jump; its frame is the entry of the stack.
 #define MEMPROF_SLOW_PATH extern "C" __attribute__((noinline, cold, visibility("hidden")))
@@ -78,7 +78,7 @@ MEMPROF_SLOW_PATH void memprof_slow_report_free_range(const void* start, size_t 
 
 extern "C" {
 
-// memprof_abi1_count is a name of the sampler's own count (core/sampler.cc).
+// memprof_abi1_count is a name of the sampler's own count (core/sampling/sampler.cc).
 const void* const memprof_abi1_filter = &g_sampled_filter;
 
 void memprof_abi1_alloc(const void* block, size_t size_bytes, memprof_heap_id heap) {

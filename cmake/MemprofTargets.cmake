@@ -4,7 +4,7 @@
 #   memprof_target_library(<name> <source>...)  objects that enter the profiled process
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_executable(<name> <source>...)
-#   memprof_tests(<name> FOLDER <folder of tests/> LIBRARIES <library>...)
+#   memprof_tests(<name> FOLDER <folder of tests/> [EXCEPT <folder in it>...] LIBRARIES <library>...)
 #
 # Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
 # Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
@@ -91,11 +91,14 @@ function(memprof_host_executable name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
 endfunction()
 
-# One executable of all *_test.cc of a folder of tests/ (not of its sub-folders), as a unity build.
+# One executable of all *_test.cc of a room of tests/ and of the folders in it, as a unity build: a unit for each folder.
 # A library that does not exist makes no tests. Every test of it is a test of ctest.
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LIBRARIES")
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*.cc)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCEPT;LIBRARIES")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc)
+  foreach(folder IN LISTS arg_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${folder}/")
+  endforeach()
   if(NOT sources)
     return()
   endif()
@@ -110,7 +113,13 @@ function(memprof_tests name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main ${CMAKE_DL_LIBS})
   target_compile_definitions(${name} PRIVATE MEMPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              MEMPROF_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    string(REPLACE "${PROJECT_SOURCE_DIR}/tests/" "" folder ${folder})
+    string(MAKE_C_IDENTIFIER "${folder}" unit)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
   gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST

@@ -20,17 +20,17 @@
 #include <cstring>
 #include <vector>
 
-#include "core/arena.h"
-#include "core/code_table.h"
-#include "core/counters.h"
-#include "core/heap_map.h"
-#include "core/heap_names.h"
-#include "core/module_table.h"
-#include "core/name_table.h"
-#include "core/platform.h"
-#include "core/runtime_frame.h"
-#include "core/snapshot.h"
-#include "core/stack_table.h"
+#include "core/reader/counters.h"
+#include "core/reader/snapshot.h"
+#include "core/tables/arena.h"
+#include "core/tables/code_table.h"
+#include "core/tables/heap_map.h"
+#include "core/tables/heap_names.h"
+#include "core/tables/module_table.h"
+#include "core/tables/name_table.h"
+#include "core/tables/stack_table.h"
+#include "format/runtime_frame.h"
+#include "platform/platform.h"
 
 namespace {
 

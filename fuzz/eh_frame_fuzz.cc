@@ -11,11 +11,11 @@
 #include <initializer_list>
 #include <memory>
 
-#include "unwind/eh_frame.h"
-#include "unwind/expression.h"
-#include "unwind/rule.h"
-#include "unwind/rule_cache.h"
-#include "unwind/table_walk.h"
+#include "unwind/tables/eh_frame.h"
+#include "unwind/tables/expression.h"
+#include "unwind/tables/rule.h"
+#include "unwind/tables/rule_cache.h"
+#include "unwind/walk/table_walk.h"
 
 namespace {
 

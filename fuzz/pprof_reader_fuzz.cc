@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "profile/collapsed.h"
-#include "profile/json_export.h"
-#include "profile/pprof_reader.h"
-#include "profile/pprof_writer.h"
-#include "profile/speedscope.h"
+#include "profile/formats/collapsed.h"
+#include "profile/formats/json_export.h"
+#include "profile/formats/speedscope.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace memprof::profile;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/profiler.h"
-#include "core/runtimes.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "core/sampling/sampler.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/interpreter.h"
 #include "runtime/cpython/objects.h"

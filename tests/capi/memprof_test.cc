@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/arena.h"
-#include "core/profiler.h"
-#include "core/sampler.h"
-#include "core/weight.h"
+#include "core/engine/profiler.h"
+#include "core/sampling/sampler.h"
+#include "core/sampling/weight.h"
+#include "core/tables/arena.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"
 

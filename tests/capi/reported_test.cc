@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <string>
 
-#include "core/profiler.h"
+#include "core/engine/profiler.h"
 #include "memprof.h"
 #include "tests/support/engine.h"
 

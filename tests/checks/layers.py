@@ -12,25 +12,24 @@ import tempfile
 
 # Room -> folders (as written in an include) that it may include; the first match by path counts.
 LAYERS = [
-    ("src/core", ["core/"]),
-    ("src/unwind", ["unwind/", "core/"]),
-    ("src/runtime", ["runtime/", "core/"]),
-    ("src/platform", ["platform/", "core/", "unwind/", "runtime/"]),
-    # What enters the profiled process is apart: it may use the engine's and nothing's libraries.
-    ("src/profile", ["profile/"]),
-    ("capi", ["capi_internal.h", "core/", "profile/", "memprof.h"]),
-    ("tools", ["memprof/", "profile/", "memprof.h"]),  # its own headers are written from tools/
+    ("src/format", ["format/"]),
+    ("src/core", ["core/", "format/", "platform/platform.h"]),
+    ("src/unwind", ["unwind/", "core/", "format/", "platform/platform.h"]),
+    ("src/runtime", ["runtime/", "core/", "format/", "platform/platform.h"]),
+    ("src/platform", ["platform/", "core/", "format/", "unwind/", "runtime/"]),
+    ("src/dump", ["dump/", "core/", "format/", "platform/platform.h", "memprof.h"]),
+    ("src/profile", ["profile/", "format/"]),
+    ("capi", ["core/", "dump/", "platform/platform.h", "memprof.h"]),
+    ("tools", ["memprof/", "profile/", "format/", "memprof.h"]),  # its own headers are written from tools/
     ("ffi", ["memprof.h"]),
 ]
-# In src/profile, this folder enters the profiled process: no library of the host may be used there.
-INPROCESS = "src/profile/inprocess"
 
 # The C and C++ standard libraries as far as an OS is not needed for them (no <thread>, <mutex>, <filesystem>).
 PURE = set("""algorithm array atomic cassert cerrno cfloat charconv cinttypes climits cmath cstdarg cstddef cstdint
 cstdlib cstring functional initializer_list iterator limits memory new numeric optional string_view tuple
 type_traits utility stddef.h stdint.h string.h""".split())
 # The engine itself does without even those that allocate.
-ENGINE = ["src/core", "src/unwind", "src/runtime", INPROCESS, "capi"]
+ENGINE = ["src/format", "src/core", "src/unwind", "src/runtime", "src/dump", "capi"]
 
 OS_HEADER = re.compile(
     r"(sys|linux|asm|asm-generic|bits|mach|mach-o|malloc|libkern|gnu|net|netinet|arpa)/|"
@@ -38,7 +37,7 @@ OS_HEADER = re.compile(
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
 # The command starts and looks at processes, names come from files, a file is replaced as a whole, and a profile is read by
 # descriptor: these use POSIX, never #ifdef.
-POSIX_ALLOWED = ["tools", "src/profile/symbolize", "src/profile/atomic_file.cc", "src/profile/pprof_reader.cc"]
+POSIX_ALLOWED = ["tools", "src/profile/symbolize", "src/profile/files", "src/profile/pprof/pprof_reader.cc"]
 
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
@@ -100,7 +99,7 @@ def check(root):
 
 PLANTED = [
     ("src/core/x.cc", '#include "platform/linux/x.h"'),
-    ("src/core/x.cc", '#include "profile/model.h"'),
+    ("src/core/x.cc", '#include "profile/model/model.h"'),
     ("src/core/x.cc", "#include <unistd.h>"),
     ("src/core/x.cc", "#include <sys/mman.h>"),
     ("src/core/x.h", "#include <vector>"),
@@ -109,23 +108,24 @@ PLANTED = [
     ("src/core/x.cc", "# if defined(_WIN32) || 1"),
     ("src/unwind/x.cc", '#include "platform/linux/x.h"'),
     ("src/unwind/x.cc", "#include <dlfcn.h>"),
-    ("src/platform/linux/x.cc", '#include "profile/model.h"'),
+    ("src/platform/linux/x.cc", '#include "profile/model/model.h"'),
     ("src/platform/linux/x.cc", '#include "memprof.h"'),
-    ("src/profile/x.cc", '#include "core/arena.h"'),
+    ("src/profile/x.cc", '#include "core/tables/arena.h"'),
     ("src/profile/x.cc", '#include "memprof.h"'),
     ("src/profile/x.cc", "#include <unistd.h>"),
     ("src/profile/x.cc", "#elif defined(__APPLE__)"),
-    ("src/profile/inprocess/x.cc", "#include <string>"),
+    ("src/format/x.cc", "#include <string>"),
+    ("src/dump/x.cc", "#include <string>"),
     ("capi/x.cc", '#include "platform/linux/x.h"'),
     ("capi/x.cc", '#include "unwind/x.h"'),
-    ("tools/memprof/x.cc", '#include "core/arena.h"'),
+    ("tools/memprof/x.cc", '#include "core/tables/arena.h"'),
     ("tools/memprof/x.cc", "#ifndef __linux__"),
-    ("ffi/python/x.c", '#include "profile/model.h"'),
+    ("ffi/python/x.c", '#include "profile/model/model.h"'),
 ]
 INNOCENT = [
-    ("src/core/x.cc", '#include "core/arena.h"'),
+    ("src/core/x.cc", '#include "core/tables/arena.h"'),
     ("src/core/x.cc", "#include <atomic>"),
-    ("src/unwind/x.cc", '#include "core/platform.h"'),
+    ("src/unwind/x.cc", '#include "platform/platform.h"'),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),
     ("src/platform/linux/x.cc", "#ifdef __linux__"),
     ("src/profile/x.cc", "#include <vector>"),
@@ -133,7 +133,7 @@ INNOCENT = [
     ("src/profile/symbolize/x.cc", "#include <unistd.h>"),
     ("capi/memprof.cc", '#include "memprof.h"'),
     ("tools/memprof/x.cc", "#include <sys/wait.h>"),
-    ("tests/core/x_test.cc", '#include "profile/model.h"'),
+    ("tests/core/x_test.cc", '#include "profile/model/model.h"'),
 ]
 
 

@@ -20,10 +20,10 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/operators.cc": INTERPOSER,
     "src/platform/linux/interpose/process.cc": INTERPOSER,
     "src/platform/linux/interpose/sandbox.cc": INTERPOSER,
-    "src/platform/linux/interpose/hook_table.cc": "a table; tests/platform/linux/import_patch_test.cc goes through all of it",
-    "src/platform/linux/interpose/loader_calls.cc": "tests/platform/linux/import_patch_test.cc calls through its hooks",
+    "src/platform/linux/interpose/hook_table.cc": "a table; tests/platform/linux/imports/import_patch_test.cc goes through all of it",
+    "src/platform/linux/interpose/loader_calls.cc": "tests/platform/linux/imports/import_patch_test.cc calls through its hooks",
     "src/platform/linux/interpose/real.cc": INTERPOSER,
-    "src/platform/linux/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
+    "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
     "tools/memprof/main.cc": "calls cli.cc, which has the tests; tests/e2e runs the program",
 }
 

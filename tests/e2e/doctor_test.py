@@ -14,7 +14,7 @@ HOLDER = [e2e.system_python(), "-c", "import sys; print('ready', flush=True); sy
 
 
 def arena_bytes():
-    text = (e2e.SOURCE / "tools/memprof/doctor_limits.h").read_text()
+    text = (e2e.SOURCE / "tools/memprof/doctor/doctor_limits.h").read_text()
     return int(re.search(r"kArenaBytes = uint64_t\{(\d+)\} << 20;", text).group(1)) * doctor.MIB
 
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/comparison.h"
+#include "profile/compare/comparison.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile::comparison_fixture {

@@ -6,9 +6,9 @@
 #include <initializer_list>
 #include <string>
 
-#include "profile/estimate.h"
-#include "profile/model.h"
-#include "profile/report.h"
+#include "profile/model/estimate.h"
+#include "profile/model/model.h"
+#include "profile/report/report.h"
 
 namespace memprof::profile::report_fixture {
 

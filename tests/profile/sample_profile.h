@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "profile/estimate.h"
-#include "profile/model.h"
+#include "profile/model/estimate.h"
+#include "profile/model/model.h"
 
 namespace memprof::profile {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtimes.h"
+#include "core/engine/runtimes.h"
 
 #include <gtest/gtest.h>
 

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
+#include "platform/platform.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMPROF_TEST_SANITIZED 1

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "core/runtimes.h"
+#include "core/engine/runtimes.h"
 
 namespace memprof::testing_support {
 

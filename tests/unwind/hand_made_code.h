@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/unwind/hand_made_tables.h"
-#include "unwind/rule_cache.h"
-#include "unwind/table_walk.h"
+#include "unwind/tables/rule_cache.h"
+#include "unwind/walk/table_walk.h"
 
 namespace memprof::unwind_test {
 

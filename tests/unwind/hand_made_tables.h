@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "unwind/eh_frame.h"
+#include "unwind/tables/eh_frame.h"
 
 namespace memprof::unwind_test {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "unwind/eh_frame.h"
+#include "unwind/tables/eh_frame.h"
 
 namespace memprof::unwind_test {
 

@@ -6,18 +6,18 @@
 #include <exception>
 #include <new>
 
-#include "memprof/console.h"
-#include "memprof/diff_command.h"
-#include "memprof/doctor_command.h"
-#include "memprof/export_command.h"
-#include "memprof/failure.h"
-#include "memprof/list_command.h"
-#include "memprof/live_command.h"
-#include "memprof/merge_command.h"
-#include "memprof/report_command.h"
-#include "memprof/run_command.h"
+#include "memprof/commands/diff_command.h"
+#include "memprof/commands/doctor_command.h"
+#include "memprof/commands/export_command.h"
+#include "memprof/commands/list_command.h"
+#include "memprof/commands/live_command.h"
+#include "memprof/commands/merge_command.h"
+#include "memprof/commands/report_command.h"
+#include "memprof/commands/run_command.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
 #include "memprof/short_help.h"
-#include "profile/error.h"
+#include "profile/model/error.h"
 
 namespace memprof::cli {
 namespace {

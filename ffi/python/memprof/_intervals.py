@@ -253,7 +253,7 @@ class Sum:
 
 def _groups_of(totals: Any) -> tuple[list[Group], list[Group]]:
     """What is known of the samples behind running totals (memprof_totals): groups for blocks and for bytes, as
-    src/profile/estimate.cc makes them."""
+    src/profile/model/estimate.cc makes them."""
     n, size = float(totals.samples), float(totals.size_bytes)
     missed_count, missed_bytes = totals.weight_count - n, totals.weight_bytes - size
     most = totals.max_missed_count

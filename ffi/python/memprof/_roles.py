@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a frame is to somebody who looks for the code that holds memory, as in the command's reports
-(src/profile/frame_role.cc): the program's own, or something that only allocates for it."""
+(src/profile/names/frame_role.cc): the program's own, or something that only allocates for it."""
 from __future__ import annotations
 
 import re

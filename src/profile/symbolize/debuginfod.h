@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "profile/symbolize/elf_file.h"
+#include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::profile {
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 #include "profile/symbolize/symbolizer.h"
 
 namespace memprof::profile {

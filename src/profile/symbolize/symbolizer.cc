@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <string_view>
 
-#include "profile/symbolize/debug_info.h"
 #include "profile/symbolize/debuginfod.h"
-#include "profile/symbolize/demangle.h"
-#include "profile/symbolize/elf_file.h"
-#include "profile/symbolize/jit_names.h"
-#include "profile/symbolize/mini_symbols.h"
-#include "profile/symbolize/symbol_table.h"
+#include "profile/symbolize/dwarf/debug_info.h"
+#include "profile/symbolize/elf/demangle.h"
+#include "profile/symbolize/elf/elf_file.h"
+#include "profile/symbolize/elf/mini_symbols.h"
+#include "profile/symbolize/elf/symbol_table.h"
+#include "profile/symbolize/jit/jit_names.h"
 
 namespace memprof::profile {
 namespace {

@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profile/model.h"
-#include "profile/symbolize/debug_files.h"
+#include "profile/model/model.h"
+#include "profile/symbolize/elf/debug_files.h"
 
 namespace memprof::profile {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/profiler.h"
-#include "core/runtime_frame.h"
+#include "core/engine/profiler.h"
+#include "format/runtime_frame.h"
 
 namespace memprof::cpython {
 namespace {

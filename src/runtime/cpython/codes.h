@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects -> ids of the profile's table of code (core/code_table.h).
+// Code objects -> ids of the profile's table of code (core/tables/code_table.h).
 //
 // Model: a cache of code objects by address.  An address alone says nothing: code is dropped and other code
 // comes to its place, with the same file, name and line table at the same addresses.  So the type of code
@@ -16,7 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/runtime_frame.h"
+#include "format/runtime_frame.h"
 #include "runtime/cpython/layout.h"
 #include "runtime/cpython/memory.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/platform.h"
+#include "platform/platform.h"
 
 namespace memprof::cpython {
 

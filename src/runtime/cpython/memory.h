@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/platform.h"
+#include "platform/platform.h"
 
 namespace memprof::cpython {
 

@@ -3,11 +3,11 @@
 
 #include <cerrno>
 
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/sampled_call.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/sampled_call.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
+#include "platform/platform.h"
 
 namespace memprof::cpython {
 namespace {

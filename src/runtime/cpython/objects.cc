@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/runtimes.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "core/sampling/sampler.h"
+#include "platform/platform.h"
 #include "runtime/cpython/object_hooks.h"
 
 namespace memprof::cpython {

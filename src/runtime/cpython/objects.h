@@ -46,7 +46,7 @@ void attach_objects(const Interpreter& python);
 // In a sampling event: have allocators been replaced?
 void look_at_objects();
 
-// Something was unloaded (core/runtimes.h); in between nothing is looked at, because interpreter() is
+// Something was unloaded (core/engine/runtimes.h); in between nothing is looked at, because interpreter() is
 // nullptr.
 void check_objects();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python frames of a thread, leaf first, in runs: a run is what one activation of the evaluation loop
 // executes, and ends with what that activation has on the C stack: from 3.12 on an entry frame, before that a
-// _PyCFrame.  The native frame whose memory that lies in is the loop (platform/linux/mixed_stack.h).
+// _PyCFrame.  The native frame whose memory that lies in is the loop (platform/linux/stack/mixed_stack.h).
 //
 // Threads: the calling thread's own frames.
 // Signals: with CopiedMemory or CheckedMemory.
@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "core/profiler.h"
-#include "core/runtime_frame.h"
+#include "core/engine/profiler.h"
+#include "format/runtime_frame.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/layout.h"
 #include "runtime/cpython/memory.h"

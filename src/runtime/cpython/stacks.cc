@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "core/profiler.h"
+#include "core/engine/profiler.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/memory.h"
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "profile/symbolize/elf_file.h"
+#include "profile/symbolize/elf/elf_file.h"
 #include "tests/profile/symbolize/fixture.h"
 
 namespace memprof::profile::fixture {

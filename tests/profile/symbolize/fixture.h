@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 namespace memprof::profile::fixture {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/profiler.h"
-#include "core/runtime_frame.h"
+#include "core/engine/profiler.h"
+#include "format/runtime_frame.h"
 #include "tests/support/engine.h"
 #include "tests/support/fake_python.h"
 

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "core/profiler.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
 #include "tests/support/engine.h"
 #include "tests/support/python_fixtures.h"
 

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/profiler.h"
-#include "core/runtimes.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "core/sampling/sampler.h"
 #include "runtime/cpython/object_hooks.h"
 #include "tests/support/engine.h"
 #include "tests/support/python_fixtures.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/runtimes.h"
+#include "core/engine/runtimes.h"
 #include "tests/support/engine.h"
 #include "tests/support/python_fixtures.h"
 

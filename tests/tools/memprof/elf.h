@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "profile/symbolize/elf_file.h"
+#include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli::testing_tools {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "profile/model.h"
-#include "profile/pprof_writer.h"
+#include "profile/model/model.h"
+#include "profile/pprof/pprof_writer.h"
 
 namespace memprof::cli::testing_tools {
 

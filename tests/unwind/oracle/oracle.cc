@@ -23,8 +23,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/platform.h"
-#include "platform/linux/hook_section.h"
+#include "platform/linux/stack/hook_section.h"
+#include "platform/platform.h"
 
 extern "C" {
 void* __libc_malloc(size_t size);

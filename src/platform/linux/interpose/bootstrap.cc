@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "core/sampled_filter.h"
+#include "core/sampling/sampled_filter.h"
 
 namespace memprof::interpose {
 namespace {

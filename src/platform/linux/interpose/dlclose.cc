@@ -8,11 +8,11 @@
 
 #include <atomic>
 
-#include "core/profiler.h"
-#include "core/runtimes.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/loader_calls.h"
-#include "unwind/rule_cache.h"
+#include "unwind/tables/rule_cache.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "platform/linux/import_patch.h"
+#include "platform/linux/imports/import_patch.h"
 
 MemprofRealLoader memprof_real_loader;
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/profiler.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"

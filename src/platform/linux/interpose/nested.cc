@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/interpose/nested.h"
 
-#include "core/sampler.h"
-#include "platform/linux/elf_image.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/interpose/real.h"
+#include "platform/linux/modules/elf_image.h"
 
 namespace memprof::interpose {
 namespace {

@@ -12,12 +12,12 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "core/platform.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
+#include "platform/platform.h"
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;

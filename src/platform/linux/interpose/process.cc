@@ -7,13 +7,13 @@
 
 #include <atomic>
 
-#include "core/platform.h"
-#include "core/profiler.h"
-#include "core/runtimes.h"
-#include "platform/linux/environment.h"
-#include "platform/linux/fork_handler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
+#include "platform/linux/process/environment.h"
+#include "platform/linux/process/fork_handler.h"
+#include "platform/platform.h"
 
 using RegisterExit = int (*)(void (*)(void*), void*, void*);
 

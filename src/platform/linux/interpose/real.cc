@@ -9,12 +9,12 @@
 
 #include <atomic>
 
-#include "core/platform.h"
-#include "core/sampler.h"
-#include "platform/linux/elf_image.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
+#include "platform/linux/modules/elf_image.h"
+#include "platform/platform.h"
 
 // glibc's own names for its functions, for the case that dlsym cannot say.
 extern "C" {

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-#include "core/profiler.h"
-#include "core/sampled_call.h"
-#include "core/sampled_filter.h"
-#include "core/sampler.h"
+#include "core/engine/profiler.h"
+#include "core/engine/sampled_call.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/real.h"
 

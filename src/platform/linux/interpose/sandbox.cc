@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/platform.h"
-#include "core/profiler.h"
+#include "core/engine/profiler.h"
 #include "platform/linux/interpose/hook_name.h"
+#include "platform/platform.h"
 
 namespace {
 

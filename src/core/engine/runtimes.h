@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine tells the runtimes of languages that live in the process (src/runtime, which defines these
+// functions).
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace memprof::runtimes {
+
+struct Settings {
+  bool python_off;                  // nothing of CPython is looked for
+  bool python_objects_off = false;  // its frames are, its objects not
+  bool native_interpreter = false;  // frames of its evaluation loop stay in the stacks
+};
+// Before the profiler starts.
+void configure(const Settings& settings);
+
+// The profiler is active: looks for runtimes in the process and attaches to them.  Idempotent.  Must not be
+// called from a hook: takes the loader's lock.
+void attach();
+
+// The same for the module that `address` lies in, which a stack runs through for the first time.  In a hook's
+// way: no lock, no allocation.
+void module_was_entered(uint64_t address);
+
+// In every event of a sampler, muted (core/engine/sampled_call.h): a runtime may have put aside what was
+// attached to it.
+extern std::atomic<bool> g_looks_in_events;  // relaxed
+void look();
+[[gnu::always_inline]] inline void look_in_event() {
+  if (__builtin_expect(g_looks_in_events.load(std::memory_order_relaxed), 0)) {
+    look();
+  }
+}
+// After it: while a runtime begins its work the thread's next allocation is to be an event, too.
+extern std::atomic<uint32_t> g_events_wanted;  // relaxed
+void want_event();
+[[gnu::always_inline]] inline void after_event() {
+  if (__builtin_expect(g_events_wanted.load(std::memory_order_relaxed) != 0, 0)) {
+    want_event();
+  }
+}
+
+// Around a dlclose: what lies in a runtime's module is not to be touched in between, nor later if it is gone.
+void before_unload();
+void after_unload();
+
+// In a fork child: no other thread is at work here, nor unloads anything.
+void reset_in_child();
+
+}  // namespace memprof::runtimes

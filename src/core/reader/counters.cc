@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/reader/counters.h"
+
+#include "core/tables/module_table.h"
+
+namespace memprof {
+namespace {
+
+uint64_t get(const std::atomic<uint64_t>& counter) {
+  return counter.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint64_t stack_count) {
+  Counters c{};
+  const uint32_t state = header.state.load(std::memory_order_relaxed);
+  c.state =
+      state <= static_cast<uint32_t>(State::kTerminated) ? static_cast<State>(state) : State::kUninitialized;
+  c.rate_bytes = get(header.rate_bytes);
+  const Statistics& s = header.statistics;
+  c.dropped_weight_bytes = get(s.dropped_weight_bytes);
+  c.dropped_live_table = get(s.dropped_live_table);
+  c.dropped_stack_table = get(s.dropped_stack_table);
+  c.replaced_samples = get(s.replaced_samples);
+  c.modules = get(header.section(kModuleSection).used_bytes) / sizeof(ModuleEntry);
+  c.frames = get(s.frames);
+  uint64_t least = get(s.min_depth_plus_one);
+  for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
+    c.walks[i] = get(s.walks[i]);
+  }
+  for (uint64_t i = 0; i < stack_count; ++i) {
+    const StackEntry& e = stacks[i];
+    // acquire pairs with the release in stack_table.cc.
+    const uint64_t samples = e.ready.load(std::memory_order_acquire) != 0 ? get(e.allocated.samples) : 0;
+    if (samples == 0) {
+      continue;  // being entered, or by two threads at once
+    }
+    const uint64_t depth = __atomic_load_n(&e.depth, __ATOMIC_RELAXED);
+    const uint32_t walk = __atomic_load_n(&e.walk, __ATOMIC_RELAXED);
+    ++c.stacks;
+    c.frames += samples * depth;
+    c.walks[walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule)] += samples;
+    least = least == 0 || depth + 1 < least ? depth + 1 : least;
+  }
+  for (const uint64_t walks : c.walks) {
+    c.samples += walks;
+  }
+  // A sample is live, freed or dropped.  For the moment between its walk and its entry into the live map it
+  // counts as freed.
+  const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table;
+  c.live_samples = get(header.live_count);
+  c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
+  c.min_depth = least == 0 ? 0 : least - 1;
+  c.cold_paths = c.samples + get(s.unrecorded_events);
+  c.filter_saturated = get(s.filter_saturated);
+  c.muted_bytes = get(s.muted_bytes);
+  c.live_weight_bytes = get(s.live_weight_bytes);
+  c.peak_weight_bytes = get(s.peak_weight_bytes);
+  c.hooks = get(s.hooks);
+  c.imports = {get(s.import_modules), get(s.import_patched), get(s.import_refused), get(s.import_foreign),
+               get(s.import_unbound)};
+  const uint64_t python = get(s.python);
+  c.python_version = static_cast<uint32_t>(python >> 32);
+  c.python_objects = static_cast<uint32_t>(python);
+  c.python_stacks = static_cast<uint32_t>(get(s.python_stacks));
+  c.arena_bytes = header.total_bytes;
+  c.arena_used_bytes = used_bytes(header);
+  return c;
+}
+
+}  // namespace memprof

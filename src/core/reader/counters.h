@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reading of an arena's counters (capi/include/memprof.h, memprof_stats, says what each means).
+#pragma once
+
+#include <cstdint>
+
+#include "core/tables/arena.h"
+#include "core/tables/stack_table.h"
+#include "platform/platform.h"
+
+namespace memprof {
+
+enum class State : uint32_t { kUninitialized = 0, kInitialized, kActive, kStopped, kTerminated };
+
+struct Counters {
+  State state;
+  uint64_t rate_bytes;
+  uint64_t samples, live_samples, freed_samples;
+  uint64_t dropped_weight_bytes, dropped_live_table, dropped_stack_table, replaced_samples;
+  uint64_t stacks, modules, frames;
+  uint64_t walks[platform::kWalkReasons];
+  uint64_t min_depth, cold_paths, filter_saturated, muted_bytes;
+  uint64_t arena_bytes, arena_used_bytes;
+  uint64_t live_weight_bytes, peak_weight_bytes;
+  uint64_t hooks;  // MEMPROF_HOOKS_*
+  platform::Imports imports;
+  uint32_t python_version;
+  uint32_t python_objects;
+  uint32_t python_stacks;
+};
+
+// Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes will do.  Samples, frames
+// and walks are summed over the `stack_count` entries of the stack table: a line of cache each.
+Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint64_t stack_count);
+
+}  // namespace memprof

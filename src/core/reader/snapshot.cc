@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/reader/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/engine/reported.h"
+#include "core/reader/snapshot_source.h"
+#include "core/sampling/weight.h"
+#include "core/tables/heap_map.h"
+#include "core/tables/heap_names.h"
+#include "core/tables/module_table.h"
+#include "core/tables/name_table.h"
+#include "core/tables/stack_table.h"
+#include "format/runtime_frame.h"
+
+namespace memprof {
+namespace {
+
+// What a table may grow by while it is read, beyond twice its size.  The copy takes address space for as
+// much, of which the program may have little; under mlockall it takes memory.
+constexpr uint64_t kGrowthBytes = 1 << 20;
+
+constexpr char kFramesLeftOutName[] = "[frames left out]";
+
+}  // namespace
+
+bool Snapshot::Source::open(const void* arena, uint64_t length) {
+  base = static_cast<const uint8_t*>(arena);
+  length_bytes = length;
+  if (base == nullptr || reinterpret_cast<uintptr_t>(base) % alignof(StackEntry) != 0 ||
+      length < kPageBytes) {
+    return false;
+  }
+  const ArenaHeader& h = header();
+  // acquire pairs with the release in arena.cc: the header behind the magic is written.
+  if (h.magic.load(std::memory_order_acquire) != kArenaMagic || h.byte_order != kByteOrderMark) {
+    return false;
+  }
+  const uint32_t version = load_once(h.version);
+  const bool is_oldest = version == kOldestArenaVersion;
+  if ((!is_oldest && version != kArenaVersion) ||
+      h.header_bytes != (is_oldest ? kVersion6HeaderBytes : sizeof(ArenaHeader)) ||
+      h.section_count != (is_oldest ? kFirstSections : kSectionCount)) {
+    return false;
+  }
+  section_count = is_oldest ? kFirstSections : kSectionCount;
+  for (uint32_t id = 0; id < section_count; ++id) {
+    const uint64_t offset = load_once(h.section(id).offset);
+    const uint64_t capacity = load_once(h.section(id).capacity_bytes);
+    if (offset % kPageBytes != 0 || offset < kPageBytes || offset > length || capacity > length - offset) {
+      return false;
+    }
+    offsets[id] = offset;
+    capacities[id] = capacity;
+  }
+  refresh();
+  live_levels = h.live_levels.open.load(std::memory_order_acquire);
+  if (live_levels > kMaxLevels || live_level_offset(live_levels) > capacities[kLiveSection]) {
+    return false;
+  }
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    capacities[id] = std::min(capacities[id], 2 * used[id] + kGrowthBytes);
+  }
+  return true;
+}
+
+void Snapshot::Source::refresh() {
+  if (file >= 0) {
+    copy_part(0, kPageBytes);
+  }
+  for (uint32_t id = 0; id < section_count; ++id) {
+    const Section& section = header().section(id);
+    // What has no memory is not read: in a file on a full file system that would be the reader's end.
+    // acquire pairs with the release in arena.cc.
+    const uint64_t committed = section.committed_bytes.load(std::memory_order_acquire);
+    used[id] = std::min({section.used_bytes.load(std::memory_order_acquire), committed, capacities[id]});
+    if (file >= 0 && used[id] != 0) {
+      used[id] = std::min(used[id], filled_bytes(id));
+    }
+  }
+}
+
+Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena) {
+  Source source;
+  *is_arena = source.open(base, length_bytes);
+  return *is_arena ? read(&source) : nullptr;
+}
+
+Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena) {
+  Source source;
+  bool has_memory = false;
+  if (!source.open_file(fd, length_bytes, &has_memory)) {
+    *is_arena = !has_memory;
+    return nullptr;
+  }
+  Snapshot* snapshot = read(&source);
+  *is_arena = !source.is_cut;
+  if (source.is_cut) {
+    release(snapshot);
+    return nullptr;
+  }
+  return snapshot;
+}
+
+Snapshot* Snapshot::read(Source* from) {
+  Source& source = *from;
+  // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
+  // not touched: what is resident is what is copied.
+  const uint64_t most_records = slots_before(source.live_levels);
+  const uint64_t most_stacks = source.capacities[kStackSection] / sizeof(StackEntry);
+  const uint64_t most_frames = source.capacities[kFrameSection] / sizeof(uint64_t);
+  const uint64_t most_modules =
+      std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
+  const uint64_t most_heaps = HeapNames::kMostHeaps + 1;
+  // Names of runtimes are copied once each.
+  const uint64_t most_text = 1 + (most_modules + most_heaps) * (NameTable::kMostNameBytes + 1) +
+                             2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
+  const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
+  const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
+  const uint64_t peaks_at = stacks_at + most_stacks * sizeof(SnapshotStack);
+  const uint64_t frames_at = peaks_at + most_stacks * sizeof(SnapshotTotals);
+  const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
+  const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
+  const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
+  const uint64_t stack_heaps_at = module_of_entry_at + most_modules * sizeof(uint32_t);
+  const uint64_t heaps_at = (stack_heaps_at + most_stacks * sizeof(uint32_t) + 7) / 8 * 8;
+  const uint64_t strings_at = heaps_at + most_heaps * sizeof(SnapshotHeap);
+  const uint64_t total = strings_at + most_text;
+  uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
+  if (memory == nullptr) {
+    return nullptr;
+  }
+  Snapshot* s = new (memory) Snapshot;
+  s->mapping_bytes_ = total;
+  s->most_text_ = most_text;
+  s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
+  s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
+  s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
+  s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
+  s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
+  s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
+  s->stack_heaps.data = reinterpret_cast<uint32_t*>(memory + stack_heaps_at);
+  s->heaps.data = reinterpret_cast<SnapshotHeap*>(memory + heaps_at);
+  s->strings.data = reinterpret_cast<char*>(memory + strings_at);
+  s->strings.data[s->strings.size++] = '\0';  // offset 0: the empty text
+
+  const ArenaHeader& header = source.header();
+  s->process_id = header.process_id;
+  s->process_namespace = header.process_namespace;
+  s->start_ns = header.start_ns;
+  s->end_ns = header.end_ns.load(std::memory_order_relaxed);
+  // A file may be older than this boot of the machine, from which the clock counts.
+  s->time_ns = std::max(s->end_ns != 0 ? s->end_ns : platform::monotonic_ns(), s->start_ns);
+  s->time_unix_ns = header.start_unix_ns + (s->time_ns - s->start_ns);
+  memcpy(s->program_, header.program, sizeof(s->program_));
+  s->program_[sizeof(s->program_) - 1] = '\0';
+  s->find_end(source);
+  if (source.file < 0) {
+    s->copy_records(source);
+  } else if (!s->copy_records_of_file(from)) {
+    release(s);
+    return nullptr;
+  }
+  s->sort_records();
+  source.refresh();  // what grew since is wanted now
+  source.load(kStackSection);
+  source.load(kFrameSection);
+  s->copy_stacks(source);
+  s->copy_peaks(from);
+  source.refresh();
+  // What is named comes after what names it.
+  for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
+    source.load(id);
+  }
+  s->copy_heaps(source);
+  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
+  s->copy_modules(source, &module_of_entry);
+  s->find_frame_modules(module_of_entry);
+  if (!s->copy_runtime_frames(source)) {
+    release(s);
+    return nullptr;
+  }
+  s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
+  s->rate_bytes = s->counters.rate_bytes;
+  return s;
+}
+
+void Snapshot::copy_records(const Source& source) {
+  for (uint32_t level = 0; level < source.live_levels; ++level) {
+    const auto* keys = source.at<std::atomic<uint64_t>>(kLiveSection, live_level_offset(level));
+    const auto* live =
+        source.at<LiveRecord>(kLiveSection, live_level_offset(level) + level_slots(level) * sizeof(uint64_t));
+    for (uint64_t slot = 0; slot < level_slots(level); ++slot) {
+      LiveSample sample;
+      if (HeapMap::read(keys[slot], live[slot], &sample)) {
+        add_record(sample);
+      }
+    }
+  }
+}
+
+// Whoever reads a process that has ended wants to know what it held before its end began.
+void Snapshot::find_end(const Source& source) {
+  if (!source.has_peaks() || end_ns == 0) {
+    return;
+  }
+  const Ending& ending = source.header().ending;
+  // acquire pairs with the release in profiler.cc.
+  const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
+  const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
+  const bool is_by_runtime =
+      by == EndBegun::kByRuntime && end_ns - std::min(begun_ns, end_ns) <= kRuntimeEndSeconds * 1000000000;
+  if (by == EndBegun::kByExit || is_by_runtime) {
+    end_begun_ns = begun_ns;
+    kept_bit_ = is_by_runtime ? kKeptByRuntimeBit : kKeptByExitBit;
+  }
+}
+
+void Snapshot::add_record(const LiveSample& sample) {
+  const uint64_t kept = sample.address & kKeptBits;
+  if ((kept & ~kept_bit_) != 0 || (end_begun_ns != 0 && sample.time_ns >= end_begun_ns)) {
+    return;
+  }
+  const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
+  records.data[records.size++] = {reported::address_of(sample.address & ~kKeptBits),
+                                  sample.size_bytes,
+                                  weight.bytes,
+                                  weight.count,
+                                  sample.rate_bytes,
+                                  sample.time_ns,
+                                  sample.stack_id,
+                                  sample.thread_id};
+}
+
+void Snapshot::sort_records() {
+  std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
+    if (a.stack_id != b.stack_id) {
+      return a.stack_id < b.stack_id;
+    }
+    if (a.size_bytes != b.size_bytes) {
+      return a.size_bytes < b.size_bytes;
+    }
+    return a.rate_bytes != b.rate_bytes ? a.rate_bytes < b.rate_bytes : a.address < b.address;
+  });
+}
+
+namespace {
+
+// A thread may be adding to them.  Acquire pairs with the releases in stack_table.cc: each sample that is
+// counted here is in the sums, and without one there are none.
+void copy_totals(const StackTotals& from, SnapshotTotals* to) {
+  to->samples = from.samples.load(std::memory_order_acquire);
+  if (to->samples == 0) {
+    return;
+  }
+  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
+  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
+  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Snapshot::copy_stacks(const Source& source) {
+  stacks.size = stack_heaps.size = source.count<StackEntry>(kStackSection);
+  frames.size = source.count<uint64_t>(kFrameSection);
+  const StackEntry* entries = source.at<StackEntry>(kStackSection);
+  for (uint64_t i = 0; i < stacks.size; ++i) {
+    const StackEntry& e = entries[i];
+    SnapshotStack& s = stacks.data[i];
+    // acquire pairs with the release in stack_table.cc; an entry that is not ready stays zero.
+    if (e.ready.load(std::memory_order_acquire) == 0) {
+      continue;
+    }
+    const uint64_t first = load_once(e.first_frame) / sizeof(uint64_t);
+    const uint32_t depth = load_once(e.depth);
+    if (depth <= kMostDepth && first <= frames.size && depth <= frames.size - first) {
+      s.first_frame = first;
+      s.frame_count = depth;
+      // Only the frames of published stacks: others are being written.
+      memcpy(frames.data + first, source.at<uint64_t>(kFrameSection, first * sizeof(uint64_t)),
+             depth * sizeof(uint64_t));
+    }
+    const uint32_t walk = load_once(e.walk);
+    s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
+    stack_heaps.data[i] = load_once(e.heap);
+    copy_totals(e.allocated, &s.allocated);
+    copy_totals(e.freed, &s.freed);
+    s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
+    s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
+    s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
+    s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
+    s.lifetime_ns = e.lifetime_ns.load(std::memory_order_relaxed);
+    const uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
+    s.min_lifetime_ns = least == 0 ? 0 : least - 1;
+    s.max_lifetime_ns = e.max_lifetime_ns.load(std::memory_order_relaxed);
+  }
+  // Records that name a stack which is not there are garbage.  They are ordered by stack, so at the end.
+  while (records.size > 0 && records.data[records.size - 1].stack_id >= stacks.size) {
+    --records.size;
+  }
+  for (uint64_t i = 0; i < records.size; ++i) {
+    live_weight_bytes += records.data[i].weight_bytes;
+    live_weight_count += records.data[i].weight_count;
+  }
+}
+
+// The name's offset in `strings`; 0: there is none.
+uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
+  if (id >= source.count<NameEntry>(kNameSection)) {
+    return 0;
+  }
+  const NameEntry& entry = source.at<NameEntry>(kNameSection)[id];
+  const uint64_t from = load_once(entry.offset);
+  const uint64_t size = load_once(entry.size_bytes);
+  if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
+      size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= most_text_ - strings.size) {
+    return 0;
+  }
+  const uint64_t offset = strings.size;
+  memcpy(strings.data + strings.size, source.at<char>(kTextSection, from), size);
+  strings.size += size;
+  strings.data[strings.size++] = '\0';
+  return offset;
+}
+
+// After the stacks: a heap has its name before it has a stack.
+void Snapshot::copy_heaps(const Source& source) {
+  heaps.data[heaps.size++] = {0};
+  const uint64_t count = std::min<uint64_t>(source.count<HeapEntry>(kHeapSection), HeapNames::kMostHeaps + 1);
+  const HeapEntry* entries = source.at<HeapEntry>(kHeapSection);
+  for (uint32_t id = 1; id < count; ++id) {
+    // acquire pairs with the release in heap_names.cc.
+    const uint32_t name = entries[id].load(std::memory_order_acquire);
+    heaps.data[id] = {name != 0 ? copy_name(source, name - 1) : 0};
+    heaps.size = heaps.data[id].name_offset != 0 ? id + 1 : heaps.size;
+  }
+  for (uint64_t i = 0; i < stack_heaps.size; ++i) {
+    if (stack_heaps.data[i] >= heaps.size) {
+      stack_heaps.data[i] = HeapNames::kUnnamed;
+    }
+  }
+}
+
+// Two threads that met a module first at the same moment may both have entered it, with others in between.
+uint32_t Snapshot::find_same(const SnapshotModule& m) const {
+  for (uint32_t i = 0; i < modules.size; ++i) {
+    const SnapshotModule& other = modules.data[i];
+    if (other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
+        memcmp(other.build_id, m.build_id, m.build_id_size) == 0 &&
+        strcmp(strings.data + other.path_offset, strings.data + m.path_offset) == 0) {
+      return i;
+    }
+  }
+  return kNoModule;
+}
+
+void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
+  const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  for (uint64_t i = 0; i < count; ++i) {
+    const ModuleEntry& e = entries[i];
+    module_of_entry->data[module_of_entry->size++] = kNoModule;
+    // acquire pairs with the release in module_table.cc.
+    if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
+      continue;
+    }
+    const uint32_t build_id_size = load_once(e.build_id_size);
+    SnapshotModule m{load_once(e.start),
+                     load_once(e.limit),
+                     load_once(e.file_offset),
+                     load_once(e.bias),
+                     0,
+                     std::min(build_id_size, platform::kMaxBuildIdBytes),
+                     e.is_unloaded.load(std::memory_order_relaxed) != 0 ? kModuleUnloaded : 0,
+                     {}};
+    memcpy(m.build_id, e.build_id, sizeof(m.build_id));
+    if (m.start >= m.limit) {
+      continue;
+    }
+    const uint64_t strings_before = strings.size;
+    m.path_offset = copy_name(source, load_once(e.path));
+    uint32_t index = find_same(m);
+    if (index != kNoModule) {
+      strings.size = strings_before;
+    } else {
+      index = static_cast<uint32_t>(modules.size++);
+      modules.data[index] = m;
+    }
+    module_of_entry->data[i] = index;
+  }
+}
+
+// Takes the tags off the frames (core/tables/module_table.h).
+void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
+  frame_modules.size = frames.size;
+  uint32_t last = kNoModule;  // neighbours of a stack are often of one module
+  const auto contains = [&](uint32_t index, uint64_t address) {
+    return modules.data[index].start <= address && address < modules.data[index].limit;
+  };
+  bool overlap = false;
+  for (uint64_t i = 0; i < modules.size && !overlap; ++i) {
+    for (uint64_t j = 0; j < i && !overlap; ++j) {
+      overlap =
+          modules.data[i].start < modules.data[j].limit && modules.data[j].start < modules.data[i].limit;
+    }
+  }
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    uint32_t& found = frame_modules.data[i];
+    found = kNoModule;
+    if (is_runtime_frame(frames.data[i])) {
+      continue;
+    }
+    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
+    frames.data[i] = ModuleTable::address_of(frames.data[i]);
+    if (entry != UINT32_MAX) {
+      found = entry < module_of_entry.size ? module_of_entry.data[entry] : kNoModule;
+      continue;
+    }
+    const uint64_t address = frames.data[i] - 1;
+    if (!overlap && last != kNoModule && contains(last, address)) {
+      found = last;
+      continue;
+    }
+    for (uint32_t m = 0; m < modules.size && found == kNoModule; ++m) {
+      found = contains(m, address) ? m : kNoModule;
+    }
+    last = found;
+  }
+}
+
+void Snapshot::release(Snapshot* snapshot) {
+  if (snapshot == nullptr) {
+    return;
+  }
+  if (snapshot->symbol_mapping_ != nullptr) {
+    platform::release_pages(snapshot->symbol_mapping_, snapshot->symbol_mapping_bytes_);
+  }
+  if (snapshot->runtime_mapping_ != nullptr) {
+    platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);
+  }
+  platform::release_pages(snapshot, snapshot->mapping_bytes_);
+}
+
+int64_t Snapshot::resolve_symbols() {
+  // First where each different address is, then its name once: a stack shares most of its frames with others.
+  struct Order {
+    uint64_t address;
+    uint64_t frame;
+    uint32_t module;
+    bool is(const Order& other) const { return address == other.address && module == other.module; }
+  };
+  const uint64_t order_bytes = (frames.size + 1) * sizeof(Order);
+  Order* order = static_cast<Order*>(platform::reserve_pages(order_bytes));
+  if (order == nullptr) {
+    return -1;
+  }
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    order[i] = {frames.data[i] - 1, i, frame_modules.data[i]};
+  }
+  std::sort(order, order + frames.size, [](const Order& a, const Order& b) {
+    if (a.address != b.address) {
+      return a.address < b.address;
+    }
+    return a.module != b.module ? a.module < b.module : a.frame < b.frame;
+  });
+  uint64_t different = 0;
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    different += i == 0 || !order[i].is(order[i - 1]);
+  }
+  // A name has at most kMostNameBytes; what is reserved and not touched costs nothing.
+  const uint64_t symbols_bytes = (frames.size * sizeof(SnapshotSymbol) + 63) / 64 * 64;
+  const uint64_t bytes = symbols_bytes + strings.size + (different + 1) * (NameTable::kMostNameBytes + 1);
+  uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(bytes));
+  if (memory == nullptr) {
+    platform::release_pages(order, order_bytes);
+    return -1;
+  }
+  Span<SnapshotSymbol> names{reinterpret_cast<SnapshotSymbol*>(memory), frames.size};
+  Span<char> text{reinterpret_cast<char*>(memory + symbols_bytes), strings.size};
+  memcpy(text.data, strings.data, strings.size);
+  int64_t found = 0;
+  SnapshotSymbol symbol{};
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    if (i == 0 || !order[i].is(order[i - 1])) {
+      symbol = {};
+      const char* name = nullptr;
+      uint64_t start = 0;
+      // The loader knows nothing of what was unloaded.
+      const uint32_t module = order[i].module;
+      const bool is_gone = module != kNoModule && (modules.data[module].flags & kModuleUnloaded) != 0;
+      const uint64_t frame = order[i].address + 1;
+      if (is_runtime_frame(frame)) {
+        // Its name is among the strings already.
+        names.data[order[i].frame] = symbol = {runtime_frames.data[frame & UINT32_MAX].name_offset, 0};
+        ++found;
+        continue;
+      }
+      if (frame == platform::kFramesLeftOut) {
+        name = kFramesLeftOutName;
+        start = platform::kFramesLeftOut;
+      }
+      if (name != nullptr || (!is_gone && platform::find_symbol(order[i].address, &name, &start))) {
+        const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
+        symbol = {text.size, order[i].address + 1 - start};
+        memcpy(text.data + text.size, name, length);
+        text.size += length;
+        text.data[text.size++] = '\0';
+      }
+    }
+    names.data[order[i].frame] = symbol;
+    found += symbol.name_offset != 0;
+  }
+  platform::release_pages(order, order_bytes);
+  if (symbol_mapping_ != nullptr) {
+    platform::release_pages(symbol_mapping_, symbol_mapping_bytes_);
+  }
+  symbol_mapping_ = memory;
+  symbol_mapping_bytes_ = bytes;
+  symbols = names;
+  strings = text;
+  return found;
+}
+
+}  // namespace memprof

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads an arena, ours or another process's, into an immutable copy.
+//
+// Model: the arena is bytes that somebody else may be writing, or that are garbage.  Sizes and offsets are
+// loaded once, checked, and only then used; a record that changes while it is read is left out
+// (core/tables/heap_map.h). Records are read before the stacks, so every stack that a record names is there;
+// what was freed in between is still live in this snapshot and may be freed in its totals already.
+//
+// Threads: writers go on.  Snapshots are independent of each other and of the arena once they are made.
+// Allocates: pages of its own, one mapping a snapshot.
+// Owns: that mapping, until release().
+// Failure: nullptr when the arena is not one, or memory is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/reader/counters.h"
+
+namespace memprof {
+
+struct LiveSample;
+
+// The public structs of memprof.h have the same layout (asserted in capi/memprof.cc).
+struct SnapshotRecord {
+  uint64_t address;
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
+  uint64_t rate_bytes;
+  uint64_t time_ns;
+  uint32_t stack_id;
+  uint32_t thread_id;
+};
+
+struct SnapshotTotals {
+  uint64_t samples;
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
+  double variance_bytes;
+  double variance_count;
+  double max_missed_bytes;
+  double max_missed_count;
+};
+
+struct SnapshotStack {
+  uint64_t first_frame;
+  uint32_t frame_count;
+  uint32_t walk;
+  SnapshotTotals allocated;
+  SnapshotTotals freed;
+  double lifetime_ns;
+  uint64_t min_lifetime_ns;
+  uint64_t max_lifetime_ns;
+};
+
+// The heap at its highest.
+struct SnapshotPeak {
+  uint64_t time_ns = 0;  // monotonic; 0: unknown
+  double weight_bytes = 0;
+  double weight_count = 0;
+  uint64_t resident_bytes = 0;      // of the process, then; 0: unknown
+  uint64_t max_resident_bytes = 0;  // the most that it was, when that was last asked: at peaks and at the end
+};
+
+struct SnapshotModule {
+  uint64_t start;
+  uint64_t limit;
+  uint64_t file_offset;
+  uint64_t bias;
+  uint64_t path_offset;
+  uint32_t build_id_size;
+  uint32_t flags;  // kModuleUnloaded
+  uint8_t build_id[platform::kMaxBuildIdBytes];
+};
+
+inline constexpr uint32_t kModuleUnloaded = 1;
+
+struct SnapshotSymbol {
+  uint64_t name_offset;
+  uint64_t symbol_offset;
+};
+
+// What an element of `frames` with kRuntimeFrame stands for: its other bits are the index of one of these.
+struct SnapshotRuntimeFrame {
+  uint64_t name_offset;
+  uint64_t file_offset;
+  uint32_t line;           // 0: unknown
+  uint32_t function_line;  // where the function begins
+  uint32_t runtime;        // core/tables/code_table.h
+  uint32_t reserved;
+};
+
+struct SnapshotHeap {
+  uint64_t name_offset;  // 0: there is no such heap, or its name found no room
+};
+
+template <typename T>
+struct Span {
+  T* data = nullptr;
+  uint64_t size = 0;
+};
+
+class Snapshot {
+ public:
+  static constexpr uint32_t kNoModule = UINT32_MAX;
+
+  // Of the arena at `base`, of which `length_bytes` bytes can be read.  *is_arena, where nothing is returned:
+  // memory is what was missing.
+  static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
+  // Of the arena in a file (platform::file_open), whose owner may be hostile.
+  static Snapshot* read_file(int fd, uint64_t length_bytes, bool* is_arena);
+  static void release(Snapshot* snapshot);
+
+  // Names of all frames, by platform::find_symbol.  Returns how many were found; -1: no memory.
+  int64_t resolve_symbols();
+
+  const char* program() const { return program_; }
+
+  uint32_t process_id = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t time_unix_ns = 0;
+  uint64_t time_ns = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;             // 0: the process had not come to its end by itself
+  uint64_t end_begun_ns = 0;       // what is live is what was live then; 0: at the time of the snapshot
+  uint64_t process_namespace = 0;  // platform::process_namespace()
+  double live_weight_bytes = 0;
+  double live_weight_count = 0;
+  SnapshotPeak peak;
+  Counters counters{};
+  Span<SnapshotRecord> records;  // ordered by stack, size, rate
+  Span<SnapshotStack> stacks;
+  Span<SnapshotTotals> peaks;  // for each stack what was live when the heap was at its highest; none: unknown
+  Span<uint64_t> frames;
+  Span<SnapshotModule> modules;
+  Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> stack_heaps;    // for each stack the index of its heap
+  Span<SnapshotHeap> heaps;      // the first: of no name
+  Span<char> strings;
+  Span<SnapshotRuntimeFrame> runtime_frames;
+  Span<SnapshotSymbol> symbols;
+
+ private:
+  struct Source;
+  class RuntimeFrames;
+  static constexpr char kUnknownCodeName[] = "[unknown Python code]";
+  static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
+  static Snapshot* read(Source* source);
+  void find_end(const Source& source);
+  void add_record(const LiveSample& sample);
+  void copy_records(const Source& source);
+  bool copy_records_of_file(Source* source);
+  void sort_records();
+  void copy_stacks(const Source& source);
+  void copy_peaks(Source* source);
+  uint64_t copy_name(const Source& source, uint32_t id);
+  void copy_heaps(const Source& source);
+  void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
+  uint32_t find_same(const SnapshotModule& m) const;
+  void find_frame_modules(const Span<uint32_t>& module_of_entry);
+  bool copy_runtime_frames(const Source& source);
+
+  uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/tables/heap_map.h)
+  uint64_t mapping_bytes_ = 0;
+  uint64_t most_text_ = 0;  // what `strings` has room for
+  void* symbol_mapping_ = nullptr;
+  uint64_t symbol_mapping_bytes_ = 0;
+  void* runtime_mapping_ = nullptr;
+  uint64_t runtime_mapping_bytes_ = 0;
+  char program_[512];
+};
+
+}  // namespace memprof

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a snapshot that turns frames of runtimes into functions and lines.
+#include <cstring>
+
+#include "core/reader/line_table.h"
+#include "core/reader/snapshot_source.h"
+#include "core/tables/code_table.h"
+#include "core/tables/levels.h"
+#include "format/runtime_frame.h"
+
+namespace memprof {
+namespace {
+
+// Open addressing; at most half full.
+class IndexOfKey {
+ public:
+  struct Slot {
+    uint64_t key;
+    uint32_t index_plus_one;  // 0: empty
+  };
+
+  static uint64_t slots_for(uint64_t keys) {
+    uint64_t slots = 64;
+    while (slots < 2 * keys) {
+      slots *= 2;
+    }
+    return slots;
+  }
+
+  IndexOfKey() = default;
+  IndexOfKey(Slot* slots, uint64_t count) : slots_(slots), mask_(count - 1) {}
+
+  Slot& find(uint64_t key) {
+    for (uint64_t i = mix_hash(key) & mask_;; i = (i + 1) & mask_) {
+      if (slots_[i].index_plus_one == 0 || slots_[i].key == key) {
+        slots_[i].key = key;
+        return slots_[i];
+      }
+    }
+  }
+
+ private:
+  Slot* slots_ = nullptr;
+  uint64_t mask_ = 0;
+};
+
+// Two instructions of one line are one place.
+uint64_t place_key(uint32_t code, uint32_t line) {
+  return uint64_t{code} << 32 | line;
+}
+
+}  // namespace
+
+// The frames of runtimes that a snapshot has, each place once.
+class Snapshot::RuntimeFrames {
+ public:
+  // `count`: the most that index_of() is asked for.
+  RuntimeFrames(Snapshot* snapshot, const Source& source, uint64_t count)
+      : snapshot_(*snapshot),
+        source_(source),
+        names_(source.count<NameEntry>(kNameSection)),
+        codes_(source.count<CodeEntry>(kCodeSection)),
+        slots_(IndexOfKey::slots_for(count)),
+        scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t)),
+        scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
+    auto* slots = reinterpret_cast<IndexOfKey::Slot*>(scratch_);
+    of_frame_ = IndexOfKey(slots, slots_);
+    of_place_ = IndexOfKey(slots + slots_, slots_);
+    name_offsets_ = reinterpret_cast<uint64_t*>(slots + 2 * slots_);
+  }
+  ~RuntimeFrames() {
+    if (scratch_ != nullptr) {
+      platform::release_pages(scratch_, scratch_bytes_);
+    }
+  }
+  RuntimeFrames(const RuntimeFrames&) = delete;
+  RuntimeFrames& operator=(const RuntimeFrames&) = delete;
+
+  bool ok() const { return scratch_ != nullptr; }
+
+  // The index of its place.
+  uint32_t index_of(uint64_t frame) {
+    IndexOfKey::Slot& known = of_frame_.find(frame);
+    if (known.index_plus_one == 0) {
+      const uint32_t code = code_of(frame);
+      const uint32_t line = line_of(code, position_of(frame));
+      IndexOfKey::Slot& place = of_place_.find(place_key(code, line));
+      if (place.index_plus_one == 0) {
+        place.index_plus_one = enter(code, line);
+      }
+      known.index_plus_one = place.index_plus_one;
+    }
+    return known.index_plus_one - 1;
+  }
+
+ private:
+  // nullptr: it found no room, or the frame is damaged.
+  const CodeEntry* entry_of(uint32_t code) const {
+    return code < codes_ ? &source_.at<CodeEntry>(kCodeSection)[code] : nullptr;
+  }
+
+  uint32_t line_of(uint32_t code, uint32_t position_bytes) const {
+    const CodeEntry* e = entry_of(code);
+    if (e == nullptr) {
+      return 0;
+    }
+    const uint64_t offset = load_once(e->lines_offset);
+    const uint64_t bytes = load_once(e->lines_bytes);
+    const uint64_t there = source_.used[kTextSection];
+    return bytes <= CodeTable::kMostLinesBytes && offset <= there && bytes <= there - offset
+               ? line_at(source_.at<uint8_t>(kTextSection, offset), bytes, load_once(e->first_line),
+                         position_bytes)
+               : 0;
+  }
+
+  uint64_t name_offset(uint32_t id) {
+    if (id < names_ && name_offsets_[id] == 0) {
+      name_offsets_[id] = snapshot_.copy_name(source_, id);
+    }
+    return id < names_ ? name_offsets_[id] : 0;
+  }
+
+  uint64_t unknown_name() {
+    if (unknown_name_ == 0) {
+      Span<char>& texts = snapshot_.strings;
+      unknown_name_ = texts.size;
+      memcpy(texts.data + texts.size, kUnknownCodeName, sizeof(kUnknownCodeName));
+      texts.size += sizeof(kUnknownCodeName);
+    }
+    return unknown_name_;
+  }
+
+  // Its index plus one.
+  uint32_t enter(uint32_t code, uint32_t line) {
+    SnapshotRuntimeFrame made{};
+    made.runtime = static_cast<uint32_t>(Runtime::kCpython);
+    made.line = line;
+    if (const CodeEntry* e = entry_of(code)) {
+      made.function_line = load_once(e->first_line);
+      made.name_offset = name_offset(load_once(e->function));
+      made.file_offset = name_offset(load_once(e->file));
+    }
+    if (made.name_offset == 0) {
+      made.name_offset = unknown_name();
+    }
+    Span<SnapshotRuntimeFrame>& all = snapshot_.runtime_frames;
+    all.data[all.size++] = made;
+    return static_cast<uint32_t>(all.size);
+  }
+
+  Snapshot& snapshot_;
+  const Source& source_;
+  const uint64_t names_;
+  const uint64_t codes_;
+  const uint64_t slots_;
+  const uint64_t scratch_bytes_;
+  uint8_t* const scratch_;
+  IndexOfKey of_frame_;
+  IndexOfKey of_place_;
+  uint64_t* name_offsets_ = nullptr;  // of name ids; 0: not copied yet
+  uint64_t unknown_name_ = 0;
+};
+
+bool Snapshot::copy_runtime_frames(const Source& source) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    count += is_runtime_frame(frames.data[i]);
+  }
+  if (count == 0) {
+    runtime_frames.data = reinterpret_cast<SnapshotRuntimeFrame*>(strings.data);  // none, but not nullptr
+    return true;
+  }
+  runtime_mapping_bytes_ = count * sizeof(SnapshotRuntimeFrame);
+  runtime_mapping_ = platform::reserve_pages(runtime_mapping_bytes_);
+  runtime_frames.data = static_cast<SnapshotRuntimeFrame*>(runtime_mapping_);
+  RuntimeFrames found(this, source, count);
+  if (runtime_mapping_ == nullptr || !found.ok()) {
+    return false;
+  }
+  for (uint64_t i = 0; i < frames.size; ++i) {
+    if (is_runtime_frame(frames.data[i])) {
+      frames.data[i] = kRuntimeFrame | found.index_of(frames.data[i]);
+    }
+  }
+  return true;
+}
+
+}  // namespace memprof

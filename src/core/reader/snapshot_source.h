@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a snapshot read from: for src/core/reader/snapshot*.cc only.
+//
+// Threads, allocates, failure: core/reader/snapshot.h.
+#pragma once
+
+#include <cstdint>
+
+#include "core/reader/snapshot.h"
+#include "core/tables/arena.h"
+
+namespace memprof {
+
+// The arena as far as it was checked: places and sizes, loaded once.
+struct Snapshot::Source {
+  const uint8_t* base = nullptr;
+  uint64_t length_bytes = 0;
+  int file = -1;        // not -1: `base` is a copy of it, as far as it was loaded
+  bool is_cut = false;  // the file became shorter
+  uint64_t offsets[kSectionCount] = {};
+  uint64_t capacities[kSectionCount] = {};
+  uint64_t used[kSectionCount] = {};  // bytes of a section that may be read
+  uint32_t live_levels;
+  uint32_t section_count = 0;
+
+  const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base); }
+
+  template <typename T>
+  const T* at(SectionId id, uint64_t offset_in_section = 0) const {
+    return reinterpret_cast<const T*>(base + offsets[id] + offset_in_section);
+  }
+  template <typename T>
+  uint64_t count(SectionId id) const {
+    return used[id] / sizeof(T);
+  }
+
+  // Those of before version 7 know neither their peak nor when their end began.
+  bool has_peaks() const { return section_count == kSectionCount; }
+
+  Source() = default;
+  ~Source();
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  bool open(const void* arena, uint64_t length);
+  // Of `length` bytes.  *has_memory: false where that is why it cannot be opened.
+  bool open_file(int fd, uint64_t length, bool* has_memory);
+  // What is in use now, within what was checked.
+  void refresh();
+  // What is in use of a section: of a file, before it is looked at.
+  void load(SectionId id);
+
+  void copy_part(uint64_t offset, uint64_t size_bytes);
+  uint64_t filled_bytes(uint32_t id) const;
+};
+
+// A plain field of the arena, read once: whoever writes the arena may change it between a check and a use.
+template <typename T>
+inline T load_once(const T& field) {
+  return __atomic_load_n(&field, __ATOMIC_RELAXED);
+}
+
+}  // namespace memprof

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tables/heap_map.h"
+
+namespace memprof {
+namespace {
+
+constexpr uint64_t kEmpty = 0;
+constexpr uint64_t kBusy = 1;
+
+// Levels beyond are opened only when there are thousands of samples.
+constexpr uint32_t kPrefetchedLevels = 3;
+
+uint64_t hash_of(uint64_t address) {
+  return mix_hash(address);
+}
+
+// The slots of a level that a key may be in, its home first; counted within the level.  The home comes from
+// bits that do not choose the bucket.
+uint64_t nth_slot(uint64_t hash, uint32_t level, uint32_t n) {
+  return bucket_slot(hash, level) - slots_before(level) + (hash + n) % kBucketSlots;
+}
+
+}  // namespace
+
+uint32_t live_levels_for(uint64_t max_live_samples) {
+  return levels_for_keys(max_live_samples);
+}
+
+HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
+  const uint64_t keys = live_level_offset(level);
+  const uint64_t records = keys + level_slots(level) * sizeof(uint64_t);
+  return {reinterpret_cast<std::atomic<uint64_t>*>(section_ + keys) + slot_in_level,
+          reinterpret_cast<LiveRecord*>(section_ + records) + slot_in_level};
+}
+
+bool HeapMap::open_level(uint32_t level) {
+  LevelsHead& head = arena_.header().live_levels;
+  if (level >= head.limit || !arena_.commit(kLiveSection, live_level_offset(level),
+                                            level_slots(level) * (sizeof(uint64_t) + sizeof(LiveRecord)))) {
+    return false;
+  }
+  uint32_t expected = level;
+  // release pairs with the acquire loads of `open` below.  Losing the race means that it is open.
+  head.open.compare_exchange_strong(expected, level + 1, std::memory_order_release,
+                                    std::memory_order_relaxed);
+  return true;
+}
+
+void HeapMap::open_for(uint64_t samples) {
+  const std::atomic<uint32_t>& open = arena_.header().live_levels.open;
+  for (uint32_t level = open.load(std::memory_order_acquire);
+       level < live_levels_for(samples) && open_level(level); ++level) {
+  }
+}
+
+void HeapMap::prefetch(uint64_t address) const {
+  const uint64_t hash = hash_of(address);
+  const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_relaxed);
+  for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
+    const Slot home = slot_at(level, nth_slot(hash, level, 0));
+    __builtin_prefetch(home.key, 1);
+    __builtin_prefetch(home.record, 1);  // where it crosses a line, the next one comes with it
+  }
+}
+
+bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sample) {
+  for (uint32_t i = 0; i < kBucketSlots; ++i) {
+    const Slot slot = slot_at(level, nth_slot(hash, level, i));
+    uint64_t expected = kEmpty;
+    // acquire pairs with the release of the erase that emptied the slot.
+    if (slot.key->load(std::memory_order_relaxed) != kEmpty ||
+        !slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      continue;
+    }
+    LiveRecord& record = *slot.record;
+    // All release: pair with the acquire loads in read().
+    record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    record.stack_id.store(sample.stack_id, std::memory_order_release);
+    record.thread_id.store(sample.thread_id, std::memory_order_release);
+    record.size_bytes.store(sample.size_bytes, std::memory_order_release);
+    record.rate_bytes.store(sample.rate_bytes, std::memory_order_release);
+    record.time_ns.store(sample.time_ns, std::memory_order_release);
+    slot.key->store(sample.address, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool HeapMap::insert(const LiveSample& sample) {
+  ArenaHeader& header = arena_.header();
+  if (header.live_count.fetch_add(1, std::memory_order_relaxed) < header.limits.max_live_samples) {
+    const uint64_t hash = hash_of(sample.address);
+    for (uint32_t level = 0;; ++level) {
+      if (level >= header.live_levels.open.load(std::memory_order_acquire) && !open_level(level)) {
+        break;
+      }
+      if (insert_into(level, hash, sample)) {
+        return true;
+      }
+    }
+  }
+  header.live_count.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+HeapMap::Token HeapMap::find(uint64_t address) const {
+  if (address <= kBusy) {
+    return {};
+  }
+  const uint64_t hash = hash_of(address);
+  const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
+  for (uint32_t level = 0; level < open; ++level) {
+    for (uint32_t i = 0; i < kBucketSlots; ++i) {
+      const uint64_t at = nth_slot(hash, level, i);
+      const Slot slot = slot_at(level, at);
+      if (slot.key->load(std::memory_order_acquire) == address) {  // pairs with the release in insert_into
+        return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};
+      }
+    }
+  }
+  return {};
+}
+
+bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const KeptFrom& kept) {
+  if (!token) {
+    return false;
+  }
+  uint32_t level = 0;
+  while (slots_before(level + 1) <= token.slot) {
+    ++level;
+  }
+  const Slot slot = slot_at(level, token.slot - slots_before(level));
+  // Asked before the slot is touched: while it is, the successor's own free would not find it.
+  if (slot.record->generation.load(std::memory_order_acquire) != token.generation) {
+    return false;
+  }
+  uint64_t expected = address;
+  if (!slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+    return false;
+  }
+  LiveRecord& record = *slot.record;
+  if (record.generation.load(std::memory_order_relaxed) != token.generation) {
+    slot.key->store(address, std::memory_order_release);  // a successor at the same address: leave it
+    return false;
+  }
+  *erased = {address,
+             record.size_bytes.load(std::memory_order_relaxed),
+             record.rate_bytes.load(std::memory_order_relaxed),
+             record.time_ns.load(std::memory_order_relaxed),
+             record.stack_id.load(std::memory_order_relaxed),
+             record.thread_id.load(std::memory_order_relaxed)};
+  // release pairs with the acquire exchange in insert_into.
+  slot.key->store(erased->time_ns < kept.before_ns ? address | kept.bit : kEmpty, std::memory_order_release);
+  arena_.header().live_count.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+uint64_t HeapMap::slots() const {
+  return slots_before(arena_.header().live_levels.open.load(std::memory_order_acquire));
+}
+
+bool HeapMap::next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const {
+  uint32_t level = 0;
+  for (const uint64_t end = slots(); *slot < end; ++*slot) {
+    while (slots_before(level + 1) <= *slot) {
+      ++level;
+    }
+    const uint64_t key = slot_at(level, *slot - slots_before(level)).key->load(std::memory_order_relaxed);
+    if (key > kBusy && first <= key && key <= last) {
+      *address = key;
+      ++*slot;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample) {
+  const uint64_t address = key.load(std::memory_order_acquire);
+  if (address == kEmpty || address == kBusy) {
+    return false;
+  }
+  const uint32_t generation = record.generation.load(std::memory_order_acquire);
+  *sample = {address,
+             record.size_bytes.load(std::memory_order_acquire),
+             record.rate_bytes.load(std::memory_order_acquire),
+             record.time_ns.load(std::memory_order_acquire),
+             record.stack_id.load(std::memory_order_acquire),
+             record.thread_id.load(std::memory_order_acquire)};
+  return record.generation.load(std::memory_order_acquire) == generation &&
+         key.load(std::memory_order_relaxed) == address;
+}
+
+}  // namespace memprof

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address -> live sample.  Lock-free; an erase leaves nothing behind, so a lookup costs the same for ever.
+//
+// Model: levels of buckets of 8 keys (core/tables/levels.h); for each key a record.  In its bucket a key has
+// a home, and goes to the first slot after it that is free, so that who looks for a key knows which record it
+// will most likely need before the key has been read.
+//     key: 0 empty, 1 being written, else the address
+//     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
+//     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
+//     read     key (acquire), generation, record, generation and key again: a difference means "skip"
+// An address is inserted before the allocation function returns it and erased before it is really freed, so
+// two threads never insert the same address at once; two that erase the same one (a double free in the
+// program) are told apart by the compare-exchange.
+//
+// Threads: any number.
+// Signals: a handler may insert and erase while its thread is in the middle of either.
+// fork: a child must not write (Profiler checks the owner).
+// Allocates: levels of its section.
+// Failure: insert returns false when no bucket has room, the limit of live samples is reached or memory is
+// refused.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/tables/arena.h"
+
+namespace memprof {
+
+struct LiveSample {
+  uint64_t address;
+  uint64_t size_bytes;
+  uint64_t rate_bytes;
+  uint64_t time_ns;
+  uint32_t stack_id;
+  uint32_t thread_id;
+};
+
+// A record in the arena.  Fields are stored with release and loaded with acquire, in the order of the
+// protocol above, so that a reader which sees a field of a later insert also sees its generation.
+struct LiveRecord {
+  std::atomic<uint32_t> generation;
+  std::atomic<uint32_t> stack_id;
+  std::atomic<uint32_t> thread_id;
+  std::atomic<uint32_t> reserved;
+  std::atomic<uint64_t> size_bytes;
+  std::atomic<uint64_t> rate_bytes;
+  std::atomic<uint64_t> time_ns;
+};
+
+uint32_t live_levels_for(uint64_t max_live_samples);
+
+// Where the records of a level begin, in bytes from the start of the section: after the keys of the level.
+inline constexpr uint64_t live_level_offset(uint32_t level) {
+  return slots_before(level) * (sizeof(uint64_t) + sizeof(LiveRecord));
+}
+
+// In the key of a record whose block was freed after the end of the process had begun, one for each way
+// (EndBegun); no address has these bits.
+inline constexpr uint64_t kKeptByExitBit = uint64_t{1} << 62;
+inline constexpr uint64_t kKeptByRuntimeBit = uint64_t{1} << 61;
+inline constexpr uint64_t kKeptBits = kKeptByExitBit | kKeptByRuntimeBit;
+
+struct KeptFrom {
+  uint64_t bit = 0;
+  uint64_t before_ns = 0;  // 0: none is kept
+};
+
+class HeapMap {
+ public:
+  // Names one insertion, not just an address: a later record at the same address has another generation.
+  struct Token {
+    uint64_t slot = UINT64_MAX;
+    uint32_t generation = 0;
+    explicit operator bool() const { return slot != UINT64_MAX; }
+  };
+
+  HeapMap() = default;
+  explicit HeapMap(const Arena& arena) : arena_(arena), section_(arena.at<uint8_t>(kLiveSection)) {}
+
+  // Asks for the lines that an insert, find or erase of this address touches, most likely.
+  void prefetch(uint64_t address) const;
+
+  bool insert(const LiveSample& sample);
+
+  // Opens levels until there are as many slots for so many samples as the largest table has for its own.
+  void open_for(uint64_t samples);
+
+  // Where the record of an address is; an empty token if there is none.
+  Token find(uint64_t address) const;
+
+  // Takes the record out and copies it to *erased.  false: it is not there (any more).  One that is older
+  // than `kept.before_ns` stays for readers, under its address and kept.bit: no lookup finds it again.
+  bool erase(uint64_t address, Token token, LiveSample* erased, const KeptFrom& kept);
+  bool erase(uint64_t address, Token token, LiveSample* erased) { return erase(address, token, erased, {}); }
+  bool erase(uint64_t address, LiveSample* erased) { return erase(address, find(address), erased); }
+
+  // The first address from slot *slot on that is in between, both ends included; *slot is then the slot after
+  // it.  false: no more.
+  bool next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const;
+  uint64_t slots() const;  // what next_between looks at
+
+  // The record in a slot, if it holds one that did not change meanwhile.  For snapshots.
+  static bool read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample);
+
+  uint64_t size() const { return arena_.header().live_count.load(std::memory_order_relaxed); }
+
+ private:
+  struct Slot {
+    std::atomic<uint64_t>* key;
+    LiveRecord* record;
+  };
+  Slot slot_at(uint32_t level, uint64_t slot_in_level) const;
+  bool insert_into(uint32_t level, uint64_t hash, const LiveSample& sample);
+  bool open_level(uint32_t level);
+
+  Arena arena_;
+  uint8_t* section_ = nullptr;
+};
+
+}  // namespace memprof

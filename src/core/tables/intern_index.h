@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock-free hash index that only grows: content -> 32-bit id.  The stack table and the name table are built
+// on it.
+//
+// Model: levels of buckets (core/tables/levels.h) of words
+//     63 ............ 32 31 ............ 0
+//     `- hash, high half' `-- id + 1 ---'      0: empty
+// The slots of a bucket fill from the first to the last and are never emptied.  Two threads that intern the
+// same content at once both meet at the first empty slot of the same bucket: one compare-exchange wins, the
+// other reads what won and finds its own content, so nothing is entered twice.
+//
+// Threads: any number of writers and readers.  A slot is published with release after its content is written,
+// and read with acquire.
+// Allocates: levels of its section.
+// Failure: kNone when every level's bucket is full or memory is refused.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/tables/arena.h"
+
+namespace memprof {
+
+class InternIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  InternIndex() = default;
+  InternIndex(const Arena& arena, SectionId section, LevelsHead* levels)
+      : arena_(arena), section_(section), levels_(levels), slots_(arena.at<std::atomic<uint64_t>>(section)) {}
+
+  // Asks for the lines that a lookup of `hash` reads.
+  void prefetch(uint64_t hash) const {
+    const uint32_t open = levels_->open.load(std::memory_order_relaxed);
+    for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
+      __builtin_prefetch(slots_ + bucket_slot(hash, level));
+    }
+  }
+
+  // The first id whose hash has the same high half; kNone: nothing of this hash is there.
+  uint32_t find_likely(uint64_t hash) const {
+    return find_or_insert(hash, [](uint32_t) { return true; }, [] { return kNone; });
+  }
+
+  // Opens levels until there is room for so many entries.
+  void open_for(uint64_t entries) const {
+    for (uint32_t level = levels_->open.load(std::memory_order_acquire);
+         level < levels_for_keys(entries) && open_level(level); ++level) {
+    }
+  }
+
+  // Finds the id whose content satisfies same(id), or enters the one that make() returns (kNone: it could
+  // not; nothing is entered).  make() is called at most once; what it made is wasted if another thread was
+  // faster.
+  template <typename Same, typename Make>
+  uint32_t find_or_insert(uint64_t hash, const Same& same, const Make& make) const {
+    const uint64_t tag = hash & ~uint64_t{UINT32_MAX};
+    uint32_t made = kNone;
+    for (uint32_t level = 0;; ++level) {
+      if (level >= levels_->open.load(std::memory_order_acquire) && !open_level(level)) {
+        return kNone;
+      }
+      std::atomic<uint64_t>* bucket = slots_ + bucket_slot(hash, level);
+      for (uint32_t i = 0; i < kBucketSlots; ++i) {
+        uint64_t word = bucket[i].load(std::memory_order_acquire);  // pairs with the exchange below
+        if (word == 0) {
+          if (made == kNone && (made = make()) == kNone) {
+            return kNone;
+          }
+          if (bucket[i].compare_exchange_strong(word, tag | (uint64_t{made} + 1), std::memory_order_acq_rel,
+                                                std::memory_order_acquire)) {
+            return made;
+          }
+        }
+        const uint32_t id = static_cast<uint32_t>(word) - 1;
+        if ((word & ~uint64_t{UINT32_MAX}) == tag && same(id)) {
+          return id;
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t kPrefetchedLevels = 4;  // who is further up has missed already
+
+  bool open_level(uint32_t level) const;
+
+  Arena arena_;
+  SectionId section_ = kStackIndexSection;
+  LevelsHead* levels_ = nullptr;
+  std::atomic<uint64_t>* slots_ = nullptr;
+};
+
+}  // namespace memprof

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tables/peak.h"
+
+namespace memprof {
+namespace {
+
+// By what part the peak has to grow before resident memory is asked for again.
+constexpr uint64_t kResidentShare = 64;
+
+bool is_closed(uint64_t climb) {
+  return (climb & 1) != 0;
+}
+
+uint64_t rounded_bytes(const Weight& weight) {
+  return static_cast<uint64_t>(weight.bytes + 0.5);
+}
+
+void copy(const PeakSums& from, PeakSums* to) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  to->samples.store(from.samples.load(kRelaxed), kRelaxed);
+  to->size_bytes.store(from.size_bytes.load(kRelaxed), kRelaxed);
+  to->weight_bytes.store(from.weight_bytes.load(kRelaxed), kRelaxed);
+  to->weight_count.store(from.weight_count.load(kRelaxed), kRelaxed);
+  to->variance_bytes.store(from.variance_bytes.load(kRelaxed), kRelaxed);
+  to->variance_count.store(from.variance_count.load(kRelaxed), kRelaxed);
+}
+
+}  // namespace
+
+// With q = e^(-s/2R), a block has a point of one half's clock with probability 1 - q.  Of the blocks that
+// have a point at all (1 - q^2) those of one half only are q (1 - q), of both (1 - q)^2.
+PeakShare peak_share(const LiveSample& sample, uint64_t seed) {
+  const uint64_t rate = sample.rate_bytes <= 1 ? sample.rate_bytes : 2 * sample.rate_bytes;
+  const Weight weight = weigh(sample.size_bytes, rate);
+  const double q = 1.0 - weight.probability;
+  const double only_one = q / (1.0 + q);
+  // What a record keeps for its life decides, so that its free decides the same.
+  const uint64_t random = mix_hash(sample.address ^ mix_hash(sample.time_ns ^ mix_hash(seed)));
+  const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
+  return {uniform >= only_one, uniform < 1.0 - only_one, weight};
+}
+
+PeakTable::PeakTable(const Arena& arena) : arena_(arena), entries_(arena.at<StackPeak>(kPeakSection)) {}
+
+bool PeakTable::reserve(const Arena& arena, uint32_t stack_id) {
+  return arena.use_up_to(kPeakSection, (uint64_t{stack_id} + 1) * sizeof(StackPeak));
+}
+
+// Before the sums of a stack change: what they were when the peak closed.
+void PeakTable::keep(StackPeak* peak) const {
+  const uint64_t climb = state().climb.load(std::memory_order_relaxed);
+  uint64_t claimed = peak->claimed_climb.load(std::memory_order_relaxed);
+  if (is_closed(climb) && claimed != climb &&
+      peak->claimed_climb.compare_exchange_strong(claimed, climb, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) {
+    copy(peak->now, &peak->copy);
+    peak->copied_climb.store(climb, std::memory_order_release);  // pairs with the acquire in sums_at_peak
+  }
+}
+
+void PeakTable::rise(uint64_t to_bytes, uint64_t time_ns) const {
+  PeakState& s = state();
+  raise(s.highest_bytes, to_bytes);
+  s.time_ns.store(time_ns, std::memory_order_relaxed);
+  uint64_t climb = s.climb.load(std::memory_order_relaxed);
+  if (is_closed(climb)) {
+    s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
+  }
+}
+
+void PeakTable::fall(uint64_t to_bytes) const {
+  PeakState& s = state();
+  uint64_t climb = s.climb.load(std::memory_order_relaxed);
+  const uint64_t highest = s.highest_bytes.load(std::memory_order_relaxed);
+  if (is_closed(climb) || to_bytes >= highest) {
+    return;
+  }
+  const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed);
+  if (highest >= known + known / kResidentShare) {
+    note_resident(true);
+  }
+  s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
+}
+
+void PeakTable::note_resident(bool is_at_peak) const {
+  PeakState& s = state();
+  uint64_t most = 0;
+  const uint64_t now = platform::resident_bytes(&most);
+  if (now != 0) {
+    raise(s.max_resident_bytes, most);
+  }
+  if (is_at_peak) {
+    s.resident_bytes.store(now, std::memory_order_relaxed);
+    s.resident_at_bytes.store(s.highest_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+}
+
+void PeakTable::note_end() const {
+  note_resident(!is_closed(state().climb.load(std::memory_order_relaxed)));
+}
+
+// The sums that a reader finds are never of fewer samples than it counts: weights come before the number, and
+// go after it.
+void PeakTable::add(const LiveSample& sample) const {
+  const PeakShare share = peak_share(sample, state().seed);
+  const Weight& w = share.weight;
+  if (share.counts) {
+    StackPeak& peak = entries_[sample.stack_id];
+    keep(&peak);
+    const double missed = 1.0 - w.probability;
+    memprof::add(peak.now.weight_bytes, w.bytes);
+    memprof::add(peak.now.weight_count, w.count);
+    if (missed > 0.0) {
+      memprof::add(peak.now.variance_bytes, missed * w.bytes * w.bytes);
+      memprof::add(peak.now.variance_count, missed * w.count * w.count);
+      raise(peak.max_missed_bytes, missed * w.bytes);
+      raise(peak.max_missed_count, missed * w.count);
+    }
+    count(peak.now.size_bytes, sample.size_bytes);
+    count(peak.now.samples);
+  }
+  if (share.chooses) {
+    const uint64_t bytes = rounded_bytes(w);
+    const uint64_t now = state().chooser_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (now > state().highest_bytes.load(std::memory_order_relaxed)) {
+      rise(now, sample.time_ns);
+    }
+  }
+}
+
+void PeakTable::take(const LiveSample& sample) const {
+  const PeakShare share = peak_share(sample, state().seed);
+  const Weight& w = share.weight;
+  if (share.chooses) {
+    const uint64_t bytes = rounded_bytes(w);
+    fall(state().chooser_bytes.fetch_sub(bytes, std::memory_order_relaxed) - bytes);
+  }
+  if (share.counts) {
+    StackPeak& peak = entries_[sample.stack_id];
+    keep(&peak);
+    peak.now.samples.fetch_sub(1, std::memory_order_relaxed);
+    peak.now.size_bytes.fetch_sub(sample.size_bytes, std::memory_order_relaxed);
+    const double missed = 1.0 - w.probability;
+    memprof::add(peak.now.weight_bytes, -w.bytes);
+    memprof::add(peak.now.weight_count, -w.count);
+    if (missed > 0.0) {
+      memprof::add(peak.now.variance_bytes, -missed * w.bytes * w.bytes);
+      memprof::add(peak.now.variance_count, -missed * w.count * w.count);
+    }
+  }
+}
+
+void PeakTable::reset(uint64_t now_ns) const {
+  PeakState& s = state();
+  s.highest_bytes.store(0, std::memory_order_relaxed);
+  s.resident_at_bytes.store(0, std::memory_order_relaxed);
+  rise(s.chooser_bytes.load(std::memory_order_relaxed), now_ns);
+}
+
+const PeakSums& sums_at_peak(const StackPeak& entry, uint64_t climb) {
+  // acquire pairs with the release in keep().
+  return is_closed(climb) && entry.copied_climb.load(std::memory_order_acquire) == climb ? entry.copy
+                                                                                         : entry.now;
+}
+
+}  // namespace memprof

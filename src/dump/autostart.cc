@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiling without a call: the MEMPROF_* variables of the environment.
+//   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
+//                              format/path_pattern.h; .pb.gz is compressed, .pb is not)
+//   MEMPROF_RATE               mean bytes between samples, like 512k
+//   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
+//   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
+//   MEMPROF_PYTHON             0: nothing of a CPython is looked at; stacks: its frames, not its objects
+//   MEMPROF_NATIVE_INTERPRETER 1: the frames of Python's evaluation loop stay in the stacks
+//   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: there is to be none
+// and those that `memprof run` sets:
+//   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
+//   MEMPROF_KEEP_ARENA         1: the arena's file stays, and memprof makes the profile of it;
+//                              MEMPROF_PROFILE is for where there can be no such file
+//   MEMPROF_RUN_TOKEN          a number that only processes of the run know: it goes into their arenas
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "core/sampling/sampler.h"
+#include "dump/dump.h"
+#include "format/path_pattern.h"
+#include "format/pprof_name.h"
+#include "memprof.h"
+#include "platform/platform.h"
+
+namespace memprof {
+namespace {
+
+std::atomic<bool> g_complained{false};
+char g_profile_path[4096];  // a copy: the program may change its environment; "": nothing is written at exit
+bool g_keep_arena = false;
+std::atomic<bool> g_ended{false};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// "", "B", "k", "kB", "KiB" and so on up to P, powers of 1024, whatever the case.  -1: not that.
+int shift_of_unit(const char* unit) {
+  static const char kUnits[] = "kmgtp";
+  if (unit[0] == ' ' && unit[1] != '\0') {
+    ++unit;
+  }
+  if (*unit == '\0' || (lower(*unit) == 'b' && unit[1] == '\0')) {
+    return 0;
+  }
+  const char* found = strchr(kUnits, lower(*unit));
+  const char* rest = unit + 1;
+  if (found == nullptr) {
+    return -1;
+  }
+  if (lower(*rest) == 'i' && rest[1] != '\0') {
+    ++rest;
+  }
+  if (lower(*rest) == 'b') {
+    ++rest;
+  }
+  return *rest == '\0' ? 10 * static_cast<int>(found - kUnits + 1) : -1;
+}
+
+// What `memprof run -r` takes, too (profile::parse_bytes): 65536, 64k, 0.5M.  false: not that, no whole
+// number of bytes, or too large.
+bool parse_size(const char* text, uint64_t* value) {
+  uint64_t n = 0;
+  const char* p = text;
+  for (; is_digit(*p); ++p) {
+    if (__builtin_mul_overflow(n, uint64_t{10}, &n) || __builtin_add_overflow(n, uint64_t(*p - '0'), &n)) {
+      return false;
+    }
+  }
+  if (p == text) {
+    return false;
+  }
+  // The digits of the fraction, over 10^digits = 2^digits * fives.
+  uint64_t fraction = 0;
+  uint64_t fives = 1;
+  int digits = 0;
+  if (*p == '.' && is_digit(p[1])) {
+    for (++p; is_digit(*p); ++p) {
+      constexpr int kMostDigits = 13;
+      if (digits++ == kMostDigits) {
+        return false;
+      }
+      fraction = fraction * 10 + uint64_t(*p - '0');
+      fives *= 5;
+    }
+  }
+  const int shift = shift_of_unit(p);
+  if (shift < 0 || (n << shift) >> shift != n || fraction % fives != 0) {
+    return false;
+  }
+  const uint64_t halves = (fraction / fives) << shift;  // less than 2^(digits + shift)
+  if (halves % (uint64_t{1} << digits) != 0 || __builtin_add_overflow(n << shift, halves >> digits, value)) {
+    return false;
+  }
+  return true;
+}
+
+void read_number(const char* name, uint64_t least, uint64_t most, const char* wanted, bool quiet,
+                 uint64_t* value) {
+  const char* text = platform::environment(name);
+  if (text == nullptr || *text == '\0') {
+    return;
+  }
+  uint64_t n = 0;
+  if (parse_size(text, &n) && n >= least && n <= most) {
+    *value = n;
+  } else if (!quiet) {
+    complain_of_variable(name, text, wanted);
+  }
+}
+
+bool is_set(const char* name) {
+  const char* text = platform::environment(name);
+  return text != nullptr && *text != '\0' && strcmp(text, "0") != 0;
+}
+
+void say_not_written(const char* path, int error) {
+  const char* reason = reason_text(error);
+  if (error == MEMPROF_ERR_EXISTS) {
+    reason = "it is there already; remove it, or put %p (process id) into MEMPROF_PROFILE";
+  } else if (error == MEMPROF_ERR_INVALID) {
+    reason = "the path is too long, or has a % that is not %p, %n, %t or %%";
+  }
+  const char* const parts[] = {"the profile was not written to ", path, ": ", reason, nullptr};
+  platform::message(parts);
+}
+
+void write_at_end() {
+  char path[4096];
+  path[0] = '\0';  // and stays so where there was no memory to expand the pattern
+  const int error = write_profile_file(g_profile_path, false, path, sizeof(path));
+  if (error != MEMPROF_OK) {
+    say_not_written(path[0] == '\0' ? g_profile_path : path, error);
+  }
+}
+
+}  // namespace
+
+void complain_of_variable(const char* name, const char* value, const char* wanted) {
+  const char* const parts[] = {name, "=", value, " is ignored: it must be ", wanted, nullptr};
+  platform::message(parts);
+}
+
+const char* reason_text(int error) {
+  return error == MEMPROF_ERR_SYSTEM ? platform::error_text(-errno) : memprof_strerror(error);
+}
+
+const char* read_arena_folder() {
+  const char* folder = platform::environment("MEMPROF_ARENA_DIR");
+  return folder != nullptr ? folder : platform::arena_folder();
+}
+
+void read_run(Configuration* c) {
+  c->keep_arena = is_set("MEMPROF_KEEP_ARENA");
+  const char* token = platform::environment("MEMPROF_RUN_TOKEN");
+  if (token == nullptr || !parse_size(token, &c->run_token)) {
+    c->run_token = 0;
+  }
+}
+
+Configuration read_configuration() {
+  const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, kPythonOn, false};
+  read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
+              &c.rate_bytes);
+  c.limits = default_limits(c.rate_bytes);
+  uint64_t depth = c.limits.max_depth;
+  read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
+              &c.limits.max_live_samples);
+  read_number("MEMPROF_MAX_STACKS", 1, kMostStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
+  read_number("MEMPROF_MAX_DEPTH", 1, kMostDepth, "a number from 1 to 1024", quiet, &depth);
+  c.limits.max_depth = static_cast<uint32_t>(depth);
+  const char* path = platform::environment("MEMPROF_PROFILE");
+  if (path != nullptr && *path != '\0') {
+    char expanded[4096];
+    const bool is_pattern =
+        strlen(path) < sizeof(expanded) && expand_path(path, 1, "", 1, expanded, sizeof(expanded));
+    if (is_pattern && profile::pprof_end_of(path) != nullptr) {
+      c.profile_path = path;
+    } else if (!quiet) {
+      complain_of_variable("MEMPROF_PROFILE", path, is_pattern ? kWantedEnd : kWantedPattern);
+    }
+  }
+  c.arena_folder = read_arena_folder();
+  c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
+  read_run(&c);
+  const char* python = platform::environment("MEMPROF_PYTHON");
+  if (python != nullptr && *python != '\0') {
+    c.python = strcmp(python, "0") == 0        ? kPythonOff
+               : strcmp(python, "stacks") == 0 ? kPythonStacksOnly
+                                               : kPythonOn;
+    if (c.python == kPythonOn && strcmp(python, "1") != 0 && !quiet) {
+      complain_of_variable("MEMPROF_PYTHON", python, "0, 1 or stacks");
+    }
+  }
+  c.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
+  return c;
+}
+
+void autostart() {
+  const char* started = platform::environment("MEMPROF_RUN_PID");
+  uint64_t pid = 0;
+  const bool is_started = started == nullptr || (parse_size(started, &pid) && pid == platform::process_id());
+  if ((!is_started && !is_set("MEMPROF_FOLLOW_FORK")) ||
+      platform::environment("MEMPROF_PROFILE") == nullptr) {
+    return;
+  }
+  const Configuration c = read_configuration();
+  if (c.profile_path == nullptr) {
+    return;
+  }
+  runtimes::configure({c.python == kPythonOff, c.python == kPythonStacksOnly, c.native_interpreter});
+  // Of the many small processes that a program starts, those without a sample cost nothing.
+  profiler::Sharing sharing;
+  sharing.folder = c.arena_folder;
+  sharing.follow_fork = c.follow_fork;
+  sharing.put_off = c.keep_arena && !is_started;
+  sharing.keep_each = c.keep_arena;
+  sharing.run_token = c.run_token;
+  int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;
+  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing) != Status::kOk) {
+    error = MEMPROF_ERR_NO_MEMORY;
+  }
+  if (error == MEMPROF_OK && profiler::start() != Status::kOk) {
+    error = MEMPROF_ERR_STATE;
+  }
+  if (error != MEMPROF_OK) {
+    const char* const parts[] = {"not profiling: ", memprof_strerror(error), nullptr};
+    platform::message(parts);
+    return;
+  }
+  memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
+  g_keep_arena = c.keep_arena;
+  start_dumps(c);
+}
+
+void forget_autostart() {
+  g_profile_path[0] = '\0';
+  g_keep_arena = false;
+  g_ended.store(false, std::memory_order_relaxed);
+  stop_dumps();
+}
+
+void end_of_process() {
+  const Arena arena = profiler::arena();
+  if (platform::is_sandboxed()) {
+    if (arena && profiler::is_owner() && !g_ended.exchange(true, std::memory_order_relaxed)) {
+      profiler::note_end();  // the file of the arena stays: what is in it can be read
+    }
+    return;
+  }
+  // A vfork child ends in its parent's memory.
+  if (!arena || !profiler::is_owner() || arena.header().process_id != platform::process_id() ||
+      g_ended.exchange(true, std::memory_order_relaxed)) {
+    return;
+  }
+  profiler::note_end();
+  end_dumps();
+  const char* const arena_path = profiler::arena_path();
+  const bool has_file = arena_path[0] != '\0';
+  if (g_keep_arena && has_file) {
+    return;
+  }
+  if (g_profile_path[0] != '\0') {
+    write_at_end();
+  }
+  if (has_file && !platform::file_remove(arena_path)) {
+    arena.give_back();
+  }
+}
+
+}  // namespace memprof

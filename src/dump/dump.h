@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the public face share.  Results are those of memprof.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/reader/snapshot.h"
+#include "core/tables/arena.h"
+
+namespace memprof {
+
+// Of memprof_options.python.
+enum : uint32_t { kPythonOn = 0, kPythonOff = 1, kPythonStacksOnly = 2 };
+
+struct Configuration {
+  Limits limits;
+  uint64_t rate_bytes;
+  const char* profile_path;  // pattern; nullptr: none is wanted
+  const char* arena_folder;  // "": private memory
+  bool follow_fork;
+  bool keep_arena;  // for a reader, which writes the profile
+  uint32_t python = kPythonOn;
+  bool native_interpreter = false;  // frames of evaluation loops stay
+  uint64_t run_token = 0;           // of the run of `memprof run` that this process belongs to; 0: none
+};
+
+// The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
+// error, once in a process, and ignored.
+Configuration read_configuration();
+// Of it, the folder alone; and what the run's reader wants of arenas.
+const char* read_arena_folder();
+void read_run(Configuration* configuration);
+
+// "NAME=VALUE is ignored: it must be WANTED", on standard error.
+void complain_of_variable(const char* name, const char* value, const char* wanted);
+// What is wanted of a path.
+inline constexpr char kWantedPattern[] = "a path in which % stands only in %p, %n, %t and %%";
+inline constexpr char kWantedEnd[] =
+    "a path that ends in .pb.gz or .pb (memprof export makes other formats of such a file)";
+// Why a profile could not be written: the text of an error, or of errno where it is a system call's.
+const char* reason_text(int error);
+
+// Does what the MEMPROF_DUMP_* variables ask for.
+void start_dumps(const Configuration& configuration);
+// When the process comes to its end: says what could not be done.
+void end_dumps();
+// A signal that asks for one is then ignored.
+void stop_dumps();
+
+int take_snapshot(Snapshot** snapshot);
+
+// Of the arena in the file of another process, or of one that is gone.
+int open_snapshot(const char* path, Snapshot** snapshot);
+
+// A snapshot as pprof, to a descriptor.
+int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false);
+int write_profile(int fd, bool has_gzip = false);
+
+// The same to the file that `pattern` names (format/path_pattern.h), whose end says whether it is compressed
+// (format/pprof_name.h), by a temporary file beside it.  `written`, if it is not nullptr, gets the
+// name.
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
+
+}  // namespace memprof

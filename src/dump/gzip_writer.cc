@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/gzip_writer.h"
+
+#include <cstring>
+
+namespace memprof::profile {
+namespace {
+
+constexpr size_t kWindow = 32768;  // the largest distance
+constexpr size_t kBuffer = 2 * kWindow;
+constexpr size_t kOut = 16384;
+constexpr uint32_t kHashBits = 15;
+constexpr size_t kLeastMatch = 4;  // one of 3 bytes is no shorter than its bytes
+constexpr size_t kMostMatch = 258;
+constexpr int kMostTries = 16;
+constexpr uint32_t kNoExtraFields = 0, kUnknownSystem = 255;
+
+struct Checksums {
+  uint32_t of[256];
+};
+
+constexpr Checksums make_checksums() {
+  Checksums table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) {
+      c = (c & 1) != 0 ? 0xedb88320u ^ (c >> 1) : c >> 1;
+    }
+    table.of[i] = c;
+  }
+  return table;
+}
+
+constexpr Checksums kChecksums = make_checksums();
+
+uint32_t reversed(uint32_t code, uint32_t count) {
+  uint32_t result = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    result |= ((code >> i) & 1) << (count - 1 - i);
+  }
+  return result;
+}
+
+uint32_t log2_of(uint32_t value) {
+  return 31 - static_cast<uint32_t>(__builtin_clz(value));
+}
+
+uint32_t hash_of(const uint8_t* text) {
+  uint32_t word;
+  memcpy(&word, text, sizeof(word));
+  return (word * 2654435761u) >> (32 - kHashBits);
+}
+
+}  // namespace
+
+struct GzipWriter::Memory {
+  uint8_t text[kBuffer];
+  uint8_t out[kOut];
+  uint32_t last[1u << kHashBits];  // number of the last place with this hash
+  uint32_t before[kWindow];        // by number modulo the window: the one before it with the same hash
+};
+
+const size_t GzipWriter::kMemoryBytes = sizeof(Memory);
+
+GzipWriter::GzipWriter(void* memory, const Sink& to) : memory_(static_cast<Memory*>(memory)), to_(to) {
+  constexpr uint32_t kMagicAndDeflate = 0x00088b1f;
+  put_number(kMagicAndDeflate | kNoExtraFields << 24);
+  put_number(0);  // no time
+  put_bits(kUnknownSystem << 8, 16);
+  put_bits(0b010, 3);  // not the last block; fixed codes
+}
+
+bool GzipWriter::finish() {
+  code(size_);
+  constexpr uint32_t kEndOfBlock = 256;
+  put_literal(kEndOfBlock);
+  put_bits(0b011, 3);  // the last block, empty
+  put_literal(kEndOfBlock);
+  put_bits(0, (8 - bit_count_ % 8) % 8);
+  put_number(~checksum_);
+  put_number(total_);
+  flush();
+  return is_good_;
+}
+
+bool GzipWriter::write_to(void* context, const void* data, size_t size) {
+  return static_cast<GzipWriter*>(context)->write(static_cast<const uint8_t*>(data), size);
+}
+
+bool GzipWriter::write(const uint8_t* data, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    checksum_ = kChecksums.of[(checksum_ ^ data[i]) & 0xff] ^ (checksum_ >> 8);
+  }
+  total_ += static_cast<uint32_t>(size);
+  while (size != 0 && is_good_) {
+    if (size_ == kBuffer) {
+      code(size_ - kMostMatch);
+      slide();
+    }
+    const size_t room = kBuffer - size_;
+    const size_t taken = size < room ? size : room;
+    memcpy(memory_->text + size_, data, taken);
+    size_ += taken;
+    data += taken;
+    size -= taken;
+  }
+  return is_good_;
+}
+
+// Codes the text up to `limit`, or a match further.
+void GzipWriter::code(size_t limit) {
+  size_t at = coded_;
+  while (at < limit) {
+    uint32_t distance = 0;
+    const size_t length = find_match(at, size_, &distance);
+    if (length >= kLeastMatch) {
+      put_match(static_cast<uint32_t>(length), distance);
+    } else {
+      put_literal(memory_->text[at]);
+    }
+    const size_t next = length >= kLeastMatch ? at + length : at + 1;
+    for (; at < next; ++at) {
+      remember(at);
+    }
+  }
+  coded_ = at;
+}
+
+void GzipWriter::slide() {
+  const size_t gone = coded_ - kWindow;
+  memmove(memory_->text, memory_->text + gone, size_ - gone);
+  first_ += static_cast<uint32_t>(gone);
+  size_ -= gone;
+  coded_ -= gone;
+}
+
+// The length of the longest match that is found for the text at `at`; 0: none.
+size_t GzipWriter::find_match(size_t at, size_t end, uint32_t* distance) const {
+  if (end - at < kLeastMatch) {
+    return 0;
+  }
+  const uint8_t* const text = memory_->text;
+  const uint32_t number = first_ + static_cast<uint32_t>(at);
+  const size_t most = end - at < kMostMatch ? end - at : kMostMatch;
+  size_t longest = 0;
+  uint32_t back = 0;
+  uint32_t candidate = memory_->last[hash_of(text + at)];
+  for (int tries = 0; tries < kMostTries && longest < most; ++tries) {
+    const uint32_t further = number - candidate;
+    if (further <= back || further > kWindow || further > at) {
+      break;
+    }
+    back = further;
+    const uint8_t* const earlier = text + at - back;
+    size_t length = 0;
+    while (length < most && earlier[length] == text[at + length]) {
+      ++length;
+    }
+    if (length > longest) {
+      longest = length;
+      *distance = back;
+    }
+    candidate = memory_->before[candidate % kWindow];
+  }
+  return longest;
+}
+
+void GzipWriter::remember(size_t at) {
+  if (size_ - at < kLeastMatch) {
+    return;
+  }
+  const uint32_t number = first_ + static_cast<uint32_t>(at);
+  uint32_t& last = memory_->last[hash_of(memory_->text + at)];
+  memory_->before[number % kWindow] = last;
+  last = number;
+}
+
+// A byte, or a symbol of the same alphabet.
+void GzipWriter::put_literal(uint32_t symbol) {
+  const uint32_t count = symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
+  const uint32_t code = symbol < 144   ? 0x30 + symbol
+                        : symbol < 256 ? 0x190 + symbol - 144
+                        : symbol < 280 ? symbol - 256
+                                       : 0xc0 + symbol - 280;
+  put_bits(reversed(code, count), count);
+}
+
+void GzipWriter::put_match(uint32_t length, uint32_t distance) {
+  const uint32_t above = length - 3;
+  if (length == kMostMatch) {
+    put_literal(285);
+  } else {
+    const uint32_t extra = above < 8 ? 0 : log2_of(above) - 2;
+    put_literal(257 + 4 * extra + (above >> extra));
+    put_bits(above & ((1u << extra) - 1), extra);
+  }
+  const uint32_t before = distance - 1;
+  const uint32_t extra = before < 4 ? 0 : log2_of(before) - 1;
+  put_bits(reversed(2 * extra + (before >> extra), 5), 5);
+  put_bits(before & ((1u << extra) - 1), extra);
+}
+
+void GzipWriter::put_number(uint32_t value) {
+  put_bits(value & 0xffff, 16);
+  put_bits(value >> 16, 16);
+}
+
+void GzipWriter::put_bits(uint32_t value, uint32_t count) {
+  bits_ |= static_cast<uint64_t>(value) << bit_count_;
+  bit_count_ += count;
+  while (bit_count_ >= 8) {
+    if (out_size_ == kOut) {
+      flush();
+    }
+    memory_->out[out_size_++] = static_cast<uint8_t>(bits_);
+    bits_ >>= 8;
+    bit_count_ -= 8;
+  }
+}
+
+void GzipWriter::flush() {
+  is_good_ = is_good_ && to_.write(to_.context, memory_->out, out_size_);
+  out_size_ = 0;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/raw_pprof.h"
+
+#include <cstring>
+
+#include "format/comments.h"
+#include "format/pprof_schema.h"
+#include "format/proto_encoder.h"
+#include "format/sample_writer.h"
+
+namespace memprof::profile {
+namespace {
+
+namespace field = schema::profile_field;
+
+constexpr size_t kOutputBytes = size_t{64} << 10;
+constexpr size_t kFirstSlots = 1024;  // a power of two
+constexpr uint64_t kFramesLeftOutFunction = 1;
+
+struct FrameCounts {
+  size_t total = 0;
+  size_t deepest = 0;
+};
+
+FrameCounts count_frames(const RawProfile& profile) {
+  FrameCounts counts;
+  for (size_t i = 0; i < profile.stack_count; ++i) {
+    const size_t depth = profile.stacks[i].depth;
+    counts.total += depth;
+    counts.deepest = depth > counts.deepest ? depth : counts.deepest;
+  }
+  return counts;
+}
+
+// strlen without libc; a text of the process that is longer than any path is cut.
+size_t text_size(const char* text) {
+  size_t size = 0;
+  while (size < 65536 && text[size] != '\0') {
+    ++size;
+  }
+  return size;
+}
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + 15) & ~size_t{15};
+}
+
+// The table of locations is at most half full; it begins small and doubles into fresh scratch, so that pages
+// are touched in proportion to the different addresses.
+size_t last_slots(size_t addresses) {
+  size_t slots = kFirstSlots;
+  while (slots / 2 < addresses) {
+    slots *= 2;
+  }
+  return slots;
+}
+
+// Hands out pieces of the scratch memory.  After one refusal all others are refused too, so that only the
+// last has to be checked.
+class Scratch {
+ public:
+  Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
+
+  template <typename T>
+  T* take(size_t count) {
+    const size_t bytes = aligned(count * sizeof(T));
+    if (bytes > left_) {
+      left_ = 0;
+      return nullptr;
+    }
+    void* taken = at_;
+    at_ += bytes;
+    left_ -= bytes;
+    return static_cast<T*>(taken);
+  }
+
+ private:
+  uint8_t* at_;
+  size_t left_;
+};
+
+// Different keys of locations, numbered from 1 in the order of their first use.
+class LocationTable {
+ public:
+  LocationTable(Scratch& scratch, size_t most)
+      : scratch_(scratch), addresses_(scratch.take<uint64_t>(most)), slots_(new_slots(kFirstSlots)) {}
+
+  bool ok() const { return addresses_ != nullptr && slots_ != nullptr; }
+  size_t size() const { return size_; }
+  uint64_t address(size_t index) const { return addresses_[index]; }
+
+  // 0: no room.
+  uint32_t id(uint64_t address) {
+    uint32_t* slot = find(address);
+    if (*slot != 0) {
+      return *slot;
+    }
+    if (size_ >= slot_count_ / 2) {
+      if (!grow()) {
+        return 0;
+      }
+      slot = find(address);
+    }
+    addresses_[size_++] = address;
+    return *slot = static_cast<uint32_t>(size_);
+  }
+
+ private:
+  uint32_t* new_slots(size_t count) {
+    auto* slots = scratch_.take<uint32_t>(count);
+    if (slots != nullptr) {
+      std::memset(slots, 0, count * sizeof(*slots));
+      slot_count_ = count;
+    }
+    return slots;
+  }
+
+  // The slot of the address, or the empty one where it belongs.
+  uint32_t* find(uint64_t address) const {
+    uint64_t hash = address * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    for (size_t i = hash & (slot_count_ - 1);; i = (i + 1) & (slot_count_ - 1)) {
+      if (slots_[i] == 0 || addresses_[slots_[i] - 1] == address) {
+        return &slots_[i];
+      }
+    }
+  }
+
+  bool grow() {
+    uint32_t* slots = new_slots(slot_count_ * 2);
+    if (slots == nullptr) {
+      return false;
+    }
+    slots_ = slots;
+    for (size_t i = 0; i < size_; ++i) {
+      *find(addresses_[i]) = static_cast<uint32_t>(i + 1);
+    }
+    return true;
+  }
+
+  Scratch& scratch_;
+  uint64_t* addresses_;
+  size_t slot_count_ = 0;
+  uint32_t* slots_;
+  size_t size_ = 0;
+};
+
+// Different functions of runtime frames, numbered from 1 in the order of their first use.  The caller has one
+// text for each name, so texts are compared by where they are.
+class FunctionTable {
+ public:
+  FunctionTable(Scratch& scratch, const RawProfile& profile)
+      : mask_(slots_of(profile) - 1), slots_(scratch.take<Slot>(slots_of(profile))) {
+    if (slots_ != nullptr) {
+      std::memset(static_cast<void*>(slots_), 0, slots_of(profile) * sizeof(Slot));
+    }
+  }
+
+  static size_t scratch_bytes(const RawProfile& profile) { return aligned(slots_of(profile) * sizeof(Slot)); }
+
+  size_t size() const { return size_; }
+
+  uint32_t id(const RawRuntimeFrame& frame) {
+    uint64_t hash = (reinterpret_cast<uintptr_t>(frame.name) ^ reinterpret_cast<uintptr_t>(frame.file) << 20 ^
+                     frame.function_line) *
+                    0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      Slot& slot = slots_[i];
+      if (slot.id == 0) {
+        slot = {frame.name, frame.file, frame.function_line, ++size_};
+        return slot.id;
+      }
+      if (slot.name == frame.name && slot.file == frame.file && slot.line == frame.function_line) {
+        return slot.id;
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    const char* name;
+    const char* file;
+    uint32_t line;
+    uint32_t id;  // 0: empty
+  };
+
+  // At most half full.
+  static size_t slots_of(const RawProfile& profile) {
+    size_t slots = 2;
+    while (slots / 2 < profile.runtime_frame_count) {
+      slots *= 2;
+    }
+    return slots;
+  }
+
+  size_t mask_;
+  Slot* slots_;
+  uint32_t size_ = 0;
+};
+
+class RawPprofWriter {
+ public:
+  RawPprofWriter(const RawProfile& profile, Scratch& scratch, const FrameCounts& counts, const Sink& sink)
+      : profile_(profile),
+        sample_capacity_(max_sample_bytes(counts.deepest)),
+        sample_memory_(scratch.take<uint8_t>(sample_capacity_)),
+        ids_(scratch.take<uint32_t>(counts.deepest)),
+        runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
+        functions_(scratch, profile),
+        output_(scratch.take<uint8_t>(kOutputBytes), kOutputBytes, sink),
+        locations_(scratch, counts.total) {}
+
+  bool write() {
+    if (!locations_.ok()) {  // taken last
+      return false;
+    }
+    for (size_t i = 0; i < profile_.runtime_frame_count; ++i) {
+      const RawRuntimeFrame& f = profile_.runtime_frames[i];
+      runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
+    }
+    write_header();
+    write_mappings();
+    if (!write_samples()) {
+      return false;
+    }
+    write_locations();
+    write_comments();
+    return output_.flush();
+  }
+
+ private:
+  // Returns the string's index.
+  uint32_t write_string(const char* text, size_t size) {
+    output_.bytes_field(field::kStringTable, text, size);
+    return next_string_++;
+  }
+
+  static void value_type(wire::Message& message, uint32_t type, uint32_t unit) {
+    message.clear();
+    message.field(schema::value_type_field::kType, type);
+    message.field(schema::value_type_field::kUnit, unit);
+  }
+
+  void write_header() {
+    for (const char* text : schema::kFixedStrings) {
+      write_string(text, text_size(text));
+    }
+    uint8_t memory[64];
+    wire::Message type(memory, sizeof(memory));
+    constexpr uint32_t kTypes[schema::kValueCount][2] = {
+        {schema::kAllocObjects, schema::kCount}, {schema::kAllocSpace, schema::kBytes},
+        {schema::kInuseObjects, schema::kCount}, {schema::kInuseSpace, schema::kBytes},
+        {schema::kPeakObjects, schema::kCount},  {schema::kPeakSpace, schema::kBytes}};
+    for (const auto& pair : kTypes) {
+      value_type(type, pair[0], pair[1]);
+      output_.message_field(field::kSampleType, type);
+    }
+    output_.field(field::kDropFrames, schema::kDropFrames);
+    output_.field(field::kTimeNanos, profile_.time_unix_ns);
+    output_.field(field::kDurationNanos, profile_.duration_ns);
+    value_type(type, schema::kSpace, schema::kBytes);
+    output_.message_field(field::kPeriodType, type);
+    output_.field(field::kPeriod, profile_.rate_bytes);
+    output_.field(field::kDefaultSampleType, profile_.has_ended ? schema::kPeakSpace : schema::kInuseSpace);
+  }
+
+  void write_mappings() {
+    for (size_t i = 0; i < profile_.module_count; ++i) {
+      const RawModule& module = profile_.modules[i];
+      const uint32_t path = write_string(module.path, text_size(module.path));
+      uint8_t memory[128];
+      wire::Message mapping(memory, sizeof(memory));
+      mapping.field(schema::mapping_field::kId, i + 1);
+      mapping.field(schema::mapping_field::kStart, module.start);
+      mapping.field(schema::mapping_field::kLimit, module.limit);
+      mapping.field(schema::mapping_field::kFileOffset, module.file_offset);
+      mapping.field(schema::mapping_field::kFilename, path);
+      mapping.field(schema::mapping_field::kBuildId, write_build_id(module));
+      output_.message_field(field::kMapping, mapping);
+    }
+  }
+
+  uint32_t write_build_id(const RawModule& module) {
+    constexpr size_t kMostBytes = 64;
+    if (module.build_id_size == 0 || module.build_id_size > kMostBytes) {
+      return schema::kEmpty;
+    }
+    char hex[2 * kMostBytes];
+    for (size_t i = 0; i < module.build_id_size; ++i) {
+      hex[2 * i] = "0123456789abcdef"[module.build_id[i] >> 4];
+      hex[2 * i + 1] = "0123456789abcdef"[module.build_id[i] & 15];
+    }
+    return write_string(hex, size_t{2} * module.build_id_size);
+  }
+
+  bool write_samples() {
+    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true);
+    const uint32_t first_heap = next_string_;
+    for (size_t i = 0; i < profile_.heap_count; ++i) {
+      write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
+    }
+    size_t live = 0;
+    for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
+      const RawStack& stack = profile_.stacks[i];
+      const size_t first_live = live;
+      while (live < profile_.live_count && profile_.live[live].stack == i) {
+        ++live;
+      }
+      if (stack.allocated.samples == 0 && live == first_live) {
+        continue;
+      }
+      for (size_t frame = 0; frame < stack.depth; ++frame) {
+        ids_[frame] = locations_.id(place_of(stack, frame));
+        if (ids_[frame] == 0) {
+          return false;
+        }
+      }
+      samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
+      if (stack.allocated.samples != 0) {
+        samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes,
+                               stack.peak.weight_count, stack.peak.weight_bytes);
+      }
+      for (size_t k = first_live; k < live; ++k) {
+        const RawLive& group = profile_.live[k];
+        samples.live(ids_, stack.depth, group.size_bytes, group.rate_bytes, group.samples, group.weight_count,
+                     group.weight_bytes);
+      }
+    }
+    return live == profile_.live_count;  // else it was not ordered by stack
+  }
+
+  const char* heap_of(const RawStack& stack) const {
+    return stack.heap < profile_.heap_count ? profile_.heaps[stack.heap] : "";
+  }
+
+  // What its location is found by here.
+  uint64_t place_of(const RawStack& stack, size_t frame) const {
+    return is_runtime_frame(stack.frames[frame]) ? stack.frames[frame] : address_key(stack, frame);
+  }
+
+  // What every reader finds it by.
+  uint64_t key_of(const RawStack& stack, size_t frame) const {
+    const uint64_t word = stack.frames[frame];
+    return is_runtime_frame(word) ? runtime_keys_[word ^ kRuntimeFrame] : address_key(stack, frame);
+  }
+
+  bool is_runtime_frame(uint64_t word) const {
+    return (word & kRuntimeFrame) != 0 && (word ^ kRuntimeFrame) < profile_.runtime_frame_count;
+  }
+
+  // Of the call, not the instruction after it, which may belong to another line or function.
+  uint64_t address_key(const RawStack& stack, size_t frame) const {
+    const uint64_t address = stack.frames[frame] - 1;
+    return stack.modules != nullptr ? keys_.key(address, stack.modules[frame]) : address;
+  }
+
+  void write_locations() {
+    for (size_t i = 0; i < locations_.size() && output_.ok(); ++i) {
+      uint8_t memory[64];
+      uint8_t line_memory[16];
+      wire::Message location(memory, sizeof(memory));
+      location.field(schema::location_field::kId, i + 1);
+      const uint64_t key = locations_.address(i);
+      const size_t told = keys_.mapping_id(key);
+      const uint64_t address = keys_.address(key);
+      wire::Message line(line_memory, sizeof(line_memory));
+      if (key == kFramesLeftOut - 1) {
+        const uint32_t name = write_string(schema::kFramesLeftOutName, text_size(schema::kFramesLeftOutName));
+        write_function(kFramesLeftOutFunction, name, name, schema::kEmpty, 0);
+        line.field(schema::line_field::kFunctionId, kFramesLeftOutFunction);
+        location.message_field(schema::location_field::kLine, line);
+      } else if (is_runtime_frame(key)) {
+        const RawRuntimeFrame& frame = profile_.runtime_frames[key ^ kRuntimeFrame];
+        line.field(schema::line_field::kFunctionId, function_id(frame));
+        line.field(schema::line_field::kLine, frame.line);
+        location.message_field(schema::location_field::kLine, line);
+      } else {
+        location.field(schema::location_field::kMappingId, told != 0 ? told : mapping_id(address));
+        location.field(schema::location_field::kAddress, address);
+      }
+      output_.message_field(field::kLocation, location);
+    }
+  }
+
+  void write_function(uint64_t id, uint32_t name, uint32_t system_name, uint32_t file, uint32_t line) {
+    uint8_t memory[48];
+    wire::Message function(memory, sizeof(memory));
+    function.field(schema::function_field::kId, id);
+    function.field(schema::function_field::kName, name);
+    function.field(schema::function_field::kSystemName, system_name);
+    function.field(schema::function_field::kFilename, file);
+    function.field(schema::function_field::kStartLine, line);
+    output_.message_field(field::kFunction, function);
+  }
+
+  // Written when it is first asked for.
+  uint64_t function_id(const RawRuntimeFrame& frame) {
+    const size_t size = functions_.size();
+    const uint64_t id = kFramesLeftOutFunction + functions_.id(frame);
+    if (functions_.size() != size) {
+      const size_t name_size = text_size(frame.name);
+      const uint32_t name = write_string(frame.name, name_size);
+      write_function(id, name, schema::is_cut_by_pprof(frame.name, name_size) ? schema::kEmpty : name,
+                     write_string(frame.file, text_size(frame.file)), frame.function_line);
+    }
+    return id;
+  }
+
+  // 0: no module has the address.
+  size_t mapping_id(uint64_t address) {
+    // Neighbours of a stack are often of one module, hence the last answer is tried first.
+    for (size_t i = keys_.overlap() ? 1 : 0; i <= profile_.module_count; ++i) {
+      const size_t index = i == 0 ? last_module_ : i - 1;
+      if (index < profile_.module_count && profile_.modules[index].start <= address &&
+          address < profile_.modules[index].limit) {
+        last_module_ = index;
+        return index + 1;
+      }
+    }
+    return 0;
+  }
+
+  void write_comments() {
+    const uint32_t first = next_string_;
+    {
+      CommentText text;  // one at a time: a signal handler's stack may be small
+      profile_comment(text, profile_.program, text_size(profile_.program), profile_);
+      write_string(text.data(), text.size());
+    }
+    if (profile_.note[0] != '\0') {
+      write_string(profile_.note, text_size(profile_.note));
+    }
+    size_t live = 0;
+    for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
+      const RawStack& stack = profile_.stacks[i];
+      const size_t first_live = live;
+      while (live < profile_.live_count && profile_.live[live].stack == i) {
+        ++live;
+      }
+      if (stack.allocated.samples == 0 && live == first_live) {
+        continue;
+      }
+      StackId id;
+      for (size_t frame = 0; frame < stack.depth; ++frame) {
+        id.add(key_of(stack, frame));
+      }
+      id.add_heap(heap_of(stack), text_size(heap_of(stack)));
+      CommentText comment;
+      stack_comment(comment, id.value(), stack);
+      write_string(comment.data(), comment.size());
+    }
+    for (uint32_t index = first; index != next_string_; ++index) {
+      output_.field(field::kComment, index);
+    }
+  }
+
+  const RawProfile& profile_;
+  size_t sample_capacity_;
+  uint8_t* sample_memory_;
+  uint32_t* ids_;
+  uint64_t* runtime_keys_;
+  FunctionTable functions_;
+  wire::Output output_;
+  LocationTable locations_;
+  uint32_t next_string_ = 0;
+  size_t last_module_ = 0;
+  const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};
+};
+
+}  // namespace
+
+size_t raw_pprof_scratch_bytes(const RawProfile& profile) {
+  const FrameCounts counts = count_frames(profile);
+  return aligned(max_sample_bytes(counts.deepest)) + aligned(counts.deepest * sizeof(uint32_t)) +
+         aligned(profile.runtime_frame_count * sizeof(uint64_t)) + FunctionTable::scratch_bytes(profile) +
+         aligned(kOutputBytes) + aligned(counts.total * sizeof(uint64_t)) +
+         2 * last_slots(counts.total) * sizeof(uint32_t);  // the last table and all before it
+}
+
+bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink) {
+  Scratch pieces(scratch, scratch_bytes);
+  RawPprofWriter writer(profile, pieces, count_frames(profile), sink);
+  return writer.write();
+}
+
+}  // namespace memprof::profile

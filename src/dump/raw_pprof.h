@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a pprof profile from inside the profiled process: straight from flat arrays to a sink.
+//
+// Model: see docs/profile-format.md, which says what each sample, label and comment means.
+//
+// Allocates: never.  The caller gives scratch memory (pages of its own).  Depends on nothing, not even libc
+// beyond memcpy and memset.
+// Threads: no state; calls with different arguments are independent.
+// Failure: false when the sink fails or the scratch is too small; the output is then incomplete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "format/sink.h"
+
+namespace memprof::profile {
+
+struct RawModule {
+  uint64_t start = 0;  // start <= address < limit
+  uint64_t limit = 0;
+  uint64_t file_offset = 0;  // such that (address - start + file_offset) is the offset in the file
+  const char* path = "";
+  const uint8_t* build_id = nullptr;
+  uint32_t build_id_size = 0;
+};
+
+// Sums over samples; the same members as memprof_totals.
+struct RawTotals {
+  uint64_t samples = 0;
+  uint64_t size_bytes = 0;
+  double weight_bytes = 0, weight_count = 0;
+  double variance_bytes = 0, variance_count = 0;
+  double max_missed_bytes = 0, max_missed_count = 0;
+};
+
+// In place of frames in the middle of a stack: becomes a location with a function's name and no module.
+inline constexpr uint64_t kFramesLeftOut = 1;
+
+// In place of an address: a function of a language's runtime.  The other bits are an index.
+inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
+
+struct RawRuntimeFrame {
+  const char* name = "";
+  const char* file = "";
+  uint32_t line = 0;           // 0: unknown
+  uint32_t function_line = 0;  // where the function begins
+};
+
+struct RawStack {
+  const uint64_t* frames = nullptr;  // return addresses, leaf first; kFramesLeftOut; kRuntimeFrame | index
+  uint32_t depth = 0;
+  uint32_t walk = 0;  // MEMPROF_WALK_*
+  RawTotals allocated;
+  RawTotals freed;  // variance_* and max_* unused
+  RawTotals peak;   // what was live when the heap was at its highest, by half the samples
+  double lifetime_ns = 0;
+  const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
+  uint32_t heap = 0;                  // index of its name
+};
+
+// Live samples of one stack that have the same size and rate.
+struct RawLive {
+  uint32_t stack = 0;
+  uint64_t size_bytes = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t samples = 0;
+  double weight_bytes = 0;  // of all of them together
+  double weight_count = 0;
+};
+
+struct RawProfile {
+  const RawModule* modules = nullptr;  // main program first
+  size_t module_count = 0;
+  const char* const* heaps = nullptr;  // names; "": no heap, or one without a name
+  size_t heap_count = 0;
+  const RawRuntimeFrame* runtime_frames = nullptr;
+  size_t runtime_frame_count = 0;
+  const RawStack* stacks = nullptr;
+  size_t stack_count = 0;
+  const RawLive* live = nullptr;  // ordered by stack
+  size_t live_count = 0;
+
+  const char* program = "";  // file name without folder
+  uint64_t pid = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t time_unix_ns = 0;  // when the snapshot was taken
+  uint64_t duration_ns = 0;   // from memprof_init to then
+  uint64_t samples = 0;       // counters of memprof_stats
+  uint64_t live_samples = 0;
+  uint64_t dropped_samples = 0;
+  uint64_t dropped_weight_bytes = 0;
+  uint64_t replaced_samples = 0;
+  uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
+  uint64_t peak_resident_bytes = 0;
+  uint64_t max_resident_bytes = 0;
+  bool has_ended = false;
+  bool is_before_end = false;
+  uint64_t muted_bytes = 0;
+  uint64_t unseen_processes = 0;  // always 0: who is in the process sees no other
+  uint64_t uncollected_processes = 0;
+  uint64_t walks[6] = {};  // samples by MEMPROF_WALK_*
+  uint64_t import_refused = 0;
+  uint64_t import_foreign = 0;
+  uint64_t import_unbound = 0;
+  // Of a CPython in the process: its version (0x030b is 3.11; 0: none), MEMPROF_PYTHON_* of its objects and
+  // MEMPROF_PYTHON_STACKS_* of its frames.
+  uint64_t python_version = 0;
+  uint64_t python_objects = 0;
+  uint64_t python_stacks = 0;
+  const char* note = "";  // a comment for people; empty: none
+};
+
+// Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from
+// the system: most of them are address space for the case that no two frames are equal, and are never
+// touched.
+size_t raw_pprof_scratch_bytes(const RawProfile& profile);
+
+// `scratch` is aligned to 16 bytes; what it holds does not matter.
+bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink);
+
+}  // namespace memprof::profile

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshot -> pprof file, in the process itself: pages of its own, no lock, no malloc, so that it also works
+// while the process ends.
+#include <cerrno>
+#include <cstring>
+
+#include "core/engine/profiler.h"
+#include "dump/dump.h"
+#include "dump/gzip_writer.h"
+#include "dump/raw_pprof.h"
+#include "format/path_pattern.h"
+#include "format/pprof_name.h"
+#include "format/runtime_frame.h"
+#include "memprof.h"
+#include "platform/platform.h"
+
+namespace memprof {
+namespace {
+
+constexpr size_t kPathBytes = 4096;
+constexpr size_t kNoteBytes = 8192;
+
+static_assert(profile::kRuntimeFrame == kRuntimeFrame && kRuntimeFrame == MEMPROF_RUNTIME_FRAME);
+static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
+              platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
+static_assert(sizeof(profile::RawProfile::walks) == MEMPROF_WALK_REASONS * sizeof(uint64_t));
+
+// Pages that go when the scope ends.
+class Pages {
+ public:
+  explicit Pages(size_t size_bytes) : size_bytes_(size_bytes), start_(platform::reserve_pages(size_bytes)) {}
+  ~Pages() {
+    if (start_ != nullptr) {
+      platform::release_pages(start_, size_bytes_);
+    }
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(start_);
+  }
+  size_t size_bytes() const { return size_bytes_; }
+
+ private:
+  size_t size_bytes_;
+  void* start_;
+};
+
+// A descriptor that a profile is written to.
+struct Output {
+  int fd;
+  int error;  // negative: why it could not be written
+
+  profile::Sink sink() { return {write, this}; }
+  static bool write(void* context, const void* data, size_t size) {
+    auto* output = static_cast<Output*>(context);
+    output->error = platform::file_write(output->fd, data, size);
+    return output->error >= 0;
+  }
+};
+
+bool write_compressed(const profile::RawProfile& p, const Pages& scratch, const Pages& memory,
+                      const profile::Sink& sink) {
+  profile::GzipWriter gzip(memory.as<void>(), sink);
+  return profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), gzip.sink()) && gzip.finish();
+}
+
+const char* file_name_of(const char* path) {
+  const char* name = path;
+  for (const char* at = path; *at != '\0'; ++at) {
+    name = *at == '/' ? at + 1 : name;
+  }
+  return name;
+}
+
+profile::RawTotals to_raw(const SnapshotTotals& t) {
+  return {t.samples,        t.size_bytes,     t.weight_bytes,     t.weight_count,
+          t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
+}
+
+// In the profile the main program comes first, and the others keep their order: the index there of module `m`
+// of the snapshot (or of none).
+uint32_t raw_index(uint32_t m, uint32_t main_program) {
+  return m == main_program ? 0 : m < main_program ? m + 1 : m;
+}
+
+uint32_t find_main_program(const Snapshot& s) {
+  for (uint32_t i = 0; i < s.modules.size; ++i) {
+    if (strcmp(s.strings.data + s.modules.data[i].path_offset, s.program()) == 0) {
+      return i;
+    }
+  }
+  return 0;  // no stack runs through it: the order stays
+}
+
+void convert_modules(const Snapshot& s, uint32_t main_program, profile::RawModule* modules) {
+  for (uint32_t i = 0; i < s.modules.size; ++i) {
+    const SnapshotModule& m = s.modules.data[i];
+    modules[raw_index(i, main_program)] = {
+        m.start, m.limit, m.file_offset, s.strings.data + m.path_offset, m.build_id, m.build_id_size};
+  }
+}
+
+size_t convert_live(const Snapshot& s, profile::RawLive* live) {
+  size_t groups = 0;
+  for (uint64_t i = 0; i < s.records.size; ++i) {
+    const SnapshotRecord& r = s.records.data[i];
+    profile::RawLive* last = groups > 0 ? &live[groups - 1] : nullptr;
+    if (last == nullptr || last->stack != r.stack_id || last->size_bytes != r.size_bytes ||
+        last->rate_bytes != r.rate_bytes) {
+      last = &live[groups++];
+      *last = {r.stack_id, r.size_bytes, r.rate_bytes, 0, 0, 0};
+    }
+    ++last->samples;
+    last->weight_bytes += r.weight_bytes;
+    last->weight_count += r.weight_count;
+  }
+  return groups;
+}
+
+int system_error(int error) {
+  if (error == platform::kFileExists) {
+    return MEMPROF_ERR_EXISTS;
+  }
+  platform::set_last_error(error);
+  return MEMPROF_ERR_SYSTEM;
+}
+
+// Which modules' allocations are missing.
+void write_note(char* note) {
+  static const char kBeginning[] =
+      "memprof was loaded at run time, and not all import tables could be pointed at it. Allocations through "
+      "these slots are not seen:\n";
+  memcpy(note, kBeginning, sizeof(kBeginning));
+  const char* modules = platform::imports_note();
+  const size_t length = strlen(modules);
+  const size_t room = kNoteBytes - sizeof(kBeginning);
+  memcpy(note + sizeof(kBeginning) - 1, modules, length < room ? length : room);  // the page is zero
+}
+
+}  // namespace
+
+int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
+  const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
+  const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
+  const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
+  const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
+  const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
+  const Pages runtime_frames((s.runtime_frames.size + 1) * sizeof(profile::RawRuntimeFrame));
+  if (runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
+      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
+      live.as<void>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  profile::RawProfile p;
+  p.modules = modules.as<profile::RawModule>();
+  p.module_count = s.modules.size;
+  const uint32_t main_program = find_main_program(s);
+  convert_modules(s, main_program, modules.as<profile::RawModule>());
+  for (uint64_t i = 0; i < s.frames.size; ++i) {
+    frame_modules.as<uint32_t>()[i] = raw_index(s.frame_modules.data[i], main_program);
+  }
+  for (uint64_t i = 0; i < s.stacks.size; ++i) {
+    const SnapshotStack& from = s.stacks.data[i];
+    stacks.as<profile::RawStack>()[i] = {s.frames.data + from.first_frame,
+                                         from.frame_count,
+                                         from.walk,
+                                         to_raw(from.allocated),
+                                         to_raw(from.freed),
+                                         i < s.peaks.size ? to_raw(s.peaks.data[i]) : profile::RawTotals{},
+                                         from.lifetime_ns,
+                                         frame_modules.as<uint32_t>() + from.first_frame,
+                                         s.stack_heaps.data[i]};
+  }
+  for (uint64_t i = 0; i < s.heaps.size; ++i) {
+    heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
+  }
+  for (uint64_t i = 0; i < s.runtime_frames.size; ++i) {
+    const SnapshotRuntimeFrame& f = s.runtime_frames.data[i];
+    runtime_frames.as<profile::RawRuntimeFrame>()[i] = {
+        s.strings.data + f.name_offset, s.strings.data + f.file_offset, f.line, f.function_line};
+  }
+  p.runtime_frames = runtime_frames.as<profile::RawRuntimeFrame>();
+  p.runtime_frame_count = s.runtime_frames.size;
+  p.heaps = heaps.as<const char*>();
+  p.heap_count = s.heaps.size;
+  p.stacks = stacks.as<profile::RawStack>();
+  p.stack_count = s.stacks.size;
+  p.live = live.as<profile::RawLive>();
+  p.live_count = convert_live(s, live.as<profile::RawLive>());
+  p.program = file_name_of(s.program());
+  p.pid = s.process_id;
+  p.rate_bytes = s.rate_bytes;
+  p.time_unix_ns = s.time_unix_ns;
+  p.duration_ns = s.time_ns - s.start_ns;
+  p.samples = s.counters.samples;
+  p.live_samples = s.records.size;
+  p.dropped_samples = s.counters.dropped_live_table + s.counters.dropped_stack_table;
+  p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
+  p.replaced_samples = s.counters.replaced_samples;
+  p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
+  p.peak_resident_bytes = s.peak.resident_bytes;
+  p.max_resident_bytes = s.peak.max_resident_bytes;
+  p.has_ended = s.end_ns != 0;
+  p.is_before_end = s.end_begun_ns != 0;
+  p.muted_bytes = s.counters.muted_bytes;
+  memcpy(p.walks, s.counters.walks, sizeof(p.walks));
+  p.import_refused = s.counters.imports.refused;
+  p.import_foreign = s.counters.imports.foreign;
+  p.import_unbound = s.counters.imports.unbound;
+  p.python_version = s.counters.python_version;
+  p.python_objects = s.counters.python_objects;
+  p.python_stacks = s.counters.python_stacks;
+  const Pages note(kNoteBytes);
+  if (note.as<char>() != nullptr && s.process_id == platform::process_id() &&
+      p.import_refused + p.import_foreign + p.import_unbound != 0) {
+    write_note(note.as<char>());
+    p.note = note.as<char>();
+  }
+
+  const Pages scratch(profile::raw_pprof_scratch_bytes(p));
+  const Pages gzip(has_gzip ? profile::GzipWriter::kMemoryBytes : 1);
+  if (scratch.as<void>() == nullptr || gzip.as<void>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  Output output{fd, 0};
+  const bool is_written =
+      has_gzip ? write_compressed(p, scratch, gzip, output.sink())
+               : profile::write_raw_pprof(p, scratch.as<void>(), scratch.size_bytes(), output.sink());
+  if (!is_written) {
+    if (output.error >= 0) {
+      return MEMPROF_ERR_NO_MEMORY;
+    }
+    platform::set_last_error(output.error);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  return MEMPROF_OK;
+}
+
+int take_snapshot(Snapshot** snapshot) {
+  *snapshot = nullptr;
+  if (profiler::is_off_in_child()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  if (profiler::state() == State::kUninitialized) {
+    return MEMPROF_ERR_STATE;
+  }
+  profiler::ensure_arena();
+  const Arena arena = profiler::arena();
+  if (!arena) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  bool is_arena = false;
+  *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena);
+  return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+}
+
+int open_snapshot(const char* path, Snapshot** snapshot) {
+  *snapshot = nullptr;
+  uint64_t size_bytes = 0;
+  const int fd = platform::file_open(path, &size_bytes);
+  if (fd < 0) {
+    platform::set_last_error(fd);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  bool is_arena = false;  // nor is an empty file, whose process was killed when it had made it
+  *snapshot = Snapshot::read_file(fd, size_bytes, &is_arena);
+  platform::file_close(fd);
+  if (!is_arena) {
+    return MEMPROF_ERR_FORMAT;
+  }
+  return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
+}
+
+int write_profile(int fd, bool has_gzip) {
+  Snapshot* snapshot = nullptr;
+  int error = take_snapshot(&snapshot);
+  if (error == MEMPROF_OK) {
+    error = write_snapshot(*snapshot, fd, has_gzip);
+    Snapshot::release(snapshot);
+  }
+  return error;
+}
+
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes) {
+  // Not on the stack: a signal handler may have little (dump/dump.cc).
+  constexpr size_t kTemporaryBytes = kPathBytes + 32;
+  const Pages names(kPathBytes + kTemporaryBytes);
+  if (names.as<char>() == nullptr) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  char* const path = names.as<char>();
+  char* const temporary = path + kPathBytes;
+  const char* program = file_name_of(platform::program_path());
+  const uint64_t pid = platform::process_id();
+  const uint64_t now_s = platform::unix_ns() / 1000000000;
+  if (!expand_path(pattern, pid, program, now_s, path, kPathBytes) || path[0] == '\0') {
+    return MEMPROF_ERR_INVALID;
+  }
+  if (written != nullptr) {
+    const size_t length = strlen(path);
+    const size_t copied = length < written_bytes ? length : written_bytes - 1;
+    memcpy(written, path, copied);
+    written[copied] = '\0';
+  }
+  const profile::PprofEnd* const end = profile::pprof_end_of(path);
+  if (end == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  if (!overwrite && platform::file_exists(path)) {
+    return MEMPROF_ERR_EXISTS;
+  }
+  // Beside the target, so that the rename stays on one file system.  The number is random: one that a process
+  // which died left behind, with the same ids in another container, is not in the way.
+  const size_t length = strlen(path);
+  memcpy(temporary, path, length);
+  memcpy(temporary + length, ".tmp.", 5);
+  format_decimal(platform::random_seed() % 1000000000, temporary + length + 5);
+  const int fd = platform::file_create(temporary);
+  if (fd < 0) {
+    return system_error(fd);
+  }
+  int result = write_profile(fd, end->has_gzip);
+  const int closed = platform::file_close(fd);
+  if (result == MEMPROF_OK && closed < 0) {
+    result = system_error(closed);
+  }
+  if (result == MEMPROF_OK) {
+    const int renamed = platform::file_rename(temporary, path, overwrite);
+    result = renamed < 0 ? system_error(renamed) : MEMPROF_OK;
+  }
+  if (result != MEMPROF_OK) {
+    platform::file_remove(temporary);
+  }
+  return result;
+}
+
+}  // namespace memprof

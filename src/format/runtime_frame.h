@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of language runtimes among the frames of a stack: which code (core/tables/code_table.h), and where
+// in it.
+//
+//     63  62 ......... 32 31 .......... 0
+//     1   `- code entry -' `- position --'      position: bytes of bytecode from the beginning of the code
+//
+// No return address of a program has the highest bit set.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof {
+
+inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
+// Of a frame whose code found no room in the table.
+inline constexpr uint32_t kUnknownCode = 0x7fffffff;
+
+inline bool is_runtime_frame(uint64_t frame) {
+  return (frame & kRuntimeFrame) != 0;
+}
+inline uint64_t runtime_frame(uint32_t code, uint32_t position_bytes) {
+  return kRuntimeFrame | uint64_t{code & kUnknownCode} << 32 | position_bytes;
+}
+inline uint32_t code_of(uint64_t runtime_frame) {
+  return static_cast<uint32_t>(runtime_frame >> 32) & kUnknownCode;
+}
+inline uint32_t position_of(uint64_t runtime_frame) {
+  return static_cast<uint32_t>(runtime_frame);
+}
+
+}  // namespace memprof

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and messages of the seam (platform/platform.h).  System calls, not functions of libc: a profile can
+// be written inside malloc (dump/dump.cc), where no thread may be cancelled, and no library of the program
+// stands in between.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "format/printable.h"
+#include "platform/linux/files/write_signals.h"
+#include "platform/platform.h"
+
+namespace memprof::platform {
+
+static_assert(kFileExists == -EEXIST);
+
+int file_create(const char* path) {
+  const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return fd < 0 ? -errno : static_cast<int>(fd);
+}
+
+int file_write(int fd, const void* data, size_t size_bytes) {
+  const WriteSignalsHeld held;
+  const char* at = static_cast<const char*>(data);
+  while (size_bytes > 0) {
+    const long written = syscall(SYS_write, fd, at, size_bytes);
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return -errno;
+    }
+    at += written;
+    size_bytes -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+int file_close(int fd) {
+  return syscall(SYS_close, fd) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+int file_open(const char* path, uint64_t* size_bytes) {
+  struct stat status;
+  // Looked at before: what is opened may be a device, of which the opening is an act.
+  if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return -errno;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return -EINVAL;
+  }
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) {
+    return -errno;
+  }
+  if (syscall(SYS_fstat, fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    syscall(SYS_close, fd);
+    return -EINVAL;
+  }
+  *size_bytes = static_cast<uint64_t>(status.st_size);
+  return static_cast<int>(fd);
+}
+
+bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
+  char* at = static_cast<char*>(bytes);
+  while (size_bytes > 0) {
+    const long got = syscall(SYS_pread64, fd, at, size_bytes, offset);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return false;
+    }
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+uint64_t file_data_end(int fd, uint64_t offset) {
+  const long end = syscall(SYS_lseek, fd, offset, SEEK_HOLE);
+  if (end >= 0) {
+    return static_cast<uint64_t>(end);
+  }
+  // A file system that knows no holes; what it has given to the file is a bound.
+  struct stat status;
+  if (errno != EINVAL || syscall(SYS_fstat, fd, &status) != 0) {
+    return offset;
+  }
+  const uint64_t given = static_cast<uint64_t>(status.st_blocks) * 512;
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  return size < offset ? offset : size - offset < given ? size : offset + given;
+}
+
+int file_rename(const char* from, const char* to, bool overwrite) {
+  if (overwrite) {
+    return syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? 0 : -errno;
+  }
+  if (syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) ==
+      0) {  // fails where `to` is there, without a moment in between
+    file_remove(from);
+    return 0;
+  }
+  if (errno == EEXIST) {
+    return -EEXIST;
+  }
+  // A file system without hard links.
+  if (file_exists(to)) {
+    return -EEXIST;
+  }
+  return syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? 0 : -errno;
+}
+
+bool file_remove(const char* path) {
+  return syscall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
+}
+
+bool file_exists(const char* path) {
+  return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+const char* error_text(int error) {
+  switch (-error) {
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENOENT:
+      return "no such folder";
+    case ENOTDIR:
+      return "a part of the path is not a folder";
+    case EISDIR:
+      return "it is a folder";
+    case EEXIST:
+      return "it is there already";
+    case ENOSPC:
+    case EDQUOT:
+      return "no space left";
+    case EROFS:
+      return "the file system is read-only";
+    case EFBIG:
+      return "the file size limit is reached";
+    case EMFILE:
+    case ENFILE:
+      return "too many open files";
+    default:
+      return "the system refused it";
+  }
+}
+
+void set_last_error(int error) {
+  errno = -error;
+}
+
+void message(const char* const* parts) {
+  constexpr int kMostParts = 16;
+  constexpr int kMostPieces = 64;  // of what is more than that, the rest is left out
+  iovec pieces[kMostPieces + 1];
+  int count = 0;
+  const auto append = [&](const char* text, size_t length) {
+    pieces[count].iov_base = const_cast<char*>(text);
+    pieces[count++].iov_len = length;
+  };
+  append("memprof: ", 9);
+  for (int i = 0; i < kMostParts && parts[i] != nullptr; ++i) {
+    for (const char* at = parts[i]; *at != '\0' && count < kMostPieces;) {
+      if (const size_t length = printable_length(at)) {
+        append(at, length);
+        at += length;
+      } else {
+        append("?", 1);
+        ++at;
+      }
+    }
+  }
+  append("\n", 1);
+  const int saved_errno = errno;
+  const WriteSignalsHeld held;
+  const long ignored = syscall(SYS_writev, STDERR_FILENO, pieces, count);  // nobody is left to tell
+  static_cast<void>(ignored);
+  errno = saved_errno;
+}
+
+}  // namespace memprof::platform

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/imports/import_targets.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "platform/linux/imports/imported_module.h"
+
+namespace memprof::platform {
+namespace {
+
+using interpose::g_hook_count;
+using interpose::g_hooks;
+using interpose::HookEntry;
+using interpose::HookKind;
+
+bool is_standard_library(const ImportTable& table) {
+  const char* name = table.soname();
+  return name != nullptr && (strncmp(name, "libstdc++.", 10) == 0 || strncmp(name, "libc++", 6) == 0);
+}
+
+// The functions that are chosen at run time (STT_GNU_IFUNC) are asked of the loader; not while it is held.
+uint64_t find_indirect(const char* library, const char* name) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  void* found = handle != nullptr ? dlsym(handle, name) : nullptr;
+  if (handle != nullptr) {
+    dlclose(handle);
+  }
+  return reinterpret_cast<uint64_t>(found);
+}
+
+}  // namespace
+
+HookNames::HookNames() {
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    names[i] = g_hooks[i].name;
+  }
+}
+
+bool is_this_library(const ImportTable& table, uint32_t place) {
+  return place != 0 && table.contains(reinterpret_cast<uint64_t>(&is_this_library));
+}
+
+bool ImportTargets::choose(const HookNames& names) {
+  char allocator_path[4096] = "";
+  hold_modules([&](const dl_phdr_info&) {
+    survey_all(names);
+    each_module([&](const dl_phdr_info& info) {
+      if (!is_in_module(info, survey_.first(interpose::kMallocHook).address)) {
+        return false;
+      }
+      if (strlen(info.dlpi_name) < sizeof(allocator_path)) {
+        memcpy(allocator_path, info.dlpi_name, strlen(info.dlpi_name) + 1);
+      }
+      return true;
+    });
+  });
+  const ImportSurvey::Definition malloc = survey_.first(interpose::kMallocHook);
+  if (malloc.definitions == 0 || malloc.module == 0 ||
+      survey_.first(interpose::kFreeHook).module != malloc.module) {
+    return false;
+  }
+  allocator_ = malloc.address;
+  has_operators_ = survey_.first(interpose::kNewHook).definitions != 0 &&
+                   survey_.first(interpose::kNewHook).module == malloc.module;
+  interpose::Forwards forwards{};
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    const HookEntry& h = g_hooks[i];
+    const ImportSurvey::Definition& d = survey_.first(i);
+    const bool is_wanted = h.kind == HookKind::kLoader ||
+                           (h.kind == HookKind::kMemory && d.module == malloc.module) ||
+                           (h.kind == HookKind::kOperator && has_operators_ && d.module == malloc.module);
+    if (d.definitions == 0 || !is_wanted) {
+      continue;
+    }
+    target_[i] = d.is_indirect ? find_indirect(allocator_path, h.name) : d.address;
+    if (h.forward != interpose::kNoForward) {
+      memcpy(reinterpret_cast<char*>(&forwards) + h.forward, &target_[i], sizeof(target_[i]));
+    }
+  }
+  forwards.foreign.present = forwards.foreign.of_allocator = has_operators_;
+  for (int array = 0; array < 2; ++array) {
+    forwards.foreign.sampled_plain[array] = forwards.foreign.sampled_nothrow[array] = true;
+  }
+  interpose::set_forwards(forwards);
+  return true;
+}
+
+void ImportTargets::survey_all(const HookNames& names) {
+  survey_.clear();
+  surveyed_.clear();
+  each_module([this](const dl_phdr_info& info) {
+    adds_ = info.dlpi_adds;
+    subs_ = info.dlpi_subs;
+    return true;
+  });
+  survey_new(names);
+}
+
+void ImportTargets::survey_changes(const HookNames& names, uint64_t adds, uint64_t subs) {
+  if (subs != subs_) {
+    survey_all(names);
+  } else if (adds != adds_) {
+    adds_ = adds;
+    survey_new(names);
+  } else {
+    choose_operators(names);
+  }
+}
+
+void ImportTargets::survey_new(const HookNames& names) {
+  each_module([&](const dl_phdr_info& info) {
+    if (surveyed_.contains(info)) {
+      return false;
+    }
+    surveyed_.add(info);
+    const ImportTable table(info, names.wanted);
+    if (is_this_library(table, survey_.modules())) {
+      survey_.skip();
+    } else {
+      survey_.add(table);
+    }
+    return false;
+  });
+  choose_operators(names);
+}
+
+// The standard library's operators are malloc and free with a handler of failures: ours take their place if
+// its malloc and free are those that ours go on to.
+void ImportTargets::choose_operators(const HookNames& names) {
+  if (allocator_ == 0 || has_operators_) {
+    return;
+  }
+  const ImportSurvey::Definition& first = survey_.first(interpose::kNewHook);
+  bool is_standard = false;
+  each_module([&](const dl_phdr_info& info) {
+    if (first.definitions == 0 || !is_in_module(info, first.address)) {
+      return false;
+    }
+    const ImportTable table(info, names.wanted);
+    is_standard = is_standard_library(table);
+    const ImportedModule module(table, *this, survey_.is_initial(first.module));
+    table.each_slot([&](const ImportTable::Slot& slot) {
+      if (slot.name == interpose::kMallocHook || slot.name == interpose::kFreeHook) {
+        const Verdict verdict = module.judge(slot, load_slot(slot.address));
+        is_standard = is_standard && (verdict == Verdict::kHooked || verdict == Verdict::kTarget);
+      }
+    });
+    return true;
+  });
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    if (g_hooks[i].kind == HookKind::kOperator) {
+      const ImportSurvey::Definition& d = survey_.first(i);
+      target_[i] =
+          is_standard && d.definitions != 0 && d.module == first.module && !d.is_indirect ? d.address : 0;
+    }
+  }
+}
+
+}  // namespace memprof::platform

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resident memory of this process.  May be called from a hook.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/platform.h"
+
+namespace memprof::platform {
+namespace {
+
+// The second number of /proc/self/statm, in pages; 0: it cannot be read.
+uint64_t resident_pages() {
+  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
+  }
+  char text[128];
+  const long size = syscall(SYS_read, fd, text, sizeof(text));
+  syscall(SYS_close, fd);
+  long at = 0;
+  while (at < size && text[at] != ' ') {
+    ++at;
+  }
+  uint64_t pages = 0;
+  for (++at; at < size && text[at] >= '0' && text[at] <= '9'; ++at) {
+    pages = pages * 10 + static_cast<uint64_t>(text[at] - '0');
+  }
+  return pages;
+}
+
+}  // namespace
+
+uint64_t resident_bytes(uint64_t* most) {
+  *most = 0;
+  if (is_sandboxed()) {
+    return 0;
+  }
+  const int error = errno;
+  const uint64_t now = resident_pages() * getauxval(AT_PAGESZ);
+  rusage usage;
+  if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
+    *most = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  }
+  // The kernel notes the maximum lazily.
+  *most = *most < now ? now : *most;
+  errno = error;
+  return now;
+}
+
+}  // namespace memprof::platform

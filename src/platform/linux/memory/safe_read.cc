@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "platform/linux/memory/stack_bounds.h"
+#include "platform/platform.h"
+
+namespace memprof::platform {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+bool are_readable(uint64_t address, size_t size_bytes) {
+  const uint64_t last = address + size_bytes - 1;
+  for (uint64_t page = address & ~(kPage - 1); page <= last; page += kPage) {
+    if (!is_readable(page)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
+  if (size_bytes == 0 || address + size_bytes < address || is_sandboxed()) {
+    return false;
+  }
+  iovec to{bytes, size_bytes};
+  iovec from{reinterpret_cast<void*>(address), size_bytes};
+  const int saved_errno = errno;
+  const ssize_t got = process_vm_readv(static_cast<pid_t>(process_id()), &to, 1, &from, 1, 0);
+  const bool refused = got < 0 && (errno == ENOSYS || errno == EPERM || errno == EACCES);
+  errno = saved_errno;
+  if (refused && are_readable(address, size_bytes)) {
+    // A sandbox without process_vm_readv.
+    memcpy(bytes, reinterpret_cast<const void*>(address), size_bytes);
+    return true;
+  }
+  return got == static_cast<ssize_t>(size_bytes);
+}
+
+}  // namespace memprof::platform

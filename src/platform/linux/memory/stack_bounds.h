@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which memory around the stack pointer may be read.
+//
+// Model: a thread's own stack ends at a known place: the main thread's at the loader's __libc_stack_end,
+// another's below its thread-local storage, which the C library puts on top of the stack.  That what lies
+// between is one readable piece is asked of the kernel once (a system call that fails on unreadable memory,
+// 0.2 us a page) and remembered in thread-local storage.  A stack pointer elsewhere (a coroutine, a signal
+// stack) is on a foreign stack: the pages above it are asked for each time and nothing is remembered, because
+// that memory can go away.
+//
+// Threads: thread-local state.
+// Signals: a handler may interrupt the update of the remembered bounds; they
+// only ever describe memory that was found readable.
+// Allocates: never.
+#pragma once
+
+#include "unwind/tables/stack_memory.h"
+
+namespace memprof::platform {
+
+unwind::StackBounds stack_bounds(uint64_t stack_pointer);
+
+// Bytes below a stack pointer of the calling thread, if it is on the thread's signal stack; UINT64_MAX: it is
+// not, or that is not known.  One system call, where the stack is not the thread's own.
+uint64_t stack_left(uint64_t stack_pointer);
+
+// Can the 8 bytes at `address` be read?  One system call.
+bool is_readable(uint64_t address);
+
+}  // namespace memprof::platform

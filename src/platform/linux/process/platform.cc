@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, process, clocks of the seam (platform/platform.h), by system calls.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "core/tables/levels.h"
+#include "platform/linux/process/environment.h"
+#include "platform/platform.h"
+
+namespace memprof::platform {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1000000000;
+
+uint64_t read_clock(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * kNsPerSecond + static_cast<uint64_t>(t.tv_nsec);
+}
+
+std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
+std::atomic<uint64_t> g_stopped_ns{0};    // relaxed; 0: it runs
+std::atomic<uint64_t> g_seed{0};          // 0: none yet; else odd
+
+uint64_t first_seed() {
+  uint64_t seed = 0;
+  constexpr unsigned kNonBlocking = 1;
+  if (syscall(SYS_getrandom, &seed, sizeof(seed), kNonBlocking) == sizeof(seed)) {
+    return seed;
+  }
+  const auto* start_random = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM));
+  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * 0x9e3779b97f4a7c15ull ^
+         (uint64_t{thread_id()} << 40);
+}
+
+char g_program_path[4096];
+
+}  // namespace
+
+void* reserve_pages(size_t size_bytes) {
+  void* p =
+      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) {
+    return nullptr;
+  }
+  advise_sparse(p, size_bytes);
+  return p;
+}
+
+void release_pages(void* start, size_t size_bytes) {
+  munmap(start, size_bytes);
+}
+
+void advise_sparse(void* start, size_t size_bytes) {
+  madvise(start, size_bytes, MADV_NOHUGEPAGE);
+}
+
+bool is_sandboxed() {
+  return g_is_sandboxed.load(std::memory_order_relaxed);
+}
+
+void set_sandboxed(bool sandboxed) {
+  g_is_sandboxed.store(sandboxed, std::memory_order_relaxed);
+}
+
+// The kernel is asked once in a process.  A fork child goes on from its parent's, at another time.
+uint64_t random_seed() {
+  uint64_t first = g_seed.load(std::memory_order_relaxed);
+  if (first == 0) {
+    first = first_seed() | 1;
+    uint64_t none = 0;
+    g_seed.compare_exchange_strong(none, first, std::memory_order_relaxed);
+  }
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+  return mix_hash(g_seed.fetch_add(2 * kGolden, std::memory_order_relaxed)) ^ mix_hash(monotonic_ns());
+}
+
+uint64_t monotonic_ns() {
+  const uint64_t stopped = g_stopped_ns.load(std::memory_order_relaxed);
+  return stopped != 0 ? stopped : read_clock(CLOCK_MONOTONIC);
+}
+void stop_clock(bool stopped) {
+  g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
+}
+uint64_t unix_ns() {
+  return read_clock(CLOCK_REALTIME);
+}
+uint32_t thread_id() {
+  return is_sandboxed() ? 0 : static_cast<uint32_t>(syscall(SYS_gettid));
+}
+uint32_t process_id() {
+  return static_cast<uint32_t>(syscall(SYS_getpid));
+}
+uint64_t process_namespace() {
+  char link[64];  // "pid:[4026531836]"
+  const ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link));
+  uint64_t id = 0;
+  for (ssize_t i = 0; i < length; ++i) {
+    id = link[i] >= '0' && link[i] <= '9' ? id * 10 + static_cast<uint64_t>(link[i] - '0') : id;
+  }
+  return id;
+}
+// Field 22 of /proc/self/stat, in clock ticks since the machine's start.
+uint64_t process_start() {
+  char text[1024];
+  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
+  }
+  const long got = syscall(SYS_read, fd, text, sizeof(text));
+  syscall(SYS_close, fd);
+  long at = got > 0 ? got : 0;
+  while (at > 0 && text[at - 1] != ')') {  // the program's name may have anything in it
+    --at;
+  }
+  constexpr int kSpacesBefore = 20;  // behind the name
+  for (int spaces = 0; at < got && spaces < kSpacesBefore; ++at) {
+    spaces += text[at] == ' ' ? 1 : 0;
+  }
+  uint64_t ticks = 0;
+  for (; at < got && text[at] >= '0' && text[at] <= '9'; ++at) {
+    ticks = ticks * 10 + static_cast<uint64_t>(text[at] - '0');
+  }
+  return ticks;
+}
+// x86-64 keeps loads and stores in order.
+void order_all_threads() {
+#if !defined(__x86_64__)
+  constexpr int kPrivateExpedited = 8;
+  constexpr int kRegisterPrivateExpedited = 16;
+  syscall(SYS_membarrier, kRegisterPrivateExpedited, 0, 0);
+  syscall(SYS_membarrier, kPrivateExpedited, 0, 0);
+#endif
+}
+
+void yield_thread() {
+  sched_yield();
+}
+// Asked of the kernel's own note every time: it is there before libc is, and stays when the process gives its
+// rights up.
+bool is_privileged() {
+  return getauxval(AT_SECURE) != 0;
+}
+
+const char* environment(const char* name) {
+  return environ != nullptr && !is_privileged() ? getenv(name) : nullptr;
+}
+
+void forget_environment() {
+  constexpr char kOurs[] = "MEMPROF_";
+  char** kept = environ;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (strncmp(*entry, kOurs, sizeof(kOurs) - 1) != 0) {
+      *kept++ = *entry;
+    }
+  }
+  if (kept != nullptr) {
+    *kept = nullptr;
+  }
+}
+
+const char* program_path() {
+  if (g_program_path[0] == '\0') {
+    const ssize_t length = readlink("/proc/self/exe", g_program_path, sizeof(g_program_path) - 1);
+    if (length < 0) {
+      // No /proc, or no access to it: the path that the program was executed by.
+      g_program_path[0] = '\0';
+      const auto* executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+      if (executed != nullptr && executed[0] == '/' && strlen(executed) < sizeof(g_program_path)) {
+        memcpy(g_program_path, executed, strlen(executed) + 1);
+      }
+    }
+  }
+  return g_program_path;
+}
+
+}  // namespace memprof::platform

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// capture_stack of the seam: by the unwind tables, and by frame pointers where there are none; within the
+// bounds of the stack, code read through the kernel.  Where the thread runs Python, its frames are merged in.
+#include <atomic>
+
+#include "core/engine/frame_rooms.h"
+#include "core/tables/levels.h"
+#include "platform/linux/memory/stack_bounds.h"
+#include "platform/linux/modules/elf_image.h"
+#include "platform/linux/process/fork_handler.h"
+#include "platform/linux/stack/hook_section.h"
+#include "platform/linux/stack/mixed_stack.h"
+#include "platform/platform.h"
+#include "unwind/walk/call_site.h"
+#include "unwind/walk/frame_list.h"
+#include "unwind/walk/table_walk.h"
+
+namespace memprof::platform {
+namespace {
+
+// Return addresses that were seen to follow a call, so that each costs system calls only once.  A
+// direct-mapped cache of single words: a lost entry is asked for again.  An entry of a library that was
+// unloaded meanwhile can let a wrong address pass, never a crash.
+constexpr uint32_t kCallSites = 4096;
+std::atomic<uint64_t> g_call_sites[kCallSites];
+
+bool is_call_site(uint64_t return_address) {
+  if (return_address < 4096 || return_address >> 56 != 0) {
+    return false;
+  }
+  std::atomic<uint64_t>& cached = g_call_sites[mix_hash(return_address) % kCallSites];
+  if (cached.load(std::memory_order_relaxed) == return_address) {
+    return true;
+  }
+  uint8_t code[8 + 9];
+  // The bytes after the address are only wanted for a signal trampoline, and may not be there.
+  const bool both = read_memory(return_address - 8, code, sizeof(code));
+  if (!both && !read_memory(return_address - 8, code, 8)) {
+    return false;
+  }
+  if (!unwind::follows_call(code + 8) && !(both && unwind::is_signal_return(code + 8))) {
+    return false;
+  }
+  cached.store(return_address, std::memory_order_relaxed);
+  return true;
+}
+
+#if defined(__x86_64__)
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
+                                         read_memory};
+
+// The registers that calls keep, and a place in the function that this is inlined into.
+[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
+  uint64_t v[unwind::kRegisters];
+  asm volatile(
+      "movq %%rbx, 0(%1)\n\tmovq %%rbp, 8(%1)\n\tmovq %%rsp, 16(%1)\n\tmovq %%r12, 24(%1)\n\t"
+      "movq %%r13, 32(%1)\n\tmovq %%r14, 40(%1)\n\tmovq %%r15, 48(%1)\n\t"
+      "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%1)"
+      : "=m"(v)
+      : "a"(v)
+      : "rcx");
+  static_assert(unwind::kRbx == 0 && unwind::kRbp == 1 && unwind::kRsp == 2 && unwind::kR12 == 3 &&
+                unwind::kR15 == 6 && unwind::kReturnAddress == 7);
+  unwind::RegisterFile registers{};
+  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
+    registers.set(r, v[r]);
+  }
+  return registers;
+}
+
+// The hook keeps a frame pointer, so its caller's registers are known without a table.
+unwind::Start start_of(const Entry& entry) {
+  const uint64_t* saved = static_cast<const uint64_t*>(entry.frame_address);
+  return {saved[1], reinterpret_cast<uint64_t>(entry.frame_address) + 2 * sizeof(uint64_t), saved[0]};
+}
+#else
+// Asked of every address that no table describes; what is a call site is no trampoline.
+bool is_trampoline(uint64_t address) {
+  if (address < 4096 || address >= unwind::kAddressEnd ||
+      g_call_sites[mix_hash(address) % kCallSites].load(std::memory_order_relaxed) == address) {
+    return false;
+  }
+  uint8_t code[8];
+  return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
+}
+
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
+                                         is_hook_address,   read_memory,  is_trampoline};
+
+// The registers that calls keep, and a place in the function that this is inlined into.
+[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
+  uint64_t v[unwind::kRegisters];
+  asm volatile(
+      "stp x19, x20, [%1]\n\tstp x21, x22, [%1, #16]\n\tstp x23, x24, [%1, #32]\n\t"
+      "stp x25, x26, [%1, #48]\n\tstp x27, x28, [%1, #64]\n\t"
+      "adr x9, .\n\tstp x29, x9, [%1, #80]\n\tmov x9, sp\n\tstr x9, [%1, #96]"
+      : "=m"(v)
+      : "r"(v)
+      : "x9");
+  static_assert(unwind::kX19 == 0 && unwind::kX29 == 10 && unwind::kReturnAddress == 11 && unwind::kSp == 12);
+  unwind::RegisterFile registers{};
+  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
+    registers.set(r, v[r]);
+  }
+  return registers;
+}
+
+// Inlined: the place that it begins in must stay on the stack.
+[[gnu::always_inline]] inline unwind::Start start_of(const Entry& entry) {
+  const unwind::RegisterFile own = own_registers();
+  const unwind::Start here{own.values[unwind::kReturnAddress], own.values[unwind::kSp],
+                           own.values[unwind::kX29]};
+  return unwind::find_caller(here, reinterpret_cast<uint64_t>(entry.frame_address), stack_bounds(here.sp),
+                             kSurroundings);
+}
+#endif
+
+WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
+                       unwind::StackPointers* pointers) {
+  const uint64_t frame = reinterpret_cast<uint64_t>(entry.frame_address);
+  const unwind::Start start = start_of(entry);
+  const unwind::StackBounds bounds = stack_bounds(frame);
+  bool needs_all_registers = false;
+  WalkResult result =
+      unwind::walk_by_tables(start, bounds, kSurroundings, frames, max_depth, &needs_all_registers, pointers);
+  if (needs_all_registers) {
+    const unwind::RegisterFile registers = own_registers();
+    // Our own frames lie below the hook's; nothing deeper than this one is read.
+    const unwind::StackBounds all{registers.values[unwind::kStackPointer], bounds.high, bounds.grow};
+    const WalkResult full =
+        unwind::walk_with_all_registers(registers, start.sp, all, kSurroundings, frames, max_depth, pointers);
+    // The second walk repeats the first up to the frame that stopped it; it never knows less.
+    result = full.depth >= result.depth ? full : result;
+  }
+  return result;
+}
+
+WalkResult merge_at(const cpython::RunningThread& thread, const Entry& entry, const uint64_t* native_frames,
+                    const unwind::StackPointers& pointers, WalkResult walk, uint64_t* frames,
+                    uint32_t max_depth) {
+  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
+  return merge_python(thread, {native_frames, pointers.values, walk, pointers.has_gaps, high}, frames,
+                      max_depth);
+}
+
+[[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
+                                           uint64_t* frames, uint32_t max_depth) {
+  // On the stack, where the memory is warm.
+  constexpr uint32_t kUsualFrames = 64;
+  uint64_t usual[2 * kUsualFrames];
+  unwind::StackPointers pointers{usual + kUsualFrames, false};
+  WalkResult walk = walk_native(entry, usual, kUsualFrames, &pointers);
+  if (walk.reason == Walk::kDepthLimit) {
+    const FrameRoom deep;
+    const FrameRoom deep_pointers;
+    if (deep.frames() != nullptr && deep_pointers.frames() != nullptr) {
+      pointers.values = deep_pointers.frames();
+      walk = walk_native(entry, deep.frames(), unwind::FrameList::kMostFrames, &pointers);
+      return merge_at(thread, entry, deep.frames(), pointers, walk, frames, max_depth);
+    }
+    // All are taken: half the stack is better than none.
+  }
+  return merge_at(thread, entry, usual, pointers, walk, frames, max_depth);
+}
+
+}  // namespace
+
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
+  // From the hook's frame down, as measured (-fstack-usage), and what the allocator may take.
+  constexpr uint64_t kOfWalk = 4096;
+  constexpr uint64_t kOfMixedWalk = kOfWalk + 1536;
+  const uint64_t left = stack_left(reinterpret_cast<uint64_t>(entry.frame_address));
+  return left >= kOfMixedWalk + more_bytes ||
+         (left >= kOfWalk + more_bytes && cpython::running_thread().interpreter == nullptr);
+}
+
+WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+  const cpython::RunningThread thread = cpython::running_thread();
+  return thread.interpreter != nullptr ? capture_mixed(thread, entry, frames, max_depth)
+                                       : walk_native(entry, frames, max_depth, nullptr);
+}
+
+}  // namespace memprof::platform

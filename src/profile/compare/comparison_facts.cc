@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/compare/comparison_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "profile/model/error.h"
+#include "profile/model/estimate.h"
+#include "profile/model/metric.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+bool has_statistics(const Profile& profile) {
+  return profile.from_memprof && std::all_of(profile.stacks.begin(), profile.stacks.end(),
+                                             [](const Stack& stack) { return stack.has_statistics; });
+}
+
+ComparedSide side_of(const std::vector<ComparedProfile>& profiles) {
+  ComparedSide side;
+  side.facts.files = profiles.size();
+  for (const ComparedProfile& one : profiles) {
+    const Profile& profile = one.profile;
+    side.files.push_back({one.name, profile.program, profile.pid, profile.time_unix_ns, profile.duration_ns,
+                          profile.rate_bytes, profile.samples, profile.from_memprof});
+    side.facts.rate_bytes = std::max(side.facts.rate_bytes, profile.rate_bytes);
+    side.facts.has_intervals = side.facts.has_intervals && has_statistics(profile);
+  }
+  return side;
+}
+
+std::string metrics_of(const Profile& profile) {
+  std::string names;
+  for (const Metric metric : kMetrics) {
+    if (!profile.has_metric[metric_index(metric)]) continue;
+    names += (names.empty() ? "" : ", ") + std::string(metric_name(metric));
+  }
+  return names;
+}
+
+class Facts {
+ public:
+  Facts(const std::vector<ComparedProfile>& before, const std::vector<ComparedProfile>& after)
+      : before_(before), after_(after) {
+    for (const auto* side : {&before_, &after_}) {
+      for (const ComparedProfile& one : *side) all_.push_back(&one);
+    }
+    facts_.before = side_of(before);
+    facts_.after = side_of(after);
+  }
+
+  Comparison take(std::optional<Metric> metric) {
+    choose_metric(metric);
+    metrics();
+    programs();
+    order();
+    rates();
+    authors();
+    dropped();
+    return std::move(facts_);
+  }
+
+ private:
+  void warn(std::string sentence) { facts_.warnings.push_back(std::move(sentence)); }
+
+  void choose_metric(std::optional<Metric> wanted) {
+    facts_.has_metric.fill(true);
+    for (const ComparedProfile* one : all_) {
+      for (size_t i = 0; i < kMetricCount; ++i) {
+        facts_.has_metric[i] = facts_.has_metric[i] && one->profile.has_metric[i];
+      }
+      if (wanted && !one->profile.has_metric[metric_index(*wanted)]) {
+        throw Error(fmt::format("{}: has no {}; it has {}", one->name, metric_name(*wanted),
+                                metrics_of(one->profile)));
+      }
+    }
+    if (wanted) {
+      facts_.metric = *wanted;
+      return;
+    }
+    // Of programs that have ended, as report does.
+    const bool have_ended = std::all_of(all_.begin(), all_.end(), [](const ComparedProfile* one) {
+      return default_metric(one->profile) == Metric::kPeakSpace;
+    });
+    if (have_ended) {
+      facts_.metric = Metric::kPeakSpace;
+      return;
+    }
+    for (const Metric metric :
+         {Metric::kInuseSpace, Metric::kAllocSpace, Metric::kInuseObjects, Metric::kAllocObjects}) {
+      if (!facts_.has_metric[metric_index(metric)]) continue;
+      facts_.metric = metric;
+      return;
+    }
+    throw Error(fmt::format("{} has {}, and {} has {}: there is nothing that could be compared",
+                            before_[0].name, metrics_of(before_[0].profile), after_[0].name,
+                            metrics_of(after_[0].profile)));
+  }
+
+  // What only some have is not compared.
+  void metrics() {
+    for (const ComparedProfile* one : all_) {
+      if (one->profile.has_metric == facts_.has_metric) continue;
+      warn(fmt::format("{} has {}: only what all files have is compared.", one->name,
+                       metrics_of(one->profile)));
+      return;
+    }
+  }
+
+  void programs() {
+    std::set<std::string> programs;
+    for (const ComparedProfile* one : all_) programs.insert(one->profile.program);
+    programs.erase("");
+    if (programs.size() < 2) return;
+    warn(fmt::format(
+        "The files are of different programs ({}): what only one of them has looks like growth or "
+        "shrinkage.",
+        fmt::join(programs, ", ")));
+  }
+
+  void order() {
+    uint64_t first_before = UINT64_MAX;
+    uint64_t last_after = 0;
+    for (const ComparedProfile& one : before_) {
+      first_before = std::min(first_before, one.profile.time_unix_ns);
+    }
+    for (const ComparedProfile& one : after_) last_after = std::max(last_after, one.profile.time_unix_ns);
+    if (last_after == 0 || first_before == UINT64_MAX || last_after >= first_before) return;
+    warn(
+        fmt::format("{} was made before {}: are they swapped? What is called growth is what the older one "
+                    "has more.",
+                    after_[0].name, before_[0].name));
+  }
+
+  void rates() {
+    const auto is_exact = [](const ComparedSide& side) { return side.facts.rate_bytes <= 1; };
+    if (!facts_.before.facts.has_intervals || !facts_.after.facts.has_intervals) return;
+    if (is_exact(facts_.before) == is_exact(facts_.after)) return;
+    const bool before_is_exact = is_exact(facts_.before);
+    warn(
+        fmt::format("{} recorded every allocation, and {} was sampled: what is uncertain is all of the "
+                    "sampled one.",
+                    before_is_exact ? before_[0].name : after_[0].name,
+                    before_is_exact ? after_[0].name : before_[0].name));
+  }
+
+  void authors() {
+    for (const ComparedProfile* one : all_) {
+      if (has_statistics(one->profile)) continue;
+      warn(fmt::format(
+          "{} {}: {}", one->name,
+          one->profile.from_memprof ? "was altered by another program" : "was not written by memprof",
+          before_.size() > 1 || after_.size() > 1
+              ? "how exact its values are is unknown; only the spread of the files is tested."
+              : "how exact its values are is unknown, and so is whether a change is more than chance."));
+      return;
+    }
+  }
+
+  void dropped() {
+    for (const ComparedProfile* one : all_) {
+      if (one->profile.dropped_samples == 0) continue;
+      warn(fmt::format("{} lacks {}: the profiler's tables were full.", one->name,
+                       format_bytes(static_cast<double>(one->profile.dropped_weight_bytes))));
+    }
+  }
+
+  const std::vector<ComparedProfile>& before_;
+  const std::vector<ComparedProfile>& after_;
+  std::vector<const ComparedProfile*> all_;
+  Comparison facts_;
+};
+
+}  // namespace
+
+Comparison comparison_facts(const std::vector<ComparedProfile>& before,
+                            const std::vector<ComparedProfile>& after, std::optional<Metric> metric) {
+  return Facts(before, after).take(metric);
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/compare/merge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "profile/model/stack_sum.h"
+#include "profile/names/interpreter_frames.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr size_t kMostUnseen = 64;  // comments of a sum
+
+}  // namespace
+
+std::string process_label(const Profile& profile) {
+  return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
+}
+
+void Merger::add_facts(const Profile& profile) {
+  if (files_++ == 0) {
+    merged_.program = profile.program;
+    merged_.pid = profile.pid;
+    merged_.rate_bytes = profile.rate_bytes;
+    merged_.from_memprof = profile.from_memprof;
+    merged_.has_metric = profile.has_metric;
+    merged_.peak_after_ns = profile.peak_after_ns;
+    merged_.peak_resident_bytes = profile.peak_resident_bytes;
+    merged_.max_resident_bytes = profile.max_resident_bytes;
+    merged_.has_ended = profile.has_ended;
+    merged_.is_before_end = profile.is_before_end;
+    merged_.drop_frames = profile.drop_frames;
+    merged_.keep_frames = profile.keep_frames;
+  } else {
+    combine_ends(merged_, profile.has_ended, profile.is_before_end);
+    for (size_t i = kFirstMetrics; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
+  }
+  if (processes_mode_ == Processes::kAddedUp && files_ > 1) {
+    merged_.pid = 0;
+    merged_.rate_bytes = std::max(merged_.rate_bytes, profile.rate_bytes);
+    merged_.from_memprof = merged_.from_memprof && profile.from_memprof;
+    for (size_t i = 0; i < kMetricCount; ++i) {
+      merged_.has_metric[i] = merged_.has_metric[i] && profile.has_metric[i];
+    }
+  }
+  merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
+  merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
+  merged_.samples += profile.samples;
+  merged_.live_samples += profile.live_samples;
+  merged_.dropped_samples += profile.dropped_samples;
+  merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
+  merged_.replaced_samples += profile.replaced_samples;
+  merged_.muted_bytes += profile.muted_bytes;
+  merged_.unseen_processes += profile.unseen_processes;
+  merged_.uncollected_processes += profile.uncollected_processes;
+  for (const std::string& comment : profile.comments) {
+    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMostUnseen;
+    if (comment.rfind(kUnseenComment, 0) == 0 && has_room) merged_.comments.push_back(comment);
+  }
+  merged_.import_refused += profile.import_refused;
+  merged_.import_foreign += profile.import_foreign;
+  merged_.import_unbound += profile.import_unbound;
+  // What is missing in one is what is said of all.
+  merged_.python_version = std::max(merged_.python_version, profile.python_version);
+  merged_.python_objects = std::max(merged_.python_objects, profile.python_objects);
+  merged_.python_stacks = std::max(merged_.python_stacks, profile.python_stacks);
+  for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
+}
+
+uint32_t Merger::mapping_of(const Mapping& mapping) {
+  const auto [place, is_new] = mappings_.emplace(File(mapping.path, mapping.build_id, mapping.file_offset),
+                                                 static_cast<uint32_t>(merged_.mappings.size()));
+  if (is_new) merged_.mappings.push_back(mapping);
+  Mapping& own = merged_.mappings[place->second];
+  own.limit = std::max(own.limit, own.start + (mapping.limit - mapping.start));
+  own.has_functions |= mapping.has_functions;
+  own.has_filenames |= mapping.has_filenames;
+  own.has_line_numbers |= mapping.has_line_numbers;
+  own.has_inline_frames |= mapping.has_inline_frames;
+  return place->second;
+}
+
+uint32_t Merger::function_of(const Function& function) {
+  const auto [place, is_new] = functions_.emplace(
+      FunctionKey(function.name, function.system_name, function.filename, function.start_line),
+      static_cast<uint32_t>(merged_.functions.size()));
+  if (is_new) merged_.functions.push_back(function);
+  return place->second;
+}
+
+uint32_t Merger::location_of(const Profile& profile, const Location& location, const std::string& process,
+                             const std::vector<uint32_t>& mappings) {
+  Location own;
+  own.address = location.address;
+  own.is_folded = location.is_folded;
+  const bool is_in_file = location.mapping < mappings.size() &&
+                          location.address >= profile.mappings[location.mapping].start &&
+                          location.address < profile.mappings[location.mapping].limit;
+  if (is_in_file) {
+    own.mapping = mappings[location.mapping];
+    own.address =
+        location.address - profile.mappings[location.mapping].start + merged_.mappings[own.mapping].start;
+  }
+  // Code of a language's runtime has no address: it is the same wherever its function and line are.
+  std::string else_by = is_in_file ? std::string() : process;
+  if (!is_in_file && processes_mode_ == Processes::kAddedUp && !location.lines.empty()) {
+    else_by.clear();
+    own.address = 0;
+    for (const Line& line : location.lines) {
+      if (line.function >= profile.functions.size()) continue;
+      const Function& function = profile.functions[line.function];
+      else_by += function.name + '\0' + function.system_name + '\0' + function.filename + '\0' +
+                 std::to_string(line.line) + '\0';
+    }
+  }
+  if (const Function* function = runtime_function(profile, location)) {
+    else_by =
+        function->system_name + '\0' + function->filename + '\0' + std::to_string(location.lines[0].line);
+  }
+  const auto [place, is_new] = locations_.emplace(Place(own.mapping, own.address, else_by),
+                                                  static_cast<uint32_t>(merged_.locations.size()));
+  if (is_new) merged_.locations.push_back(std::move(own));
+  // Names may come with a later profile.
+  std::vector<Line>& lines = merged_.locations[place->second].lines;
+  if (lines.empty()) {
+    for (const Line& line : location.lines) {
+      if (line.function >= profile.functions.size()) continue;
+      lines.push_back({function_of(profile.functions[line.function]), line.line});
+    }
+  }
+  return place->second;
+}
+
+void Merger::add(const Profile& profile) {
+  add_facts(profile);
+  std::string process = process_label(profile);
+  const unsigned count = ++processes_[process];
+  if (count > 1) process += " #" + std::to_string(count);
+  std::vector<uint32_t> mappings;
+  for (const Mapping& mapping : profile.mappings) mappings.push_back(mapping_of(mapping));
+  std::vector<uint32_t> locations;
+  for (const Location& location : profile.locations) {
+    locations.push_back(location_of(profile, location, process, mappings));
+  }
+  for (const Stack& stack : profile.stacks) {
+    Stack own = stack;
+    if (processes_mode_ == Processes::kApart) own.process = process;
+    for (uint32_t& location : own.locations) location = locations[location];
+    add_stack(std::move(own));
+  }
+}
+
+Stack* Merger::stack_like(const Stack& stack) {
+  const auto [first, last] = stacks_by_hash_.equal_range(stack_hash(stack));
+  for (auto known = first; known != last; ++known) {
+    Stack& other = merged_.stacks[known->second];
+    if (is_same_stack(stack, other) && stack.has_statistics == other.has_statistics) return &other;
+  }
+  return nullptr;
+}
+
+void Merger::add_stack(Stack stack) {
+  if (processes_mode_ == Processes::kAddedUp) {
+    if (Stack* known = stack_like(stack)) {
+      add_to_stack(stack, known);
+      return;
+    }
+    stacks_by_hash_.emplace(stack_hash(stack), static_cast<uint32_t>(merged_.stacks.size()));
+  }
+  merged_.stacks.push_back(std::move(stack));
+}
+
+Profile Merger::take() {
+  if (!merged_.has_metric[static_cast<size_t>(Metric::kPeakSpace)]) {
+    for (Stack& stack : merged_.stacks) stack.peak = {};
+  }
+  return std::move(merged_);
+}
+
+}  // namespace memprof::profile

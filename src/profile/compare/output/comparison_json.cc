@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/compare/output/comparison_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profile/model/metric.h"
+
+namespace memprof::profile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rounded here, and nowhere before.
+int64_t rounded(double value) {
+  constexpr double kMost = 9.2e18;
+  return std::llround(std::clamp(value, -kMost, kMost));
+}
+
+Json interval(double value, double low, double high, bool is_known) {
+  return {{"value", rounded(value)},
+          {"low", is_known ? Json(rounded(low)) : Json(nullptr)},
+          {"high", is_known ? Json(rounded(high)) : Json(nullptr)}};
+}
+
+Json estimate(const Estimate& one) {
+  return interval(one.value, one.low, one.high, one.has_interval);
+}
+
+Json change(const Change& one) {
+  return {{"before", estimate(one.before)},
+          {"after", estimate(one.after)},
+          {"change", interval(one.value, one.low, one.high, one.is_tested)},
+          {"p_value", one.is_tested ? Json(one.p_value) : Json(nullptr)}};
+}
+
+Json frame(const FrameGroup& group) {
+  return {{"name", group.name}, {"file", group.file}, {"line", group.line}, {"module", group.module}};
+}
+
+Json side(const ComparedSide& side) {
+  Json files = Json::array();
+  for (const ComparedFile& file : side.files) {
+    files.push_back({{"name", file.name},
+                     {"program", file.program},
+                     {"pid", file.pid != 0 ? Json(file.pid) : Json(nullptr)},
+                     {"time_unix_ns", file.time_unix_ns},
+                     {"duration_ns", file.duration_ns},
+                     {"rate_bytes", file.rate_bytes},
+                     {"samples", file.from_memprof ? Json(file.samples) : Json(nullptr)}});
+  }
+  return files;
+}
+
+Json tree(const Comparison& comparison) {
+  Json nodes = Json::array();
+  for (const ComparisonNode& node : comparison.tree->nodes) {
+    Json frames = Json::array();
+    for (const uint32_t group : node.groups) frames.push_back(frame(comparison.groups[group]));
+    nodes.push_back({{"parent", node.parent == SIZE_MAX ? Json(nullptr) : Json(node.parent)},
+                     {"depth", node.depth},
+                     {"frames", std::move(frames)},
+                     {"before", rounded(node.before)},
+                     {"after", rounded(node.after)}});
+  }
+  return {{"nodes", std::move(nodes)}, {"hidden", comparison.tree->hidden}};
+}
+
+void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all) {
+  for (const ComparisonRow& row : rows) {
+    if (all->size() >= max_rows) return;
+    Json one = frame(row.group);
+    one.update(change(row.change));
+    one["corrected_p_value"] = row.change.is_tested ? Json(row.corrected_p) : Json(nullptr);
+    one["significant"] = row.change.is_tested ? Json(row.is_significant) : Json(nullptr);
+    one["cumulative"] = {{"before", rounded(row.cumulative_before)},
+                         {"after", rounded(row.cumulative_after)}};
+    all->push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison, const std::vector<LimitResult>& limits,
+                            size_t max_rows) {
+  Json json;
+  json["before"] = side(comparison.before);
+  json["after"] = side(comparison.after);
+  json["warnings"] = comparison.warnings;
+  json["by"] = group_by_name(comparison.by);
+  json["metric"] = metric_name(comparison.metric);
+  json["focus"] = comparison.focus ? Json(*comparison.focus) : Json(nullptr);
+  json["ignore"] = comparison.ignore ? Json(*comparison.ignore) : Json(nullptr);
+  json["correction"] = comparison.is_tested ? Json("benjamini-hochberg") : Json(nullptr);
+  json["significance"] = kSignificance;
+  json["tested_rows"] = comparison.row_count();
+  for (const Metric metric : kMetrics) {
+    if (!comparison.has_metric[metric_index(metric)]) continue;
+    const Change& total = comparison.totals[metric_index(metric)];
+    Json one = change(total);
+    one["significant"] = total.is_tested ? Json(is_significant(total)) : Json(nullptr);
+    json["totals"][metric_name(metric)] = std::move(one);
+  }
+  json["rows"] = Json::array();
+  add_rows(comparison.growth, max_rows, &json["rows"]);
+  add_rows(comparison.shrinkage, max_rows, &json["rows"]);
+  add_rows(comparison.others, max_rows, &json["rows"]);
+  json["not_significant"] = {{"rows", comparison.others.size()},
+                             {"before", rounded(comparison.others_before)},
+                             {"after", rounded(comparison.others_after)}};
+  if (comparison.tree) json["tree"] = tree(comparison);
+  json["limits"] = Json::array();
+  for (const LimitResult& limit : limits) {
+    json["limits"].push_back({{"limit", limit.text}, {"exceeded", limit.is_exceeded}, {"what", limit.what}});
+  }
+  // Names come from files and need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/files/gzip.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace memprof::profile {
+namespace {
+
+constexpr int kGzipFormat = 16;  // added to the window bits: gzip instead of zlib
+constexpr size_t kPieceBytes = size_t{1} << 18;
+
+// zlib counts in unsigned int; data may be larger.
+uInt piece(size_t bytes) {
+  return static_cast<uInt>(std::min<size_t>(bytes, std::numeric_limits<uInt>::max() / 2));
+}
+
+// zlib's input is not const in its interface, but it is not written to.
+Bytef* input_of(std::string_view data) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
+}
+
+class Inflater {
+ public:
+  Inflater() {
+    if (inflateInit2(&stream, MAX_WBITS + kGzipFormat) != Z_OK) {
+      throw Error("zlib: no memory");
+    }
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream stream{};
+};
+
+}  // namespace
+
+bool is_gzip(std::string_view data) {
+  return data.substr(0, 2) == "\x1f\x8b";
+}
+
+std::string gunzip(std::string_view data, const std::string& name, uint64_t max_bytes) {
+  std::string out;
+  std::string buffer(kPieceBytes, '\0');
+  Inflater inflater;
+  z_stream& stream = inflater.stream;
+  while (true) {
+    stream.next_in = input_of(data);
+    const uInt given = piece(data.size());
+    stream.avail_in = given;
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    const size_t made = buffer.size() - stream.avail_out;
+    data.remove_prefix(given - stream.avail_in);
+    if (made > max_bytes - out.size()) {
+      throw Error(fmt::format("{}: unpacks to more than {} bytes, which no real profile of its size does",
+                              name, max_bytes));
+    }
+    out.append(buffer, 0, made);
+    if (status == Z_STREAM_END) {
+      const size_t next = data.find_first_not_of('\0');  // padding may follow
+      if (next == std::string_view::npos) {
+        return out;
+      }
+      data.remove_prefix(next);
+      if (!is_gzip(data)) {
+        throw Error(name + ": damaged: other bytes follow the gzip data");
+      }
+      inflateReset(&stream);
+    } else if (status == Z_MEM_ERROR) {
+      throw Error(name + ": no memory to unpack it");
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      throw Error(
+          fmt::format("{}: damaged gzip data ({})", name, stream.msg != nullptr ? stream.msg : "zlib"));
+    } else if (data.empty() && made == 0) {
+      throw Error(name + ": truncated: its gzip data end too early");
+    }
+  }
+}
+
+std::string gzip(std::string_view data) {
+  z_stream stream{};
+  constexpr int kMemoryLevel = 8;  // zlib's default
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw Error("zlib: no memory");
+  }
+  std::string out;
+  std::string buffer(kPieceBytes, '\0');
+  int status = Z_OK;
+  while (status != Z_STREAM_END) {
+    stream.next_in = input_of(data);
+    const uInt given = piece(data.size());
+    stream.avail_in = given;
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    status = deflate(&stream, given == data.size() ? Z_FINISH : Z_NO_FLUSH);
+    data.remove_prefix(given - stream.avail_in);
+    out.append(buffer, 0, buffer.size() - stream.avail_out);
+  }
+  deflateEnd(&stream);
+  return out;
+}
+
+}  // namespace memprof::profile

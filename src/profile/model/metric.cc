@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/model/metric.h"
+
+#include "format/pprof_schema.h"
+
+namespace memprof::profile {
+
+const char* metric_name(Metric metric) {
+  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == kMetricCount,
+                "names are in the order of Metric");
+  return schema::kFixedStrings[schema::kAllocObjects + metric_index(metric)];
+}
+
+const char* metric_unit(Metric metric) {
+  return schema::kFixedStrings[metric_is_bytes(metric) ? schema::kBytes : schema::kCount];
+}
+
+std::optional<Metric> metric_from_name(std::string_view name) {
+  for (const Metric metric : kMetrics) {
+    if (name == metric_name(metric)) {
+      return metric;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Metric> metric_from_short_name(std::string_view name) {
+  if (name == "peak") return Metric::kPeakSpace;
+  if (name == "live") return Metric::kInuseSpace;
+  if (name == "alloc") return Metric::kAllocSpace;
+  return metric_from_name(name);
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/model/missed_distribution.h"
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <utility>
+
+namespace memprof::profile {
+namespace {
+
+using Atom = MissedDistribution::Atom;
+
+constexpr size_t kMostAtoms = 256;
+constexpr double kNegligible = 1e-7;  // probability
+
+// Boost's defaults may throw and use long double; neither is wanted.
+using Policy = boost::math::policies::policy<
+    boost::math::policies::promote_double<false>,
+    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
+    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
+
+double normal_cdf(double z) {
+  return 0.5 * std::erfc(-z * 0.70710678118654752);
+}
+
+// Values closer than `least_width` become one atom at their mean; if there are still more than `most`, more
+// do.
+void merge_atoms(std::vector<Atom>& atoms, double least_width, size_t most) {
+  std::sort(atoms.begin(), atoms.end(), [](const Atom& a, const Atom& b) { return a.at < b.at; });
+  const double range = atoms.back().at - atoms.front().at;
+  double limit = std::max(least_width, 1e-9 * range);  // equal, but for the rounding of sums
+  for (;;) {
+    size_t kept = 0;
+    double group_begins = atoms[0].at;
+    for (size_t i = 1; i < atoms.size(); ++i) {
+      Atom& last = atoms[kept];
+      if (atoms[i].at - group_begins <= limit) {
+        const double sum = last.probability + atoms[i].probability;
+        last.at += (atoms[i].at - last.at) * (atoms[i].probability / sum);
+        last.probability = sum;
+      } else {
+        atoms[++kept] = atoms[i];
+        group_begins = atoms[i].at;
+      }
+    }
+    atoms.resize(kept + 1);
+    if (atoms.size() <= most) {
+      return;
+    }
+    limit = std::max(2 * limit, range / (2 * static_cast<double>(most)));
+  }
+}
+
+}  // namespace
+
+MissedCumulants& MissedCumulants::operator+=(const MissedCumulants& other) {
+  mean += other.mean;
+  variance += other.variance;
+  third += other.third;
+  return *this;
+}
+
+MissedCumulants& MissedCumulants::operator-=(const MissedCumulants& other) {
+  mean -= other.mean;
+  variance -= other.variance;
+  third -= other.third;
+  return *this;
+}
+
+MissedCumulants MissedGroup::cumulants() const {
+  const double q = 1 - probability;
+  const double unit = step / probability;
+  return {samples * q * unit, samples * q * unit * unit, samples * q * (1 + q) * unit * unit * unit};
+}
+
+MissedDistribution::MissedDistribution(std::vector<Atom> atoms, const MissedCumulants& rest, bool has_rest)
+    : atoms_(std::move(atoms)), rest_(rest), has_rest_(has_rest) {
+  fit_rest();
+}
+
+void MissedDistribution::fit_rest() {
+  deviation_ = std::sqrt(std::max(rest_.variance, 0.0));
+  shape_ = scale_ = shift_ = 0;
+  if (rest_.variance > 0 && rest_.third > 0) {
+    shape_ = 4 * rest_.variance * rest_.variance * rest_.variance / (rest_.third * rest_.third);
+    scale_ = rest_.third / (2 * rest_.variance);
+    shift_ = rest_.mean - shape_ * scale_;
+  }
+}
+
+void MissedDistribution::add_rest(const MissedCumulants& more) {
+  if (!has_rest_) rest_ = {};
+  rest_ += more;
+  has_rest_ = true;
+  fit_rest();
+}
+
+void MissedDistribution::coarsen(double width) {
+  merge_atoms(atoms_, width, kMostAtoms);
+  // The rest smears the atoms, so that its own distribution may be coarser, too.
+  normal_shape_ = 20;
+}
+
+void MissedDistribution::convolve(const MissedGroup& group) {
+  const double q = 1 - group.probability;
+  std::vector<double> terms;
+  double term = std::pow(group.probability, group.samples);
+  double sum = 0;
+  for (double k = 0; terms.size() < kMostAtoms && sum < 1 - kNegligible; ++k) {
+    terms.push_back(term);
+    sum += term;
+    term *= q * (group.samples + k) / (k + 1);
+  }
+  std::vector<Atom> result;
+  result.reserve(atoms_.size() * terms.size());
+  for (const Atom& atom : atoms_) {
+    for (size_t k = 0; k < terms.size(); ++k) {
+      const double probability = atom.probability * terms[k];
+      if (probability > kNegligible * 0.1) {
+        result.push_back({atom.at + static_cast<double>(k) * group.step, probability});
+      }
+    }
+  }
+  atoms_ = std::move(result);
+  merge_atoms(atoms_, 0, kMostAtoms);
+}
+
+double MissedDistribution::rest_cdf(double x) const {
+  if (!(deviation_ > 0)) {
+    return x >= rest_.mean ? 1 : 0;
+  }
+  if (shape_ == 0) {
+    return normal_cdf((x - rest_.mean) / deviation_);
+  }
+  const double standard = (x - shift_) / scale_;
+  if (standard <= 0) {
+    return 0;
+  }
+  if (shape_ > normal_shape_) {  // Wilson and Hilferty
+    return normal_cdf((std::cbrt(standard / shape_) - 1 + 1 / (9 * shape_)) * 3 * std::sqrt(shape_));
+  }
+  return boost::math::gamma_p(shape_, standard, Policy());
+}
+
+double MissedDistribution::cdf(double x) const {
+  double sum = 0;
+  for (const Atom& atom : atoms_) {
+    if (atom.at > x) {
+      break;
+    }
+    sum += atom.probability * (has_rest_ ? rest_cdf(x - atom.at) : 1);
+  }
+  return sum;
+}
+
+// Cells of equal width over all that is not negligible.
+std::vector<Atom> MissedDistribution::rest_cells(size_t most) const {
+  if (!(deviation_ > 0)) {
+    return {{rest_.mean, 1}};
+  }
+  // Of a gamma of shape a, what lies beyond a + 7 sqrt(a) + 21 is less than 1e-9.
+  const double root = std::sqrt(shape_);
+  const double begin =
+      shape_ == 0 ? rest_.mean - 7 * deviation_ : shift_ + scale_ * std::max(0.0, shape_ - 7 * root);
+  const double end = shape_ == 0 ? rest_.mean + 7 * deviation_ : shift_ + scale_ * (shape_ + 7 * root + 21);
+  const double width = (end - begin) / static_cast<double>(most);
+  std::vector<Atom> cells;
+  double below = 0;
+  for (size_t i = 0; i < most; ++i) {
+    const double upper = begin + width * static_cast<double>(i + 1);
+    const double up_to = i + 1 == most ? 1 : rest_cdf(upper);
+    if (up_to > below) cells.push_back({upper - width / 2, up_to - below});
+    below = std::max(below, up_to);
+  }
+  return cells;
+}
+
+std::vector<Atom> MissedDistribution::cells(size_t most) const {
+  if (!has_rest_) {
+    std::vector<Atom> cells = atoms_;
+    merge_atoms(cells, 0, most);
+    return cells;
+  }
+  // Many atoms blur the rest's cells, which may be fewer then.
+  const size_t of_rest = atoms_.size() == 1 ? most : std::max<size_t>(most / 4, 16);
+  std::vector<Atom> cells;
+  const std::vector<Atom> rest = rest_cells(of_rest);
+  cells.reserve(atoms_.size() * rest.size());
+  for (const Atom& atom : atoms_) {
+    for (const Atom& cell : rest) {
+      cells.push_back({atom.at + cell.at, atom.probability * cell.probability});
+    }
+  }
+  if (atoms_.size() > 1) merge_atoms(cells, 0, most);
+  return cells;
+}
+
+}  // namespace memprof::profile

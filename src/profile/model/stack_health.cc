@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/model/stack_health.h"
+
+#include <map>
+
+#include "profile/model/estimate.h"
+
+namespace memprof::profile {
+
+double StackHealth::truncation_rate() const {
+  return walks == 0 ? 0 : static_cast<double>(truncated()) / static_cast<double>(walks);
+}
+
+// From above, so that it is all of them, to the last bit, where none is cut.
+double StackHealth::complete_bytes() const {
+  double bytes = total_allocated_bytes;
+  for (size_t i = 0; i < kWalkCount; ++i) {
+    if (is_cut(static_cast<Walk>(i))) bytes -= allocated_bytes[i];
+  }
+  return bytes;
+}
+
+std::optional<StackHealth> stack_health(const Profile& profile) {
+  StackHealth health;
+  health.samples = profile.walks;
+  for (const uint64_t count : profile.walks) health.walks += count;
+  if (health.walks == 0) return std::nullopt;
+
+  std::map<uint64_t, uint64_t> samples_of_depth;
+  uint64_t samples = 0;
+  double depths = 0;
+  for (const Stack& stack : profile.stacks) {
+    if (!stack.has_statistics) continue;
+    const double bytes = estimated_value(stack, Metric::kAllocSpace);
+    health.allocated_bytes[static_cast<size_t>(stack.walk)] += bytes;
+    health.total_allocated_bytes += bytes;
+    const uint64_t depth = stack.locations.size();
+    samples_of_depth[depth] += stack.allocated.samples;
+    samples += stack.allocated.samples;
+    depths += static_cast<double>(depth) * static_cast<double>(stack.allocated.samples);
+  }
+  if (samples == 0) return health;
+  health.mean_depth = depths / static_cast<double>(samples);
+  uint64_t below = 0;
+  for (const auto& [depth, count] : samples_of_depth) {
+    if (count == 0) continue;
+    if (!health.min_depth) health.min_depth = depth;
+    below += count;
+    if (!health.median_depth && below >= samples - samples / 2) health.median_depth = depth;
+  }
+  return health;
+}
+
+const char* confidence_name(double truncation_rate) {
+  constexpr double kMedium = 0.05;
+  constexpr double kLow = 0.20;
+  return truncation_rate < kMedium ? "high" : truncation_rate < kLow ? "medium" : "low";
+}
+
+const char* walk_name(Walk walk) {
+  static constexpr const char* kNames[kWalkCount] = {"root",       "depth_limit", "bad_frame",
+                                                     "left_stack", "no_rule",     "middle_left_out"};
+  return kNames[static_cast<size_t>(walk)];
+}
+
+}  // namespace memprof::profile

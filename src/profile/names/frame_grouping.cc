@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_grouping.h"
+
+#include <utility>
+
+#include "profile/names/short_name.h"
+
+namespace memprof::profile {
+namespace {
+
+std::string or_unknown(const std::string& text) {
+  return text.empty() ? kUnknownGroup : text;
+}
+
+}  // namespace
+
+const char* group_by_name(GroupBy by) {
+  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap", "process"};
+  return kNames[static_cast<size_t>(by)];
+}
+
+std::optional<GroupBy> group_by_from_name(std::string_view name) {
+  for (const GroupBy by : {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule,
+                           GroupBy::kHeap, GroupBy::kProcess}) {
+    if (name == group_by_name(by)) return by;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> root_labels(const Stack& stack) {
+  std::vector<std::string> labels;
+  if (!stack.process.empty()) labels.push_back("[process " + stack.process + "]");
+  if (!stack.heap.empty()) labels.push_back("[heap " + stack.heap + "]");
+  return labels;
+}
+
+FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView& view)
+    : profile_(profile),
+      by_(by),
+      view_(view),
+      interpreter_(profile),
+      at_location_(profile.locations.size()) {}
+
+void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
+  code_frames_of(stack, frames);
+  if (by_ != GroupBy::kHeap && by_ != GroupBy::kProcess) return;
+  const std::string& name = by_ == GroupBy::kHeap ? stack.heap : stack.process;
+  const uint32_t group = made_up_group(name.empty() ? kDefaultHeap : name);
+  for (GroupedFrame& frame : *frames) frame.group = group;
+}
+
+bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python) const {
+  switch (role) {
+    case FrameRole::kOwn:
+    case FrameRole::kGap:
+      return false;
+    case FrameRole::kAllocation:
+    case FrameRole::kWrapper:
+      return is_leaf;
+    case FrameRole::kLibrary:
+    case FrameRole::kImport:
+      return true;
+    case FrameRole::kNameless:  // its module has a name
+      return is_under_python && by_ != GroupBy::kModule;
+  }
+  return false;
+}
+
+void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
+  frames->clear();
+  own_.clear();
+  std::optional<GroupedFrame> outermost_allocation;
+  const size_t python_end = interpreter_.executed_end(stack);
+  const bool hides_interpreter = !view_.interpreter && !view_.all && python_end != 0;
+  for (size_t place = 0; place < stack.locations.size(); ++place) {
+    const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
+    if (hides_interpreter && is_interpreter) continue;
+    for (const KnownFrame& known : frames_at(stack.locations[place])) {
+      if (frames->empty() && known.role == FrameRole::kAllocation) {
+        outermost_allocation = known.frame;
+        continue;
+      }
+      // Who called what stands before a gap is not known.
+      if (known.role == FrameRole::kGap && own_.empty()) own_ = *frames;
+      frames->push_back(known.frame);
+      if (is_interpreter || !is_folded(known.role, own_.empty(), place < python_end)) {
+        own_.push_back(known.frame);
+      }
+    }
+  }
+  if (!view_.all && !own_.empty()) frames->swap(own_);
+  if (!frames->empty()) return;
+  if (!outermost_allocation) {
+    Frame nowhere;
+    nowhere.name = kUnknownGroup;
+    outermost_allocation = known_frame(nowhere).frame;
+  }
+  frames->push_back(*outermost_allocation);
+}
+
+const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t location) {
+  std::vector<KnownFrame>& known = at_location_[location];
+  if (known.empty()) {
+    for (const Frame& frame : location_frames(profile_, profile_.locations[location])) {
+      known.push_back(known_frame(frame));
+    }
+  }
+  return known;
+}
+
+const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& frame) {
+  const auto [known, is_new] = known_functions_.emplace(
+      FunctionKey(frame.name, frame.symbol, frame.file, frame.module, frame.is_executed), KnownFunction());
+  KnownFunction& function = known->second;
+  if (!is_new) return function;
+  const auto next = static_cast<uint32_t>(functions_.size());
+  const auto [place, is_new_name] = function_index_.emplace(frame.name, next);
+  if (is_new_name) functions_.push_back(frame.name);
+  function.index = place->second;
+  function.role = frame_role(frame);
+  function.shown = view_.full_names    ? frame.name
+                   : !frame.is_named   ? shown_module(frame.name)
+                   : frame.is_executed ? frame.name
+                                       : shown_name(frame.name, frame.symbol, frame.file);
+  return function;
+}
+
+FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
+  const KnownFunction& function = known_function(frame);
+  return {{group_of(frame, function.shown), function.index, frame.line}, function.role};
+}
+
+uint32_t FrameGrouping::made_up_group(const std::string& name) {
+  const auto [place, is_new] =
+      group_index_.emplace(GroupKey(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back({name, "", 0, "", ""});
+  return place->second;
+}
+
+uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {
+  GroupKey key;
+  const std::string module = view_.full_names ? frame.module : shown_module(frame.module);
+  switch (by_) {
+    case GroupBy::kFunction:
+      key = {shown, frame.file, 0, module};
+      break;
+    case GroupBy::kLine:
+      key = {shown, frame.file, frame.line, module};
+      break;
+    case GroupBy::kFile:
+      // Code without a source file is told apart by its module.
+      key = frame.file.empty() ? GroupKey{or_unknown(module), "", 0, module}
+                               : GroupKey{frame.file, frame.file, 0, ""};
+      break;
+    case GroupBy::kModule:
+      key = {or_unknown(module), "", 0, module};
+      break;
+    case GroupBy::kHeap:  // the stack's, and not the frame's
+    case GroupBy::kProcess:
+      return made_up_group(kDefaultHeap);
+  }
+  const auto [place, is_new] = group_index_.emplace(std::move(key), static_cast<uint32_t>(groups_.size()));
+  if (is_new) {
+    FrameGroup group;
+    std::tie(group.name, group.file, group.line, group.module) = place->first;
+    if (by_ == GroupBy::kFunction) group.line = frame.line;
+    if (by_ == GroupBy::kFunction || by_ == GroupBy::kLine) group.build_id = frame.build_id;
+    groups_.push_back(std::move(group));
+  } else if (by_ == GroupBy::kFunction && groups_[place->second].line != frame.line) {
+    groups_[place->second].line = 0;
+  }
+  return place->second;
+}
+
+}  // namespace memprof::profile

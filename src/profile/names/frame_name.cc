@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_name.h"
+
+#include <fmt/format.h>
+
+#include "profile/names/interpreter_frames.h"
+
+namespace memprof::profile {
+
+std::string location_module(const Profile& profile, const Location& location) {
+  if (location.mapping >= profile.mappings.size()) {
+    return profile.from_memprof && runtime_function(profile, location) != nullptr ? kPythonModule : "";
+  }
+  const std::string& path = profile.mappings[location.mapping].path;
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+std::string location_place(const Profile& profile, const Location& location) {
+  const std::string module = location_module(profile, location);
+  if (module.empty()) {
+    return fmt::format("{:#x}", location.address);
+  }
+  const Mapping& mapping = profile.mappings[location.mapping];
+  return fmt::format("{}+{:#x}", module, location.address - mapping.start + mapping.file_offset);
+}
+
+std::vector<Frame> location_frames(const Profile& profile, const Location& location) {
+  std::vector<Frame> frames;
+  for (const Line& line : location.lines) {
+    if (line.function >= profile.functions.size()) {
+      continue;
+    }
+    const Function& function = profile.functions[line.function];
+    Frame& frame = frames.emplace_back();
+    frame.name = function.name.empty() ? function.system_name : function.name;
+    frame.symbol = function.system_name;
+    frame.is_named = !frame.name.empty();
+    frame.file = function.filename;
+    frame.line = line.line;
+  }
+  if (frames.empty()) {
+    frames.emplace_back();
+  }
+  const bool is_executed = runtime_function(profile, location) != nullptr;
+  for (Frame& frame : frames) {
+    frame.is_executed = is_executed;
+    frame.module = location_module(profile, location);
+    if (!frame.is_named) {
+      frame.name = location_place(profile, location);
+      if (location.mapping < profile.mappings.size()) {
+        frame.build_id = profile.mappings[location.mapping].build_id;
+      }
+    }
+  }
+  return frames;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_role.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+
+#include "format/pprof_schema.h"
+#include "profile/names/allocator_frames.h"
+#include "profile/names/short_name.h"
+
+namespace memprof::profile {
+namespace {
+
+// Whole names; one with a star at its end is the beginning of names.
+constexpr std::string_view kWrappers[] = {
+    // GNU's and git's
+    "xmalloc", "xmallocz", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "xmemdupz", "xzalloc",
+    "x2realloc", "x2nrealloc", "xnmalloc", "xnrealloc", "xreallocarray", "xcharalloc",
+    // GLib
+    "g_malloc*", "g_try_malloc*", "g_realloc*", "g_try_realloc*", "g_slice_alloc*", "g_slice_copy",
+    "g_strdup", "g_strndup", "g_memdup*", "g_aligned_alloc*",
+    // CPython and NumPy
+    "PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc", "PyMem_RawMalloc", "PyMem_RawCalloc", "PyMem_RawRealloc",
+    "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Calloc",
+    "_PyObject_Realloc", "_PyMem_Raw*", "PyDataMem_NEW*", "PyDataMem_RENEW", "PyDataMem_UserNEW*",
+    "PyDataMem_UserRENEW", "default_malloc", "default_calloc", "default_realloc",
+    // OpenSSL, SQLite, FFmpeg, libuv, zlib, Redis
+    "CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_calloc", "CRYPTO_realloc", "CRYPTO_clear_realloc",
+    "CRYPTO_strdup", "CRYPTO_strndup", "CRYPTO_memdup", "CRYPTO_malloc_array", "CRYPTO_realloc_array",
+    "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3MemMalloc", "sqlite3Realloc", "sqlite3_realloc*",
+    "sqlite3MemRealloc", "sqlite3DbMalloc*", "sqlite3DbRealloc*", "av_malloc*", "av_calloc", "av_realloc*",
+    "av_fast_malloc*", "av_fast_realloc", "av_strdup", "uv__malloc", "uv__calloc", "uv__realloc",
+    "uv__strdup", "zcalloc", "zmalloc", "zrealloc", "ztrymalloc*", "ztrycalloc*", "ztryrealloc*",
+    // Rust's, before the allocator
+    "__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rdl_alloc", "__rdl_alloc_zeroed",
+    "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc"};
+
+// Namespaces of C++'s library.
+constexpr std::string_view kCxxLibrary[] = {"std::", "__gnu_cxx::", "__cxxabiv1::"};
+
+// Crates of Rust's library; hashbrown is its HashMap.
+constexpr std::string_view kRustLibrary[] = {"std::", "core::", "alloc::", "hashbrown::", "__rustc::"};
+
+// Between the system and main.
+constexpr std::string_view kStart[] = {
+    "_start",          "_dl_start_user",         "__libc_start_main*", "__libc_start_call_main",
+    "__libc_csu_init", "_dl_relocate_static_pie"};
+
+// File names of libraries, up to their version.
+constexpr std::string_view kLibraries[] = {"libc.so",       "libc-2.",       "libstdc++.so", "libc++.so",
+                                           "libc++abi.so",  "libgcc_s.so",   "ld-linux",     "ld-musl",
+                                           "ld-2.",         "libc.musl",     "libm.so",      "libdl.so",
+                                           "libpthread.so", "libpthread-2.", "librt.so"};
+
+bool begins(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+template <size_t N>
+bool begins_with_one_of(std::string_view text, const std::string_view (&prefixes)[N]) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [text](std::string_view prefix) { return begins(text, prefix); });
+}
+
+template <size_t N>
+bool is_in(std::string_view name, const std::string_view (&names)[N]) {
+  return std::any_of(std::begin(names), std::end(names), [name](std::string_view known) {
+    return known.back() == '*' ? begins(name, known.substr(0, known.size() - 1)) : name == known;
+  });
+}
+
+bool ends(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Symbols of Rust are `_R...`, or `_ZN...17h0123456789abcdefE` with what LLVM appends.
+bool is_rust(const Frame& frame) {
+  if (begins(frame.symbol, "_R") || ends(frame.file, ".rs")) return true;
+  constexpr std::string_view kHash = "17h";
+  constexpr size_t kHashDigits = 16;
+  const size_t at = frame.symbol.rfind(kHash);
+  const size_t end = at + kHash.size() + kHashDigits;
+  return begins(frame.symbol, "_ZN") && at != std::string::npos && end < frame.symbol.size() &&
+         frame.symbol[end] == 'E' &&
+         frame.symbol.find_first_not_of("0123456789abcdef", at + kHash.size()) == end;
+}
+
+// A path of the library; or a type without one (`[T]`, `*const T`, `str`), which only the library has
+// functions of.
+bool is_of_rust_library(std::string_view type) {
+  if (begins_with_one_of(type, {"[", "*", "("})) return true;
+  for (const std::string_view before : {"<", "&", "mut ", "dyn "}) {
+    if (begins(type, before)) type.remove_prefix(before.size());
+  }
+  return begins_with_one_of(type, kRustLibrary) || type.find("::") == std::string_view::npos;
+}
+
+// Length of what the brackets at the beginning hold, with them.
+size_t bracketed(std::string_view name) {
+  size_t depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>' && (i == 0 || name[i - 1] != '-') && --depth == 0) return i + 1;
+  }
+  return name.size();
+}
+
+// `path::f`, `<Type>::f`, `<Type as Trait>::f`: a trait of the program on a type of the library is the
+// program's, and so is the other way round.
+bool is_rust_library(std::string_view name) {
+  if (!begins(name, "<")) return begins_with_one_of(name, kRustLibrary);
+  std::string_view type = name.substr(1, bracketed(name) - 2);
+  const size_t as = type.rfind(" as ");
+  // Of the outermost brackets, not of those in the type.
+  if (as == std::string_view::npos ||
+      std::count(type.begin() + as, type.end(), '<') != std::count(type.begin() + as, type.end(), '>')) {
+    return is_of_rust_library(type);
+  }
+  return is_of_rust_library(type.substr(0, as)) && is_of_rust_library(type.substr(as + std::strlen(" as ")));
+}
+
+// A class's own.
+bool is_operator_new(std::string_view name) {
+  const size_t at = name.find("::operator new");
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(at + std::strlen("::operator new"));
+  return rest.empty() || rest[0] == '(' || rest[0] == '[';
+}
+
+bool is_cxx_library(const Frame& frame) {
+  if (!begins(frame.symbol, "_Z")) return begins_with_one_of(frame.name, kCxxLibrary);
+  const auto name = without_return_type(frame.name);
+  return name && begins_with_one_of(*name, kCxxLibrary);
+}
+
+bool is_import(const Frame& frame) {
+  for (const std::string_view file : {"<frozen importlib", "<frozen zipimport>"}) {
+    if (begins(frame.file, file)) return true;
+  }
+  for (const std::string_view file :
+       {"/importlib/__init__.py", "/importlib/_bootstrap.py", "/importlib/_bootstrap_external.py"}) {
+    if (ends(frame.file, file)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FrameRole frame_role(const Frame& frame) {
+  if (frame.is_executed) return is_import(frame) ? FrameRole::kImport : FrameRole::kOwn;
+  if (frame.symbol == schema::kFramesLeftOutName) return FrameRole::kGap;
+  if (frame.is_named && is_allocator_function(frame.name)) return FrameRole::kAllocation;
+  if (begins_with_one_of(frame.module, kLibraries)) return FrameRole::kLibrary;
+  if (!frame.is_named) return FrameRole::kNameless;
+  const std::string plain = shown_name(frame.name, "", frame.file);  // without `.part.0`
+  if (is_in(plain, kWrappers) || is_operator_new(frame.name)) return FrameRole::kWrapper;
+  if (is_in(plain, kStart)) return FrameRole::kLibrary;
+  return (is_rust(frame) ? is_rust_library(frame.name) : is_cxx_library(frame)) ? FrameRole::kLibrary
+                                                                                : FrameRole::kOwn;
+}
+
+}  // namespace memprof::profile

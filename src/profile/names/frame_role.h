@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a frame is to somebody who looks for the code that holds memory: the program's own, or something
+// that only allocates for it.
+//
+// Model: a table of names, and of modules.  In doubt a frame is the program's own: code must not vanish
+// because it sounds like a library.
+//
+// Threads: no state.
+#pragma once
+
+#include "profile/names/frame_name.h"
+
+namespace memprof::profile {
+
+enum class FrameRole : uint8_t {
+  kOwn,
+  kAllocation,  // malloc, operator new ...: what pprof drops, too (allocator_frames.h)
+  kWrapper,     // known functions around those: xmalloc, g_malloc, a class's operator new
+  kLibrary,     // of a language: libstdc++, libc++, libc, Rust's std, alloc and core; the code before main
+  kImport,      // Python's import machinery
+  kNameless,    // native, without a function's name
+  kGap,         // stands for frames in the middle that were left out
+};
+
+FrameRole frame_role(const Frame& frame);
+
+}  // namespace memprof::profile

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/pprof_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <protozero/pbf_reader.hpp>
+#include <vector>
+
+#include "format/pprof_schema.h"
+#include "profile/files/gzip.h"
+#include "profile/model/metric.h"
+#include "profile/pprof/pprof_fields.h"
+#include "profile/pprof/pprof_statistics.h"
+#include "profile/pprof/pprof_tables.h"
+#include "profile/pprof/read_budget.h"
+#include "profile/pprof/stack_folder.h"
+
+namespace memprof::profile {
+namespace {
+
+namespace field = schema::profile_field;
+using protozero::pbf_reader;
+
+// How well a sample type fits a metric: our own names before the names that others use for live memory.
+struct MetricMatch {
+  Metric metric;
+  int rank;
+};
+
+std::optional<MetricMatch> match_metric(std::string_view type) {
+  if (const auto metric = metric_from_name(type)) {
+    return MetricMatch{*metric, 2};
+  }
+  if (type == "objects") {
+    return MetricMatch{Metric::kInuseObjects, 1};
+  }
+  if (type == "space") {
+    return MetricMatch{Metric::kInuseSpace, 1};
+  }
+  return std::nullopt;
+}
+
+constexpr size_t kDeepestStack = size_t{1} << 20;
+
+class Reader {
+ public:
+  Reader(std::string_view data, const ReadOptions& options) : data_(data), budget_(options.max_model_bytes) {}
+
+  // Fields may come in any order, hence one pass for each kind that others refer to.
+  Profile read() {
+    pass([this](pbf_reader& reader) { return tables_.read_string(reader); });
+    if (!tables_.has_strings()) {
+      throw Error("not a pprof profile: it has no string table");
+    }
+    pass([this](pbf_reader& reader) { return read_header(reader); });
+    match_sample_types();
+    pass([this](pbf_reader& reader) { return tables_.read_location(reader); });
+    pass([this](pbf_reader& reader) { return read_sample(reader); });
+    for (const std::string_view comment : comments_) {
+      statistics_.comment(comment, profile_);
+    }
+    if (!has_space_period_) {
+      profile_.rate_bytes = 0;
+    }
+    statistics_.apply(profile_, folder_.samples_of());
+    return std::move(profile_);
+  }
+
+ private:
+  // `take` returns whether it took the field.
+  template <typename Take>
+  void pass(const Take& take) {
+    pbf_reader reader(data_.data(), data_.size());
+    while (reader.next()) {
+      if (!take(reader)) {
+        reader.skip();
+      }
+    }
+  }
+
+  bool read_header(pbf_reader& reader) {
+    if (read_repeated(reader, field::kComment, [this](uint64_t index) {
+          budget_.charge(sizeof(std::string_view));
+          comments_.push_back(tables_.string(index));
+        })) {
+      return true;
+    }
+    switch (reader.tag_and_type()) {
+      case bytes_field(field::kSampleType): {
+        budget_.charge(sizeof(std::string_view));
+        sample_types_.push_back(tables_.string(read_value_type(reader.get_message()).first));
+        return true;
+      }
+      case bytes_field(field::kPeriodType): {
+        const auto [type, unit] = read_value_type(reader.get_message());
+        has_space_period_ = tables_.string(type) == "space" && tables_.string(unit) == "bytes";
+        return true;
+      }
+      case number_field(field::kDropFrames):
+        profile_.drop_frames = tables_.copy(reader.get_uint64());
+        return true;
+      case number_field(field::kKeepFrames):
+        profile_.keep_frames = tables_.copy(reader.get_uint64());
+        return true;
+      case number_field(field::kTimeNanos):
+        profile_.time_unix_ns = reader.get_uint64();
+        return true;
+      case number_field(field::kDurationNanos):
+        profile_.duration_ns = reader.get_uint64();
+        return true;
+      case number_field(field::kPeriod):
+        profile_.rate_bytes = static_cast<uint64_t>(std::max<int64_t>(0, reader.get_int64()));
+        return true;
+      default:
+        return tables_.read_mapping_or_function(reader);
+    }
+  }
+
+  static std::pair<uint64_t, uint64_t> read_value_type(pbf_reader reader) {
+    std::pair<uint64_t, uint64_t> result;
+    while (reader.next()) {
+      switch (reader.tag_and_type()) {
+        case number_field(schema::value_type_field::kType):
+          result.first = reader.get_uint64();
+          break;
+        case number_field(schema::value_type_field::kUnit):
+          result.second = reader.get_uint64();
+          break;
+        default:
+          reader.skip();
+      }
+    }
+    return result;
+  }
+
+  bool read_sample(pbf_reader& outer) {
+    if (outer.tag_and_type() != bytes_field(field::kSample)) {
+      return false;
+    }
+    pbf_reader reader = outer.get_message();
+    sample_locations_.clear();
+    sample_values_.clear();
+    std::vector<Label> labels;
+    while (reader.next()) {
+      if (read_repeated(reader, schema::sample_field::kLocationId,
+                        [this](uint64_t id) {
+                          if (sample_locations_.size() == kDeepestStack) {
+                            throw Error(fmt::format("damaged pprof profile: a stack of more than {} frames",
+                                                    kDeepestStack));
+                          }
+                          sample_locations_.push_back(tables_.location(id));
+                        }) ||
+          read_repeated(reader, schema::sample_field::kValue, [this](uint64_t value) {
+            if (sample_values_.size() <= sample_types_.size()) {  // one too many is enough to tell
+              sample_values_.push_back(static_cast<int64_t>(value));
+            }
+          })) {
+        continue;
+      }
+      if (reader.tag_and_type() == bytes_field(schema::sample_field::kLabel)) {
+        labels.push_back(read_label(reader.get_message()));
+      } else {
+        reader.skip();
+      }
+    }
+    if (sample_values_.size() != sample_types_.size()) {
+      throw Error(fmt::format("damaged pprof profile: a sample has {} values for {} sample types",
+                              sample_values_.size() < sample_types_.size() ? "too few" : "too many",
+                              sample_types_.size()));
+    }
+    std::array<double, kMetricCount> values{};
+    for (const Metric metric : kMetrics) {
+      const size_t i = metric_index(metric);
+      if (profile_.has_metric[i]) {
+        values[i] = static_cast<double>(sample_values_[column_[i]]);
+      }
+    }
+    folder_.add(sample_locations_, std::move(labels), values);
+    return true;
+  }
+
+  Label read_label(pbf_reader reader) {
+    budget_.charge(2 * sizeof(Label));
+    Label label;
+    while (reader.next()) {
+      switch (reader.tag_and_type()) {
+        case number_field(schema::label_field::kKey):
+          label.key = tables_.copy(reader.get_uint64());
+          break;
+        case number_field(schema::label_field::kText):
+          label.text = tables_.copy(reader.get_uint64());
+          break;
+        case number_field(schema::label_field::kNumber):
+          label.number = reader.get_int64();
+          break;
+        case number_field(schema::label_field::kUnit):
+          label.unit = tables_.copy(reader.get_uint64());
+          break;
+        default:
+          reader.skip();
+      }
+    }
+    return label;
+  }
+
+  void match_sample_types() {
+    if (sample_types_.empty()) {
+      throw Error("not a pprof profile: it has no sample types");
+    }
+    std::array<int, kMetricCount> ranks{};
+    for (size_t column = 0; column < sample_types_.size(); ++column) {
+      const auto match = match_metric(sample_types_[column]);
+      if (match && match->rank > ranks[metric_index(match->metric)]) {
+        ranks[metric_index(match->metric)] = match->rank;
+        profile_.has_metric[metric_index(match->metric)] = true;
+        column_[metric_index(match->metric)] = column;
+      }
+    }
+    if (profile_.has_metric == std::array<bool, kMetricCount>{}) {
+      std::string types;
+      for (size_t i = 0; i < sample_types_.size() && i < 8; ++i) {
+        types += fmt::format("{}{}", i == 0 ? "" : ", ", sample_types_[i].substr(0, 64));
+      }
+      throw Error(fmt::format("a pprof profile, but not of memory: its sample types are {}", types));
+    }
+  }
+
+  std::string_view data_;
+  ReadBudget budget_;
+  Profile profile_;
+  PprofTables tables_{profile_, budget_};
+  StackFolder folder_{profile_.stacks, budget_};
+  StatisticsReader statistics_;
+  bool has_space_period_ = false;
+  std::vector<std::string_view> comments_;
+  std::vector<std::string_view> sample_types_;
+  std::array<size_t, kMetricCount> column_{};
+  std::vector<uint32_t> sample_locations_;
+  std::vector<int64_t> sample_values_;
+};
+
+// What a file that is no profile looks like, to help whoever gave the wrong one.
+const char* other_kind(std::string_view data) {
+  const auto begins = [data](std::string_view prefix) { return data.substr(0, prefix.size()) == prefix; };
+  if (begins("heap profile:") || begins("heap_v2/") || begins("--- heap")) {
+    return " (it looks like a text heap profile: `pprof -proto` converts it)";
+  }
+  if (begins("{") || begins("[")) {
+    return " (it looks like JSON)";
+  }
+  if (begins("\x7f"
+             "ELF")) {
+    return " (it is a program or library)";
+  }
+  return "";
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options) {
+  if (data.empty()) {
+    throw Error(name + ": the file is empty");
+  }
+  std::string unpacked;
+  if (is_gzip(data)) {
+    constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
+    const uint64_t by_ratio = std::max(kAlwaysAllowed, data.size() * options.max_ratio);
+    unpacked = gunzip(data, name, std::min(options.max_decompressed_bytes, by_ratio));
+    data = unpacked;
+    if (data.empty()) {
+      throw Error(name + ": the file is empty inside its gzip");
+    }
+  }
+  try {
+    return Reader(data, options).read();
+  } catch (const protozero::exception&) {
+    throw Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(data)));
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) {
+    throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
+  }
+  std::string data;
+  std::string buffer(size_t{1} << 18, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
+    }
+    if (got == 0) {
+      break;
+    }
+    data.append(buffer, 0, static_cast<size_t>(got));
+    if (data.size() > options.max_decompressed_bytes) {
+      throw Error(fmt::format("{}: larger than {} bytes", path, options.max_decompressed_bytes));
+    }
+  }
+  return read_pprof(data, path, options);
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a pprof profile (profile.proto, plain or gzip) by anyone: memprof, Go, tcmalloc.  The bytes are not
+// trusted: every index and length is checked, and what they can make us allocate is limited.
+// docs/profile-format.md says what a profile of memprof carries beyond the values.
+//
+// Threads: no state.
+// Failure: throws Error "NAME: what is wrong".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "profile/model/error.h"
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+struct ReadOptions {
+  uint64_t max_decompressed_bytes = uint64_t{2} << 30;
+  // A gzip file may grow to this many times its size, or to 64 MiB where that is more.
+  uint64_t max_ratio = 300;
+  uint64_t max_model_bytes = uint64_t{8} << 30;  // what the Profile may take, roughly
+};
+
+// `name` stands in messages: the file's name as the user gave it.
+Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options = {});
+
+Profile read_pprof_file(const std::string& path, const ReadOptions& options = {});
+
+}  // namespace memprof::profile

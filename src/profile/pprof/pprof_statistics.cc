@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/pprof_statistics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "format/comments.h"
+#include "format/pprof_schema.h"
+#include "profile/model/estimate.h"
+#include "profile/model/metric.h"
+#include "profile/names/interpreter_frames.h"
+
+namespace memprof::profile {
+namespace {
+
+// The fields of one comment: "key=value" behind its name, separated by one space.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      const std::string_view field = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      const size_t equals = field.find('=');
+      if (equals != std::string_view::npos) {
+        values_.emplace(field.substr(0, equals), field.substr(equals + 1));
+      }
+    }
+  }
+
+  // False once a field was missing or malformed.
+  bool ok() const { return ok_; }
+
+  uint64_t decimal(std::string_view key) { return integer(key, 10); }
+  // A field that not every profile has.
+  uint64_t decimal_or_0(std::string_view key) {
+    return values_.find(key) != values_.end() ? decimal(key) : 0;
+  }
+  bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
+  uint64_t hex(std::string_view key) { return integer(key, 16); }
+
+  // All our doubles are sums of things that are not negative.
+  double real(std::string_view key) {
+    const uint64_t bits = integer(key, 16);
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof(value));
+    if (!std::isfinite(value) || value < 0) {
+      ok_ = false;
+      return 0;
+    }
+    return value;
+  }
+
+  std::string text(std::string_view key) {
+    const auto found = values_.find(key);
+    std::string out;
+    for (size_t i = 0; found != values_.end() && i < found->second.size(); ++i) {
+      const std::string_view value = found->second;
+      unsigned byte = 0;
+      const char* digits = value.data() + i + 1;
+      if (value[i] == '%' && i + 2 < value.size() &&
+          std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+        out += static_cast<char>(byte);
+        i += 2;
+      } else {
+        out += value[i];
+      }
+    }
+    return out;
+  }
+
+ private:
+  uint64_t integer(std::string_view key, int base) {
+    const auto found = values_.find(key);
+    uint64_t value = 0;
+    if (found == values_.end()) {
+      ok_ = false;
+      return 0;
+    }
+    const char* begin = found->second.data();
+    const char* end = begin + found->second.size();
+    const auto result = std::from_chars(begin, end, value, base);
+    ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
+    return value;
+  }
+
+  std::unordered_map<std::string_view, std::string_view> values_;
+  bool ok_ = true;
+};
+
+// The rest of the text where it is the comment of that name.
+std::optional<std::string_view> after(std::string_view name, std::string_view text) {
+  if (text.substr(0, name.size()) == name && (text.size() == name.size() || text[name.size()] == ' ')) {
+    return text.substr(name.size());
+  }
+  return std::nullopt;
+}
+
+// Whether these can be sums over samples, each of which stands for at least itself.
+bool is_plausible(const Totals& totals) {
+  constexpr double kRounding = 1 + 1e-9;
+  return (totals.samples != 0 || totals.weight_count == 0) &&
+         static_cast<double>(totals.samples) <= totals.weight_count * kRounding &&
+         static_cast<double>(totals.size_bytes) <= totals.weight_bytes * kRounding;
+}
+
+// Whether an integer of the file is what rounding made of the estimate; each sample may be off by one.
+bool agrees(double value, double estimate, double samples) {
+  return std::abs(value - estimate) <= samples + 1e-9 * std::abs(estimate);
+}
+
+// What the labels of a live sample say; nothing if they are not ours.
+struct LiveLabels {
+  uint64_t size_bytes = 0;
+  uint64_t rate_bytes = 0;
+  uint64_t samples = 1;
+};
+
+std::optional<LiveLabels> live_labels(const LabeledValues& part, uint64_t period) {
+  LiveLabels found;
+  found.rate_bytes = period;
+  bool has_size = false;
+  for (const Label& label : part.labels) {
+    const auto number = static_cast<uint64_t>(label.number);
+    if (!label.text.empty()) {
+      return std::nullopt;
+    }
+    if (label.key == schema::kFixedStrings[schema::kBytes]) {
+      found.size_bytes = number;
+      has_size = true;
+    } else if (label.key == schema::kFixedStrings[schema::kRate]) {
+      found.rate_bytes = number;
+    } else if (label.key == schema::kFixedStrings[schema::kSamples]) {
+      found.samples = number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return has_size ? std::optional(found) : std::nullopt;
+}
+
+std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, double file_samples) {
+  const std::optional<LiveLabels> labels = live_labels(part, period);
+  if (!labels) {
+    return std::nullopt;
+  }
+  const double blocks = part.values[metric_index(Metric::kInuseObjects)];
+  const double bytes = part.values[metric_index(Metric::kInuseSpace)];
+  const double probability = sampling_probability(labels->size_bytes, labels->rate_bytes);
+  const auto size = static_cast<double>(labels->size_bytes);
+  const auto is_number = [&](double samples, double rounding) {
+    return samples >= 1 && samples < 0x1p53 && agrees(blocks, samples / probability, rounding) &&
+           agrees(bytes, samples / probability * size, rounding);
+  };
+  // Samples with equal labels that another tool added up have the label of one of them, and the value tells.
+  // So the label must be right to the rounding of one sample.
+  const double from_value = bytes > blocks ? bytes * probability / size : blocks * probability;
+  double samples = static_cast<double>(labels->samples);
+  if (!is_number(samples, 1)) {
+    samples = std::round(from_value);
+    if (!is_number(samples, file_samples)) {
+      return std::nullopt;
+    }
+  }
+  return LiveGroup{labels->size_bytes, labels->rate_bytes, static_cast<uint64_t>(samples)};
+}
+
+}  // namespace
+
+void StatisticsReader::comment(std::string_view text, Profile& profile) {
+  if (const auto fields_text = after(kProfileComment, text)) {
+    Fields fields(*fields_text);
+    if (fields.decimal("version") != kCommentVersion) {
+      return;
+    }
+    const std::string program = fields.text("program");
+    const uint64_t pid = fields.decimal("pid");
+    const uint64_t peak_after_ns = fields.decimal_or_0("peak_after_ns");
+    const uint64_t peak_resident = fields.decimal_or_0("peak_resident");
+    const uint64_t max_resident = fields.decimal_or_0("max_resident");
+    const bool has_ended = fields.decimal_or_0("ended") != 0;
+    const bool is_before_end = fields.decimal_or_0("before_end") != 0;
+    if (!has_profile_comment_) {
+      profile.program = program;
+      profile.pid = pid;
+      profile.peak_after_ns = peak_after_ns;
+      profile.peak_resident_bytes = peak_resident;
+      profile.max_resident_bytes = max_resident;
+      profile.has_ended = has_ended;
+      profile.is_before_end = is_before_end;
+    } else {
+      combine_ends(profile, has_ended, is_before_end);
+    }
+    if (has_profile_comment_ && pid != profile.pid) {
+      profile.pid = 0;  // several processes
+    }
+    has_profile_comment_ = true;
+    profile.from_memprof = true;
+    profile.samples += fields.decimal("samples");
+    profile.live_samples += fields.decimal("live_samples");
+    profile.dropped_samples += fields.decimal("dropped_samples");
+    profile.dropped_weight_bytes += fields.decimal("dropped_weight_bytes");
+    profile.replaced_samples += fields.decimal("replaced_samples");
+    profile.muted_bytes += fields.decimal_or_0("muted_bytes");
+    profile.unseen_processes += fields.decimal_or_0("unseen_processes");
+    profile.uncollected_processes += fields.decimal_or_0("uncollected_processes");
+    profile.walks[0] += fields.decimal("walk_root");
+    profile.walks[1] += fields.decimal("walk_depth_limit");
+    profile.walks[2] += fields.decimal("walk_bad_frame");
+    profile.walks[3] += fields.decimal("walk_left_stack");
+    profile.walks[4] += fields.decimal("walk_no_rule");
+    profile.walks[5] += fields.decimal("walk_middle_left_out");
+    profile.import_refused += fields.decimal_or_0("import_refused");
+    profile.import_foreign += fields.decimal_or_0("import_foreign");
+    profile.import_unbound += fields.decimal_or_0("import_unbound");
+    profile.python_version = std::max(profile.python_version, fields.decimal_or_0("python"));
+    profile.python_objects = std::max(profile.python_objects, fields.decimal_or_0("python_objects"));
+    profile.python_stacks = std::max(profile.python_stacks, fields.decimal_or_0("python_stacks"));
+  } else if (const auto stack_text = after(kStackComment, text)) {
+    Fields fields(*stack_text);
+    const uint64_t id = fields.hex("id");
+    const uint64_t walk = fields.decimal("walk");
+    StackFacts facts;
+    facts.allocated = {fields.decimal("n"), fields.decimal("s"), fields.real("wb"), fields.real("wc"),
+                       fields.real("vb"),   fields.real("vc"),   fields.real("mb"), fields.real("mc")};
+    facts.freed.samples = fields.decimal("fn");
+    facts.freed.size_bytes = fields.decimal("fs");
+    facts.freed.weight_bytes = fields.real("fwb");
+    facts.freed.weight_count = fields.real("fwc");
+    facts.lifetime_ns = fields.real("life");
+    if (fields.has("pn")) {
+      facts.peak = {fields.decimal("pn"), fields.decimal("ps"), fields.real("pwb"), fields.real("pwc"),
+                    fields.real("pvb"),   fields.real("pvc"),   fields.real("pmb"), fields.real("pmc")};
+    }
+    if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkCount) {
+      return;
+    }
+    facts.walk = static_cast<Walk>(walk);
+    const auto [known, is_new] = stacks_.emplace(id, facts);
+    if (!is_new) {  // a merge of profiles, or stacks that differ only in why their walk ended
+      add_totals(facts.allocated, &known->second.allocated);
+      add_totals(facts.freed, &known->second.freed);
+      add_totals(facts.peak, &known->second.peak);
+      known->second.lifetime_ns += facts.lifetime_ns;
+    }
+  } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
+    profile.comments.emplace_back(text);
+  }
+}
+
+std::vector<uint64_t> location_keys(const Profile& profile) {
+  const LocationKeys<Mapping> of_mappings(profile.mappings.data(), profile.mappings.size());
+  std::vector<uint64_t> keys;
+  keys.reserve(profile.locations.size());
+  for (const Location& location : profile.locations) {
+    const Function* function = runtime_function(profile, location);
+    keys.push_back(function != nullptr
+                       ? source_key(function->system_name.data(), function->system_name.size(),
+                                    function->filename.data(), function->filename.size(),
+                                    static_cast<uint64_t>(location.lines[0].line))
+                       : of_mappings.key(location.address, location.mapping));
+  }
+  return keys;
+}
+
+namespace {
+
+uint64_t id_of(const Stack& stack, const std::vector<uint64_t>& keys) {
+  StackId id;
+  for (const uint32_t location : stack.locations) {
+    id.add(keys[location]);
+  }
+  id.add_heap(stack.heap.data(), stack.heap.size());
+  id.add_process(stack.process.data(), stack.process.size());
+  return id.value();
+}
+
+void add_values(std::array<double, kMetricCount>& sum, const std::array<double, kMetricCount>& other) {
+  for (size_t i = 0; i < kMetricCount; ++i) {
+    sum[i] += other[i];
+  }
+}
+
+bool has_labels(const LabeledValues& part, const std::vector<Label>& labels) {
+  return std::equal(part.labels.begin(), part.labels.end(), labels.begin(), labels.end(),
+                    [](const Label& a, const Label& b) {
+                      return a.key == b.key && a.text == b.text && a.number == b.number;
+                    });
+}
+
+// Two stacks that say the same.
+void add(Stack& sum, Stack&& other) {
+  for (Stack* stack : {&sum, &other}) {
+    if (stack->parts.empty()) {
+      stack->parts.push_back({{}, stack->values});
+    }
+  }
+  add_values(sum.values, other.values);
+  for (LabeledValues& part : other.parts) {
+    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const LabeledValues& known) {
+      return has_labels(known, part.labels);
+    });
+    if (same != sum.parts.end()) {
+      add_values(same->values, part.values);
+    } else {
+      sum.parts.push_back(std::move(part));
+    }
+  }
+}
+
+// Stacks of one id are one: a runtime can have several pieces of code of one name, file and line, which are
+// apart in the file, and which nobody can tell apart.  Their comment is of all.  The ids of those that stay.
+std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>& keys,
+                                   std::vector<uint32_t>* samples_of) {
+  std::vector<uint64_t> ids;
+  std::unordered_map<uint64_t, size_t> first;
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    const uint64_t id = id_of(profile.stacks[i], keys);
+    const size_t to = ids.size();
+    const auto [known, is_new] = first.emplace(id, to);
+    if (!is_new) {
+      add(profile.stacks[known->second], std::move(profile.stacks[i]));
+      (*samples_of)[known->second] += (*samples_of)[i];
+      continue;
+    }
+    if (to != i) {
+      profile.stacks[to] = std::move(profile.stacks[i]);
+      (*samples_of)[to] = (*samples_of)[i];
+    }
+    ids.push_back(id);
+  }
+  profile.stacks.resize(ids.size());
+  samples_of->resize(ids.size());
+  return ids;
+}
+
+}  // namespace
+
+bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const {
+  const auto found = stacks_.find(id);
+  if (found == stacks_.end()) {
+    return false;
+  }
+  const StackFacts& facts = found->second;
+  if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], facts.allocated.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakSpace)], facts.peak.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakObjects)], facts.peak.weight_count, samples)) {
+    return false;
+  }
+  std::vector<LiveGroup> live;
+  for (const LabeledValues& part : stack.parts) {
+    const bool has_live_values = part.values[metric_index(Metric::kInuseObjects)] != 0 ||
+                                 part.values[metric_index(Metric::kInuseSpace)] != 0;
+    if (part.labels.empty() && !has_live_values) {
+      continue;  // the running totals
+    }
+    const std::optional<LiveGroup> group = live_group(part, profile.rate_bytes, samples);
+    if (!group) {
+      return false;
+    }
+    live.push_back(*group);
+  }
+  stack.has_statistics = true;
+  stack.walk = facts.walk;
+  stack.allocated = facts.allocated;
+  stack.freed = facts.freed;
+  stack.peak = facts.peak;
+  stack.lifetime_ns = facts.lifetime_ns;
+  stack.live = std::move(live);
+  stack.parts.clear();
+  return true;
+}
+
+void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of) const {
+  const bool has_statistics = profile.from_memprof && std::all_of(profile.has_metric.begin(),
+                                                                  profile.has_metric.begin() + kFirstMetrics,
+                                                                  [](bool has) { return has; });
+  const std::vector<uint64_t> ids =
+      has_statistics ? unite_stacks(profile, location_keys(profile), &samples_of) : std::vector<uint64_t>();
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    Stack& stack = profile.stacks[i];
+    if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {
+      continue;
+    }
+    if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
+      stack.parts.clear();
+    }
+  }
+}
+
+}  // namespace memprof::profile

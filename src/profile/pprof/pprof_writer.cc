@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/pprof_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "format/comments.h"
+#include "format/pprof_schema.h"
+#include "format/proto_encoder.h"
+#include "format/sample_writer.h"
+#include "profile/files/gzip.h"
+#include "profile/model/estimate.h"
+#include "profile/model/metric.h"
+#include "profile/pprof/pprof_statistics.h"
+
+namespace memprof::profile {
+namespace {
+
+namespace field = schema::profile_field;
+using wire::Message;
+
+bool append_to_string(void* context, const void* data, size_t size) {
+  static_cast<std::string*>(context)->append(static_cast<const char*>(data), size);
+  return true;
+}
+
+int64_t to_integer(double value) {
+  constexpr double kLimit = 0x1p62;
+  return std::llround(std::fmin(std::fmax(value, -kLimit), kLimit));
+}
+
+// What the lines of a mapping's locations really tell.
+struct Evidence {
+  bool functions = false;
+  bool filenames = false;
+  bool line_numbers = false;
+  bool inline_frames = false;
+};
+
+class Writer {
+ public:
+  explicit Writer(const Profile& profile)
+      : profile_(profile),
+        buffer_(size_t{256} << 10),
+        output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {}
+
+  std::string write() {
+    for (const char* text : schema::kFixedStrings) {
+      string(text);
+    }
+    choose_metrics();
+    write_header();
+    write_mappings();
+    write_functions();
+    write_locations();
+    write_samples();
+    write_comments();
+    output_.flush();
+    return std::move(bytes_);
+  }
+
+ private:
+  // Index of a text in the string table, into which it goes when it is new.
+  uint32_t string(std::string_view text) {
+    const auto [known, is_new] = strings_.emplace(text, static_cast<uint32_t>(strings_.size()));
+    if (is_new) {
+      output_.bytes_field(field::kStringTable, text.data(), text.size());
+    }
+    return known->second;
+  }
+
+  // Exact statistics need all four; a profile by others keeps the sample types it had.
+  void choose_metrics() {
+    has_metric_ = profile_.has_metric;
+    bool all = has_metric_ == std::array<bool, kMetricCount>{};
+    for (const Stack& stack : profile_.stacks) {
+      all = all || stack.has_statistics;
+    }
+    if (all) {
+      std::fill_n(has_metric_.begin(), kFirstMetrics, true);
+      has_metric_[metric_index(Metric::kPeakObjects)] = has_metric_[metric_index(Metric::kPeakSpace)];
+    }
+  }
+
+  void write_value_type(uint32_t number, std::string_view type, std::string_view unit) {
+    uint8_t memory[64];
+    Message message(memory, sizeof(memory));
+    message.field(schema::value_type_field::kType, string(type));
+    message.field(schema::value_type_field::kUnit, string(unit));
+    output_.message_field(number, message);
+  }
+
+  void write_header() {
+    uint32_t default_type = 0;
+    for (const Metric metric : kMetrics) {
+      if (has_metric_[metric_index(metric)]) {
+        write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
+        // The last: inuse_space where there is one; of what has ended, its peak.
+        if (!metric_is_peak(metric) || profile_.has_ended) default_type = string(metric_name(metric));
+      }
+    }
+    if (!profile_.drop_frames.empty()) {
+      output_.field(field::kDropFrames, string(profile_.drop_frames));
+    } else if (profile_.from_memprof) {
+      output_.field(field::kDropFrames, schema::kDropFrames);
+    }
+    if (!profile_.keep_frames.empty()) {
+      output_.field(field::kKeepFrames, string(profile_.keep_frames));
+    }
+    output_.field(field::kTimeNanos, profile_.time_unix_ns);
+    output_.field(field::kDurationNanos, profile_.duration_ns);
+    write_value_type(field::kPeriodType, schema::kFixedStrings[schema::kSpace],
+                     schema::kFixedStrings[schema::kBytes]);
+    output_.field(field::kPeriod, profile_.rate_bytes);
+    output_.field(field::kDefaultSampleType, default_type);
+  }
+
+  std::vector<Evidence> gather_evidence() const {
+    std::vector<Evidence> evidence(profile_.mappings.size());
+    for (const Location& location : profile_.locations) {
+      if (location.mapping >= evidence.size()) {
+        continue;
+      }
+      Evidence& of_mapping = evidence[location.mapping];
+      of_mapping.inline_frames |= location.lines.size() > 1;
+      for (const Line& line : location.lines) {
+        of_mapping.functions = true;
+        of_mapping.filenames |= !profile_.functions[line.function].filename.empty();
+        of_mapping.line_numbers |= line.line != 0;
+      }
+    }
+    return evidence;
+  }
+
+  void write_mappings() {
+    const std::vector<Evidence> evidence = gather_evidence();
+    for (size_t i = 0; i < profile_.mappings.size(); ++i) {
+      const Mapping& mapping = profile_.mappings[i];
+      // Another writer's flags are passed through: they can say "tried, and there was nothing".
+      const bool all = !profile_.from_memprof;
+      uint8_t memory[128];
+      Message message(memory, sizeof(memory));
+      message.field(schema::mapping_field::kId, i + 1);
+      message.field(schema::mapping_field::kStart, mapping.start);
+      message.field(schema::mapping_field::kLimit, mapping.limit);
+      message.field(schema::mapping_field::kFileOffset, mapping.file_offset);
+      message.field(schema::mapping_field::kFilename, string(mapping.path));
+      message.field(schema::mapping_field::kBuildId, string(mapping.build_id));
+      message.field(schema::mapping_field::kHasFunctions,
+                    mapping.has_functions && (all || evidence[i].functions));
+      message.field(schema::mapping_field::kHasFilenames,
+                    mapping.has_filenames && (all || evidence[i].filenames));
+      message.field(schema::mapping_field::kHasLineNumbers,
+                    mapping.has_line_numbers && (all || evidence[i].line_numbers));
+      message.field(schema::mapping_field::kHasInlineFrames,
+                    mapping.has_inline_frames && (all || evidence[i].inline_frames));
+      output_.message_field(field::kMapping, message);
+    }
+  }
+
+  void write_functions() {
+    for (size_t i = 0; i < profile_.functions.size(); ++i) {
+      const Function& function = profile_.functions[i];
+      uint8_t memory[128];
+      Message message(memory, sizeof(memory));
+      message.field(schema::function_field::kId, i + 1);
+      message.field(schema::function_field::kName, string(function.name));
+      const bool is_cut = function.system_name == function.name &&
+                          schema::is_cut_by_pprof(function.name.data(), function.name.size());
+      message.field(schema::function_field::kSystemName,
+                    is_cut ? schema::kEmpty : string(function.system_name));
+      message.field(schema::function_field::kFilename, string(function.filename));
+      message.field(schema::function_field::kStartLine, static_cast<uint64_t>(function.start_line));
+      output_.message_field(field::kFunction, message);
+    }
+  }
+
+  void write_locations() {
+    constexpr size_t kLineBytes = 40;
+    std::vector<uint8_t> memory;
+    for (size_t i = 0; i < profile_.locations.size(); ++i) {
+      const Location& location = profile_.locations[i];
+      memory.resize(64 + kLineBytes * location.lines.size());
+      Message message(memory.data(), memory.size());
+      message.field(schema::location_field::kId, i + 1);
+      if (location.mapping != kNoMapping) {
+        message.field(schema::location_field::kMappingId, uint64_t{location.mapping} + 1);
+      }
+      message.field(schema::location_field::kAddress, location.address);
+      for (const Line& line : location.lines) {
+        uint8_t line_memory[kLineBytes];
+        Message line_message(line_memory, sizeof(line_memory));
+        line_message.field(schema::line_field::kFunctionId, uint64_t{line.function} + 1);
+        line_message.field(schema::line_field::kLine, static_cast<uint64_t>(line.line));
+        message.message_field(schema::location_field::kLine, line_message);
+      }
+      message.field(schema::location_field::kIsFolded, location.is_folded);
+      output_.message_field(field::kLocation, message);
+    }
+  }
+
+  void write_samples() {
+    size_t deepest = 0;
+    for (const Stack& stack : profile_.stacks) {
+      deepest = std::max(deepest, stack.locations.size());
+    }
+    std::vector<uint8_t> memory(max_sample_bytes(deepest));
+    SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
+                         has_metric_[metric_index(Metric::kPeakSpace)]);
+    for (const Stack& stack : profile_.stacks) {
+      ids_.clear();
+      for (const uint32_t location : stack.locations) {
+        ids_.push_back(location + 1);
+      }
+      if (!stack.has_statistics) {
+        write_parts(stack);
+        continue;
+      }
+      samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
+      samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
+      if (stack.allocated.samples != 0 || stack.live.empty()) {
+        samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
+                               stack.allocated.weight_bytes, stack.peak.weight_count,
+                               stack.peak.weight_bytes);
+      }
+      for (const LiveGroup& group : stack.live) {
+        const double blocks =
+            static_cast<double>(group.samples) / sampling_probability(group.size_bytes, group.rate_bytes);
+        samples.live(ids_.data(), ids_.size(), group.size_bytes, group.rate_bytes, group.samples, blocks,
+                     blocks * static_cast<double>(group.size_bytes));
+      }
+    }
+  }
+
+  void write_parts(const Stack& stack) {
+    if (stack.parts.empty()) {
+      write_values(stack, {}, stack.values);
+    }
+    for (const LabeledValues& part : stack.parts) {
+      write_values(stack, part.labels, part.values);
+    }
+  }
+
+  void write_values(const Stack& stack, const std::vector<Label>& labels,
+                    const std::array<double, kMetricCount>& values) {
+    constexpr size_t kLabelBytes = 48;
+    std::vector<uint8_t> memory(max_sample_bytes(ids_.size()) + kLabelBytes * labels.size());
+    Message message(memory.data(), memory.size());
+    std::array<int64_t, kMetricCount> integers{};
+    size_t count = 0;
+    for (const Metric metric : kMetrics) {
+      if (has_metric_[metric_index(metric)]) {
+        integers[count++] = to_integer(values[metric_index(metric)]);
+      }
+    }
+    sample_values(message, ids_.data(), ids_.size(), integers.data(), count);
+    if (!stack.heap.empty()) {
+      sample_text_label(message, schema::kHeap, string(stack.heap));
+    }
+    if (!stack.process.empty()) {
+      sample_text_label(message, schema::kProcess, string(stack.process));
+    }
+    for (const Label& label : labels) {
+      uint8_t label_memory[kLabelBytes];
+      Message label_message(label_memory, sizeof(label_memory));
+      label_message.field(schema::label_field::kKey, string(label.key));
+      label_message.field(schema::label_field::kText, string(label.text));
+      label_message.field(schema::label_field::kNumber, static_cast<uint64_t>(label.number));
+      label_message.field(schema::label_field::kUnit, string(label.unit));
+      message.message_field(schema::sample_field::kLabel, label_message);
+    }
+    output_.message_field(field::kSample, message);
+  }
+
+  void write_comments() {
+    for (const std::string& comment : profile_.comments) {
+      write_comment(comment);
+    }
+    if (!profile_.from_memprof) {
+      return;
+    }
+    CommentText text;
+    profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
+    write_comment({text.data(), text.size()});
+    const std::vector<uint64_t> keys = location_keys(profile_);
+    for (const Stack& stack : profile_.stacks) {
+      if (!stack.has_statistics) {
+        continue;
+      }
+      StackId id;
+      for (const uint32_t location : stack.locations) {
+        id.add(keys[location]);
+      }
+      id.add_heap(stack.heap.data(), stack.heap.size());
+      id.add_process(stack.process.data(), stack.process.size());
+      CommentText of_stack;
+      stack_comment(of_stack, id.value(), stack);
+      write_comment({of_stack.data(), of_stack.size()});
+    }
+  }
+
+  void write_comment(std::string_view text) {
+    kept_.emplace_back(text);
+    output_.field(field::kComment, string(kept_.back()));
+  }
+
+  const Profile& profile_;
+  std::string bytes_;
+  std::vector<uint8_t> buffer_;
+  wire::Output output_;
+  std::unordered_map<std::string_view, uint32_t> strings_;
+  std::deque<std::string> kept_;  // texts that strings_ points into
+  std::array<bool, kMetricCount> has_metric_{};
+  std::vector<uint32_t> ids_;
+};
+
+}  // namespace
+
+std::string write_pprof(const Profile& profile, const PprofWriteOptions& options) {
+  std::string bytes = Writer(profile).write();
+  return options.gzip ? gzip(bytes) : bytes;
+}
+
+}  // namespace memprof::profile

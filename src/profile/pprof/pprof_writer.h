@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a profile as pprof (profile.proto), with names where it has them.  What memprof's own reader reads
+// from it is the same profile; docs/profile-format.md says what each part means.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+struct PprofWriteOptions {
+  bool gzip = true;  // the same bytes each time: no time stamp, no file name
+};
+
+std::string write_pprof(const Profile& profile, const PprofWriteOptions& options = {});
+
+}  // namespace memprof::profile

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/stack_folder.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "format/pprof_schema.h"
+
+namespace memprof::profile {
+namespace {
+
+uint64_t hash_of(const std::vector<uint32_t>& locations) {
+  uint64_t hash = locations.size();
+  for (const uint32_t location : locations) {
+    hash = (hash ^ location) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+uint64_t hash_of(const std::vector<Label>& labels) {
+  uint64_t hash = labels.size();
+  for (const Label& label : labels) {
+    const std::hash<std::string> text_hash;
+    for (const uint64_t part : {uint64_t{text_hash(label.key)}, uint64_t{text_hash(label.text)},
+                                static_cast<uint64_t>(label.number), uint64_t{text_hash(label.unit)}}) {
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+  }
+  return hash;
+}
+
+bool same_labels(const std::vector<Label>& a, const std::vector<Label>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Label& x, const Label& y) {
+    return x.key == y.key && x.text == y.text && x.number == y.number && x.unit == y.unit;
+  });
+}
+
+// Takes the text of one out of the labels.
+std::string take(schema::FixedString key, std::vector<Label>* labels) {
+  const auto found = std::find_if(labels->begin(), labels->end(), [key](const Label& label) {
+    return label.key == schema::kFixedStrings[key] && !label.text.empty();
+  });
+  if (found == labels->end()) {
+    return {};
+  }
+  std::string text = std::move(found->text);
+  labels->erase(found);
+  return text;
+}
+
+}  // namespace
+
+// The stack with these locations, this heap and process; a new one if there is none.
+uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
+                                 const std::string& process) {
+  const uint64_t hash =
+      hash_of(locations) ^ std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
+  const auto [first, last] = stacks_by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const Stack& stack = stacks_[known->second];
+    if (stack.locations == locations && stack.heap == heap && stack.process == process) {
+      return known->second;
+    }
+  }
+  budget_.charge(2 * sizeof(Stack) + ReadBudget::kHashEntryBytes + locations.size() * sizeof(uint32_t) +
+                 heap.size() + process.size());
+  const auto index = static_cast<uint32_t>(stacks_.size());
+  stacks_by_hash_.emplace(hash, index);
+  Stack& stack = stacks_.emplace_back();
+  stack.locations = locations;
+  stack.heap = heap;
+  stack.process = process;
+  samples_of_.push_back(0);
+  return index;
+}
+
+// The part of the stack that has these labels.
+LabeledValues& StackFolder::part_with(uint32_t stack_index, std::vector<Label> labels) {
+  Stack& stack = stacks_[stack_index];
+  const uint64_t hash = hash_of(labels) ^ uint64_t { stack_index } << 32;
+  const auto [first, last] = parts_by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    if (known->second < stack.parts.size() && same_labels(stack.parts[known->second].labels, labels)) {
+      return stack.parts[known->second];
+    }
+  }
+  budget_.charge(2 * sizeof(LabeledValues) + ReadBudget::kHashEntryBytes);
+  parts_by_hash_.emplace(hash, static_cast<uint32_t>(stack.parts.size()));
+  return stack.parts.emplace_back(LabeledValues{std::move(labels), {}});
+}
+
+void StackFolder::add(const std::vector<uint32_t>& locations, std::vector<Label> labels,
+                      const std::array<double, kMetricCount>& values) {
+  const std::string heap = take(schema::kHeap, &labels);
+  const std::string process = take(schema::kProcess, &labels);
+  const uint32_t index = stack_with(locations, heap, process);
+  ++samples_of_[index];
+  LabeledValues& part = part_with(index, std::move(labels));
+  for (size_t i = 0; i < kMetricCount; ++i) {
+    part.values[i] += values[i];
+    stacks_[index].values[i] += values[i];
+  }
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profile as a person asks for it: as a table of what each function, line, file, module or heap holds
+// itself and together with what it calls; as a tree of calls; or as the callers and callees of a function.
+//
+// Model: `self` of a stack goes to its leaf, `cumulative` once to everything on the stack, however often it
+// recurs; frames that are not the program's are left out before (frame_grouping.h).  Rows are sums of stacks
+// with intervals (estimate.h).  With focus or ignore, rows are of the stacks selected, and percents still of
+// the whole profile.
+//
+// Threads: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/model/cut_stacks.h"
+#include "profile/model/estimate.h"
+#include "profile/model/metric.h"
+#include "profile/model/model.h"
+#include "profile/model/stack_health.h"
+#include "profile/names/frame_grouping.h"
+#include "profile/names/stack_filter.h"
+#include "profile/report/call_edges.h"
+#include "profile/report/call_tree.h"
+
+namespace memprof::profile {
+
+struct ReportOptions {
+  GroupBy by = GroupBy::kFunction;
+  Metric metric = Metric::kInuseSpace;  // rows are ordered by it
+  size_t max_rows = SIZE_MAX;           // of each table and tree
+  // Rows that hold nothing of the metric, neither themselves nor below, are left out (and not counted).
+  bool skip_empty = false;
+  StackFilter filter;
+  FrameView view;
+  bool has_table = true;
+  // A tree; with callers or callees, one of those instead of their tables.
+  bool has_tree = false;
+  TreeLimits tree;
+  std::optional<std::string> callers;  // of this function
+  std::optional<std::string> callees;
+};
+
+struct ReportRow {
+  std::string name;  // of what the rows are grouped by; never empty
+  std::string file;  // source file; empty: unknown
+  int64_t line = 0;  // of several the one that holds the most; 0: unknown, or the row is of several functions
+  std::string module;  // executable or library; empty: unknown, or the row is of several
+  std::array<Estimate, kMetricCount> self;
+  std::array<Estimate, kMetricCount> cumulative;
+};
+
+// A named heap of an allocator of the program's own.
+struct ReportHeap {
+  std::string name;
+  std::array<Estimate, kMetricCount> values;  // of the stacks that were selected
+};
+
+// Callers or callees.
+struct ReportCalls {
+  CallEdges edges;
+  std::optional<CallTree> tree;
+};
+
+struct Report {
+  GroupBy by = GroupBy::kFunction;
+  Metric metric = Metric::kInuseSpace;
+
+  std::string program;
+  uint64_t pid = 0;
+  uint64_t time_unix_ns = 0;
+  uint64_t duration_ns = 0;
+  uint64_t rate_bytes = 0;
+  bool from_memprof = false;
+  bool has_intervals = false;  // of the totals, and so of every row
+  uint64_t samples = 0;
+  uint64_t live_samples = 0;
+  uint64_t dropped_samples = 0;
+  uint64_t dropped_weight_bytes = 0;
+  uint64_t replaced_samples = 0;
+  uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
+  uint64_t peak_resident_bytes = 0;
+  uint64_t max_resident_bytes = 0;
+  bool has_ended = false;
+  bool is_before_end = false;
+  uint64_t muted_bytes = 0;
+  uint64_t unseen_processes = 0;
+  uint64_t uncollected_processes = 0;
+  std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
+  uint64_t import_refused = 0;
+  uint64_t import_foreign = 0;
+  uint64_t import_unbound = 0;
+  uint64_t python_version = 0;  // these as in profile/model/model.h
+  uint64_t python_objects = 0;
+  uint64_t python_stacks = 0;
+  std::optional<StackHealth> health;
+  std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
+  std::array<bool, kMetricCount> has_metric{};
+  double unlisted_bound_bytes = 0;
+
+  std::array<Estimate, kMetricCount> totals;  // of the whole profile
+  std::optional<std::string> focus;
+  std::optional<std::string> ignore;
+  std::array<Estimate, kMetricCount> selected;  // of the stacks that these leave; else the totals
+
+  std::vector<ReportHeap> heaps;  // the largest of the metric first
+
+  bool has_table = true;
+  std::vector<ReportRow> rows;  // at most max_rows
+  size_t row_count = 0;         // with those that are not in `rows`
+
+  TreeLimits tree_limits;
+  std::vector<FrameGroup> groups;  // that the trees' nodes name
+  std::optional<CallTree> tree;
+  std::vector<ReportCalls> calls;  // callers first
+
+  bool is_filtered() const { return focus || ignore; }
+};
+
+// Values first by self, then by cumulative, then names: the order is always the same.
+// Failure: throws Error where `callers` or `callees` names no function, or a tree has too many frames.
+Report build_report(const Profile& profile, const ReportOptions& options = {});
+
+}  // namespace memprof::profile

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+
+const char* metric_title(Metric metric) {
+  static constexpr const char* kTitles[] = {"allocations", "allocated",   "blocks",
+                                            "live",        "peak blocks", "peak"};
+  return kTitles[metric_index(metric)];
+}
+
+std::array<Metric, 2> companions(Metric metric) {
+  switch (metric) {
+    case Metric::kInuseSpace:
+      return {Metric::kInuseObjects, Metric::kAllocSpace};
+    case Metric::kInuseObjects:
+      return {Metric::kInuseSpace, Metric::kAllocSpace};
+    case Metric::kAllocSpace:
+      return {Metric::kAllocObjects, Metric::kInuseSpace};
+    case Metric::kAllocObjects:
+      return {Metric::kAllocSpace, Metric::kInuseSpace};
+    case Metric::kPeakSpace:
+      return {Metric::kPeakObjects, Metric::kAllocSpace};
+    case Metric::kPeakObjects:
+      return {Metric::kPeakSpace, Metric::kAllocSpace};
+  }
+  return {Metric::kInuseObjects, Metric::kAllocSpace};
+}
+
+std::string value_cell(const Report& report, Metric metric,
+                       const std::array<Estimate, kMetricCount>& values) {
+  const size_t i = metric_index(metric);
+  return report.has_metric[i] ? format_metric(metric, values[i].value) : "-";
+}
+
+std::string percent_cell(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : std::string();
+}
+
+std::string plus_minus_cell(const Report& report, const Estimate& estimate) {
+  if (!report.has_intervals || !estimate.has_interval) return "-";
+  if (estimate.value <= 0) return "";
+  const double half = std::max(estimate.high - estimate.value, estimate.value - estimate.low);
+  const double share = 100 * half / estimate.value;
+  if (share > 0 && share < 0.05) return "<0.1%";
+  return fmt::format("{:.{}f}%", share, share > 0 && share < 9.95 ? 1 : 0);
+}
+
+std::string place_cell(const std::string& name, const std::string& file, int64_t line,
+                       const std::string& module) {
+  if (!file.empty()) return line > 0 ? fmt::format("{}:{}", file, line) : file;
+  // `module+0xoffset` says it already.
+  return name.compare(0, module.size() + 3, module + "+0x") == 0 ? std::string() : module;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cells of a report's tables: values, percents and intervals as text.
+//
+// Threads: no state.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "profile/report/report.h"
+
+namespace memprof::profile {
+
+// Title of a column.
+const char* metric_title(Metric metric);
+
+// The two metrics that stand beside the one that rows are ordered by.
+std::array<Metric, 2> companions(Metric metric);
+
+// Whether every allocation was recorded.
+inline bool is_exact(const Report& report) {
+  return report.rate_bytes <= 1;
+}
+// Of a profile at rate 0: nothing of its processes passed unseen, and none of them is missing.
+inline bool is_whole(const Report& report) {
+  return report.dropped_samples == 0 && report.muted_bytes == 0 && report.unseen_processes == 0 &&
+         report.uncollected_processes == 0;
+}
+
+std::string value_cell(const Report& report, Metric metric, const std::array<Estimate, kMetricCount>& values);
+
+// "12.3%"; empty where there is no whole.
+std::string percent_cell(double part, double whole);
+
+// Half of the interval, the larger one, in percent of the value; "-": not known.
+std::string plus_minus_cell(const Report& report, const Estimate& estimate);
+
+// Source file and line, else the module; empty where the name says it already.
+std::string place_cell(const std::string& name, const std::string& file, int64_t line,
+                       const std::string& module);
+
+}  // namespace memprof::profile

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_header.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "profile/report/report_cells.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+std::string number(uint64_t count) {
+  return format_count(static_cast<double>(count));
+}
+
+// Never "100 %" for less than all, nor "0 %" for some.
+std::string share_text(double share) {
+  const double percent = 100 * share;
+  const double shown = percent == 100 ? 100 : percent == 0 ? 0 : std::clamp(percent, 0.1, 99.9);
+  return fmt::format("{:.{}f} %", shown, percent == 100 || percent == 0 ? 0 : 1);
+}
+
+const char* cut_text(Walk walk) {
+  switch (walk) {
+    case Walk::kDepthLimit:
+      return "at the depth limit";
+    case Walk::kBadFrame:
+      return "at an implausible frame";
+    case Walk::kLeftStack:
+      return "outside the thread's stack";
+    case Walk::kNoRule:
+      return "in code without unwind rules";
+    case Walk::kRoot:
+    case Walk::kMiddleLeftOut:
+      break;
+  }
+  return "";
+}
+
+class Header {
+ public:
+  Header(const Report& report, TextWriter* writer) : report_(report), writer_(*writer) {}
+
+  void write() {
+    who();
+    if (report_.from_memprof) {
+      sampling();
+    } else {
+      say(fmt::format(
+          "Not written by memprof: the values are those of the file, and how exact they are is unknown.{}",
+          report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
+    }
+    if (report_.is_filtered()) filter();
+    if (report_.totals[metric_index(Metric::kPeakSpace)].value > 0) {
+      total("Peak", Metric::kPeakSpace, Metric::kPeakObjects);
+      peak_moment();
+    }
+    total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
+    total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
+    if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
+  }
+
+ private:
+  void say(const std::string& sentence) { writer_.sentence(sentence); }
+  bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
+
+  void who() {
+    std::string name = report_.program.empty() ? "unknown program" : printable(report_.program);
+    if (report_.pid != 0) name += fmt::format(" (pid {})", report_.pid);
+    std::string when;
+    if (report_.time_unix_ns != 0) {
+      const auto seconds = static_cast<std::time_t>(report_.time_unix_ns / 1'000'000'000);
+      when += fmt::format(", {:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
+    }
+    if (report_.duration_ns != 0)
+      when += fmt::format(", after {:.1f} s", static_cast<double>(report_.duration_ns) / 1e9);
+    say(writer_.bold(name) + when);
+  }
+
+  void sampling() {
+    std::string line = is_exact(report_) ? (is_whole(report_) ? "Rate 0 (every allocation): " : "Rate 0: ")
+                                         : "Rate " + format_rate(report_.rate_bytes) + ": ";
+    line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
+                        report_.samples == 1 ? "" : "s", number(report_.live_samples),
+                        number(report_.dropped_samples));
+    say(line);
+    if (report_.health) health(*report_.health);
+    if (report_.dropped_samples != 0) {
+      say(fmt::format(
+          "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
+          format_bytes(static_cast<double>(report_.dropped_weight_bytes))));
+    }
+    if (report_.replaced_samples != 0) {
+      say(fmt::format(
+          "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
+          number(report_.replaced_samples)));
+    }
+    if (report_.muted_bytes != 0) {
+      say(fmt::format(
+          "{} are in no sample: signal handlers, or an allocator for itself, took them while a sample was "
+          "taken.",
+          format_bytes(static_cast<double>(report_.muted_bytes))));
+    }
+    imports();
+    python();
+    processes();
+    if (!report_.has_intervals && report_.samples != 0) {
+      say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    }
+  }
+
+  // What is missing of the run.
+  void processes() {
+    constexpr size_t kMostNamed = 3;
+    const uint64_t unseen = report_.unseen_processes;
+    if (unseen != 0) {
+      say(fmt::format("{} process{} of the run ran without memprof, and {} missing below:", number(unseen),
+                      unseen == 1 ? "" : "es", unseen == 1 ? "is" : "are"));
+      for (size_t i = 0; i < std::min(report_.unseen.size(), kMostNamed); ++i) {
+        say("  " + printable(report_.unseen[i]));
+      }
+    }
+    const uint64_t uncollected = report_.uncollected_processes;
+    if (uncollected != 0) {
+      say(
+          fmt::format("{} process{} of the run {} missing below: what {} recorded could not be read, or {} "
+                      "beyond the number that a run keeps.",
+                      number(uncollected), uncollected == 1 ? "" : "es", uncollected == 1 ? "is" : "are",
+                      uncollected == 1 ? "it" : "they", uncollected == 1 ? "it was" : "they were"));
+    }
+  }
+
+  // What is missing of a Python.
+  void python() {
+    constexpr uint64_t kRefused = 3, kUnknownVersion = 3, kUnknownLayout = 4;
+    const std::string name =
+        fmt::format("Python {}.{}", report_.python_version >> 8, report_.python_version & 0xff);
+    if (report_.python_version != 0 && report_.python_objects == kRefused) {
+      say("The objects of " + name +
+          " that it does not get from malloc are missing below: its allocators could not be replaced.");
+    }
+    if (report_.python_stacks == kUnknownVersion) {
+      say((report_.python_version != 0 ? name : std::string("This Python")) +
+          ": stacks have no Python frames, because memprof does not know this version.");
+    } else if (report_.python_stacks == kUnknownLayout) {
+      say(name +
+          ": stacks have no Python frames, because this interpreter is not laid out as its version says.");
+    }
+  }
+
+  // Of a process that loaded memprof at run time.
+  void imports() {
+    const uint64_t closed = report_.import_refused + report_.import_unbound;
+    if (closed != 0) {
+      say(fmt::format(
+          "{} import{} of allocation functions could not be pointed at memprof: what goes through {} is "
+          "missing below.",
+          number(closed), closed == 1 ? "" : "s", closed == 1 ? "it" : "them"));
+    }
+    if (report_.import_foreign != 0) {
+      say(fmt::format("{} import{} lead to another allocator than the program's, which is not profiled.",
+                      number(report_.import_foreign), report_.import_foreign == 1 ? "" : "s"));
+    }
+  }
+
+  static std::string bytes_text(const StackHealth& health, double bytes) {
+    if (health.total_allocated_bytes <= 0 || bytes <= 0) return "";
+    return fmt::format(" ({} of the bytes)", share_text(bytes / health.total_allocated_bytes));
+  }
+
+  void health(const StackHealth& health) {
+    const auto walks = static_cast<double>(health.walks);
+    const auto share = [&](uint64_t samples) { return share_text(static_cast<double>(samples) / walks); };
+    std::string line =
+        "Stacks: " + share(health.complete()) + " complete" + bytes_text(health, health.complete_bytes());
+    if (health.median_depth && health.min_depth) {
+      line += fmt::format("; median {} frame{}, least {}", *health.median_depth,
+                          *health.median_depth == 1 ? "" : "s", *health.min_depth);
+    }
+    say(line);
+    if (const uint64_t samples = health.of(Walk::kMiddleLeftOut); samples != 0) {
+      say(fmt::format("  without their middle: {}{}; MEMPROF_MAX_DEPTH (1024 at most) keeps more of them",
+                      share(samples), bytes_text(health, health.bytes_of(Walk::kMiddleLeftOut))));
+    }
+    std::vector<std::string> reasons;
+    for (size_t i = 0; i < kWalkCount; ++i) {
+      const auto walk = static_cast<Walk>(i);
+      if (!is_cut(walk) || health.of(walk) == 0) continue;
+      reasons.push_back(fmt::format("{} {}{}", share(health.of(walk)), cut_text(walk),
+                                    bytes_text(health, health.bytes_of(walk))));
+    }
+    if (!reasons.empty()) say(fmt::format("  cut short: {}", fmt::join(reasons, ", ")));
+    what_to_do(health);
+  }
+
+  // About what cuts more than a few.
+  void what_to_do(const StackHealth& health) {
+    constexpr double kFew = 0.01;
+    const double few = kFew * static_cast<double>(health.walks);
+    const auto samples = [&](Walk walk) {
+      return static_cast<double>(health.samples[static_cast<size_t>(walk)]);
+    };
+    if (samples(Walk::kNoRule) > few) {
+      for (const CutRuntime* runtime : report_.cut_runtimes) {
+        say(fmt::format("  {}: the code that it makes at run time has no unwind rules; for whole stacks, {}.",
+                        runtime->name, runtime->to_do));
+      }
+    }
+    if (samples(Walk::kDepthLimit) + samples(Walk::kMiddleLeftOut) > few) {
+      say("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128, if it is not set; at most "
+          "1024).");
+    }
+  }
+
+  void filter() {
+    std::string line = "Only stacks";
+    if (report_.focus) line += " with a frame that matches '" + printable(*report_.focus) + "'";
+    if (report_.focus && report_.ignore) line += ", and";
+    if (report_.ignore) line += " without a frame that matches '" + printable(*report_.ignore) + "'";
+    say(line + "; percents are of the total.");
+  }
+
+  std::string interval(Metric metric) const {
+    const Estimate& total = report_.selected[metric_index(metric)];
+    if (!report_.has_intervals || !total.has_interval) return {};
+    if (total.low == total.high) {
+      return is_exact(report_) || total.value == 0 ? "" : " (all of it was sampled)";
+    }
+    const std::string low = format_metric(metric, total.low);
+    const std::string high = format_metric(metric, total.high);
+    if (low != high) return fmt::format(" (95 %: {} to {})", low, high);
+    return fmt::format(" (95 %: {}{})", writer_.signs().plus_minus, plus_minus_cell(report_, total));
+  }
+
+  std::string value(Metric metric) const {
+    std::string text = writer_.bold(value_cell(report_, metric, report_.selected));
+    if (report_.is_filtered()) text += " of " + value_cell(report_, metric, report_.totals) + " total";
+    return text + interval(metric);
+  }
+
+  void total(const char* what, Metric bytes, Metric blocks) {
+    if (!has(bytes) && !has(blocks)) return;
+    std::string line = fmt::format("{:<10}", std::string(what) + ":");
+    if (has(bytes)) line += " " + value(bytes);
+    if (has(bytes) && has(blocks)) line += " in";
+    if (has(blocks)) {
+      const std::string count = value_cell(report_, blocks, report_.selected);
+      line += " " + count + (count == "1" ? " block" : " blocks");
+      if (report_.is_filtered()) line += " of " + value_cell(report_, blocks, report_.totals);
+      line += interval(blocks);
+    }
+    say(line);
+  }
+
+  // When the heap was at its highest, and what the system says of the process.
+  void peak_moment() {
+    std::vector<std::string> parts;
+    if (report_.peak_after_ns != 0) {
+      parts.push_back(
+          fmt::format("reached after {:.1f} s", static_cast<double>(report_.peak_after_ns) / 1e9));
+    }
+    if (report_.peak_resident_bytes != 0) {
+      parts.push_back("resident then: " + format_bytes(static_cast<double>(report_.peak_resident_bytes)));
+    }
+    if (report_.max_resident_bytes != 0) {
+      parts.push_back("most resident (VmHWM): " +
+                      format_bytes(static_cast<double>(report_.max_resident_bytes)));
+    }
+    if (!parts.empty()) say(fmt::format("           {}", fmt::join(parts, "; ")));
+  }
+
+  void heaps() {
+    constexpr size_t kMostHeaps = 4;
+    const size_t metric = metric_index(report_.metric);
+    std::vector<std::string> shown;
+    for (const ReportHeap& heap : report_.heaps) {
+      if (heap.values[metric].value == 0 || shown.size() == kMostHeaps) break;
+      shown.push_back(
+          fmt::format("{} {}", printable(heap.name), value_cell(report_, report_.metric, heap.values)));
+    }
+    const size_t more = report_.heaps.size() - shown.size();
+    if (more != 0) shown.push_back(fmt::format("{}{}", more, shown.empty() ? " that hold nothing" : " more"));
+    say(fmt::format("Heaps:     {} ({}); --by heap lists them.", fmt::join(shown, ", "),
+                    metric_name(report_.metric)));
+  }
+
+  const Report& report_;
+  TextWriter& writer_;
+};
+
+}  // namespace
+
+void write_header(const Report& report, TextWriter* writer) {
+  Header(report, writer).write();
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines over a report's tables: what was profiled, how sure the numbers are, how complete its stacks, and
+// the totals.
+//
+// Threads: no state.
+#pragma once
+
+#include "profile/report/report.h"
+#include "profile/text/text_writer.h"
+
+namespace memprof::profile {
+
+void write_header(const Report& report, TextWriter* writer);
+
+}  // namespace memprof::profile

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace memprof::profile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rounded here, and nowhere before.
+int64_t rounded(double value) {
+  constexpr double kMost = 9.2e18;
+  return std::llround(std::clamp(value, -kMost, kMost));
+}
+
+Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& values) {
+  Json all = Json::object();
+  for (const Metric metric : kMetrics) {
+    const size_t i = metric_index(metric);
+    Json one = {{"value", nullptr}, {"low", nullptr}, {"high", nullptr}};
+    if (report.has_metric[i]) {
+      one["value"] = rounded(values[i].value);
+      if (report.has_intervals && values[i].has_interval) {
+        one["low"] = rounded(values[i].low);
+        one["high"] = rounded(values[i].high);
+      }
+    }
+    all[metric_name(metric)] = std::move(one);
+  }
+  return all;
+}
+
+Json known(bool is_known, uint64_t number) {
+  return is_known ? Json(number) : Json(nullptr);
+}
+
+Json known_flag(bool is_known, bool flag) {
+  return is_known ? Json(flag) : Json(nullptr);
+}
+
+Json optional(const std::optional<uint64_t>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json share(double part, double whole) {
+  return whole > 0 ? Json(part / whole) : Json(nullptr);
+}
+
+Json health(const Report& report) {
+  if (!report.health) return nullptr;
+  const StackHealth& health = *report.health;
+  Json json;
+  json["confidence"] = confidence_name(health.truncation_rate());
+  json["truncation_rate"] = health.truncation_rate();
+  json["shallow_stack_warnings"] = health.truncated();
+  json["total_native_stacks"] = health.walks;
+  json["avg_native_depth"] = health.mean_depth ? Json(*health.mean_depth) : Json(nullptr);
+  json["median_native_depth"] = optional(health.median_depth);
+  json["min_native_depth"] = optional(health.min_depth);
+  for (size_t i = 0; i < kWalkCount; ++i) {
+    json["endings"][walk_name(static_cast<Walk>(i))] = {
+        {"samples", health.samples[i]},
+        {"share", share(static_cast<double>(health.samples[i]), static_cast<double>(health.walks))},
+        {"alloc_space", rounded(health.allocated_bytes[i])},
+        {"alloc_space_share", share(health.allocated_bytes[i], health.total_allocated_bytes)}};
+  }
+  return json;
+}
+
+Json frame(const FrameGroup& group) {
+  return {{"name", group.name}, {"file", group.file}, {"line", group.line}, {"module", group.module}};
+}
+
+// Flat: parsers limit how deep JSON may nest, and stacks are deeper.
+Json tree(const Report& report, const CallTree& tree) {
+  Json nodes = Json::array();
+  for (const TreeNode& node : tree.nodes) {
+    Json frames = Json::array();
+    for (const uint32_t group : node.groups) frames.push_back(frame(report.groups[group]));
+    nodes.push_back({{"parent", node.parent == kNoParent ? Json(nullptr) : Json(node.parent)},
+                     {"depth", node.depth},
+                     {"frames", std::move(frames)},
+                     {"self", estimates(report, node.self)},
+                     {"cumulative", estimates(report, node.cumulative)},
+                     {"hidden_children", node.hidden_children},
+                     {"hidden_value", rounded(node.hidden_value)}});
+  }
+  return {{"nodes", std::move(nodes)},
+          {"hidden_roots", tree.hidden_roots},
+          {"hidden_root_value", rounded(tree.hidden_root_value)}};
+}
+
+Json calls(const Report& report, const ReportCalls& calls) {
+  Json rows = Json::array();
+  for (const EdgeRow& row : calls.edges.rows) {
+    Json one = frame(row.group);
+    one["values"] = estimates(report, row.values);
+    rows.push_back(std::move(one));
+  }
+  Json json = {{"function", calls.edges.function},
+               {"matched", calls.edges.matched},
+               {"self", estimates(report, calls.edges.self)},
+               {"cumulative", estimates(report, calls.edges.cumulative)},
+               {"recursive", calls.edges.has_recursion},
+               {"rows", std::move(rows)}};
+  if (calls.tree) json["tree"] = tree(report, *calls.tree);
+  return json;
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  Json json;
+  json["program"] = report.program;
+  json["pid"] = known(report.pid != 0, report.pid);
+  json["rate_bytes"] = report.rate_bytes;
+  json["samples"] = known(report.from_memprof, report.samples);
+  json["dropped_samples"] = known(report.from_memprof, report.dropped_samples);
+  json["muted_bytes"] = known(report.from_memprof, report.muted_bytes);
+  json["unseen_processes"] = known(report.from_memprof, report.unseen_processes);
+  json["uncollected_processes"] = known(report.from_memprof, report.uncollected_processes);
+  json["ended"] = known_flag(report.from_memprof, report.has_ended);
+  json["live_is_before_end"] = known_flag(report.from_memprof, report.is_before_end);
+  json["peak_after_ns"] = known(report.peak_after_ns != 0, report.peak_after_ns);
+  json["peak_resident_bytes"] = known(report.peak_resident_bytes != 0, report.peak_resident_bytes);
+  json["max_resident_bytes"] = known(report.max_resident_bytes != 0, report.max_resident_bytes);
+  json["metric"] = metric_name(report.metric);
+  json["totals"] = estimates(report, report.totals);
+  json["rows"] = Json::array();
+  for (const ReportRow& row : report.rows) {
+    json["rows"].push_back({{"name", row.name},
+                            {"file", row.file},
+                            {"line", row.line},
+                            {"module", row.module},
+                            {"self", estimates(report, row.self)},
+                            {"cumulative", estimates(report, row.cumulative)}});
+  }
+  if (!report.heaps.empty()) {
+    json["heaps"] = Json::array();
+    for (const ReportHeap& heap : report.heaps) {
+      json["heaps"].push_back({{"name", heap.name}, {"values", estimates(report, heap.values)}});
+    }
+  }
+  json["stack_health"] = health(report);
+  if (report.is_filtered()) {
+    json["focus"] = report.focus ? Json(*report.focus) : Json(nullptr);
+    json["ignore"] = report.ignore ? Json(*report.ignore) : Json(nullptr);
+    json["selected"] = estimates(report, report.selected);
+  }
+  if (report.tree) json["tree"] = tree(report, *report.tree);
+  for (const ReportCalls& one : report.calls) {
+    json[one.edges.direction == Direction::kCallers ? "callers" : "callees"] = calls(report, one);
+  }
+  // Names come from files and need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace memprof::profile

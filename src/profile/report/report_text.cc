@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "profile/names/short_name.h"
+#include "profile/report/report_cells.h"
+#include "profile/report/report_header.h"
+#include "profile/report/report_tree_text.h"
+#include "profile/text/text_table.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr size_t kMostNames = 5;  // of functions that a text means
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const TextOptions& options, std::string input)
+      : report_(report), writer_(options), input_(std::move(input)) {}
+
+  std::string text() {
+    write_header(report_, &writer_);
+    if (says_why_nothing_is_shown()) return writer_.take();
+    if (report_.tree) {
+      writer_.blank();
+      write_tree(report_, *report_.tree, Direction::kCallees, &writer_);
+    } else if (report_.calls.empty()) {
+      table();
+    }
+    for (const ReportCalls& calls : report_.calls) write_calls(calls);
+    few_samples();
+    footer();
+    return writer_.take();
+  }
+
+ private:
+  void say(const std::string& sentence) { writer_.sentence(sentence); }
+  bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
+  bool has_places() const { return report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine; }
+
+  bool has_rows() const {
+    if (report_.tree) return !report_.tree->nodes.empty();
+    if (!report_.calls.empty()) return !report_.calls[0].edges.matched.empty();
+    return !report_.rows.empty();
+  }
+
+  bool says_why_nothing_is_shown() {
+    if (report_.from_memprof && report_.samples == 0) {
+      writer_.blank();
+      if (is_exact(report_)) {
+        say("No allocation was made while the profiler was on: 0 samples at rate 0 (every allocation).");
+      } else {
+        say(fmt::format(
+            "No allocation was sampled: 0 samples at a rate of {}. The program allocated less than about "
+            "{} (95 %).",
+            format_rate(report_.rate_bytes), format_bytes(report_.unlisted_bound_bytes)));
+        say("Profile it again with `memprof run -r 0 -- CMD`, which records every allocation.");
+      }
+      return true;
+    }
+    if (has_rows()) return false;
+    writer_.blank();
+    const size_t count = report_.tree ? report_.tree->hidden_nodes() : report_.row_count;
+    if (count != 0) {
+      say(fmt::format("{} rows, none shown; {}.", count,
+                      report_.tree ? "--min-percent 0 shows the smallest" : "-n gives how many"));
+      return true;
+    }
+    say(why_nothing_is_listed());
+    return true;
+  }
+
+  bool is_zero(Metric metric) const { return report_.selected[metric_index(metric)].value == 0; }
+
+  // And what to ask instead.
+  std::string why_nothing_is_listed() const {
+    const std::string ask = "memprof report " + input_;
+    const bool has_allocated = has(Metric::kAllocSpace) && !is_zero(Metric::kAllocSpace);
+    if (report_.is_filtered() && !has_allocated &&
+        (!has(Metric::kInuseSpace) || is_zero(Metric::kInuseSpace))) {
+      if (report_.focus && !report_.ignore) {
+        return fmt::format("No stack has a frame that matches '{}' ((?i) ignores case). What there is: {}",
+                           printable(*report_.focus), ask);
+      }
+      return "--focus and --ignore leave no stack. What there is: " + ask;
+    }
+    if (metric_is_live(report_.metric) && has_allocated) {
+      const std::string filter = report_.is_filtered() ? " with the same filter" : "";
+      return fmt::format(
+          "Nothing{} was live when the profile was made; what was allocated{}: {} --metric alloc_space",
+          report_.is_filtered() ? " of these stacks" : "", filter, ask);
+    }
+    return fmt::format("Nothing to list for {}.", metric_name(report_.metric));
+  }
+
+  // Half the interval over the value; 0: it is exact, or not known.
+  static double relative_error(const Estimate& estimate) {
+    if (!estimate.has_interval || estimate.value <= 0) return 0;
+    return std::max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value;
+  }
+
+  // Where intervals are so wide that the order of rows says nothing.
+  void few_samples() {
+    constexpr double kTooWide = 0.5;
+    constexpr double kTooWideRow = 1.0;
+    constexpr double kWanted = 0.2;
+    constexpr double kLeastRate = 1024;
+    if (!report_.has_intervals || is_exact(report_)) return;
+    const size_t metric = metric_index(report_.metric);
+    const double total = relative_error(report_.selected[metric]);
+    const double row = report_.rows.empty() ? 0 : relative_error(report_.rows[0].self[metric]);
+    if (total < kTooWide && row < kTooWideRow) return;
+    // The error goes with the root of the rate.
+    const double share = std::pow(kWanted / std::max(total, row / 2), 2);
+    const double wanted = std::exp2(std::floor(std::log2(static_cast<double>(report_.rate_bytes) * share)));
+    std::string rate = "0";
+    if (wanted >= kLeastRate) {
+      rate = wanted >= 1024 * kLeastRate ? fmt::format("{:.0f}M", wanted / (1024 * kLeastRate))
+                                         : fmt::format("{:.0f}k", wanted / kLeastRate);
+    }
+    const uint64_t samples = metric_is_live(report_.metric) ? report_.live_samples : report_.samples;
+    say(fmt::format("Too few samples to rank rows ({}{}{}): profile it again with -r {} (now {}).",
+                    format_count(static_cast<double>(samples)), metric_is_live(report_.metric) ? " live" : "",
+                    report_.is_filtered() ? ", fewer in these stacks" : "", rate,
+                    format_rate(report_.rate_bytes)));
+  }
+
+  void table() {
+    const size_t metric = metric_index(report_.metric);
+    const auto others = companions(report_.metric);
+    const double whole = report_.totals[metric].value;
+    bool has_files = false;
+    for (const ReportRow& row : report_.rows) has_files |= !row.file.empty();
+    TextRow titles;
+    titles.numbers = {
+        metric_title(report_.metric), writer_.signs().plus_minus,   "%", metric_title(others[0]),
+        metric_title(others[1]),      metric_title(report_.metric), "%"};
+    titles.name_text = group_by_name(report_.by);
+    if (has_places()) titles.place = has_files ? "file:line" : "module";
+    TextTable table(std::move(titles), {{"self", 5}, {"cumulative", 2}});
+    table.set_optional({4, 3, 1}, {2});
+    for (const ReportRow& row : report_.rows) {
+      TextRow line;
+      line.numbers = {value_cell(report_, report_.metric, row.self),
+                      plus_minus_cell(report_, row.self[metric]),
+                      percent_cell(row.self[metric].value, whole),
+                      value_cell(report_, others[0], row.self),
+                      value_cell(report_, others[1], row.self),
+                      value_cell(report_, report_.metric, row.cumulative),
+                      percent_cell(row.cumulative[metric].value, whole)};
+      line.names = {printable(row.name)};
+      if (has_places()) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
+      table.add(std::move(line));
+    }
+    writer_.blank();
+    table.write(&writer_);
+    writer_.blank();
+    not_all(report_.rows.size(), report_.row_count);
+  }
+
+  void not_all(size_t shown, size_t count) {
+    if (shown >= count) return;
+    say(writer_.faint(fmt::format("{} of {} rows shown; -n {} shows all.",
+                                  format_count(static_cast<double>(shown)),
+                                  format_count(static_cast<double>(count)), count)));
+  }
+
+  // Names of templates can fill screens.
+  std::string short_in_sentence(const std::string& name) const {
+    const size_t width = writer_.options().width;
+    return width == 0 || text_width(name) <= width / 2 ? name
+                                                       : short_name(shown_name(name, "", ""), width / 2);
+  }
+
+  // Which functions the text means, and what goes through them.
+  void title_of(const CallEdges& edges) {
+    const size_t metric = metric_index(report_.metric);
+    const bool has_several = edges.matched.size() > 1;
+    writer_.blank();
+    std::string what = has_several
+                           ? fmt::format("{} functions that match '{}'", edges.matched.size(), edges.function)
+                           : short_in_sentence(edges.matched[0]);
+    const double whole = report_.totals[metric].value;
+    const std::string percent = percent_cell(edges.cumulative[metric].value, whole);
+    say(fmt::format("{} of {}: {} {} in and below {}{}",
+                    edges.direction == Direction::kCallers ? "Callers" : "Callees",
+                    writer_.bold(printable(what)), value_cell(report_, report_.metric, edges.cumulative),
+                    metric_title(report_.metric), has_several ? "them" : "it",
+                    percent.empty() ? "" : ", " + percent + " of the total"));
+    if (!has_several) return;
+    std::string names;
+    for (size_t i = 0; i < edges.matched.size() && i < kMostNames; ++i) {
+      names += (i == 0 ? "" : ", ") + printable(short_in_sentence(edges.matched[i]));
+    }
+    if (edges.matched.size() > kMostNames) {
+      names += fmt::format(" and {} more", edges.matched.size() - kMostNames);
+    }
+    say("  taken together; the whole name of one takes that alone: " + names);
+  }
+
+  void write_calls(const ReportCalls& calls) {
+    const CallEdges& edges = calls.edges;
+    title_of(edges);
+    if (edges.row_count == 0) {
+      say(fmt::format("  It holds nothing of {}{}.", metric_name(report_.metric),
+                      report_.is_filtered() ? " in these stacks" : ""));
+      return;
+    }
+    if (calls.tree) {
+      write_tree(report_, *calls.tree, edges.direction, &writer_);
+      return;
+    }
+    const size_t metric = metric_index(report_.metric);
+    const auto others = companions(report_.metric);
+    TextRow titles;
+    titles.numbers = {metric_title(report_.metric), writer_.signs().plus_minus, "%", "of it",
+                      metric_title(others[0]),      metric_title(others[1])};
+    titles.name_text = edges.direction == Direction::kCallers ? "caller" : "callee";
+    if (has_places()) titles.place = "place";
+    TextTable table(std::move(titles));
+    table.set_optional({5, 1, 4}, {3});
+    for (const EdgeRow& row : edges.rows) {
+      const double value = row.values[metric].value;
+      TextRow line;
+      line.numbers = {value_cell(report_, report_.metric, row.values),
+                      plus_minus_cell(report_, row.values[metric]),
+                      percent_cell(value, report_.totals[metric].value),
+                      percent_cell(value, edges.cumulative[metric].value),
+                      value_cell(report_, others[0], row.values),
+                      value_cell(report_, others[1], row.values)};
+      line.names = {printable(row.group.name)};
+      if (has_places()) {
+        line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));
+      }
+      table.add(std::move(line));
+    }
+    table.write(&writer_);
+    writer_.blank();
+    not_all(edges.rows.size(), edges.row_count);
+    if (edges.has_recursion) {
+      say(writer_.faint(
+          "With recursion a stack counts once for each row on it: rows may add up to more than all."));
+    }
+  }
+
+  void footer() {
+    if (!report_.has_intervals) return;
+    if (is_exact(report_)) {
+      if (is_whole(report_)) {
+        say(writer_.faint("Every allocation was recorded: the numbers are exact."));
+      }
+      return;
+    }
+    say(writer_.faint(std::string(writer_.signs().plus_minus) +
+                      " is the larger half of the 95 % interval; --json has both ends."));
+    say(writer_.faint(
+        fmt::format("Code that was never sampled: less than {} each (95 %; 3.0 times the rate).",
+                    format_bytes(report_.unlisted_bound_bytes))));
+  }
+
+  const Report& report_;
+  TextWriter writer_;
+  std::string input_;
+};
+
+}  // namespace
+
+std::string report_text(const Report& report, const TextOptions& options, const std::string& input) {
+  return TextReport(report, options, input).text();
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as people read it: what was profiled and how sure the numbers are, the tables and trees, and what
+// these do not show.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+
+#include "profile/report/report.h"
+#include "profile/text/text_writer.h"
+
+namespace memprof::profile {
+
+// `input`: the profile as a word of a shell, for what to ask instead where there is nothing to list.
+std::string report_text(const Report& report, const TextOptions& options = {},
+                        const std::string& input = "FILE");
+
+}  // namespace memprof::profile

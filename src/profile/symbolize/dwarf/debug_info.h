@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the debug info (DWARF 2 to 5) of one file says about addresses: function, file and line, and the
+// inlined calls that they lie in.
+//
+// Model: address -> unit (UnitTable) -> function and inlined calls (InlineChain) -> names (EntryNames); the
+// line is that of the line table for the innermost frame and that of the call for those around it.
+//
+// Threads: one object, one thread.
+// Memory, time: in proportion to the units that the addresses lie in, which are taken one after the other.
+// Owns: nothing; the ElfFiles must live as long as it does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profile/symbolize/dwarf/entry_name.h"
+
+struct Dwarf;
+
+namespace memprof::profile {
+
+class ElfFile;
+class UnitTable;
+
+struct SourceFrame {
+  EntryName name;  // both empty: no function is known, only the line
+  std::string file;
+  int64_t line = 0;  // 0: unknown
+  // Code of the function itself, whose symbol is its name if the debug info has no linkage name; 0: it was
+  // only inlined.
+  uint64_t code = 0;
+};
+
+class DebugInfo {
+ public:
+  // nullptr: the file has none.  `alternate` (or nullptr) is the file of file.alternate_link().
+  static std::unique_ptr<DebugInfo> open(const ElfFile& file, const ElfFile* alternate);
+
+  ~DebugInfo();
+  DebugInfo(const DebugInfo&) = delete;
+  DebugInfo& operator=(const DebugInfo&) = delete;
+
+  // The frames of each address, innermost first; none where the debug info does not know it.  Addresses are
+  // as symbols count; of a call, an address inside of the instruction.  In any order.
+  std::vector<std::vector<SourceFrame>> frames_of(const std::vector<uint64_t>& vaddrs);
+
+ private:
+  DebugInfo(const ElfFile& file, const ElfFile* alternate);
+  bool begin();
+  void end();
+  void resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& addresses,
+                    std::vector<std::vector<SourceFrame>>* frames);
+
+  const ElfFile& file_;
+  const ElfFile* alternate_;
+  Dwarf* dwarf_ = nullptr;
+  Dwarf* alternate_dwarf_ = nullptr;
+  std::unique_ptr<UnitTable> units_;
+  std::unique_ptr<EntryNames> names_;
+  size_t lines_read_ = 0;  // since begin()
+};
+
+}  // namespace memprof::profile

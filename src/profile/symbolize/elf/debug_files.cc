@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/elf/debug_files.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace memprof::profile {
+namespace {
+
+bool belongs(const ElfFile& debug, const ElfFile& module, const ElfFile::DebugLink& link) {
+  if (!module.build_id().empty() || !debug.build_id().empty()) return debug.build_id() == module.build_id();
+  return debug.checksum() == link.crc;
+}
+
+std::unique_ptr<ElfFile> open_by_build_id(const std::string& id, const std::string& debug_root) {
+  if (id.size() <= 2) return nullptr;
+  std::string why;
+  auto file =
+      ElfFile::open(debug_root + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", &why);
+  return file != nullptr && file->build_id() == id ? std::move(file) : nullptr;
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+}  // namespace
+
+std::unique_ptr<ElfFile> open_debug_file(const ElfFile& module, const std::string& debug_root) {
+  std::string why;
+  if (auto debug = open_by_build_id(module.build_id(), debug_root)) return debug;
+  const auto link = module.debug_link();
+  if (!link || module.path().find('/') == std::string::npos) return nullptr;
+  const std::string folder = folder_of(module.path());
+  for (const std::string& candidate : {folder + "/" + link->name, folder + "/.debug/" + link->name,
+                                       debug_root + folder + "/" + link->name}) {
+    if (candidate == module.path()) continue;
+    auto debug = ElfFile::open(candidate, &why);
+    if (debug != nullptr && belongs(*debug, module, *link)) return debug;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ElfFile> open_alternate_file(const ElfFile& debug, const ElfFile::AlternateLink& link,
+                                             const std::string& debug_root) {
+  std::error_code error;
+  // The path leads from where the debug file really is, not from a link in .build-id.
+  const std::string real = std::filesystem::canonical(debug.path(), error);
+  const std::string folder = folder_of(error ? debug.path() : real);
+  std::string why;
+  auto file = ElfFile::open(link.path[0] == '/' ? link.path : folder + "/" + link.path, &why);
+  if (file != nullptr && file->build_id() == link.build_id) return file;
+  return open_by_build_id(link.build_id, debug_root);
+}
+
+}  // namespace memprof::profile

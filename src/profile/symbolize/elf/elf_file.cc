@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/elf/elf_file.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "profile/symbolize/files/regular_file.h"
+
+namespace memprof::profile {
+namespace {
+
+// Longer ones are not build ids: the model and pprof have 20 bytes in mind, the engine keeps 32.
+constexpr size_t kMaxBuildIdBytes = 64;
+
+// libelf and libdw check what they read and read it again: not of a file that changes in between.  What
+// others can change is copied, up to this size.
+constexpr size_t kMostForeignBytes = size_t{1} << 30;
+
+std::string to_hex(const unsigned char* bytes, size_t size) {
+  static const char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * size);
+  for (size_t i = 0; i < size; ++i) {
+    hex += kDigits[bytes[i] >> 4];
+    hex += kDigits[bytes[i] & 15];
+  }
+  return hex;
+}
+
+// The build id among the notes in `data`; empty: none.
+std::string build_id_of_notes(Elf_Data* data) {
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  size_t offset = 0;
+  while (offset < data->d_size) {
+    GElf_Nhdr note;
+    size_t name_offset = 0;
+    size_t value_offset = 0;
+    const size_t next = gelf_getnote(data, offset, &note, &name_offset, &value_offset);
+    if (next <= offset) break;
+    offset = next;
+    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU)) continue;
+    if (note.n_descsz == 0 || note.n_descsz > kMaxBuildIdBytes) continue;
+    if (name_offset + note.n_namesz > data->d_size || value_offset + note.n_descsz > data->d_size) continue;
+    const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
+    if (std::memcmp(bytes + name_offset, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0) continue;
+    return to_hex(bytes + value_offset, note.n_descsz);
+  }
+  return {};
+}
+
+std::string lower_case_error(int error) {
+  std::string text = std::strerror(error);
+  if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why) {
+  struct stat status{};
+  const int fd = open_regular_file(path, Links::kFollow, &status);
+  if (fd < 0) {
+    *why = errno == EINVAL ? "not a regular file" : lower_case_error(errno);
+    return nullptr;
+  }
+  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
+  const bool trusted = profile::is_trusted(status);
+  if (!trusted && size > kMostForeignBytes) {
+    *why = "others can change it, and it is too large for a copy (more than 1 GiB)";
+    ::close(fd);
+    return nullptr;
+  }
+  auto image = size == 0 ? nullptr : trusted ? FileImage::map(fd, size) : FileImage::copy(fd, size);
+  const int map_error = errno;
+  ::close(fd);
+  if (image == nullptr && size > 0) {
+    *why = lower_case_error(map_error);
+    return nullptr;
+  }
+  auto file = of_image(path, std::move(image));
+  if (file == nullptr) {
+    *why = "not an ELF file";
+    return nullptr;
+  }
+  file->is_trusted_ = trusted;
+  const timespec& latest = std::max(status.st_mtim, status.st_ctim, [](const timespec& a, const timespec& b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+  });
+  if (latest.tv_sec > 0) {
+    file->changed_unix_ns_ =
+        static_cast<uint64_t>(latest.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(latest.tv_nsec);
+  }
+  return file;
+}
+
+std::unique_ptr<ElfFile> ElfFile::of_image(const std::string& path, std::unique_ptr<FileImage> image) {
+  if (image == nullptr || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  Elf* elf = elf_memory(image->data(), image->size());
+  if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getclass(elf) == ELFCLASSNONE) {
+    if (elf != nullptr) elf_end(elf);
+    return nullptr;
+  }
+  std::unique_ptr<ElfFile> file(new ElfFile(path, std::move(image), elf));
+  file->read_segments();
+  file->read_build_id();
+  return file;
+}
+
+ElfFile::ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf)
+    : path_(std::move(path)), image_(std::move(image)), elf_(elf) {}
+
+ElfFile::~ElfFile() {
+  elf_end(elf_);
+}
+
+void ElfFile::read_segments() {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return;
+  std::vector<Segment> others;
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type != PT_LOAD || header.p_filesz == 0) continue;
+    if (header.p_offset + header.p_filesz < header.p_offset) continue;
+    if (header.p_vaddr + header.p_filesz < header.p_vaddr) continue;
+    ((header.p_flags & PF_X) != 0 ? segments_ : others)
+        .push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+  }
+  segments_.insert(segments_.end(), others.begin(), others.end());
+}
+
+std::optional<uint64_t> ElfFile::vaddr_of_offset(uint64_t file_offset) const {
+  for (const Segment& segment : segments_) {
+    if (file_offset >= segment.offset && file_offset - segment.offset < segment.size) {
+      return segment.vaddr + (file_offset - segment.offset);
+    }
+  }
+  return std::nullopt;
+}
+
+void ElfFile::read_build_id() {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) == 0) {
+    for (size_t i = 0; i < count && build_id_.empty(); ++i) {
+      GElf_Phdr header;
+      if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
+      if (header.p_type != PT_NOTE || header.p_filesz == 0) continue;
+      const Elf_Type type = header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+      build_id_ = build_id_of_notes(
+          elf_getdata_rawchunk(elf_, static_cast<int64_t>(header.p_offset), header.p_filesz, type));
+    }
+  }
+  // A separate debug file may have no contents in its segments; its notes are still sections.
+  Elf_Scn* section = nullptr;
+  while (build_id_.empty() && (section = elf_nextscn(elf_, section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_NOTE) continue;
+    build_id_ = build_id_of_notes(elf_getdata(section, nullptr));
+  }
+}
+
+std::string_view ElfFile::section(const char* wanted) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return {};
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_, section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_PROGBITS) continue;
+    const char* name = elf_strptr(elf_, names, header.sh_name);
+    if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
+    Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
+  }
+  return {};
+}
+
+std::optional<ElfFile::DebugLink> ElfFile::debug_link() const {
+  // The name, NUL, padding to 4 bytes, checksum.
+  const std::string_view data = section(".gnu_debuglink");
+  const size_t length = std::min(data.find('\0'), data.size());
+  const size_t crc_offset = (length + 4) & ~size_t{3};
+  if (length == 0 || crc_offset + 4 > data.size()) return std::nullopt;
+  DebugLink link;
+  link.name.assign(data.substr(0, length));
+  if (link.name.find('/') != std::string::npos) return std::nullopt;
+  const char* ident = elf_getident(elf_, nullptr);
+  const bool is_big_endian = ident != nullptr && ident[EI_DATA] == ELFDATA2MSB;
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(data[crc_offset + i]);
+    link.crc |= static_cast<uint32_t>(byte) << (8 * (is_big_endian ? 3 - i : i));
+  }
+  return link;
+}
+
+std::optional<ElfFile::AlternateLink> ElfFile::alternate_link() const {
+  // The name, NUL, the build id of the other file.
+  const std::string_view data = section(".gnu_debugaltlink");
+  const size_t length = data.find('\0');
+  if (length == std::string_view::npos || length == 0) return std::nullopt;
+  const size_t id_size = data.size() - length - 1;
+  if (id_size == 0 || id_size > kMaxBuildIdBytes) return std::nullopt;
+  AlternateLink link;
+  link.path.assign(data.substr(0, length));
+  link.build_id = to_hex(reinterpret_cast<const unsigned char*>(data.data()) + length + 1, id_size);
+  return link;
+}
+
+uint32_t ElfFile::checksum() const {
+  constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
+  uLong sum = crc32(0, nullptr, 0);
+  for (size_t offset = 0; offset < image_->size(); offset += kChunk) {
+    sum = crc32(sum, reinterpret_cast<const unsigned char*>(image_->data()) + offset,
+                static_cast<uInt>(std::min(kChunk, image_->size() - offset)));
+  }
+  return static_cast<uint32_t>(sum);
+}
+
+}  // namespace memprof::profile

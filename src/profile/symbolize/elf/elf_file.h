@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// One ELF file, opened for reading: its build id, its segments, and a way to its symbol tables.  Files are
+// not trusted: what lies outside the file, or is not what it says, is as if it were not there.
+//
+// Threads: one object, one thread.
+// Owns: the mapped file, until the object is destroyed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/symbolize/files/file_image.h"
+
+struct Elf;
+
+namespace memprof::profile {
+
+class ElfFile {
+ public:
+  // nullptr: it cannot be used, and *why says so ("no such file", "permission denied", "not an ELF file"
+  // ...). Never blocks, whatever the path is (pipe, device).
+  static std::unique_ptr<ElfFile> open(const std::string& path, std::string* why);
+
+  // The same of bytes that are in memory; nullptr: not an ELF file.
+  static std::unique_ptr<ElfFile> of_image(const std::string& path, std::unique_ptr<FileImage> image);
+
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Lower-case hex; empty: the file has none.
+  const std::string& build_id() const { return build_id_; }
+  // Nobody but root and this user can change the file.
+  bool is_trusted() const { return is_trusted_; }
+  // Of the file's contents or its place (renamed, linked, mode changed), whichever is later.
+  uint64_t changed_unix_ns() const { return changed_unix_ns_; }
+
+  // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.
+  std::optional<uint64_t> vaddr_of_offset(uint64_t file_offset) const;
+
+  struct DebugLink {
+    std::string name;
+    uint32_t crc = 0;
+  };
+  std::optional<DebugLink> debug_link() const;
+
+  // Where what several debug files have in common was moved to (by dwz).
+  struct AlternateLink {
+    std::string path;  // absolute, or from the folder of this file
+    std::string build_id;
+  };
+  std::optional<AlternateLink> alternate_link() const;
+
+  // Whether it has lines and functions, not just symbols.
+  bool has_debug_info() const { return !section(".debug_info").empty() || !section(".zdebug_info").empty(); }
+
+  // The bytes of a section as they are in the file; empty: there is none.
+  std::string_view section(const char* wanted) const;
+
+  // Checksum over the whole file, as a debug link has it.
+  uint32_t checksum() const;
+
+  Elf* handle() const { return elf_; }
+
+ private:
+  struct Segment {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t vaddr;
+  };
+
+  ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf);
+  void read_segments();
+  void read_build_id();
+
+  std::string path_;
+  std::unique_ptr<FileImage> image_;
+  Elf* elf_;
+  std::string build_id_;
+  bool is_trusted_ = true;
+  uint64_t changed_unix_ns_ = 0;
+  std::vector<Segment> segments_;  // executable ones first
+};
+
+}  // namespace memprof::profile

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/files/regular_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace memprof::profile {
+namespace {
+
+constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    const int saved = errno;
+    if (fd_ >= 0) ::close(fd_);
+    errno = saved;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_;
+};
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+int open_regular_file(const std::string& path, Links links, struct stat* status) {
+  const int no_link = links == Links::kRefuse ? O_NOFOLLOW : 0;
+  // The place, which is not opened yet.
+  const Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC | no_link));
+  if (place.get() < 0 || fstat(place.get(), status) != 0) return -1;
+  if (!S_ISREG(status->st_mode)) {
+    errno = EINVAL;
+    return -1;
+  }
+  Descriptor file(::open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), kReading));
+  if (file.get() >= 0 || errno != ENOENT) return file.release();
+  // No /proc: by its name again.
+  Descriptor named(::open(path.c_str(), kReading | no_link));
+  struct stat opened{};
+  if (named.get() < 0 || fstat(named.get(), &opened) != 0) return -1;
+  if (!is_same(opened, *status)) {
+    errno = EINVAL;
+    return -1;
+  }
+  return named.release();
+}
+
+bool is_trusted(const struct stat& status) {
+  // A user's own group has nobody else in it, on most systems, and is let write by their usual umask.
+  const bool is_own_group = status.st_gid == 0 || status.st_gid == getegid();
+  const mode_t others = is_own_group ? S_IWOTH : S_IWGRP | S_IWOTH;
+  return (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & others) == 0;
+}
+
+}  // namespace memprof::profile

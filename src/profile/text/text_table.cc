@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/text/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "profile/names/short_name.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr size_t kGap = 2;              // between columns
+constexpr size_t kLeastTextWidth = 24;  // before the last of them, and places
+constexpr size_t kLeastNameWidth = 12;  // come what may
+constexpr size_t kGoodTextWidth = 36;   // before columns are left out
+constexpr size_t kFilePadWidth = 100;   // of names where no terminal limits a line: longer ones stick out
+
+std::string padding(size_t width, const std::string& text) {
+  const size_t used = text_width(text);
+  return std::string(width > used ? width - used : 0, ' ');
+}
+
+// The end of a path is what tells files apart.
+std::string short_path(const std::string& path, size_t width) {
+  if (text_width(path) <= width || width == 0) return path;
+  size_t cut = 0;
+  for (size_t left = text_width(path) - width + 1; left > 0 && cut < path.size(); --left) {
+    do ++cut;
+    while (cut < path.size() && (static_cast<unsigned char>(path[cut]) & 0xc0) == 0x80);
+  }
+  return "…" + path.substr(cut);
+}
+
+}  // namespace
+
+std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width) {
+  const std::string between = " " + arrow + " ";
+  std::string whole = fmt::format("{}", fmt::join(names, between));
+  if (width == 0 || text_width(whole) <= width) return whole;
+  const std::string& last = names.back();
+  if (names.size() == 1) return short_name(last, width);
+
+  const auto left_out = [&](size_t count) { return fmt::format("(+{})", count) + between; };
+  std::string tail = last;
+  size_t begin = names.size() - 1;  // of the names in `tail`
+  const std::string head = names.front() + between;
+  if (text_width(head + left_out(begin - 1) + last) <= width) {
+    while (begin > 2 && text_width(head + left_out(begin - 2) + names[begin - 1] + between + tail) <= width) {
+      tail = names[--begin] + between + tail;
+    }
+    return head + left_out(begin - 1) + tail;
+  }
+  // No room for the first: those nearest to the end.
+  while (begin > 1 && text_width(left_out(begin - 1) + names[begin - 1] + between + tail) <= width) {
+    tail = names[--begin] + between + tail;
+  }
+  const std::string mark = left_out(begin);
+  const size_t mark_width = text_width(mark);
+  if (mark_width + text_width(tail) <= width) return mark + tail;
+  return mark_width + kLeastNameWidth <= width ? mark + short_name(last, width - mark_width)
+                                               : short_name(last, width);
+}
+
+TextTable::TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups)
+    : titles_(std::move(titles)),
+      groups_(std::move(groups)),
+      is_shown_(titles_.numbers.size(), true),
+      widths_(titles_.numbers.size()) {}
+
+void TextTable::measure(const TextRow& row) {
+  for (size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], text_width(row.numbers[i]));
+  const size_t name = row.names.size() == 1 ? text_width(row.names[0]) : text_width(row.name_text);
+  name_width_ = std::max(name_width_, text_width(row.guide) + name);
+  place_width_ = std::max(place_width_, text_width(row.place));
+}
+
+size_t TextTable::numbers_width() const {
+  size_t width = 0;
+  for (size_t i = 0; i < widths_.size(); ++i) width += is_shown_[i] ? widths_[i] + kGap : 0;
+  return width;
+}
+
+void TextTable::drop_columns(size_t width) {
+  for (const size_t column : optional_) {
+    if (numbers_width() + kGoodTextWidth <= width) return;
+    is_shown_[column] = false;
+  }
+  for (const size_t column : last_resort_) {
+    if (numbers_width() + kLeastTextWidth <= width) return;
+    is_shown_[column] = false;
+  }
+}
+
+// Shares what a terminal leaves beside the numbers.
+void TextTable::fit(size_t width) {
+  const size_t used = numbers_width();
+  const size_t room = std::max(width > used ? width - used : 0, kLeastNameWidth);
+  if (room < kLeastTextWidth) place_width_ = 0;
+  has_places_ = place_width_ != 0;
+  if (!has_places_) {
+    name_width_ = room;
+    return;
+  }
+  const size_t text_room = room - kGap;
+  if (name_width_ + place_width_ <= text_room) return;
+  place_width_ =
+      std::max(std::min(place_width_, text_room / 3), text_room - std::min(text_room, name_width_));
+  name_width_ = text_room - place_width_;
+}
+
+std::string TextTable::name_of(const TextRow& row, size_t width, const TextWriter& writer) const {
+  const bool is_cut = writer.options().width != 0;
+  std::string guide = row.guide;
+  // Deep in a tree the name needs the room more than its lines do.
+  if (is_cut && text_width(guide) > width / 2) guide = fmt::format("[{}] ", text_width(guide) / 2 + 1);
+  const size_t room = is_cut ? width - std::min(width - 1, text_width(guide)) : 0;
+  if (row.names.empty()) return guide + (is_cut ? short_name(row.name_text, room) : row.name_text);
+  return guide + run_text(row.names, arrow_, room);
+}
+
+std::string TextTable::joined(const TextRow& row, const TextWriter& writer) const {
+  std::string text;
+  for (size_t i = 0; i < widths_.size(); ++i) {
+    if (is_shown_[i]) text += padding(widths_[i], row.numbers[i]) + row.numbers[i] + std::string(kGap, ' ');
+  }
+  const std::string name = name_of(row, name_width_, writer);
+  text += name;
+  if (has_places_ && !row.place.empty()) {
+    const bool is_cut = writer.options().width != 0;
+    text += padding(name_width_ + kGap, name);
+    if (text_width(name) > name_width_) text.append(kGap, ' ');
+    text += is_cut ? short_path(row.place, place_width_) : row.place;
+  }
+  return text;
+}
+
+// Titles of groups over the right ends of their columns.
+std::string TextTable::group_line() const {
+  std::string line;
+  size_t column = 0;
+  size_t end = 0;
+  for (const auto& [title, count] : groups_) {
+    const size_t before = end;
+    for (const size_t last = column + count; column < last; ++column) {
+      end += is_shown_[column] ? widths_[column] + kGap : 0;
+    }
+    if (end == before) continue;  // none of its columns is shown
+    const size_t width = end - kGap;
+    if (line.size() + title.size() < width) line.append(width - title.size() - line.size(), ' ');
+    line += (line.empty() || line.back() == ' ' ? "" : " ") + title;
+  }
+  return line;
+}
+
+void TextTable::write(TextWriter* writer) {
+  measure(titles_);
+  for (const TextRow& row : rows_) measure(row);
+  if (const size_t width = writer->options().width; width != 0) {
+    drop_columns(width);
+    fit(width);
+  } else {
+    name_width_ = std::min(name_width_, kFilePadWidth);
+  }
+  if (!groups_.empty()) writer->line(writer->faint(group_line()));
+  writer->line(writer->bold(joined(titles_, *writer)));
+  for (const TextRow& row : rows_) writer->line(joined(row, *writer));
+}
+
+}  // namespace memprof::profile

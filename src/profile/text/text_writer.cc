@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/text/text_writer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "profile/names/short_name.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr Signs kUtf8Signs = {"±", "→", "←", "├ ", "└ ", "│ ", "  "};
+constexpr Signs kAsciiSigns = {"+-", "->", "<-", "|-", "`-", "| ", "  "};
+
+// Columns of a word that may have colour codes.
+size_t visible_width(const std::string& word) {
+  size_t width = text_width(word);
+  for (size_t at = word.find('\x1b'); at != std::string::npos; at = word.find('\x1b', at + 1)) {
+    width -= word.find('m', at) + 1 - at;
+  }
+  return width;
+}
+
+// Length of the UTF-8 character at `at`, which is well-formed and no control character; 0: it is not.
+size_t character_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return first < 0x20 || first == 0x7f ? 0 : 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
+  uint32_t code = first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(at + i) & 0x3fu);
+  }
+  const bool is_control = code < 0xa0 || code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
+                          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const bool is_overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  return is_control || is_overlong || is_surrogate || code > 0x10ffff ? 0 : length;
+}
+
+// One column stays one column.
+std::string ascii(const std::string& text) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    if (static_cast<unsigned char>(text[i]) < 0x80) {
+      result += text[i++];
+      continue;
+    }
+    result += text.compare(i, kEllipsis.size(), kEllipsis) == 0 ? '~' : '?';
+    do ++i;
+    while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80);
+  }
+  return result;
+}
+
+}  // namespace
+
+const Signs& TextWriter::signs() const {
+  return options_.has_utf8 ? kUtf8Signs : kAsciiSigns;
+}
+
+void TextWriter::line(const std::string& text) {
+  text_ += text + "\n";
+}
+
+void TextWriter::blank() {
+  const bool is_there = text_.size() > 1 && text_.compare(text_.size() - 2, 2, "\n\n") == 0;
+  if (!is_there) text_ += '\n';
+}
+
+void TextWriter::sentence(const std::string& text) {
+  size_t column = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find(' ', begin + 1), text.size());
+    // `95 %` stays together.
+    if (text.compare(end, 2, " %") == 0) end = std::min(text.find(' ', end + 1), text.size());
+    std::string word = text.substr(begin, end - begin);
+    const size_t width = visible_width(word);
+    if (options_.width != 0 && column != 0 && column + width > options_.width) {
+      word.replace(0, 1, "\n  ");
+      column = 1;
+    }
+    text_ += word;
+    column += width;
+    begin = end;
+  }
+  text_ += '\n';
+}
+
+std::string TextWriter::styled(const char* code, const std::string& text) const {
+  return options_.has_color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+}
+
+std::string TextWriter::take() {
+  const std::string text = std::exchange(text_, {});
+  return options_.has_utf8 ? text : ascii(text);
+}
+
+std::string printable(const std::string& text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = character_length(text, i);
+    if (length == 0) {
+      result += '?';
+    } else {
+      result.append(text, i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return result;
+}
+
+}  // namespace memprof::profile

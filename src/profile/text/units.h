@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as people read them: `45.2 MiB`, `12,345`, `2.3 M`.  KiB and the like are powers of 1024.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+std::string format_bytes(double bytes);
+std::string format_count(double count);
+std::string format_metric(Metric metric, double value);
+
+// Exact, in the largest unit that needs no fraction: `512 KiB`, `1000 B`.
+std::string format_rate(uint64_t bytes);
+
+// `0`, `4096`, `64k`, `64K`, `64KB`, `64KiB`, `1M`, `1.5M`, `1G`: all of them powers of 1024.  Nothing where
+// the text is not a size or is more than 2^50.
+std::optional<uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace memprof::profile

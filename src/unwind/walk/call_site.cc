@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/walk/call_site.h"
+
+#include <cstring>
+
+namespace memprof::unwind {
+#if defined(__x86_64__)
+bool follows_call(const uint8_t* end) {
+  if (end[-5] == 0xe8) {  // call rel32
+    return true;
+  }
+  // call r/m64: FF /2, with 0 to 5 bytes of address after the ModRM byte (and maybe a SIB byte).  The length
+  // that ModRM implies must be the length that is there.
+  for (int length = 2; length <= 7; ++length) {
+    const uint8_t* p = end - length;
+    if (p[0] != 0xff || ((p[1] >> 3) & 7) != 2) {
+      continue;
+    }
+    const int mode = p[1] >> 6;
+    const int base = p[1] & 7;
+    const bool has_sib = mode != 3 && base == 4;
+    int expected = 2 + (has_sib ? 1 : 0);
+    if (mode == 1) {
+      expected += 1;
+    } else if (mode == 2 || (mode == 0 && base == 5) ||
+               (mode == 0 && has_sib && length > 2 && (p[2] & 7) == 5)) {
+      expected += 4;
+    }
+    if (expected == length) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_signal_return(const uint8_t* code) {
+  static const uint8_t kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};  // mov $15,%rax; syscall
+  return memcmp(code, kSigreturn, sizeof(kSigreturn)) == 0;
+}
+#elif defined(__aarch64__)
+bool follows_call(const uint8_t* end) {
+  uint32_t instruction;
+  memcpy(&instruction, end - 4, sizeof(instruction));
+  return (instruction & 0xfc000000u) == 0x94000000u ||  // bl
+         (instruction & 0xfefff800u) == 0xd63f0800u ||  // blraa, blrab and their zero forms
+         (instruction & 0xfffffc1fu) == 0xd63f0000u;    // blr
+}
+
+bool is_signal_return(const uint8_t* code) {
+  uint32_t words[2];
+  memcpy(words, code, sizeof(words));
+  return words[0] == 0xd2801168u && words[1] == 0xd4000001u;  // mov x8, #139; svc #0
+}
+#else
+#error "memprof: no stack walk for this processor yet"
+#endif
+
+}  // namespace memprof::unwind

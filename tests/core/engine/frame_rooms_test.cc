@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/frame_rooms.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "tests/support/engine.h"
+
+namespace memprof::frame_rooms_test {
+namespace {
+
+using testing_support::run_threads;
+
+TEST(FrameRooms, AreApartAndComeBack) {
+  const uint64_t* first = FrameRoom().frames();
+  ASSERT_NE(nullptr, first);
+  EXPECT_EQ(first, FrameRoom().frames());  // warm
+  std::vector<std::unique_ptr<FrameRoom>> taken;
+  std::set<uint64_t*> places;
+  for (;;) {
+    taken.push_back(std::make_unique<FrameRoom>());
+    uint64_t* frames = taken.back()->frames();
+    if (frames == nullptr) {
+      break;
+    }
+    frames[0] = frames[kMostDepth - 1] = 1;
+    EXPECT_TRUE(places.insert(frames).second);
+  }
+  EXPECT_EQ(places.size(), 32u);
+  taken.clear();
+  EXPECT_EQ(first, FrameRoom().frames());
+}
+
+TEST(FrameRooms, OneIsOfOneThreadAtATime) {
+  run_threads(8, [](int thread) {
+    for (int i = 0; i < 20000; ++i) {
+      const FrameRoom room;
+      ASSERT_NE(nullptr, room.frames());
+      const uint64_t mine = static_cast<uint64_t>(thread) << 32 | static_cast<uint64_t>(i);
+      room.frames()[5] = mine;
+      room.frames()[kMostDepth - 1] = mine;
+      ASSERT_EQ(mine, room.frames()[5]);
+      ASSERT_EQ(mine, room.frames()[kMostDepth - 1]);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace memprof::frame_rooms_test

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tables/heap_map.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <unordered_map>
+
+#include "tests/support/arena.h"
+#include "tests/support/engine.h"
+
+namespace memprof::heap_map_test {
+namespace {
+
+using testing_support::Random;
+using testing_support::run_threads;
+using testing_support::scaled;
+using testing_support::ScopedArena;
+using testing_support::take;
+
+LiveSample sample_at(uint64_t address, uint64_t n = 0) {
+  return {address, n + 1, n + 2, n + 3, static_cast<uint32_t>(n % 1000), static_cast<uint32_t>(n + 5)};
+}
+
+void expect_equal(const LiveSample& a, const LiveSample& b) {
+  EXPECT_EQ(a.address, b.address);
+  EXPECT_EQ(a.size_bytes, b.size_bytes);
+  EXPECT_EQ(a.rate_bytes, b.rate_bytes);
+  EXPECT_EQ(a.time_ns, b.time_ns);
+  EXPECT_EQ(a.stack_id, b.stack_id);
+  EXPECT_EQ(a.thread_id, b.thread_id);
+}
+
+uint32_t open_levels(const ScopedArena& a) {
+  return a.header().live_levels.open.load();
+}
+
+TEST(HeapMap, InsertFindErase) {
+  ScopedArena a;
+  LiveSample erased{};
+  EXPECT_FALSE(a.live.find(0x1000));
+  EXPECT_FALSE(a.live.erase(0x1000, &erased));
+  const LiveSample s = sample_at(0x7f0011223340, 17);
+  ASSERT_TRUE(a.live.insert(s));
+  EXPECT_EQ(1u, a.live.size());
+  EXPECT_TRUE(a.live.find(s.address));
+  EXPECT_FALSE(a.live.find(s.address + 16));
+  ASSERT_TRUE(a.live.erase(s.address, &erased));
+  expect_equal(s, erased);
+  EXPECT_EQ(0u, a.live.size());
+  EXPECT_FALSE(a.live.find(s.address));
+  EXPECT_FALSE(a.live.erase(s.address, &erased));
+}
+
+TEST(HeapMap, TheReservedKeysAreNeverThere) {
+  ScopedArena a;
+  ASSERT_TRUE(a.live.insert(sample_at(0x1000)));
+  LiveSample erased{};
+  for (const uint64_t address : {uint64_t{0}, uint64_t{1}}) {
+    EXPECT_FALSE(a.live.find(address));
+    EXPECT_FALSE(a.live.erase(address, &erased));
+  }
+  EXPECT_FALSE(a.live.erase(0x1000, HeapMap::Token{}, &erased));
+  EXPECT_EQ(1u, a.live.size());
+}
+
+TEST(HeapMap, AStaleTokenCannotEraseTheSuccessor) {
+  ScopedArena a;
+  LiveSample erased{};
+  ASSERT_TRUE(a.live.insert(sample_at(0x2000, 1)));
+  const HeapMap::Token stale = a.live.find(0x2000);
+  ASSERT_TRUE(a.live.erase(0x2000, &erased));
+  EXPECT_FALSE(a.live.erase(0x2000, stale, &erased));  // nothing there
+  ASSERT_TRUE(a.live.insert(sample_at(0x2000, 2)));
+  const HeapMap::Token fresh = a.live.find(0x2000);
+  EXPECT_EQ(stale.slot, fresh.slot);
+  EXPECT_NE(stale.generation, fresh.generation);
+  EXPECT_FALSE(a.live.erase(0x2000, stale, &erased));
+  EXPECT_EQ(1u, a.live.size());
+  ASSERT_TRUE(a.live.erase(0x2000, fresh, &erased));
+  expect_equal(sample_at(0x2000, 2), erased);
+}
+
+TEST(HeapMap, ATokenOfAnotherAddressErasesNothing) {
+  ScopedArena a;
+  ASSERT_TRUE(a.live.insert(sample_at(0x2000)));
+  ASSERT_TRUE(a.live.insert(sample_at(0x3000)));
+  LiveSample erased{};
+  EXPECT_FALSE(a.live.erase(0x2000, a.live.find(0x3000), &erased));
+  EXPECT_EQ(2u, a.live.size());
+}
+
+TEST(HeapMap, AgreesWithAMapOverRandomOperations) {
+  ScopedArena a({20000, 256, 8});
+  std::unordered_map<uint64_t, LiveSample> model;
+  Random random(3);
+  for (uint64_t i = 0; i < scaled(2000000); ++i) {
+    const uint64_t address = 0x7f0000000000 + random.below(30000) * 16;
+    LiveSample erased{};
+    const auto known = model.find(address);
+    ASSERT_EQ(known != model.end(), static_cast<bool>(a.live.find(address)));
+    if (known != model.end()) {
+      ASSERT_TRUE(a.live.erase(address, &erased));
+      expect_equal(known->second, erased);
+      model.erase(known);
+    } else if (model.size() < 15000) {
+      ASSERT_TRUE(a.live.insert(sample_at(address, i)));
+      model.emplace(address, sample_at(address, i));
+    }
+    ASSERT_EQ(model.size(), a.live.size());
+  }
+  const auto s = take(a.arena);
+  // No stacks were entered, so a snapshot has no record; the slots themselves hold exactly the model.
+  EXPECT_EQ(0u, s->records.size);
+  for (const auto& [address, sample] : model) {
+    LiveSample erased{};
+    ASSERT_TRUE(a.live.erase(address, &erased));
+    expect_equal(sample, erased);
+  }
+  EXPECT_EQ(0u, a.live.size());
+}
+
+TEST(HeapMap, HoldsWhatItsLimitSaysAndNotMore) {
+  for (const uint64_t limit : {1u, 7u, 1024u, 5000u, 100000u}) {
+    ScopedArena a({limit, 256, 8});
+    for (uint64_t i = 0; i < limit; ++i) {
+      ASSERT_TRUE(a.live.insert(sample_at(0x10000 + i * 64, i))) << i << " of " << limit;
+    }
+    EXPECT_FALSE(a.live.insert(sample_at(0x8000)));
+    EXPECT_FALSE(a.live.find(0x8000));
+    EXPECT_EQ(limit, a.live.size());  // a refusal leaves nothing behind
+    LiveSample erased{};
+    ASSERT_TRUE(a.live.erase(0x10000, &erased));
+    EXPECT_TRUE(a.live.insert(sample_at(0x8000)));
+  }
+}
+
+TEST(HeapMap, NotTheLuckOfAKeyRefusesButTheLimit) {
+  // Limits around which a table gets another level, each with 50 sets of addresses.
+  for (const uint64_t limit : {100u, 341u, 342u, 512u, 1023u, 1025u, 1535u, 2389u, 3584u}) {
+    for (uint64_t seed = 0; seed < (testing_support::kSanitized ? 5 : 50); ++seed) {
+      ScopedArena a({limit, 256, 8});
+      Random random(seed);
+      for (uint64_t i = 0; i < limit; ++i) {
+        ASSERT_TRUE(a.live.insert(sample_at((random.next() >> 20) * 16 + 16))) << i << " of " << limit;
+      }
+    }
+  }
+}
+
+TEST(HeapMap, GrowsALevelAtATimeAndFindsEverythingOnTheWay) {
+  ScopedArena a({100000, 256, 8});
+  uint32_t before = 0;
+  std::set<uint32_t> seen;
+  for (uint64_t i = 0; i < 100000; ++i) {
+    ASSERT_TRUE(a.live.insert(sample_at(0x7f0000000000 + i * 48, i)));
+    const uint32_t open = open_levels(a);
+    ASSERT_GE(open, before);
+    ASSERT_LE(open, before + 1);
+    before = open;
+    seen.insert(open);
+  }
+  EXPECT_GE(seen.size(), 6u);  // 100,000 keys need the 7 levels of 130,048 slots, or one more
+  EXPECT_LE(before, 8u);
+  for (uint64_t i = 0; i < 100000; ++i) {
+    const HeapMap::Token token = a.live.find(0x7f0000000000 + i * 48);
+    ASSERT_TRUE(token);
+    LiveSample erased{};
+    ASSERT_TRUE(a.live.erase(0x7f0000000000 + i * 48, token, &erased));
+    ASSERT_EQ(i + 1, erased.size_bytes);
+  }
+  EXPECT_EQ(0u, a.live.size());
+}
+
+// Lesson 22: an erase leaves nothing behind; a lookup looks at no more levels after 10 million pairs than
+// the bounded live set needs.
+TEST(HeapMap, Lesson22TenMillionPairsLeaveNothingBehind) {
+  constexpr uint64_t kLive = 10000;
+  ScopedArena a({uint64_t{1} << 20, 256, 8});
+  Random random(9);
+  std::vector<uint64_t> live;
+  const auto insert_one = [&] {
+    const uint64_t address = 0x7f0000000000 + (random.next() >> 24) * 16;
+    if (!a.live.find(address)) {
+      ASSERT_TRUE(a.live.insert(sample_at(address)));
+      live.push_back(address);
+    }
+  };
+  while (live.size() < kLive) {
+    insert_one();
+  }
+  const uint32_t at_start = open_levels(a);
+  for (uint64_t i = 0; i < scaled(10000000); ++i) {
+    const size_t which = random.below(live.size());
+    LiveSample erased{};
+    ASSERT_TRUE(a.live.erase(live[which], &erased));
+    live[which] = live.back();
+    live.pop_back();
+    insert_one();
+  }
+  EXPECT_LE(open_levels(a), at_start + 1);
+  EXPECT_LE(open_levels(a), levels_for(2 * kLive));
+  for (const uint64_t address : live) {
+    LiveSample erased{};
+    ASSERT_TRUE(a.live.erase(address, &erased));
+  }
+  EXPECT_EQ(0u, a.live.size());
+  for (uint32_t level = 0; level < open_levels(a); ++level) {
+    const auto* keys = a.arena.at<std::atomic<uint64_t>>(kLiveSection, live_level_offset(level));
+    for (uint64_t i = 0; i < level_slots(level); ++i) {
+      ASSERT_EQ(0u, keys[i].load());
+    }
+  }
+}
+
+TEST(HeapMap, ADoubleFreeHasOneWinner) {
+  ScopedArena a;
+  std::atomic<uint64_t> winners{0};
+  std::atomic<uint64_t> round{0};
+  std::atomic<int> done{0};
+  constexpr uint64_t kAddress = 0x4000;
+  // Each round waits for the slowest of four threads, and a machine may have one processor for them.
+  const uint64_t rounds = scaled(10000);
+  ASSERT_TRUE(a.live.insert(sample_at(kAddress, 0)));
+  run_threads(4, [&](int thread) {
+    for (uint64_t r = 0; r < rounds; ++r) {
+      LiveSample erased{};
+      winners += a.live.erase(kAddress, &erased);
+      // All have tried before the next record comes.
+      if (done.fetch_add(1) == 3) {
+        done = 0;
+        if (r + 1 < rounds) {
+          EXPECT_TRUE(a.live.insert(sample_at(kAddress, r)));
+        }
+        round = r + 1;
+      }
+      while (round.load() != r + 1) {
+        std::this_thread::yield();
+      }
+    }
+    static_cast<void>(thread);
+  });
+  EXPECT_EQ(rounds, winners.load());
+  EXPECT_EQ(0u, a.live.size());
+}
+
+// Threads own addresses, as the threads of a program own blocks; readers go over the slots meanwhile and must
+// never see a record whose fields are of two insertions.
+TEST(HeapMap, ReadersNeverSeeAMixtureOfTwoRecords) {
+  ScopedArena a({4096, 256, 8});
+  std::atomic<int> writers{8};
+  std::atomic<uint64_t> read{0};
+  std::atomic<uint64_t> torn{0};
+  run_threads(10, [&](int thread) {
+    if (thread < 8) {
+      Random random(static_cast<uint64_t>(thread));
+      uint64_t held[64] = {};
+      for (uint64_t i = 0; i < scaled(2000000) || read < 1000; ++i) {
+        const uint64_t which = random.below(64);
+        const uint64_t address = 0x10000 + (static_cast<uint64_t>(thread) * 64 + which) * 16;
+        if (held[which] != 0) {
+          LiveSample erased{};
+          EXPECT_TRUE(a.live.erase(address, &erased));
+          EXPECT_EQ(held[which], erased.size_bytes);
+          held[which] = 0;
+        } else {
+          held[which] = 1 + random.below(1u << 30);
+          const uint64_t n = held[which];
+          EXPECT_TRUE(a.live.insert(
+              {address, n, n * 2, n * 3, static_cast<uint32_t>(n), static_cast<uint32_t>(n + 1)}));
+        }
+      }
+      for (uint64_t which = 0; which < 64; ++which) {
+        LiveSample erased{};
+        if (held[which] != 0) {
+          EXPECT_TRUE(a.live.erase(0x10000 + (static_cast<uint64_t>(thread) * 64 + which) * 16, &erased));
+        }
+      }
+      --writers;
+      return;
+    }
+    while (writers.load() != 0) {
+      for (uint32_t level = 0; level < open_levels(a); ++level) {
+        const auto* keys = a.arena.at<std::atomic<uint64_t>>(kLiveSection, live_level_offset(level));
+        const auto* records = a.arena.at<LiveRecord>(
+            kLiveSection, live_level_offset(level) + level_slots(level) * sizeof(uint64_t));
+        for (uint64_t i = 0; i < level_slots(level); ++i) {
+          LiveSample s{};
+          if (HeapMap::read(keys[i], records[i], &s)) {
+            ++read;
+            const uint64_t n = s.size_bytes;
+            torn += n == 0 || s.rate_bytes != n * 2 || s.time_ns != n * 3 ||
+                    s.stack_id != static_cast<uint32_t>(n) || s.thread_id != static_cast<uint32_t>(n + 1);
+          }
+        }
+      }
+    }
+  });
+  EXPECT_GT(read.load(), 0u);
+  EXPECT_EQ(0u, torn.load());
+  EXPECT_EQ(0u, a.live.size());
+}
+
+// The limit is exact as long as nobody races at its edge, and never overrun.
+TEST(HeapMap, RacingInsertsNeverOverrunTheLimit) {
+  ScopedArena a({500, 256, 8});
+  std::atomic<uint64_t> in{0};
+  run_threads(8, [&](int thread) {
+    for (uint64_t i = 0; i < 200; ++i) {
+      in += a.live.insert(sample_at(0x10000 + (static_cast<uint64_t>(thread) * 200 + i) * 16));
+    }
+  });
+  EXPECT_LE(in.load(), 500u);
+  EXPECT_GE(in.load(), 493u);  // each of the others may have stood in the door for a moment
+  EXPECT_EQ(in.load(), a.live.size());
+}
+
+// A realloc that commits late hits neither the successor nor the successor's free.
+TEST(HeapMap, AStaleCommitDoesNotHideTheSuccessorFromItsFree) {
+  ScopedArena a;
+  LiveSample erased{};
+  constexpr uint64_t kAddress = 0x7000;
+  ASSERT_TRUE(a.live.insert(sample_at(kAddress, 0)));
+  std::atomic<HeapMap::Token*> stale{nullptr};
+  HeapMap::Token first = a.live.find(kAddress);
+  ASSERT_TRUE(a.live.erase(kAddress, &erased));
+  stale = &first;
+  std::atomic<bool> stop{false};
+  uint64_t lost = 0;
+  run_threads(2, [&](int thread) {
+    if (thread == 0) {
+      LiveSample never{};
+      while (!stop) {
+        EXPECT_FALSE(a.live.erase(kAddress, first, &never));
+      }
+      return;
+    }
+    for (uint64_t i = 1; i <= scaled(1000000); ++i) {
+      EXPECT_TRUE(a.live.insert(sample_at(kAddress, i)));
+      LiveSample mine{};
+      if (!a.live.erase(kAddress, &mine)) {
+        ++lost;
+        while (!a.live.erase(kAddress, &mine)) {
+        }
+      }
+    }
+    stop = true;
+  });
+  EXPECT_EQ(0u, lost);
+  EXPECT_EQ(0u, a.live.size());
+}
+
+TEST(HeapMap, NextBetweenFindsEveryKeyOfARange) {
+  ScopedArena a;
+  std::set<uint64_t> inside;
+  for (uint64_t i = 0; i < 900; ++i) {
+    ASSERT_TRUE(a.live.insert({1000 + i, i, 1, 0, 0, 0}));
+    if (i >= 100 && i <= 700) {
+      inside.insert(1000 + i);
+    }
+  }
+  std::set<uint64_t> found;
+  uint64_t address;
+  for (uint64_t slot = 0; a.live.next_between(1100, 1700, &slot, &address);) {
+    EXPECT_TRUE(found.insert(address).second);
+    EXPECT_LE(slot, a.live.slots());
+  }
+  EXPECT_EQ(inside, found);
+  uint64_t slot = 0;
+  EXPECT_FALSE(a.live.next_between(0, 999, &slot, &address));  // no empty slot is a key
+}
+
+}  // namespace
+}  // namespace memprof::heap_map_test

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tables/name_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/support/arena.h"
+#include "tests/support/engine.h"
+
+namespace memprof::name_table_test {
+namespace {
+
+using testing_support::run_threads;
+using testing_support::ScopedArena;
+
+uint32_t intern(ScopedArena& a, const std::string& text) {
+  return a.names.intern(text.data(), text.size());
+}
+
+TEST(NameTable, TheSameTextIsTheSameName) {
+  ScopedArena a;
+  const uint32_t libc = intern(a, "/lib/libc.so.6");
+  const uint32_t empty = intern(a, "");
+  EXPECT_NE(libc, empty);
+  EXPECT_EQ(libc, intern(a, "/lib/libc.so.6"));
+  EXPECT_EQ(empty, intern(a, ""));
+  EXPECT_STREQ("/lib/libc.so.6", a.names.text(libc));
+  EXPECT_STREQ("", a.names.text(empty));
+  EXPECT_NE(libc, intern(a, "/lib/libc.so.6 "));
+  EXPECT_NE(libc, intern(a, "/lib/libc.so."));
+}
+
+TEST(NameTable, ATextNeedsNoEndAndIsCopied) {
+  ScopedArena a;
+  char text[] = {'a', 'b', 'c', 'd'};
+  const uint32_t id = a.names.intern(text, 3);
+  text[0] = 'x';
+  EXPECT_STREQ("abc", a.names.text(id));
+}
+
+TEST(NameTable, ALongTextIsCut) {
+  ScopedArena a;
+  const uint32_t id = intern(a, std::string(10000, 'x'));
+  ASSERT_NE(NameTable::kNone, id);
+  EXPECT_EQ(std::string(NameTable::kMostNameBytes, 'x'), a.names.text(id));
+  EXPECT_EQ(id, intern(a, std::string(NameTable::kMostNameBytes, 'x')));
+  EXPECT_NE(id, intern(a, std::string(NameTable::kMostNameBytes - 1, 'x')));
+}
+
+TEST(NameTable, TheLimitOfTextRefusesAndKeepsWhatIsThere) {
+  ScopedArena a;
+  uint64_t entered = 0;
+  while (intern(a, std::to_string(entered) + std::string(4000, 'y')) != NameTable::kNone) {
+    ASSERT_LT(++entered, 100000u);
+  }
+  const auto room = static_cast<double>(section_capacity(kTextSection, testing_support::kSmallLimits));
+  EXPECT_NEAR(room / 4008, static_cast<double>(entered), 10);
+  EXPECT_EQ(5u, intern(a, "5" + std::string(4000, 'y')));
+  EXPECT_NE(NameTable::kNone, intern(a, "short"));  // there is still a rest
+}
+
+TEST(NameTable, EightThreadsInterningTheSameTextsShareIds) {
+  ScopedArena a;
+  constexpr int kTexts = 4000;
+  std::vector<std::vector<uint32_t>> ids(8, std::vector<uint32_t>(kTexts));
+  run_threads(8, [&](int thread) {
+    for (int i = 0; i < kTexts; ++i) {
+      const int n = thread % 2 == 0 ? i : kTexts - 1 - i;
+      ids[thread][n] = intern(a, "/usr/lib/libsomething-" + std::to_string(n) + ".so");
+    }
+  });
+  for (int thread = 1; thread < 8; ++thread) {
+    ASSERT_EQ(ids[0], ids[thread]);
+  }
+  EXPECT_EQ(size_t{kTexts}, std::set<uint32_t>(ids[0].begin(), ids[0].end()).size());
+  for (int n = 0; n < kTexts; ++n) {
+    ASSERT_EQ("/usr/lib/libsomething-" + std::to_string(n) + ".so", a.names.text(ids[0][n]));
+  }
+}
+
+}  // namespace
+}  // namespace memprof::name_table_test

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/raw_pprof.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "format/comments.h"
+#include "format/sample_writer.h"
+#include "profile/model/metric.h"
+#include "profile/names/frame_name.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
+#include "tests/dump/raw_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+TEST(RawPprof, frames_that_were_left_out_are_a_location_with_a_name) {
+  RawFixture raw;
+  const uint64_t frames[] = {0x401235, kFramesLeftOut, 0x402001};
+  raw.stacks[0].frames = frames;
+  raw.stacks[0].walk = 5;
+  const std::string written = write_raw(raw.profile);
+  // Also when it went through the writer outside the process.
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    const Stack& stack = profile.stacks[0];
+    EXPECT_TRUE(stack.has_statistics);
+    EXPECT_EQ(stack.walk, Walk::kMiddleLeftOut);
+    EXPECT_FALSE(is_cut(stack)) << "its root is there";
+    ASSERT_EQ(stack.locations.size(), 3u);
+    const Location& location = profile.locations[stack.locations[1]];
+    EXPECT_EQ(location.mapping, kNoMapping);
+    EXPECT_EQ(location_frames(profile, location)[0].name, "[frames left out]");
+    for (const size_t i : {0, 2}) {
+      EXPECT_TRUE(profile.locations[stack.locations[i]].lines.empty());
+      EXPECT_EQ(profile.locations[stack.locations[i]].mapping, 0u);
+    }
+  }
+}
+
+TEST(RawPprof, runtime_frames_are_functions_with_lines) {
+  RawFixture raw;
+  const char f[] = "Class.f";
+  const char file[] = "/x/y.py";
+  const RawRuntimeFrame runtime[] = {{f, file, 12, 10}, {f, file, 14, 10}, {"<module>", file, 1, 1}};
+  raw.profile.runtime_frames = runtime;
+  raw.profile.runtime_frame_count = 3;
+  raw.profile.python_version = 0x030c;
+  raw.profile.python_objects = 1;
+  raw.profile.python_stacks = 2;
+  const uint64_t frames[] = {0x401235, kRuntimeFrame | 0, kRuntimeFrame | 1, kRuntimeFrame | 2, 0x402001};
+  raw.stacks[0].frames = frames;
+  raw.stacks[0].depth = 5;
+  const std::string written = write_raw(raw.profile);
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    const Stack& stack = profile.stacks[0];
+    EXPECT_TRUE(stack.has_statistics) << "its comment was not found";
+    EXPECT_EQ(profile.python_version, 0x030cu);
+    EXPECT_EQ(profile.python_objects, 1u);
+    EXPECT_EQ(profile.python_stacks, 2u);
+    ASSERT_EQ(stack.locations.size(), 5u);
+    const auto line_at = [&](size_t i) {
+      const Location& location = profile.locations[stack.locations[i]];
+      EXPECT_EQ(location.address, 0u);
+      EXPECT_EQ(location.mapping, kNoMapping);
+      return location.lines.at(0);
+    };
+    EXPECT_EQ(line_at(1).function, line_at(2).function);
+    EXPECT_EQ(profile.functions[line_at(1).function].name, f);
+    EXPECT_EQ(profile.functions[line_at(1).function].filename, file);
+    EXPECT_EQ(profile.functions[line_at(1).function].start_line, 10);
+    EXPECT_EQ(line_at(1).line, 12);
+    EXPECT_EQ(line_at(2).line, 14);
+    EXPECT_EQ(profile.functions[line_at(3).function].name, "<module>");
+    EXPECT_EQ(profile.functions[line_at(3).function].system_name, "<module>");
+  }
+}
+
+TEST(RawPprof, everything_comes_back) {
+  const RawFixture raw;
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  EXPECT_TRUE(profile.from_memprof);
+  EXPECT_EQ(profile.program, "my server 100%");
+  EXPECT_EQ(profile.pid, 4711u);
+  EXPECT_EQ(profile.rate_bytes, kTestRate);
+  EXPECT_EQ(profile.time_unix_ns, 1700000000123456789u);
+  EXPECT_EQ(profile.duration_ns, 5000000000u);
+  EXPECT_EQ(profile.samples, 116u);
+  EXPECT_EQ(profile.live_samples, 76u);
+  EXPECT_EQ(profile.dropped_samples, 3u);
+  EXPECT_EQ(profile.dropped_weight_bytes, 1572864u);
+  EXPECT_EQ(profile.replaced_samples, 2u);
+  EXPECT_EQ(profile.muted_bytes, 77u);
+  EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkCount>{10, 11, 12, 13, 14, 15}));
+  ASSERT_EQ(profile.mappings.size(), 2u);
+  EXPECT_EQ(profile.mappings[0].path, "/bin/server");
+  EXPECT_EQ(profile.mappings[0].build_id, "deadbeef000102030405060708090a0b0c0d0eff");
+  EXPECT_EQ(profile.mappings[0].file_offset, 0x1000u);
+  EXPECT_FALSE(profile.mappings[0].has_functions);
+  EXPECT_EQ(profile.mappings[1].build_id, "");
+  ASSERT_EQ(profile.locations.size(), 5u);  // one address is in two stacks
+  EXPECT_EQ(profile.locations[0].address, 0x401234u);
+  EXPECT_EQ(profile.locations[0].mapping, 0u);
+  EXPECT_EQ(profile.locations[2].mapping, 1u);
+  EXPECT_EQ(profile.locations[4].mapping, kNoMapping);
+  EXPECT_EQ(profile.drop_frames.substr(0, 7), "malloc|");
+  ASSERT_EQ(profile.stacks.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const Stack& stack = profile.stacks[i];
+    const RawStack& from = raw.stacks[i];
+    ASSERT_TRUE(stack.has_statistics) << i;
+    EXPECT_TRUE(stack.parts.empty());
+    EXPECT_EQ(static_cast<uint32_t>(stack.walk), from.walk);
+    EXPECT_EQ(stack.locations.size(), from.depth);
+    EXPECT_EQ(stack.allocated.samples, from.allocated.samples);
+    EXPECT_EQ(stack.allocated.size_bytes, from.allocated.size_bytes);
+    EXPECT_EQ(stack.allocated.weight_bytes, from.allocated.weight_bytes);
+    EXPECT_EQ(stack.allocated.weight_count, from.allocated.weight_count);
+    EXPECT_EQ(stack.allocated.variance_bytes, from.allocated.variance_bytes);
+    EXPECT_EQ(stack.allocated.variance_count, from.allocated.variance_count);
+    EXPECT_EQ(stack.allocated.max_missed_bytes, from.allocated.max_missed_bytes);
+    EXPECT_EQ(stack.allocated.max_missed_count, from.allocated.max_missed_count);
+    EXPECT_EQ(stack.freed.samples, from.freed.samples);
+    EXPECT_EQ(stack.freed.size_bytes, from.freed.size_bytes);
+    EXPECT_EQ(stack.freed.weight_bytes, from.freed.weight_bytes);
+    EXPECT_EQ(stack.freed.weight_count, from.freed.weight_count);
+    EXPECT_EQ(stack.lifetime_ns, from.lifetime_ns);
+  }
+  std::vector<LiveGroup> live;
+  for (const Stack& stack : profile.stacks) {
+    live.insert(live.end(), stack.live.begin(), stack.live.end());
+  }
+  ASSERT_EQ(live.size(), raw.live.size());
+  for (size_t i = 0; i < live.size(); ++i) {
+    EXPECT_EQ(live[i].size_bytes, raw.live[i].size_bytes) << i;
+    EXPECT_EQ(live[i].rate_bytes, raw.live[i].rate_bytes) << i;
+    EXPECT_EQ(live[i].samples, raw.live[i].samples) << i;
+  }
+}
+
+// A library was unloaded, and another one came to its addresses: stacks of equal addresses stay two, each
+// with its statistics, through the writer in the process, the reader, and the writer outside.
+TEST(RawPprof, modules_that_overlap_keep_their_stacks_apart) {
+  RawFixture raw;
+  raw.modules.push_back({0x7f0000000000, 0x7f0000100000, 0, "/lib/after.so", nullptr, 0});
+  const uint32_t before[] = {0, 0, 1};
+  const uint32_t after[] = {0, 0, 2};
+  raw.stacks[0].modules = before;
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks[3].modules = after;
+  raw.stacks[3].allocated = {};
+  add_samples(raw.stacks[3].allocated, 4096, 7);
+  raw.point();
+  Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(profile.stacks.size(), 4u);
+    ASSERT_EQ(profile.mappings.size(), 3u);
+    for (const size_t i : {0, 3}) {
+      const Stack& stack = profile.stacks[i];
+      const Location& root = profile.locations[stack.locations[2]];
+      EXPECT_EQ(root.address, 0x7f0000001000u);
+      EXPECT_EQ(profile.mappings[root.mapping].path, i == 0 ? "/lib/libc.so.6" : "/lib/after.so");
+      ASSERT_TRUE(stack.has_statistics) << i;
+      EXPECT_EQ(stack.allocated.samples, raw.stacks[i].allocated.samples);
+    }
+    profile = read_pprof(write_pprof(profile), "again");
+  }
+}
+
+TEST(RawPprof, the_writer_outside_writes_the_same_samples) {
+  // The same meaning through different code: a difference in order, labels or rounding would show here.
+  const RawFixture raw;
+  const Profile first = read_pprof(write_raw(raw.profile), "raw");
+  const std::string once = write_pprof(first);
+  const Profile second = read_pprof(once, "again");
+  ASSERT_EQ(second.stacks.size(), first.stacks.size());
+  for (size_t i = 0; i < first.stacks.size(); ++i) {
+    EXPECT_TRUE(second.stacks[i].has_statistics);
+    EXPECT_EQ(second.stacks[i].values, first.stacks[i].values);
+    EXPECT_EQ(second.stacks[i].locations, first.stacks[i].locations);
+    EXPECT_EQ(second.stacks[i].live.size(), first.stacks[i].live.size());
+  }
+  EXPECT_EQ(write_pprof(second), once);
+}
+
+TEST(RawPprof, sums_of_rounded_values_are_right_to_one_unit) {
+  RawFixture raw;
+  raw.live.clear();
+  double blocks = 0, bytes = 0;
+  for (int i = 0; i < 3000; ++i) {  // 1 / (1 - 1/e) blocks each: rounding each for itself would lose a third
+    raw.add_live(0, kTestRate + i, kTestRate, 1);
+    blocks += raw.live.back().weight_count;
+    bytes += raw.live.back().weight_bytes;
+  }
+  raw.point();
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  const Stack& stack = profile.stacks[0];
+  EXPECT_NEAR(stack.values[metric_index(Metric::kInuseObjects)], blocks, 1);
+  EXPECT_NEAR(stack.values[metric_index(Metric::kInuseSpace)], bytes, 1);
+  EXPECT_GT(blocks, 4700);
+  EXPECT_TRUE(stack.has_statistics);
+  EXPECT_EQ(stack.live.size(), 3000u);
+}
+
+TEST(RawPprof, an_empty_profile_is_valid) {
+  RawProfile empty;
+  empty.program = "true";
+  empty.rate_bytes = kTestRate;
+  const Profile profile = read_pprof(write_raw(empty), "raw");
+  EXPECT_TRUE(profile.from_memprof);
+  EXPECT_TRUE(profile.stacks.empty());
+  EXPECT_EQ(profile.has_metric, (std::array<bool, kMetricCount>{true, true, true, true, true, true}));
+}
+
+TEST(RawPprof, stacks_without_samples_are_left_out) {
+  RawFixture raw;
+  raw.stacks[1].allocated = {};
+  raw.live = {};
+  raw.point();
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  EXPECT_EQ(profile.stacks.size(), 2u);
+}
+
+TEST(RawPprof, a_stack_without_frames_keeps_its_weight) {
+  RawFixture raw;
+  raw.stacks[0].depth = 0;
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  EXPECT_TRUE(profile.stacks[0].locations.empty());
+  EXPECT_TRUE(profile.stacks[0].has_statistics);
+  EXPECT_EQ(profile.stacks[0].allocated.samples, 100u);
+}
+
+TEST(RawPprof, many_deep_stacks_in_exactly_the_scratch_it_asks_for) {
+  std::mt19937_64 random(7);
+  constexpr size_t kStacks = 2000, kDepth = 100;
+  std::vector<uint64_t> frames(kStacks * kDepth);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    // The root end is shared, the leaf end is not.
+    frames[i] = 1 + (i % kDepth > 50 ? i % kDepth : random() >> 16);
+  }
+  RawFixture raw;
+  raw.live.clear();
+  raw.stacks.assign(kStacks, raw.stacks[0]);
+  for (size_t i = 0; i < kStacks; ++i) {
+    raw.stacks[i].frames = &frames[i * kDepth];
+    raw.stacks[i].depth = kDepth;
+  }
+  raw.point();
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  ASSERT_EQ(profile.stacks.size(), kStacks);
+  EXPECT_EQ(profile.locations.size(), kStacks * 51 + 49);
+  for (size_t i = 0; i < kStacks; ++i) {
+    for (size_t k = 0; k < kDepth; ++k) {
+      ASSERT_EQ(profile.locations[profile.stacks[i].locations[k]].address, frames[i * kDepth + k] - 1);
+    }
+    ASSERT_TRUE(profile.stacks[i].has_statistics);
+  }
+}
+
+TEST(RawPprof, too_little_scratch_fails) {
+  const RawFixture raw;
+  const size_t bytes = raw_pprof_scratch_bytes(raw.profile);
+  std::vector<uint64_t> scratch(bytes / 8 + 2);
+  size_t written = 0;
+  const Sink sink{[](void* context, const void*, size_t size) {
+                    *static_cast<size_t*>(context) += size;
+                    return true;
+                  },
+                  &written};
+  for (const size_t less : {size_t{0}, size_t{100}, bytes / 2, bytes - 5000}) {
+    EXPECT_FALSE(write_raw_pprof(raw.profile, scratch.data(), less, sink)) << less;
+  }
+}
+
+TEST(RawPprof, a_failing_sink_fails_and_is_not_called_again) {
+  const RawFixture raw;
+  std::vector<uint64_t> scratch(raw_pprof_scratch_bytes(raw.profile) / 8 + 2);
+  int calls = 0;
+  const Sink sink{[](void* context, const void*, size_t) {
+                    ++*static_cast<int*>(context);
+                    return false;
+                  },
+                  &calls};
+  EXPECT_FALSE(write_raw_pprof(raw.profile, scratch.data(), scratch.size() * 8, sink));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(RawPprof, output_comes_in_few_large_pieces) {
+  RawFixture raw;
+  raw.live.clear();
+  for (int i = 0; i < 20000; ++i) {
+    raw.add_live(0, 1000 + i, kTestRate, 1);
+  }
+  raw.point();
+  std::vector<uint64_t> scratch(raw_pprof_scratch_bytes(raw.profile) / 8 + 2);
+  std::vector<size_t> pieces;
+  const Sink sink{[](void* context, const void*, size_t size) {
+                    static_cast<std::vector<size_t>*>(context)->push_back(size);
+                    return true;
+                  },
+                  &pieces};
+  ASSERT_TRUE(write_raw_pprof(raw.profile, scratch.data(), scratch.size() * 8, sink));
+  ASSERT_GT(pieces.size(), 3u);
+  for (size_t i = 0; i + 1 < pieces.size(); ++i) {
+    EXPECT_EQ(pieces[i], 65536u);
+  }
+}
+
+TEST(RawPprof, live_samples_in_disorder_are_refused) {
+  RawFixture raw;
+  std::swap(raw.live.front(), raw.live.back());
+  EXPECT_EQ(write_raw(raw.profile), "");
+}
+
+TEST(LocationKeys, name_the_mapping_where_the_address_does_not) {
+  const RawModule modules[] = {{0x1000, 0x3000}, {0x2000, 0x4000}, {0x5000, 0x6000}};
+  const LocationKeys<RawModule> keys(modules, 3);
+  EXPECT_TRUE(keys.overlap());
+  EXPECT_EQ(keys.key(0x2500, 0), 0x2500u);
+  EXPECT_EQ(keys.key(0x3500, 1), 0x3500u);  // in no other one
+  EXPECT_EQ(keys.key(0x5500, 2), 0x5500u);
+  EXPECT_EQ(keys.key(0x2500, UINT32_MAX), 0x2500u);  // in none
+  const uint64_t key = keys.key(0x2500, 1);
+  EXPECT_EQ(key, 0x0002000000002500u);
+  EXPECT_EQ(keys.mapping_id(key), 2u);
+  EXPECT_EQ(keys.address(key), 0x2500u);
+  EXPECT_EQ(keys.mapping_id(0x2500), 0u);
+  const LocationKeys<RawModule> apart(modules + 1, 2);
+  EXPECT_FALSE(apart.overlap());
+  EXPECT_EQ(apart.key(0x2500, 1), 0x2500u);
+  EXPECT_EQ(apart.address(0xffff800000001000u), 0xffff800000001000u);  // any address is one
+}
+
+TEST(StackId, is_fnv_1a) {
+  StackId id;
+  EXPECT_EQ(id.value(), 0xcbf29ce484222325u);
+  id.add(0x61);                            // 'a', then seven zeros
+  uint64_t expected = 0xaf63dc4c8601ec8c;  // of "a", from the reference
+  for (int i = 0; i < 7; ++i) {
+    expected *= 0x100000001b3;
+  }
+  EXPECT_EQ(id.value(), expected);
+}
+
+TEST(CarriedRounding, survives_what_is_not_a_number) {
+  CarriedRounding rounding;
+  EXPECT_EQ(rounding.round(NAN), 0);
+  EXPECT_EQ(rounding.round(-INFINITY), 0);
+  EXPECT_EQ(rounding.round(INFINITY), INT64_MAX);
+  EXPECT_EQ(rounding.round(0x1p62), int64_t{1} << 62);
+  EXPECT_EQ(rounding.round(0.4), 0);
+  EXPECT_EQ(rounding.round(0.4), 1);
+  EXPECT_EQ(rounding.round(0.1), 0);  // 0.2 too much was given, 0.1 of it is taken back
+  EXPECT_EQ(rounding.round(0.5), 0);
+  EXPECT_EQ(rounding.round(0.2), 1);
+}
+
+TEST(RawPprof, heaps_of_one_stack_come_back_apart) {
+  RawFixture raw;
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks.push_back(raw.stacks[0]);
+  raw.stacks[0].heap = 1;
+  raw.stacks[3].heap = 2;
+  raw.stacks[4].heap = 3;  // without a name
+  raw.add_live(3, 64, kTestRate, 7);
+  raw.add_live(4, 64, kTestRate, 8);
+  raw.point();
+  const char* const names[] = {"", "pool:a", "pool:b", ""};
+  raw.profile.heaps = names;
+  raw.profile.heap_count = 4;
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  ASSERT_EQ(profile.stacks.size(), 5u);
+  const char* const expected[] = {"pool:a", "", "", "pool:b", ""};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(profile.stacks[i].heap, expected[i]);
+    ASSERT_TRUE(profile.stacks[i].has_statistics) << i;
+    EXPECT_EQ(profile.stacks[i].allocated.samples, raw.stacks[i].allocated.samples);
+  }
+  EXPECT_EQ(profile.stacks[0].live[0].samples, 60u);
+  EXPECT_EQ(profile.stacks[3].live[0].samples, 7u);
+  EXPECT_EQ(profile.stacks[4].live[0].samples, 8u);
+}
+
+}  // namespace
+}  // namespace memprof::profile

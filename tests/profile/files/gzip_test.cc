@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/files/gzip.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace memprof::profile {
+namespace {
+
+constexpr uint64_t kPlenty = uint64_t{1} << 30;
+
+std::string random_text(size_t size) {
+  std::mt19937 random(1);
+  std::string text(size, '\0');
+  for (char& c : text) {
+    c = static_cast<char>(random() % 64);
+  }
+  return text;
+}
+
+std::string message_of_gunzip(const std::string& data, uint64_t limit) {
+  try {
+    gunzip(data, "NAME", limit);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Gzip, what_was_packed_comes_back) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{1000}, size_t{3} << 20}) {
+    const std::string text = random_text(size);
+    EXPECT_EQ(gunzip(gzip(text), "x", kPlenty), text) << size;
+  }
+}
+
+TEST(Gzip, the_same_bytes_each_time_and_no_time_stamp) {
+  const std::string packed = gzip("text");
+  EXPECT_EQ(packed, gzip("text"));
+  EXPECT_EQ(packed.substr(4, 4), std::string(4, '\0'));
+}
+
+TEST(Gzip, members_follow_each_other_and_zeros_the_last) {
+  EXPECT_EQ(gunzip(gzip("one") + gzip("two") + std::string(512, '\0'), "x", kPlenty), "onetwo");
+}
+
+TEST(Gzip, every_truncation_is_noticed) {
+  const std::string packed = gzip(random_text(2000));
+  for (size_t size = 2; size < packed.size(); ++size) {
+    EXPECT_EQ(message_of_gunzip(packed.substr(0, size), kPlenty),
+              "NAME: truncated: its gzip data end too early")
+        << size;
+  }
+}
+
+TEST(Gzip, damage_is_noticed) {
+  std::string packed = gzip(random_text(2000));
+  EXPECT_EQ(message_of_gunzip(packed + "more", kPlenty), "NAME: damaged: other bytes follow the gzip data");
+  packed[packed.size() / 2] ^= 0x10;
+  EXPECT_EQ(message_of_gunzip(packed, kPlenty).substr(0, 24), "NAME: damaged gzip data ");
+}
+
+TEST(Gzip, a_bomb_stops_at_the_limit) {
+  const std::string bomb = gzip(std::string(size_t{64} << 20, 'x'));
+  EXPECT_LT(bomb.size(), size_t{1} << 17);
+  EXPECT_NE(message_of_gunzip(bomb, size_t{1} << 20).find("more than 1048576 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace memprof::profile

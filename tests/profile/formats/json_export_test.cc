@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/formats/json_export.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "profile/model/metric.h"
+#include "tests/profile/sample_profile.h"
+
+namespace memprof::profile {
+namespace {
+
+using ExportJson = nlohmann::json;
+
+TEST(JsonExport, has_what_the_document_says) {
+  const ExportJson json = ExportJson::parse(write_json(named_profile()));
+  EXPECT_EQ(json.at("format"), "memprof-profile");
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("program"), "server");
+  EXPECT_EQ(json.at("pid"), 42);
+  EXPECT_EQ(json.at("rate_bytes"), kTestRate);
+  EXPECT_EQ(json.at("time_unix_ns"), 1700000000000000000);
+  EXPECT_EQ(json.at("duration_ns"), 1000000);
+  EXPECT_EQ(json.at("samples"), 12);
+  EXPECT_EQ(json.at("live_samples"), 9);
+  EXPECT_EQ(json.at("dropped_samples"), 0);
+  EXPECT_EQ(json.at("walks"), ExportJson({{"root", 11},
+                                          {"depth_limit", 1},
+                                          {"bad_frame", 0},
+                                          {"left_stack", 0},
+                                          {"no_rule", 0},
+                                          {"middle_left_out", 0}}));
+  EXPECT_EQ(json.at("mappings")[0].at("build_id"), "abcdef01");
+  EXPECT_EQ(json.at("mappings")[0].at("start"), "0x400000");
+  EXPECT_EQ(json.at("locations")[0].at("frames")[0],
+            ExportJson({{"name", "inner"}, {"file", "/src/make.h"}, {"line", 7}}));
+  EXPECT_EQ(json.at("locations")[3].at("mapping"), nullptr);
+  const ExportJson& stack = json.at("stacks")[0];
+  EXPECT_EQ(stack.at("locations"), ExportJson({0, 1, 2}));
+  EXPECT_EQ(stack.at("walk"), "root");
+  EXPECT_EQ(stack.at("allocated_samples"), 9);
+  EXPECT_EQ(stack.at("freed_samples"), 1);
+  EXPECT_NEAR(stack.at("mean_lifetime_ns").get<double>(), 5e6 * sampling_probability(64, kTestRate), 1e-6);
+  EXPECT_EQ(stack.at("live")[1],
+            ExportJson({{"size_bytes", 4096}, {"rate_bytes", kTestRate}, {"samples", 3}}));
+}
+
+TEST(JsonExport, totals_are_the_sum_and_intervals_hold_the_value) {
+  const ExportJson json = ExportJson::parse(write_json(named_profile()));
+  for (const Metric metric : kMetrics) {
+    double sum = 0;
+    for (const ExportJson& stack : json.at("stacks")) {
+      const ExportJson& estimate = stack.at("metrics").at(metric_name(metric));
+      EXPECT_LE(estimate.at("low").get<double>(), estimate.at("value").get<double>());
+      EXPECT_GE(estimate.at("high").get<double>(), estimate.at("value").get<double>());
+      sum += estimate.at("value").get<double>();
+    }
+    EXPECT_NEAR(json.at("totals").at(metric_name(metric)).at("value").get<double>(), sum, 1e-9 * sum);
+  }
+}
+
+TEST(JsonExport, without_statistics_there_is_no_interval) {
+  Profile profile = named_profile();
+  profile.has_metric = {false, false, true, true};
+  profile.stacks[1] = Stack();
+  profile.stacks[1].values = {0, 0, 3, 300};
+  const ExportJson json = ExportJson::parse(write_json(profile));
+  EXPECT_EQ(json.at("stacks")[1].at("metrics"),
+            ExportJson({{"inuse_objects", {{"value", 3.0}, {"low", nullptr}, {"high", nullptr}}},
+                        {"inuse_space", {{"value", 300.0}, {"low", nullptr}, {"high", nullptr}}}}));
+  EXPECT_FALSE(json.at("stacks")[1].contains("walk"));
+  EXPECT_EQ(json.at("totals").at("inuse_space").at("low"), nullptr);
+}
+
+TEST(JsonExport, survives_names_that_are_not_text) {
+  Profile profile = named_profile();
+  profile.program = "\xff\"";
+  EXPECT_EQ(ExportJson::parse(write_json(profile)).at("program"), "\xef\xbf\xbd\"");
+}
+
+}  // namespace
+}  // namespace memprof::profile

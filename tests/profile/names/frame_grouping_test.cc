@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_grouping.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+
+// Groups of the profile's stacks, leaf first.
+std::string groups_of(Builder& b, GroupBy by, const FrameView& view = {}) {
+  FrameGrouping grouping(b.profile(), by, view);
+  std::vector<GroupedFrame> frames;
+  std::string text;
+  for (const Stack& stack : b.profile().stacks) {
+    grouping.frames_of(stack, &frames);
+    for (const GroupedFrame& frame : frames) text += grouping.groups()[frame.group].name + " ";
+    text += "| ";
+  }
+  return text;
+}
+
+TEST(FrameGrouping, TheAllocatorsFramesAtTheLeafAreLeftOut) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t malloc = b.at("malloc");
+  b.stack({malloc, malloc, main}, 1, 1)
+      .stack({main, malloc, main}, 1, 1)
+      .stack({malloc}, 1, 1)
+      .stack({}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "main | main malloc main | malloc | [unknown] | ");
+}
+
+TEST(FrameGrouping, TheInterpretersOwnFunctionsAreLeftOutAmongPythonFrames) {
+  Builder b;
+  const uint32_t thread = b.at("start_thread");
+  b.module("libpython3.12.so.1.0");
+  const uint32_t list = b.at("PyList_New");
+  const uint32_t call = b.at("_PyObject_Call");
+  b.module("_numpy.so");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t f = b.python("f", "f.py", 3);
+  const uint32_t main = b.python("main", "m.py", 9);
+  b.stack({list, f, call, main, call, thread}, 1, 1)
+      .stack({list, empty, call, f}, 1, 1)
+      .stack({list, call, thread}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction),
+            "f main start_thread | array_empty f | PyList_New _PyObject_Call start_thread | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction, {true, false, false}),
+            "PyList_New f _PyObject_Call main _PyObject_Call start_thread | PyList_New array_empty "
+            "_PyObject_Call f | "
+            "PyList_New _PyObject_Call start_thread | ");
+  EXPECT_EQ(
+      groups_of(b, GroupBy::kModule),
+      "[Python] [Python] server | _numpy.so [Python] | libpython3.12.so.1.0 libpython3.12.so.1.0 server | ");
+}
+
+TEST(FrameGrouping, InlinedCallersAreFramesInnermostFirst) {
+  Builder b;
+  const uint32_t outer = b.at("outer", "/src/o.cc", 7);
+  const uint32_t middle = b.at("middle", "/src/m.h", 5);
+  const uint32_t place = b.at("inner", "/src/i.h", 3);
+  for (const uint32_t caller : {middle, outer}) {
+    b.profile().locations[place].lines.push_back(b.profile().locations[caller].lines[0]);
+  }
+  b.stack({place}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "inner middle outer | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFile), "/src/i.h /src/m.h /src/o.cc | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kModule), "server server server | ");
+}
+
+TEST(FrameGrouping, AllocatorFunctionsThatWereInlinedAreLeftOutToo) {
+  Builder b;
+  const uint32_t caller = b.at("grow");
+  const uint32_t place = b.at("operator new(unsigned long)");
+  b.profile().locations[place].lines.push_back(b.profile().locations[caller].lines[0]);
+  b.stack({place}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "grow | ");
+}
+
+TEST(FrameGrouping, FunctionsAreKnownWhateverIsGroupedBy) {
+  Builder b;
+  b.stack({b.at("f"), b.at("main")}, 1, 1);
+  FrameGrouping grouping(b.profile(), GroupBy::kModule);
+  std::vector<GroupedFrame> frames;
+  grouping.frames_of(b.profile().stacks[0], &frames);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].group, frames[1].group);
+  EXPECT_EQ(grouping.functions()[frames[0].function], "f");
+  EXPECT_EQ(grouping.functions()[frames[1].function], "main");
+}
+
+TEST(FrameGrouping, NamesOfGroups) {
+  EXPECT_EQ(group_by_from_name("file"), GroupBy::kFile);
+  EXPECT_EQ(group_by_from_name("files"), std::nullopt);
+  EXPECT_STREQ(group_by_name(GroupBy::kModule), "module");
+}
+
+TEST(FrameGrouping, AMadeUpGroupIsMadeOnce) {
+  Builder b;
+  FrameGrouping grouping(b.profile(), GroupBy::kFunction);
+  EXPECT_EQ(grouping.made_up_group("[root]"), grouping.made_up_group("[root]"));
+  EXPECT_EQ(grouping.groups().size(), 1u);
+}
+
+TEST(FrameGrouping, ByHeapAllFramesOfAStackAreItsHeap) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t f = b.at("f");
+  b.stack({f, main}, 1, 1).stack({f, main}, 1, 1).stack({}, 1, 1);
+  b.profile().stacks[1].heap = "pool:a";
+  EXPECT_EQ(groups_of(b, GroupBy::kHeap), "[default] [default] | pool:a pool:a | [default] | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "f main | f main | [unknown] | ");
+  EXPECT_EQ(group_by_from_name("heap"), GroupBy::kHeap);
+}
+
+TEST(FrameGrouping, LibrariesAreLeftOutWhereverTheyAre) {
+  Builder b;
+  const uint32_t allocate = b.symbol("std::__new_allocator<int>::allocate(unsigned long)", "_ZNSt1a");
+  const uint32_t wrapper = b.at("xmalloc");
+  const uint32_t insert = b.at("Cache::insert(int)");
+  const uint32_t invoke = b.symbol("void std::__invoke<int>(int)", "_ZSt8__invokeIiEvi");
+  const uint32_t main = b.at("main");
+  const uint32_t start = b.at("_start");
+  b.stack({b.at("operator new(unsigned long)"), allocate, insert, invoke, main, start}, 1, 1)
+      .stack({wrapper, allocate, main}, 1, 1)
+      .stack({insert, wrapper, main}, 1, 1)  // what is above a wrapper was called by it
+      .stack({allocate, invoke}, 1, 1)
+      .stack({wrapper, start}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction),
+            "Cache::insert(int) main | main | Cache::insert(int) xmalloc main | "
+            "std::__new_allocator<>::allocate(unsigned long) std::__invoke<>(int) | xmalloc _start | ");
+  FrameView all;
+  all.all = all.full_names = true;
+  EXPECT_EQ(
+      groups_of(b, GroupBy::kFunction, all).substr(0, 122),
+      "std::__new_allocator<int>::allocate(unsigned long) Cache::insert(int) void std::__invoke<int>(int) "
+      "main _start | xmalloc s");
+}
+
+TEST(FrameGrouping, TheLineThatImportsHoldsWhatImportingTakes) {
+  Builder b;
+  const uint32_t compile = b.python("_compile_bytecode", "<frozen importlib._bootstrap_external>", 729);
+  const uint32_t call = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+  const uint32_t module = b.python("<module>", "pandas/__init__.py", 3);
+  const uint32_t main = b.python("<module>", "app.py", 1);
+  b.stack({compile, call, module, call, main}, 1, 1).stack({compile, call}, 1, 1);
+  EXPECT_EQ(
+      groups_of(b, GroupBy::kFile),
+      "pandas/__init__.py app.py | <frozen importlib._bootstrap_external> <frozen importlib._bootstrap> | ");
+}
+
+TEST(FrameGrouping, NamelessCodeUnderPythonIsTheLines) {
+  Builder b;
+  const uint32_t start = b.at("");
+  b.module("hashtable.cpython-312-x86_64-linux-gnu.so");
+  const uint32_t nameless = b.at("");
+  const uint32_t named = b.at("kh_resize");
+  const uint32_t f = b.python("f", "f.py", 3);
+  b.stack({nameless, f, start}, 1, 1).stack({nameless, named, f}, 1, 1).stack({nameless, start}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction),
+            "f server+0x100 | kh_resize f | hashtable.so+0x101 server+0x100 | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kModule),
+            "hashtable.so [Python] server | hashtable.so hashtable.so [Python] | hashtable.so server | ");
+}
+
+TEST(FrameGrouping, WhatStandsBeforeAGapIsNotTheCallers) {
+  Builder b;
+  const uint32_t push = b.symbol("std::vector<int>::push_back(int)", "_ZNSt6vector");
+  const uint32_t gap = b.python("[frames left out]", "", 0);
+  b.stack({b.at("malloc"), push, gap, b.at("main")}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "std::vector<>::push_back(int) [frames left out] main | ");
+}
+
+TEST(FrameGrouping, InstancesAndClonesAreOneFunction) {
+  Builder b;
+  const uint32_t one = b.symbol("void Pool<A>::get<1>(int)", "_Z1a", "pool.h", 7);
+  const uint32_t two = b.symbol("void Pool<B>::get<2>(int)", "_Z1b", "pool.h", 9);
+  const uint32_t part = b.symbol("void Pool<B>::get<2>(int) [clone .part.0]", "_Z1b.part.0", "pool.h", 9);
+  b.stack({one}, 1, 1).stack({two}, 1, 1).stack({part}, 1, 1);
+  const auto count = [&](GroupBy by, bool full_names) {
+    FrameView view;
+    view.full_names = full_names;
+    FrameGrouping grouping(b.profile(), by, view);
+    std::vector<GroupedFrame> frames;
+    for (const Stack& stack : b.profile().stacks) grouping.frames_of(stack, &frames);
+    return grouping.groups().size();
+  };
+  EXPECT_EQ(count(GroupBy::kFunction, false), 1u);
+  EXPECT_EQ(count(GroupBy::kLine, false), 2u);
+  EXPECT_EQ(count(GroupBy::kFunction, true), 3u);
+}
+
+}  // namespace
+}  // namespace memprof::profile

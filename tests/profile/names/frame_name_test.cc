@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_name.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/profile/sample_profile.h"
+
+namespace memprof::profile {
+namespace {
+
+TEST(FrameName, inlined_functions_are_frames_innermost_first) {
+  const Profile profile = named_profile();
+  const std::vector<Frame> frames = location_frames(profile, profile.locations[0]);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].name, "inner");
+  EXPECT_EQ(frames[0].file, "/src/make.h");
+  EXPECT_EQ(frames[0].line, 7);
+  EXPECT_EQ(frames[0].module, "server");
+  EXPECT_TRUE(frames[0].is_named);
+  EXPECT_EQ(frames[1].name, "ns::make<int; char>(int)");
+}
+
+TEST(FrameName, without_a_function_it_is_the_offset_in_the_file) {
+  Profile profile = named_profile();
+  profile.locations[0].lines.clear();
+  const std::vector<Frame> frames = location_frames(profile, profile.locations[0]);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].name, "server+0x2234");  // 0x401234 - 0x400000 + 0x1000
+  EXPECT_FALSE(frames[0].is_named);
+  EXPECT_EQ(frames[0].file, "");
+}
+
+TEST(FrameName, without_a_mapping_it_is_the_address) {
+  Profile profile = named_profile();
+  EXPECT_EQ(location_frames(profile, profile.locations[3])[0].name, "0x12345");
+  profile.mappings[1].path.clear();
+  EXPECT_EQ(location_frames(profile, profile.locations[2])[0].name, "0x7f0000001000");
+}
+
+TEST(FrameName, a_function_with_only_a_system_name_goes_by_it) {
+  Profile profile = named_profile();
+  profile.functions[1].name.clear();
+  EXPECT_EQ(location_frames(profile, profile.locations[0])[1].name, "_ZN2ns4makeIicEEvi");
+  profile.functions[1].system_name.clear();
+  EXPECT_EQ(location_frames(profile, profile.locations[0])[1].name, "server+0x2234");
+  EXPECT_EQ(location_frames(profile, profile.locations[0])[1].line, 30);
+}
+
+}  // namespace
+}  // namespace memprof::profile

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/frame_role.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::profile {
+namespace {
+
+FrameRole role_of(const std::string& name, const std::string& symbol = "", const std::string& file = "",
+                  const std::string& module = "server") {
+  Frame frame;
+  frame.name = name;
+  frame.symbol = symbol.empty() ? name : symbol;
+  frame.file = file;
+  frame.module = module;
+  frame.is_named = true;
+  return frame_role(frame);
+}
+
+FrameRole python(const std::string& name, const std::string& file) {
+  Frame frame;
+  frame.name = frame.symbol = name;
+  frame.file = file;
+  frame.is_named = frame.is_executed = true;
+  return frame_role(frame);
+}
+
+TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
+  EXPECT_EQ(role_of("malloc"), FrameRole::kAllocation);
+  EXPECT_EQ(role_of("operator new(unsigned long)", "_Znwm"), FrameRole::kAllocation);
+  for (const char* name :
+       {"xmalloc", "xmalloc.part.0", "g_malloc0_n", "CRYPTO_zalloc", "av_mallocz", "sqlite3Malloc",
+        "PyMem_RawMalloc", "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
+    EXPECT_EQ(role_of(name), FrameRole::kWrapper) << name;
+  }
+}
+
+TEST(FrameRole, WhatSoundsAlikeIsTheProgramsOwn) {
+  for (const char* name :
+       {"main", "my_malloc", "Pool::malloc(int)", "make_xmalloc", "g_main_loop_run", "allocate",
+        "Stdio::open()", "stdx::f()", "Thing::operator new_thing()", "av_frame_alloc", "std"}) {
+    EXPECT_EQ(role_of(name), FrameRole::kOwn) << name;
+  }
+}
+
+TEST(FrameRole, LibraryOfCxx) {
+  for (const char* name : {"std::vector<int>::push_back(int const&)", "std::__1::vector<int>::f()",
+                           "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
+                           "void std::__cxx11::basic_string<char>::_M_construct<char*>(char*, char*)",
+                           "std::string std::operator+<char>(char const*, std::string const&)"}) {
+    EXPECT_EQ(role_of(name, "_ZSt1f"), FrameRole::kLibrary) << name;
+  }
+  // What it returns is not where it is.
+  for (const char* name : {"std::vector<int> make<int>(int)", "std::shared_ptr<A> ns::make<A>()",
+                           "void (*std_choose<int>(int))(char)", "std::string (*choose<int>(int))(char)"}) {
+    EXPECT_EQ(role_of(name, "_Z4makeIiE"), FrameRole::kOwn) << name;
+  }
+}
+
+TEST(FrameRole, LibrariesByTheirFiles) {
+  for (const char* module :
+       {"libc.so.6", "libstdc++.so.6", "libc++.so.1", "ld-linux-x86-64.so.2", "libc.musl-x86_64.so.1"}) {
+    EXPECT_EQ(role_of("f", "", "", module), FrameRole::kLibrary) << module;
+  }
+  for (const char* module : {"libcurl.so.4", "libz.so.1", "libcache.so", "libc", ""}) {
+    EXPECT_EQ(role_of("f", "", "", module), FrameRole::kOwn) << module;
+  }
+  EXPECT_EQ(role_of("_start"), FrameRole::kLibrary);
+}
+
+TEST(FrameRole, LibraryOfRust) {
+  const std::string symbol = "_RNvMs_NtCs1_5alloc7raw_vec";
+  for (const char* name :
+       {"<alloc::raw_vec::RawVecInner>::finish_grow", "alloc::alloc::realloc", "std::rt::lang_start::<()>",
+        "<alloc::vec::Vec<r::Item> as core::clone::Clone>::clone", "<str>::to_string", "<[r::Item]>::to_vec",
+        "<i32 as core::fmt::Display>::fmt", "hashbrown::raw::RawTable<r::A>::reserve_rehash",
+        "__rustc::__rust_alloc"}) {
+    EXPECT_EQ(role_of(name, symbol), FrameRole::kLibrary) << name;
+    EXPECT_EQ(role_of(name, "_ZN5alloc7raw_vec17h0123456789abcdefE"), FrameRole::kLibrary) << name;
+  }
+  // A trait of the program on a type of the library, and the other way round.
+  for (const char* name : {"r::Cache::insert", "<r::Cache>::insert", "<r::Item as core::clone::Clone>::clone",
+                           "<alloc::vec::Vec<u8> as r::Store>::put", "<&r::Item as core::fmt::Display>::fmt",
+                           "r::run::<alloc::vec::Vec<u8>>", "corelib::f"}) {
+    EXPECT_EQ(role_of(name, symbol), FrameRole::kOwn) << name;
+  }
+  // Namespaces of a C++ program.
+  EXPECT_EQ(role_of("core::Engine::load()", "_ZN4core6Engine4loadEv"), FrameRole::kOwn);
+  EXPECT_EQ(role_of("alloc::Pool::get()", "_ZN5alloc4Pool3getEv"), FrameRole::kOwn);
+}
+
+TEST(FrameRole, BrokenNamesDoNoHarm) {
+  for (const char* name :
+       {"<", "<>", "<a as ", "<<", "><", "<a as b", "< as >", "operator", "::operator new"}) {
+    for (const char* symbol : {"_R", "_ZN17h", "_Z", ""}) role_of(name, symbol);
+  }
+}
+
+TEST(FrameRole, ImportMachineryOfPython) {
+  EXPECT_EQ(python("_call_with_frames_removed", "<frozen importlib._bootstrap>"), FrameRole::kImport);
+  EXPECT_EQ(python("_compile_bytecode", "<frozen importlib._bootstrap_external>"), FrameRole::kImport);
+  EXPECT_EQ(python("import_module", "/usr/lib/python3.12/importlib/__init__.py"), FrameRole::kImport);
+  EXPECT_EQ(python("malloc", "m.py"), FrameRole::kOwn);
+  EXPECT_EQ(python("f", "/srv/importlib_tools/__init__.py"), FrameRole::kOwn);
+  EXPECT_EQ(python("version", "/usr/lib/python3.12/importlib/metadata/__init__.py"), FrameRole::kOwn);
+}
+
+TEST(FrameRole, FramesWithoutAName) {
+  Frame frame;
+  frame.name = "algos.so+0x89d0";
+  frame.module = "algos.so";
+  EXPECT_EQ(frame_role(frame), FrameRole::kNameless);
+  EXPECT_EQ(role_of("[frames left out]"), FrameRole::kGap);
+}
+
+}  // namespace
+}  // namespace memprof::profile

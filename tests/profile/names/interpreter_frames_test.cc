@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/names/interpreter_frames.h"
+
+#include <gtest/gtest.h>
+
+#include "format/pprof_schema.h"
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+
+TEST(InterpreterFrames, TellsCodeThatARuntimeExecutes) {
+  Builder b;
+  const uint32_t native = b.at("main");
+  const uint32_t python = b.python("f", "f.py", 3);
+  const uint32_t left_out = b.python(schema::kFramesLeftOutName, "", 0);
+  const Profile& profile = b.profile();
+  EXPECT_EQ(nullptr, runtime_function(profile, profile.locations[native]));
+  EXPECT_EQ(nullptr, runtime_function(profile, profile.locations[left_out]));
+  ASSERT_NE(nullptr, runtime_function(profile, profile.locations[python]));
+  EXPECT_EQ("f", runtime_function(profile, profile.locations[python])->name);
+}
+
+TEST(InterpreterFrames, KnowsTheFilesOfInterpreters) {
+  const struct {
+    const char* file;
+    bool is_interpreter;
+  } kFiles[] = {{"python3", true},
+                {"python3.11", true},
+                {"python3.14t", true},
+                {"libpython3.12.so.1.0", true},
+                {"libpython3.so", true},
+                {"libpython3.13d.so.1.0", true},
+                {"_multiarray_umath.cpython-311-x86_64-linux-gnu.so", false},
+                {"libpythonx.so", false},
+                {"python-server", false},
+                {"libboost_python311.so.1.74.0", false},
+                {"server", false}};
+  for (const auto& f : kFiles) {
+    Builder b;
+    b.module(f.file);
+    const uint32_t native = b.at("PyList_New");
+    const uint32_t python = b.python("f", "f.py", 3);
+    b.stack({native, python}, 1, 1).stack({native}, 1, 1);
+    const InterpreterFrames frames(b.profile());
+    const Stack& stack = b.profile().stacks[0];
+    EXPECT_EQ(f.is_interpreter, frames.is_interpreter(stack, 0)) << f.file;
+    EXPECT_FALSE(frames.is_interpreter(stack, 1));
+    EXPECT_EQ(2u, frames.executed_end(b.profile().stacks[0]));
+    EXPECT_EQ(0u, frames.executed_end(b.profile().stacks[1]));
+  }
+}
+
+TEST(InterpreterFrames, CodeOfItsJitStandsAboveWhatItExecutes) {
+  Builder b;
+  const uint32_t python = b.python("f", "f.py", 3);
+  b.profile().locations.push_back({0x7f0000001000, kNoMapping, false, {}});
+  const auto jit = static_cast<uint32_t>(b.profile().locations.size() - 1);
+  const uint32_t native = b.at("call");
+  b.stack({native, jit, python}, 1, 1).stack({jit, native, python}, 1, 1).stack({python, jit}, 1, 1);
+  const InterpreterFrames frames(b.profile());
+  EXPECT_TRUE(frames.is_interpreter(b.profile().stacks[0], 1));
+  EXPECT_FALSE(frames.is_interpreter(b.profile().stacks[1], 0)) << "somebody else's JIT";
+  EXPECT_FALSE(frames.is_interpreter(b.profile().stacks[2], 1));
+}
+
+}  // namespace
+}  // namespace memprof::profile

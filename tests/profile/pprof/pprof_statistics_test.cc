@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/pprof_statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "format/comments.h"
+#include "profile/model/metric.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
+#include "tests/profile/foreign_pprof.h"
+#include "tests/profile/sample_profile.h"
+
+namespace memprof::profile {
+namespace {
+
+// Profiles of one stack as other tools leave them behind: values and labels changed, comments kept.
+class AlteredProfile {
+ public:
+  explicit AlteredProfile(double scale = 1) {
+    add_samples(facts_.allocated, 64, 10);
+    scale_ = scale;
+  }
+
+  Profile read() {
+    ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
+                                          {"alloc_space", "bytes"},
+                                          {"inuse_objects", "count"},
+                                          {"inuse_space", "bytes"}});
+    file.location(1, 0x1000);
+    file.period("space", "bytes", kTestRate);
+    const auto scaled = [this](double value) { return std::llround(value * scale_); };
+    file.sample({1}, {scaled(facts_.allocated.weight_count), scaled(facts_.allocated.weight_bytes), 0, 0});
+    for (const auto& [samples, label] : live) {
+      const double blocks = samples / sampling_probability(64, kTestRate);
+      std::vector<ForeignPprof::NumberLabel> labels = {{"bytes", 64, "bytes"}};
+      if (label != 1) {
+        labels.push_back({"samples", label, "count"});
+      }
+      file.sample({1}, {0, 0, scaled(blocks), scaled(blocks * 64)}, labels);
+    }
+    file.comment(profile_text);
+    StackId id;
+    id.add(0x1000);
+    CommentText text;
+    stack_comment(text, id.value(), facts_);
+    file.comment(replaced_text.empty() ? std::string(text.data(), text.size()) : replaced_text);
+    return read_pprof(file.bytes(), "x");
+  }
+
+  std::vector<std::pair<double, int64_t>> live = {{4, 4}};  // sampled blocks, label
+  std::string profile_text = "#memprof.profile version=1 program=a%20b pid=1";
+  std::string replaced_text;
+
+ private:
+  Stack facts_;
+  double scale_;
+};
+
+TEST(PprofStatistics, unaltered_they_are_believed) {
+  const Profile profile = AlteredProfile().read();
+  EXPECT_EQ(profile.program, "a b");
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_TRUE(profile.stacks[0].has_statistics);
+  EXPECT_EQ(profile.stacks[0].live[0].samples, 4u);
+}
+
+// Pieces of code of one name, file and line, as Python has them: apart in the file, with one comment.
+TEST(PprofStatistics, stacks_that_nobody_can_tell_apart_are_one) {
+  ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
+                                        {"alloc_space", "bytes"},
+                                        {"inuse_objects", "count"},
+                                        {"inuse_space", "bytes"}});
+  file.period("space", "bytes", kTestRate);
+  Stack facts;
+  add_samples(facts.allocated, 64, 10);
+  const double blocks = 1 / sampling_probability(64, kTestRate);
+  for (const auto& [location, allocated, live] : {std::tuple{1, 6, 3}, std::tuple{2, 4, 1}}) {
+    file.location(static_cast<uint64_t>(location), 0x1000);
+    file.sample({static_cast<uint64_t>(location)},
+                {std::llround(allocated * blocks), std::llround(allocated * blocks * 64), 0, 0});
+    file.sample({static_cast<uint64_t>(location)},
+                {0, 0, std::llround(live * blocks), std::llround(live * blocks * 64)},
+                {{"bytes", 64, "bytes"}, {"samples", live, "count"}});
+  }
+  file.comment("#memprof.profile version=1 program=a pid=1");
+  StackId id;
+  id.add(0x1000);
+  CommentText text;
+  stack_comment(text, id.value(), facts);
+  file.comment(std::string(text.data(), text.size()));
+  const Profile profile = read_pprof(file.bytes(), "x");
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_TRUE(profile.stacks[0].has_statistics);
+  EXPECT_EQ(profile.stacks[0].allocated.samples, 10u);
+  uint64_t live = 0;
+  for (const LiveGroup& group : profile.stacks[0].live) live += group.samples;
+  EXPECT_EQ(live, 4u);
+  EXPECT_DOUBLE_EQ(profile.stacks[0].values[metric_index(Metric::kAllocObjects)],
+                   std::round(6 * blocks) + std::round(4 * blocks));
+}
+
+TEST(PprofStatistics, values_that_were_scaled_or_subtracted_have_none) {
+  for (const double scale : {0.5, 2.0, -1.0}) {
+    const Profile profile = AlteredProfile(scale).read();
+    EXPECT_FALSE(profile.stacks[0].has_statistics) << scale;
+    EXPECT_EQ(profile.stacks[0].parts.size(), 2u);
+  }
+}
+
+TEST(PprofStatistics, the_number_of_samples_is_found_without_its_label) {
+  AlteredProfile altered;
+  altered.live = {{4, 1}};
+  EXPECT_EQ(altered.read().stacks[0].live[0].samples, 4u);
+  altered.live = {{2, 2}, {2, 2}};  // samples with equal labels, which a merge adds up
+  EXPECT_EQ(altered.read().stacks[0].live[0].samples, 4u);
+}
+
+TEST(PprofStatistics, a_sample_that_was_split_off_by_a_foreign_label_has_none) {
+  AlteredProfile altered;
+  altered.live = {{4.5, 4}};
+  EXPECT_FALSE(altered.read().stacks[0].has_statistics);
+}
+
+TEST(PprofStatistics, comments_that_cannot_be_read_are_as_if_not_there) {
+  for (const char* text :
+       {"#memprof.stack", "#memprof.stack id=zz", "#memprof.stack id=1 walk=9",
+        "#memprof.stack id=0 walk=0 n=-1 s=0 wb= wc=0 vb=0 vc=0 mb=0 mc=0 fn=0 fs=0 fwb=0 fwc=0 life=0"}) {
+    AlteredProfile altered;
+    altered.replaced_text = text;
+    EXPECT_FALSE(altered.read().stacks[0].has_statistics) << text;
+  }
+}
+
+TEST(PprofStatistics, doubles_that_are_no_sums_are_refused) {
+  StackId id;
+  id.add(0x1000);
+  for (const double bad : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    Stack facts;
+    add_samples(facts.allocated, 64, 10);
+    facts.allocated.variance_bytes = bad;
+    CommentText text;
+    stack_comment(text, id.value(), facts);
+    AlteredProfile altered;
+    altered.replaced_text = std::string(text.data(), text.size());
+    EXPECT_FALSE(altered.read().stacks[0].has_statistics) << bad;
+  }
+}
+
+TEST(PprofStatistics, sums_that_contradict_each_other_are_refused) {
+  StackId id;
+  id.add(0x1000);
+  for (int i = 0; i < 3; ++i) {
+    Stack facts;
+    add_samples(facts.allocated, 64, 10);
+    (i == 0 ? facts.allocated.samples : facts.allocated.size_bytes) = i == 2 ? uint64_t{1} << 40 : 0;
+    CommentText text;
+    stack_comment(text, id.value(), facts);
+    AlteredProfile altered;
+    altered.replaced_text = std::string(text.data(), text.size());
+    EXPECT_EQ(altered.read().stacks[0].has_statistics, i == 1) << i;  // blocks of 0 bytes weigh nothing
+  }
+}
+
+TEST(PprofStatistics, a_version_of_the_future_is_read_as_plain_pprof) {
+  AlteredProfile altered;
+  altered.profile_text = "#memprof.profile version=2 program=x pid=1";
+  const Profile profile = altered.read();
+  EXPECT_FALSE(profile.from_memprof);
+  EXPECT_FALSE(profile.stacks[0].has_statistics);
+}
+
+TEST(PprofStatistics, facts_of_merged_profiles_are_added) {
+  StatisticsReader reader;
+  Profile profile;
+  reader.comment("#memprof.profile version=1 program=a pid=1 samples=10 walk_root=9 dropped_samples=1",
+                 profile);
+  reader.comment("#memprof.profile version=1 program=b pid=2 samples=5 walk_root=4", profile);
+  reader.comment("#memprof.unknown x=1", profile);
+  reader.comment("# not for tools, but people", profile);
+  EXPECT_EQ(profile.program, "a");
+  EXPECT_EQ(profile.pid, 0u);
+  EXPECT_EQ(profile.samples, 15u);
+  EXPECT_EQ(profile.walks[0], 13u);
+  EXPECT_EQ(profile.dropped_samples, 1u);
+  EXPECT_EQ(profile.comments, std::vector<std::string>{"# not for tools, but people"});
+}
+
+// What a label may be off does not grow with the number of samples of the stack.
+TEST(PprofStatistics, a_merged_sample_among_many_is_told_by_its_value) {
+  ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
+                                        {"alloc_space", "bytes"},
+                                        {"inuse_objects", "count"},
+                                        {"inuse_space", "bytes"}});
+  file.location(1, 0x1000);
+  file.period("space", "bytes", 0);
+  constexpr int kSizes = 100;
+  Stack facts;
+  for (int size = 1; size <= kSizes; ++size) {
+    add_samples(facts.allocated, size, 8, 0);
+    file.sample({1}, {0, 0, 8, 8 * size}, {{"bytes", size, "bytes"}, {"samples", 4, "count"}});
+  }
+  file.sample({1}, {8 * kSizes, static_cast<int64_t>(facts.allocated.size_bytes), 0, 0});
+  file.comment("#memprof.profile version=1 program=a pid=1");
+  StackId id;
+  id.add(0x1000);
+  CommentText text;
+  stack_comment(text, id.value(), facts);
+  file.comment(std::string(text.data(), text.size()));
+  const Profile profile = read_pprof(file.bytes(), "x");
+  ASSERT_TRUE(profile.stacks[0].has_statistics);
+  ASSERT_EQ(profile.stacks[0].live.size(), size_t{kSizes});
+  for (const LiveGroup& group : profile.stacks[0].live) {
+    EXPECT_EQ(group.samples, 8u) << group.size_bytes;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::profile

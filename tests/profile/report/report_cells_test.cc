@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_cells.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::profile {
+namespace {
+
+TEST(ReportCells, WhatAProfileDoesNotHaveIsADash) {
+  Report report;
+  report.has_metric = {true, false, false, false};
+  std::array<Estimate, kMetricCount> values;
+  values[0].value = 12345;
+  EXPECT_EQ(value_cell(report, Metric::kAllocObjects, values), "12,345");
+  EXPECT_EQ(value_cell(report, Metric::kAllocSpace, values), "-");
+}
+
+TEST(ReportCells, Percents) {
+  EXPECT_EQ(percent_cell(1, 3), "33.3%");
+  EXPECT_EQ(percent_cell(1, 0), "");
+}
+
+TEST(ReportCells, TheLargerHalfOfTheInterval) {
+  Report report;
+  report.has_intervals = true;
+  EXPECT_EQ(plus_minus_cell(report, {100, 95, 107, true}), "7.0%");
+  EXPECT_EQ(plus_minus_cell(report, {100, 50, 107, true}), "50%");
+  EXPECT_EQ(plus_minus_cell(report, {100, 100, 100, true}), "0%");
+  EXPECT_EQ(plus_minus_cell(report, {1e6, 1e6, 1e6 + 1, true}), "<0.1%");
+  EXPECT_EQ(plus_minus_cell(report, {0, 0, 0, true}), "");
+  EXPECT_EQ(plus_minus_cell(report, {100, 100, 100, false}), "-");
+  report.has_intervals = false;
+  EXPECT_EQ(plus_minus_cell(report, {100, 95, 107, true}), "-");
+}
+
+TEST(ReportCells, Places) {
+  EXPECT_EQ(place_cell("f", "/src/f.cc", 3, "server"), "/src/f.cc:3");
+  EXPECT_EQ(place_cell("f", "/src/f.cc", 0, "server"), "/src/f.cc");
+  EXPECT_EQ(place_cell("f", "", 0, "server"), "server");
+  EXPECT_EQ(place_cell("server+0x12", "", 0, "server"), "");
+}
+
+TEST(ReportCells, CompanionsAreOtherMetrics) {
+  for (const Metric metric : kMetrics) {
+    const auto others = companions(metric);
+    EXPECT_NE(others[0], metric);
+    EXPECT_NE(others[1], metric);
+    EXPECT_NE(others[0], others[1]);
+    EXPECT_STRNE(metric_title(metric), metric_title(others[0]));
+  }
+}
+
+}  // namespace
+}  // namespace memprof::profile

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report_header.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string header_of(Builder& b, const ReportOptions& options = {}) {
+  TextWriter writer(TextOptions{});
+  write_header(build_report(b.profile(), options), &writer);
+  return writer.take();
+}
+
+TEST(ReportHeader, SaysWhatIsMissingOfPython) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 1);
+  b.profile().python_version = 0x030b;
+  b.profile().python_objects = 1;
+  b.profile().python_stacks = 2;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Python")));
+  b.profile().python_objects = 3;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("The objects of Python 3.11 that it does not get from malloc are missing below"));
+  b.profile().python_objects = 1;
+  b.profile().python_stacks = 4;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Python 3.11: stacks have no Python frames, because this interpreter is not laid"));
+  b.profile().python_version = 0x0310;
+  b.profile().python_stacks = 3;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Python 3.16: stacks have no Python frames, because memprof does not know this"));
+}
+
+TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
+  Builder b(0);
+  b.stack({b.at("f")}, 100, 1);
+  EXPECT_THAT(header_of(b), HasSubstr("Rate 0 (every allocation): "));
+  b.profile().muted_bytes = 2048;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("2.0 KiB are in no sample: signal handlers, or an allocator for itself"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("every allocation")));
+  b.profile().muted_bytes = 0;
+  b.profile().unseen_processes = 1;
+  b.profile().comments = {"of somebody", "ran without memprof: nginx (pid 12) is statically linked"};
+  EXPECT_THAT(header_of(b), HasSubstr("1 process of the run ran without memprof, and is missing below:\n"
+                                      "  nginx (pid 12) is statically linked\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("somebody")));
+  b.profile().unseen_processes = 20;
+  b.profile().uncollected_processes = 2;
+  EXPECT_THAT(header_of(b), HasSubstr("20 processes of the run ran without memprof, and are missing below:"));
+  EXPECT_THAT(header_of(b), HasSubstr("2 processes of the run are missing below: what they recorded could"));
+}
+
+TEST(ReportHeader, SaysHowCompleteStacksAre) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  b.stack({f, f, f}, 100, 7).stack({f}, 100, 2).stack({f, f}, 100, 1);
+  b.profile().stacks[1].walk = Walk::kNoRule;
+  b.profile().stacks[2].walk = Walk::kDepthLimit;
+  b.profile().walks = {7, 1, 0, 0, 2};
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Stacks: 70.0 % complete (70.0 % of the bytes); median 3 frames, least 1\n"
+                        "  cut short: 10.0 % at the depth limit (10.0 % of the bytes), "
+                        "20.0 % in code without unwind rules (20.0 % of the bytes)\n"));
+}
+
+TEST(ReportHeader, SaysWhatMakesStacksWhole) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 98);
+  Mapping jvm;
+  jvm.path = "/usr/lib/jvm/lib/server/libjvm.so";
+  b.profile().mappings.push_back(jvm);
+  b.profile().walks = {98, 0, 0, 0, 2};
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("  Java: the code that it makes at run time has no unwind rules; for whole stacks, start "
+                "it with -XX:+PreserveFramePointer"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("MEMPROF_MAX_DEPTH")));
+  b.profile().walks = {98, 1, 0, 0, 0, 1};
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
+  EXPECT_THAT(header_of(b), HasSubstr("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128"));
+  // Not about one in a hundred.
+  b.profile().walks = {198, 1, 0, 0, 1};
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("MEMPROF_MAX_DEPTH")));
+}
+
+TEST(ReportHeader, NearlyAllStacksAreNotAll) {
+  Builder b;
+  b.stack({b.at("f")}, 64, 1);
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Stacks: 100 % complete (100 % of the bytes); median 1 frame, least 1\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("cut short")));
+  b.profile().walks = {99999, 1, 0, 0, 0};
+  EXPECT_THAT(header_of(b), HasSubstr("Stacks: 99.9 % complete"));
+  EXPECT_THAT(header_of(b), HasSubstr("cut short: 0.1 % at the depth limit\n"));
+  b.profile().walks = {1, 99999, 0, 0, 0};
+  EXPECT_THAT(header_of(b), HasSubstr("Stacks: 0.1 % complete"));
+}
+
+TEST(ReportHeader, AStackWithoutItsMiddleIsCompleteAndItsShareIsSaid) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  b.stack({f}, 100, 19).stack({f, f}, 300, 81);
+  b.profile().stacks[1].walk = Walk::kMiddleLeftOut;
+  b.profile().walks = {19, 0, 0, 0, 0, 81};
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("Stacks: 100 % complete (100 % of the bytes); median 2 frames, least 1\n"
+                "  without their middle: 81.0 % (92.7 % of the bytes); MEMPROF_MAX_DEPTH (1024 at most) "
+                "keeps more of them\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("cut short")));
+}
+
+TEST(ReportHeader, WithAFilterTotalsAreOfTheWhole) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 1).stack({b.at("g")}, 50, 2, 0).stack({b.at("h")}, 300, 1);
+  ReportOptions options;
+  options.filter.focus = Pattern("f|g");
+  const std::string header = header_of(b, options);
+  EXPECT_THAT(header, HasSubstr("Only stacks with a frame that matches 'f|g'; percents are of the total.\n"));
+  EXPECT_THAT(header, HasSubstr("Live:      100 B of 400 B total in 1 block of 2\n"));
+  EXPECT_THAT(header, HasSubstr("Allocated: 200 B of 500 B total in 3 blocks of 4\n"));
+  options.filter.ignore = Pattern("g");
+  EXPECT_THAT(header_of(b, options),
+              HasSubstr("that matches 'f|g', and without a frame that matches 'g'; percents"));
+  options.filter.focus.reset();
+  EXPECT_THAT(header_of(b, options), HasSubstr("Only stacks without a frame that matches 'g'; percents"));
+}
+
+TEST(ReportHeader, AProfileByOthersSaysNothingOfStacks) {
+  Builder b;
+  b.profile().from_memprof = false;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Stacks:")));
+}
+
+TEST(ReportHeader, NamesTheLargestHeaps) {
+  report_fixture::Builder b;
+  const uint32_t main = b.at("main");
+  for (const char* heap : {"pool:a", "pool:b", "", "pool:c", "pool:d", "pool:e", "pool:f"}) {
+    b.stack({main}, 1024 * (b.profile().stacks.size() + 1), 1, 1);
+    b.profile().stacks.back().heap = heap;
+  }
+  const Report report = build_report(b.profile());
+  TextWriter writer(TextOptions{});
+  write_header(report, &writer);
+  EXPECT_THAT(writer.take(),
+              testing::HasSubstr("Heaps:     pool:f 7.0 KiB, pool:e 6.0 KiB, pool:d 5.0 KiB, "
+                                 "pool:c 4.0 KiB, 2 more (inuse_space); --by heap lists them.\n"));
+}
+
+}  // namespace
+}  // namespace memprof::profile

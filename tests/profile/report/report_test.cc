@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profile/model/error.h"
+#include "tests/profile/report_fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+using report_fixture::Builder;
+using report_fixture::cumulative;
+using report_fixture::row;
+using report_fixture::self;
+
+ReportOptions grouped_by(GroupBy by) {
+  ReportOptions options;
+  options.by = by;
+  return options;
+}
+
+TEST(Report, SelfIsTheLeafAndCumulativeTheWholeStack) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t node = b.at("node");
+  b.stack({node, parse, main}, 100, 2).stack({parse, main}, 10, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(self(report, "node"), 200);
+  EXPECT_EQ(cumulative(report, "node"), 200);
+  EXPECT_EQ(self(report, "parse"), 10);
+  EXPECT_EQ(cumulative(report, "parse"), 210);
+  EXPECT_EQ(self(report, "main"), 0);
+  EXPECT_EQ(cumulative(report, "main"), 210);
+  EXPECT_EQ(report.totals[metric_index(Metric::kInuseSpace)].value, 210);
+  EXPECT_EQ(report.totals[metric_index(Metric::kAllocObjects)].value, 3);
+}
+
+TEST(Report, RecursionIsCountedOnce) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t walk = b.at("walk");
+  const uint32_t walk_elsewhere = b.at("walk");  // another address of the same function
+  b.stack({walk, walk, walk_elsewhere, main}, 64, 1);
+  EXPECT_EQ(cumulative(build_report(b.profile()), "walk"), 64);
+}
+
+TEST(Report, TheAllocatorsOwnFunctionsAreNotTheLeaf) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t vector = b.at("grow");
+  b.module("libstdc++.so.6");
+  const uint32_t new_ = b.at("operator new(unsigned long)");
+  const uint32_t malloc = b.at("malloc");
+  b.stack({malloc, new_, vector, main}, 100, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(self(report, "grow"), 100);
+  EXPECT_EQ(row(report, "malloc"), nullptr);
+  EXPECT_EQ(row(report, "operator new(unsigned long)"), nullptr);
+
+  const Report modules = build_report(b.profile(), grouped_by(GroupBy::kModule));
+  EXPECT_EQ(self(modules, "server"), 100);
+  EXPECT_EQ(row(modules, "libstdc++.so.6"), nullptr);
+}
+
+TEST(Report, AnAllocatorThatNobodyCalledIsTheLeaf) {
+  Builder b;
+  const uint32_t new_ = b.at("operator new(unsigned long)");
+  const uint32_t malloc = b.at("malloc");
+  b.stack({malloc, new_}, 100, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(self(report, "operator new(unsigned long)"), 100);
+  EXPECT_EQ(report.rows.size(), 1u);
+}
+
+TEST(Report, AnAllocatorsNameFurtherUpIsAFunctionLikeOthers) {
+  Builder b;
+  const uint32_t malloc = b.at("malloc");
+  const uint32_t hook = b.at("hook");
+  b.stack({hook, malloc}, 100, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(self(report, "hook"), 100);
+  EXPECT_EQ(cumulative(report, "malloc"), 100);
+}
+
+TEST(Report, AStackWithoutFramesIsUnknown) {
+  Builder b;
+  b.stack({}, 100, 1);
+  EXPECT_EQ(self(build_report(b.profile()), "[unknown]"), 100);
+}
+
+TEST(Report, CodeWithoutANameIsItsPlace) {
+  Builder b;
+  b.stack({b.at("")}, 100, 1);
+  const Report report = build_report(b.profile());
+  ASSERT_EQ(report.rows.size(), 1u);
+  EXPECT_EQ(report.rows[0].name, "server+0x100");
+  EXPECT_EQ(report.rows[0].module, "server");
+}
+
+TEST(Report, InlinedFunctionsAreFramesOfTheirOwn) {
+  Builder b;
+  const uint32_t outer = b.at("outer");
+  const uint32_t place = b.at("inlined");
+  b.profile().locations[place].lines.push_back(b.profile().locations[outer].lines[0]);
+  b.stack({place}, 100, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(self(report, "inlined"), 100);
+  EXPECT_EQ(self(report, "outer"), 0);
+  EXPECT_EQ(cumulative(report, "outer"), 100);
+}
+
+TEST(Report, FunctionsOfOneNameInTwoModulesAreTwoRows) {
+  Builder b;
+  const uint32_t here = b.at("init");
+  const uint32_t there = b.module("libother.so").at("init");
+  b.stack({here}, 100, 1).stack({there}, 10, 1);
+  const Report report = build_report(b.profile());
+  ASSERT_EQ(report.rows.size(), 2u);
+  EXPECT_EQ(report.rows[0].module, "server");
+  EXPECT_EQ(report.rows[1].module, "libother.so");
+}
+
+TEST(Report, GroupsByLineFileAndModule) {
+  Builder b;
+  const uint32_t a1 = b.at("f", "/src/a.cc", 1);
+  const uint32_t a2 = b.at("f", "/src/a.cc", 2);
+  const uint32_t c = b.at("g", "/src/c.cc", 9);
+  const uint32_t bare = b.module("libz.so.1").at("deflate");
+  b.stack({a1}, 1, 1).stack({a2}, 10, 1).stack({c}, 100, 1).stack({bare}, 1000, 1);
+
+  const Report functions = build_report(b.profile());
+  EXPECT_EQ(row(functions, "f")->line, 2) << "of two lines the one that holds more";
+  EXPECT_EQ(row(functions, "g")->line, 9) << "the only one";
+  EXPECT_EQ(self(functions, "f"), 11);
+
+  const Report lines = build_report(b.profile(), grouped_by(GroupBy::kLine));
+  EXPECT_EQ(lines.rows.size(), 4u);
+  EXPECT_EQ(lines.rows[2].name, "f");
+  EXPECT_EQ(lines.rows[2].line, 2);
+
+  const Report files = build_report(b.profile(), grouped_by(GroupBy::kFile));
+  EXPECT_EQ(self(files, "/src/a.cc"), 11);
+  EXPECT_EQ(self(files, "/src/c.cc"), 100);
+  EXPECT_EQ(self(files, "libz.so.1"), 1000) << "no source file is known there";
+
+  const Report modules = build_report(b.profile(), grouped_by(GroupBy::kModule));
+  EXPECT_EQ(self(modules, "server"), 111);
+  EXPECT_EQ(self(modules, "libz.so.1"), 1000);
+}
+
+TEST(Report, RowsAreOrderedByTheMetric) {
+  Builder b;
+  const uint32_t big = b.at("few big");
+  const uint32_t small = b.at("many small");
+  const uint32_t freed = b.at("freed");
+  b.stack({big}, 1000, 2).stack({small}, 1, 100).stack({freed}, 5000, 1, 0);
+  const auto first = [&b](Metric metric) {
+    ReportOptions options;
+    options.metric = metric;
+    return build_report(b.profile(), options).rows[0].name;
+  };
+  EXPECT_EQ(first(Metric::kInuseSpace), "few big");
+  EXPECT_EQ(first(Metric::kInuseObjects), "many small");
+  EXPECT_EQ(first(Metric::kAllocSpace), "freed");
+  EXPECT_EQ(first(Metric::kAllocObjects), "many small");
+}
+
+TEST(Report, EqualRowsAreOrderedByCumulativeThenByName) {
+  Builder b;
+  const uint32_t z = b.at("z");
+  const uint32_t y = b.at("y");
+  const uint32_t x = b.at("x");
+  const uint32_t leaf = b.at("leaf");
+  b.stack({leaf, z}, 1, 1).stack({leaf, y, x}, 1, 1).stack({leaf, z}, 1, 1);
+  const Report report = build_report(b.profile());
+  std::string order;
+  for (const ReportRow& r : report.rows) order += r.name + " ";
+  EXPECT_EQ(order, "leaf z x y ");
+}
+
+TEST(Report, LimitsRowsAndCountsThem) {
+  Builder b;
+  b.stack({b.at("a")}, 3, 1).stack({b.at("b")}, 2, 1).stack({b.at("c")}, 7, 1, 0);
+  ReportOptions options;
+  options.max_rows = 1;
+  EXPECT_EQ(build_report(b.profile(), options).rows.size(), 1u);
+  EXPECT_EQ(build_report(b.profile(), options).row_count, 3u);
+  options.skip_empty = true;
+  EXPECT_EQ(build_report(b.profile(), options).row_count, 2u) << "c holds nothing now";
+}
+
+TEST(Report, RowsHaveTheIntervalOfTheirSum) {
+  constexpr uint64_t kRate = 1000;
+  Builder b(kRate);
+  const uint32_t f = b.at("f");
+  const uint32_t main = b.at("main");
+  b.stack({f, main}, 100, 5).stack({f}, 100, 5);
+  const Report report = build_report(b.profile());
+  Accumulator expected;
+  expected.add_live({100, kRate, 10});
+  const Estimate right = expected.estimate(Metric::kInuseSpace);
+  const Estimate found = row(report, "f")->self[metric_index(Metric::kInuseSpace)];
+  EXPECT_TRUE(report.has_intervals);
+  EXPECT_NEAR(found.value, right.value, 1e-6);
+  EXPECT_NEAR(found.low, right.low, 1e-3 * right.low);
+  EXPECT_NEAR(found.high, right.high, 1e-3 * right.high);
+  EXPECT_LT(found.low, found.value);
+  EXPECT_GT(found.high, found.value);
+}
+
+TEST(Report, TheHeaderIsThatOfTheProfile) {
+  Builder b(1 << 20);
+  b.stack({b.at("f")}, 100, 9);
+  b.profile().walks = {3, 1, 0, 0, 0};
+  b.profile().dropped_samples = 2;
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(report.program, "server");
+  EXPECT_EQ(report.pid, 4711u);
+  EXPECT_EQ(report.samples, 9u);
+  EXPECT_EQ(report.dropped_samples, 2u);
+  ASSERT_TRUE(report.health.has_value());
+  EXPECT_DOUBLE_EQ(report.health->truncation_rate(), 0.25);
+  EXPECT_NEAR(report.unlisted_bound_bytes, 3.0 * (1 << 20), 0.01 * (1 << 20));
+}
+
+TEST(Report, AProfileByOthersHasNoIntervals) {
+  Builder b;
+  b.profile().from_memprof = false;
+  Stack stack;
+  stack.locations = {b.at("f")};
+  stack.values = {1, 2, 3, 4};
+  b.profile().stacks.push_back(stack);
+  const Report report = build_report(b.profile());
+  EXPECT_FALSE(report.has_intervals);
+  EXPECT_EQ(self(report, "f"), 4);
+  EXPECT_FALSE(report.health.has_value());
+}
+
+TEST(Report, TheDefaultMetricIsOneThatTheProfileHas) {
+  Profile profile;
+  profile.has_metric = {true, true, true, true};
+  EXPECT_EQ(default_metric(profile), Metric::kInuseSpace);
+  profile.has_metric = {true, true, false, false};
+  EXPECT_EQ(default_metric(profile), Metric::kAllocSpace);
+}
+
+TEST(Report, FocusAndIgnoreLeaveTheTotalsAsTheyAre) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t cache = b.at("cache");
+  b.stack({parse, main}, 100, 1).stack({cache, parse, main}, 10, 1).stack({cache, main}, 1, 1);
+  ReportOptions options;
+  options.filter.focus = Pattern("parse");
+  options.filter.ignore = Pattern("^cache$");
+  const Report report = build_report(b.profile(), options);
+  const size_t bytes = metric_index(Metric::kInuseSpace);
+  EXPECT_EQ(report.totals[bytes].value, 111);
+  EXPECT_EQ(report.selected[bytes].value, 100);
+  EXPECT_EQ(self(report, "parse"), 100);
+  EXPECT_EQ(cumulative(report, "main"), 100);
+  EXPECT_EQ(row(report, "cache"), nullptr);
+  EXPECT_EQ(report.focus, "parse");
+  EXPECT_EQ(report.ignore, "^cache$");
+  EXPECT_EQ(build_report(b.profile()).selected[bytes].value, 111);
+}
+
+// As text: depth, names, cumulative live bytes, self.
+std::string tree_text(const Report& report, const CallTree& tree) {
+  std::string text;
+  for (const TreeNode& node : tree.nodes) {
+    text += std::to_string(node.depth) + ":";
+    for (const uint32_t group : node.groups) text += report.groups[group].name + " ";
+    const size_t bytes = metric_index(Metric::kInuseSpace);
+    text += std::to_string(std::lround(node.cumulative[bytes].value)) + "/" +
+            std::to_string(std::lround(node.self[bytes].value)) + "; ";
+  }
+  return text;
+}
+
+TEST(Report, TheTreeBeginsAtTheRoot) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t node = b.at("node");
+  const uint32_t cut = b.at("cut off");
+  const uint32_t malloc = b.at("malloc");
+  b.stack({malloc, node, parse, main}, 100, 2).stack({parse, main}, 10, 1).stack({node, cut}, 1, 1);
+  b.profile().stacks.back().walk = Walk::kNoRule;
+  b.stack({parse, main}, 10, 1);
+  b.profile().stacks.back().walk = Walk::kMiddleLeftOut;  // its root is there
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  ASSERT_TRUE(report.tree.has_value());
+  EXPECT_EQ(tree_text(report, *report.tree),
+            "1:main parse 220/20; 2:node 200/200; 1:[stack cut] cut off node 1/1; ");
+  options.filter.focus = Pattern("cut");
+  const Report focused = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(focused, *focused.tree), "1:[stack cut] cut off node 1/1; ");
+}
+
+TEST(Report, ATreeOfModulesHasOneNodeForNeighbours) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t parse = b.at("parse");
+  const uint32_t inflate = b.module("libz.so.1").at("inflate");
+  b.stack({inflate, inflate, parse, main}, 10, 1).stack({main, inflate, parse, main}, 1, 1);
+  ReportOptions options = grouped_by(GroupBy::kModule);
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(report, *report.tree), "1:server libz.so.1 11/10; 2:server 1/1; ");
+}
+
+TEST(Report, ARecursionIsOneNodeOfATree) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t f = b.at("f");
+  const uint32_t g = b.at("g");
+  b.stack({f, main}, 1, 1).stack({f, f, main}, 10, 1).stack({f, f, f, main}, 100, 1);
+  b.stack({f, g, f, main}, 1000, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(tree_text(report, *report.tree), "1:main f 1111/111; 2:g f 1000/1000; ");
+  EXPECT_EQ(cumulative(report, "f"), 1111);
+}
+
+TEST(Report, TooManyFramesForATreeAreAnError) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  const uint32_t g = b.at("g");
+  b.stack({f, g, f, g}, 1, 1).stack({g, f, f, f, f, g}, 1, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  options.tree.max_frames = 7;
+  EXPECT_NO_THROW(build_report(b.profile(), options)) << "recursion is one node";
+  options.tree.max_frames = 6;
+  EXPECT_THROW(build_report(b.profile(), options), Error);
+  options.callees = "f";
+  EXPECT_NO_THROW(build_report(b.profile(), options)) << "from the outermost f inwards";
+  options.tree.max_frames = 4;
+  EXPECT_THROW(build_report(b.profile(), options), Error);
+}
+
+TEST(Report, TreesOfCallersAndCallees) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t a = b.at("a");
+  const uint32_t c = b.at("c");
+  const uint32_t f = b.at("f");
+  b.stack({f, a, main}, 100, 1).stack({c, f, c, main}, 10, 1).stack({c, main}, 1, 1);
+  ReportOptions options;
+  options.has_tree = true;
+  options.callers = "f";
+  options.callees = "f";
+  const Report report = build_report(b.profile(), options);
+  EXPECT_FALSE(report.tree.has_value());
+  ASSERT_EQ(report.calls.size(), 2u);
+  EXPECT_EQ(tree_text(report, *report.calls[0].tree), "1:f 110/0; 2:a main 100/100; 2:c main 10/10; ");
+  EXPECT_EQ(tree_text(report, *report.calls[1].tree), "1:f 110/100; 2:c 10/10; ");
+}
+
+TEST(Report, AFunctionThatIsNotThereIsAnErrorThatHelps) {
+  Builder b;
+  b.stack({b.at("malloc"), b.at("Cache::insert(int)")}, 1, 1);
+  ReportOptions options;
+  const auto error_of = [&](const std::string& function) -> std::string {
+    options.callers = function;
+    try {
+      build_report(b.profile(), options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of("insrt"),
+            "--callers: no function of the profile matches 'insrt'; did you mean 'Cache::insert(int)'?");
+  EXPECT_NE(error_of("zzz").find("; the table (memprof report FILE) lists"), std::string::npos);
+  EXPECT_NE(error_of("malloc").find("no function"), std::string::npos) << "the allocator's own is no row";
+  EXPECT_NE(error_of("[[").find("missing ]"), std::string::npos);
+  EXPECT_EQ(error_of("insert"), "");
+}
+
+TEST(Report, ATreeHasNamedHeapsAtItsRoot) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({b.at("f"), main}, 10, 1, 1).stack({main}, 20, 1, 1);
+  b.profile().stacks[0].heap = "pool:a";
+  ReportOptions options;
+  options.has_tree = true;
+  const Report report = build_report(b.profile(), options);
+  ASSERT_EQ(report.tree->nodes.size(), 2u);
+  EXPECT_EQ(report.groups[report.tree->nodes[0].groups[0]].name, "main");
+  EXPECT_EQ(report.groups[report.tree->nodes[1].groups[0]].name, "[heap pool:a]");
+  EXPECT_EQ(report.groups[report.tree->nodes[1].groups[1]].name, "main");
+  options.by = GroupBy::kHeap;
+  EXPECT_EQ(build_report(b.profile(), options).tree->nodes.size(), 2u);
+}
+
+TEST(Report, TheLineOfAFunctionIsThatWhichAllocatesTheMostItself) {
+  Builder b;
+  const uint32_t leaf = b.at("leaf");
+  const uint32_t calls = b.at("f", "f.c", 3);
+  b.stack({leaf, calls}, 1000, 1)
+      .stack({b.at("f", "f.c", 9)}, 10, 1)
+      .stack({leaf, b.at("g", "g.c", 4)}, 1, 1);
+  const Report report = build_report(b.profile());
+  EXPECT_EQ(row(report, "f")->line, 9);
+  EXPECT_EQ(row(report, "g")->line, 4) << "it allocates nothing itself";
+}
+
+TEST(Report, FoldingLosesNoByte) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t push = b.symbol("std::vector<int>::push_back(int const&)", "_ZNSt6vector");
+  b.stack({push, main}, 1000, 2).stack({push}, 100, 1).stack({b.at("malloc")}, 10, 1).stack({}, 1, 1);
+  for (const bool all : {false, true}) {
+    ReportOptions options;
+    options.view.all = all;
+    const Report report = build_report(b.profile(), options);
+    double sum = 0;
+    for (const ReportRow& row : report.rows) sum += row.self[metric_index(Metric::kInuseSpace)].value;
+    EXPECT_EQ(sum, 2111);
+    EXPECT_EQ(self(report, "main"), all ? 0 : 2000);
+    EXPECT_EQ(self(report, "std::vector<>::push_back(int const&)"), all ? 2100 : 100);
+  }
+}
+
+TEST(Report, CallersOfAFunctionThatIsLeftOutAreShownWhenAskedFor) {
+  Builder b;
+  const uint32_t push = b.symbol("std::vector<int>::push_back(int const&)", "_ZNSt6vector");
+  b.stack({push, b.at("main")}, 1000, 2);
+  ReportOptions options;
+  options.callers = "push_back";
+  const Report report = build_report(b.profile(), options);
+  ASSERT_EQ(report.calls.size(), 1u);
+  ASSERT_EQ(report.calls[0].edges.rows.size(), 1u);
+  EXPECT_EQ(report.calls[0].edges.rows[0].group.name, "main");
+  options.callers = "main";
+  EXPECT_EQ(build_report(b.profile(), options).calls[0].edges.self[metric_index(Metric::kInuseSpace)].value,
+            2000);
+  options.filter.focus = Pattern("std::vector<int>");
+  EXPECT_EQ(build_report(b.profile(), options).selected[metric_index(Metric::kInuseSpace)].value, 2000);
+}
+
+TEST(Report, TheLargestChangeOfADifferenceComesFirst) {
+  report_fixture::Builder builder;
+  const uint32_t more = builder.at("more");
+  const uint32_t less = builder.at("less");
+  const uint32_t even = builder.at("little");
+  for (const auto& [location, value] :
+       {std::pair{more, 500.0}, std::pair{less, -900.0}, std::pair{even, 3.0}}) {
+    Stack stack;
+    stack.locations = {location};
+    stack.values = {0, 0, 0, value};
+    builder.profile().stacks.push_back(stack);
+  }
+  const Report report = build_report(builder.profile());
+  ASSERT_EQ(report.rows.size(), 3u);
+  EXPECT_EQ(report.rows[0].name, "less");
+  EXPECT_EQ(report.rows[0].self[metric_index(Metric::kInuseSpace)].value, -900);
+  EXPECT_EQ(report.rows[1].name, "more");
+}
+
+}  // namespace
+}  // namespace memprof::profile

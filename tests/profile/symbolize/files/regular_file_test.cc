@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/files/regular_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/profile/symbolize/fixture.h"
+
+namespace memprof::profile {
+namespace {
+
+int open_it(const std::string& path, Links links = Links::kFollow) {
+  struct stat status{};
+  return open_regular_file(path, links, &status);
+}
+
+TEST(RegularFile, IsOpenedForReading) {
+  const fixture::Folder folder;
+  fixture::write_file(folder / "file", "abc");
+  struct stat status{};
+  const int fd = open_regular_file(folder / "file", Links::kRefuse, &status);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(status.st_size, 3);
+  EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+  char text[4] = {};
+  EXPECT_EQ(read(fd, text, sizeof(text)), 3);
+  EXPECT_STREQ(text, "abc");
+  close(fd);
+}
+
+TEST(RegularFile, NothingElseIsOpened) {
+  const fixture::Folder folder;
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const std::string& path :
+       {folder / "fifo", folder / "", std::string("/dev/null"), std::string("/dev/ptmx")}) {
+    EXPECT_EQ(open_it(path), -1) << path;
+    EXPECT_EQ(errno, EINVAL) << path;
+  }
+  EXPECT_EQ(open_it(folder / "none"), -1);
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(RegularFile, LinksAreFollowedWhereThatIsWanted) {
+  const fixture::Folder folder;
+  fixture::write_file(folder / "file", "abc");
+  std::filesystem::create_symlink("file", folder / "link");
+  const int fd = open_it(folder / "link", Links::kFollow);
+  EXPECT_GE(fd, 0);
+  close(fd);
+  EXPECT_EQ(open_it(folder / "link", Links::kRefuse), -1);
+}
+
+TEST(RegularFile, IsTrustedWhereOnlyItsOwnerAndRootCanWrite) {
+  struct stat status{};
+  status.st_uid = geteuid();
+  status.st_mode = S_IFREG | 0755;
+  EXPECT_TRUE(is_trusted(status));
+  status.st_uid = 0;
+  EXPECT_TRUE(is_trusted(status));
+  status.st_mode = S_IFREG | 0775;
+  status.st_gid = getegid();
+  EXPECT_TRUE(is_trusted(status));
+  status.st_gid = getegid() + 1;
+  EXPECT_FALSE(is_trusted(status));
+  status.st_mode = S_IFREG | 0757;
+  EXPECT_FALSE(is_trusted(status));
+  status.st_uid = geteuid() + 1;
+  status.st_mode = S_IFREG | 0700;
+  EXPECT_FALSE(is_trusted(status));
+}
+
+}  // namespace
+}  // namespace memprof::profile

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run/unseen_processes.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "memprof/host/process/running_process.h"
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kFixtures[] = MEMPROF_FIXTURES;
+
+// No other test, which may run at the same time, has it.
+std::string own_token() {
+  static const std::string token = std::to_string(getpid());
+  return token;
+}
+
+class Child {
+ public:
+  // A child that does this, and goes on when it is told to.
+  explicit Child(const std::function<void()>& begin) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) abort();
+    go_ = ends[1];
+    pid_ = fork();
+    if (pid_ == 0) {
+      close(ends[1]);
+      char go = 0;
+      static_cast<void>(!read(ends[0], &go, 1));
+      begin();
+      _exit(1);
+    }
+    close(ends[0]);
+  }
+  ~Child() {
+    go();
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void go() {
+    if (go_ >= 0) close(go_);
+    go_ = -1;
+  }
+  uint64_t pid() const { return static_cast<uint64_t>(pid_); }
+
+ private:
+  int go_ = -1;
+  pid_t pid_ = -1;
+};
+
+void execute(const std::string& program, const char* variable) {
+  const char* arguments[] = {program.c_str(), "wait", nullptr};
+  const char* environment[] = {variable, nullptr};
+  execve(program.c_str(), const_cast<char**>(arguments), const_cast<char**>(environment));
+}
+
+// Until it sees one, or for as many looks as are needed to say nothing.
+std::vector<UnseenProcess> look(UnseenProcesses* unseen) {
+  for (int looks = 0; looks < 200 && unseen->processes().empty(); ++looks) {
+    unseen->look();
+    usleep(20000);
+  }
+  return unseen->processes();
+}
+
+TEST(UnseenProcesses, SaysWhy) {
+  const struct {
+    std::string program;
+    const char* variable;
+    const char* why;
+  } kKnown[] = {
+      {"/bin/cat", "A=1", "was started without LD_PRELOAD"},
+      {"/bin/cat", "LD_PRELOAD=/nowhere/libmemprof.so", "did not load libmemprof.so"},
+      {std::string(kFixtures) + "/static_program", "LD_PRELOAD=libmemprof.so", "is statically linked"},
+  };
+  for (const auto& known : kKnown) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);  // cat waits for it
+    Child child([&] {
+      dup2(ends[0], STDIN_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      const char* program = known.program.c_str();
+      const bool is_cat = known.program == "/bin/cat";
+      const char* arguments[] = {program, is_cat ? "-" : "wait", nullptr};
+      const char* environment[] = {known.variable, nullptr};
+      execve(program, const_cast<char**>(arguments), const_cast<char**>(environment));
+    });
+    UnseenProcesses unseen(child.pid(), own_token(), true);
+    child.go();
+    // Until it executes the program it is this one, which has not the library either.
+    std::vector<UnseenProcess> found;
+    for (int looks = 0; looks < 200; ++looks) {
+      unseen.look();
+      found = unseen.processes();
+      const bool is_executed =
+          found.size() == 1 && known.program.find("/" + found[0].program) != std::string::npos;
+      if (is_executed && found[0].why.find(known.why) != std::string::npos) break;
+      usleep(20000);
+    }
+    ASSERT_THAT(found, SizeIs(1)) << known.why;
+    EXPECT_EQ(found[0].pid, child.pid());
+    EXPECT_EQ(found[0].program, known.program.substr(known.program.rfind('/') + 1));
+    EXPECT_THAT(found[0].why, HasSubstr(known.why));
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+
+TEST(UnseenProcesses, ThoseOfOthersAreNotOfTheRun) {
+  Child started([] { pause(); });
+  UnseenProcesses unseen(started.pid(), own_token(), true);
+  Child other([] { execute("/bin/cat", "MEMPROF_RUN_TOKEN=54321"); });
+  other.go();
+  for (int looks = 0; looks < 8; ++looks) unseen.look();
+  for (const UnseenProcess& process : unseen.processes()) EXPECT_EQ(process.pid, started.pid());
+}
+
+TEST(UnseenProcesses, ADaemonIsKnownByItsEnvironment) {
+  Child started([] { pause(); });
+  UnseenProcesses unseen(started.pid(), own_token(), true);
+  const std::string variable = "MEMPROF_RUN_TOKEN=" + own_token();
+  Child daemon([&] { execute(std::string(kFixtures) + "/static_program", variable.c_str()); });
+  daemon.go();
+  // What is no process of the run at first is none later: the environment comes from who started it.
+  for (int n = 0; n < 500 && program_of(daemon.pid()) != "static_program"; ++n) usleep(10000);
+  bool is_seen = false;
+  for (int looks = 0; looks < 200 && !is_seen; ++looks) {
+    unseen.look();
+    for (const UnseenProcess& process : unseen.processes()) is_seen |= process.pid == daemon.pid();
+    usleep(20000);
+  }
+  EXPECT_TRUE(is_seen);
+}
+
+TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
+  Child started([] {
+    const pid_t parent = getpid();
+    if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(0);
+    }
+    pause();
+  });
+  UnseenProcesses unseen(started.pid(), own_token(), false);
+  started.go();
+  for (int looks = 0; looks < 8; ++looks) unseen.look();
+  EXPECT_THAT(look(&unseen), SizeIs(1));
+}
+
+TEST(UnseenProcesses, OfAProcessThatIsNotThereThereIsNothing) {
+  UnseenProcesses unseen(uint64_t{1} << 31, "1", true);
+  unseen.look();
+  EXPECT_THAT(unseen.processes(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace memprof::cli

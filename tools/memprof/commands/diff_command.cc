@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/diff_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
+#include "memprof/host/process/process_ids.h"
+#include "memprof/io/output_check.h"
+#include "memprof/io/process_looks.h"
+#include "memprof/io/profile_input.h"
+#include "profile/compare/comparison.h"
+#include "profile/compare/comparison_limits.h"
+#include "profile/compare/output/comparison_json.h"
+#include "profile/compare/output/comparison_junit.h"
+#include "profile/compare/output/comparison_markdown.h"
+#include "profile/compare/output/comparison_text.h"
+#include "profile/files/atomic_file.h"
+#include "profile/model/error.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kTableRows = 20;
+constexpr size_t kTreeRows = 40;
+constexpr int kExceeded = 1;
+
+constexpr char kHelp[] =
+    R"(usage: memprof diff BEFORE AFTER [OPTIONS]
+       memprof diff --before FILE... --after FILE... [OPTIONS]
+
+Shows what grew and what shrank between two profiles, and whether that is more
+than chance. BEFORE and AFTER are pprof files, by memprof or others, or the ids
+of running processes; `-` is standard input. They may be of different rates,
+processes and versions of the program: functions are matched by name, code
+without a name by build id and place in the file.
+
+  --before FILE... --after FILE...
+                   several profiles a side, such as five runs each: their means
+                   are compared, and the spread between the files counts, too
+  -n N             rows of each table (20; of a tree 40; with --json all)
+  --by WHAT        a row for each function (default), line, file, module, heap
+                   or process
+  --metric METRIC  peak (default where all programs have ended), live (else),
+                   alloc; or a name of pprof's: peak_objects, inuse_objects ...
+  --focus REGEX, --ignore REGEX
+                   only stacks with, or without, a frame that matches
+  --tree           the calls from the root down to what changed
+  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+                   as in memprof report
+  --fail-on LIMIT  status 1 where the limit is exceeded and the change is
+                   significant; else 0. May be repeated. LIMIT is WHAT > AMOUNT:
+                     growth > 5MB    the total of the metric
+                     alloc > 10%     alloc_space, of what there was before
+                     row > 1MB       any one row
+                   and the names of the metrics; >= means so much is too much
+  --json           for programs; docs/diff.md describes it
+  --markdown       for a comment on a pull request
+  --junit FILE     also writes the limits as test cases; `-` is standard output,
+                   instead of the text
+  -o OUT           writes to a file instead of standard output
+  --force          replaces OUT and the file of --junit if they exist
+
+A row is significant if its p-value is at most 0.05 after the correction of
+Benjamini and Hochberg for the number of rows: of the rows that are listed, 5 %
+are there by chance, and where nothing changed, 5 % of all comparisons list one.
+All others are one line. docs/diff.md says how p and the interval are computed.
+)";
+
+struct Options {
+  std::vector<std::string> before;
+  std::vector<std::string> after;
+  std::optional<size_t> rows;
+  profile::ComparisonOptions comparison;
+  std::vector<profile::Limit> limits;
+  bool json = false;
+  bool markdown = false;
+  std::string junit;
+  std::string output;
+  bool force = false;
+  AskServers ask_servers = AskServers::kYes;
+};
+
+// Takes --before and --after with what follows each, up to the next option, out of the arguments.
+std::vector<std::string> take_groups(const std::vector<std::string>& arguments, Options* options) {
+  std::vector<std::string> rest;
+  std::vector<std::string>* group = nullptr;
+  for (const std::string& argument : arguments) {
+    if (argument == "--before" || argument == "--after") {
+      group = argument == "--before" ? &options->before : &options->after;
+    } else if (group != nullptr && (argument == "-" || argument.compare(0, 1, "-") != 0)) {
+      group->push_back(argument);
+    } else {
+      group = nullptr;
+      rest.push_back(argument);
+    }
+  }
+  return rest;
+}
+
+void take_files(const std::vector<std::string>& files, bool has_groups, Options* options) {
+  if (has_groups) {
+    if (!files.empty()) {
+      throw Failure("diff: '" + files[0] +
+                    "': is it before or after? With --before and --after every file has a side");
+    }
+    if (options->before.empty() || options->after.empty()) {
+      throw Failure("diff: --before and --after each need a file or more");
+    }
+  } else {
+    if (files.size() != 2) {
+      throw Failure(files.size() < 2 ? "diff: two profiles are needed; usage: memprof diff BEFORE AFTER"
+                                     : "diff: more than two profiles; memprof diff --before FILE... --after "
+                                       "FILE... compares groups");
+    }
+    options->before = {files[0]};
+    options->after = {files[1]};
+  }
+  const auto from_input = std::count(options->before.begin(), options->before.end(), "-") +
+                          std::count(options->after.begin(), options->after.end(), "-");
+  if (from_input > 1) throw Failure("diff: standard input can be one profile only");
+}
+
+void check_outputs(const Options& options) {
+  if (options.json && options.markdown) throw Failure("diff: --json or --markdown? One of them");
+  if (!options.junit.empty() && options.limits.empty()) {
+    throw Failure("--junit: its test cases are the limits; give one with --fail-on");
+  }
+  const bool has_file = !options.output.empty() && options.output != "-";
+  if (options.junit == "-" && !has_file && (options.json || options.markdown)) {
+    throw Failure("--junit -: standard output has --json or --markdown already; give a file");
+  }
+  if (has_file) check_output_path(options.output, options.force);
+  if (!options.junit.empty() && options.junit != "-") check_output_path(options.junit, options.force);
+}
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  const bool has_groups = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--before" || argument == "--after";
+  });
+  CLI::App app;
+  std::vector<std::string> files;
+  std::vector<std::string> limits;
+  std::map<std::string, std::string> values;
+  app.add_option("FILES", files);
+  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--junit"}) {
+    app.add_option(option, values[option]);
+  }
+  app.add_option("-o,--output", options.output);
+  app.add_option("--fail-on", limits)->expected(1)->take_all();
+  app.add_flag("--tree", options.comparison.has_tree);
+  app.add_flag("--json", options.json);
+  app.add_flag("--markdown", options.markdown);
+  app.add_flag("--force", options.force);
+  app.add_flag("--native-interpreter", options.comparison.view.interpreter);
+  app.add_flag("--all-frames", options.comparison.view.all);
+  app.add_flag("--full-names", options.comparison.view.full_names);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  if (parse_arguments(app, "diff", take_groups(arguments, &options))) return std::nullopt;
+  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  const auto given = [&](const char* option, const auto& use) {
+    if (app.count(option) != 0) use(std::string(option), values[option]);
+  };
+  using Text = const std::string&;
+  profile::ComparisonOptions& comparison = options.comparison;
+  given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
+  given("--by", [&](Text, Text text) { comparison.by = parse_group_by(text); });
+  given("--metric", [&](Text, Text text) { comparison.metric = parse_metric(text); });
+  given("--focus", [&](Text option, Text text) { comparison.filter.focus = parse_pattern(option, text); });
+  given("--ignore", [&](Text option, Text text) { comparison.filter.ignore = parse_pattern(option, text); });
+  given("--junit", [&](Text option, Text text) {
+    if (text.empty()) throw Failure(option + ": give the name of a file");
+    options.junit = text;
+  });
+  for (const std::string& limit : limits) {
+    try {
+      options.limits.push_back(profile::parse_limit(limit));
+    } catch (const profile::Error& error) {
+      throw Failure(std::string("--fail-on: ") + error.what());
+    }
+  }
+  take_files(files, has_groups, &options);
+  check_outputs(options);
+  comparison.max_tree_rows = options.rows.value_or(options.json ? SIZE_MAX : kTreeRows);
+  comparison.max_intervals = options.rows.value_or(kTableRows);
+  comparison.has_all_intervals = options.json;
+  return options;
+}
+
+// A file, standard input, or a process: its id, where no file is called so.
+profile::ComparedProfile load(const std::string& input, AskServers ask_servers) {
+  uint64_t pid = 0;
+  if (parse_pid(input, &pid) && access(input.c_str(), F_OK) != 0) {
+    return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
+  }
+  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
+}
+
+std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& inputs,
+                                               AskServers ask_servers) {
+  std::vector<profile::ComparedProfile> profiles;
+  for (const std::string& input : inputs) profiles.push_back(load(input, ask_servers));
+  return profiles;
+}
+
+void write(const std::string& path, const std::string& text, bool force) {
+  if (path.empty() || path == "-") {
+    print(text);
+    return;
+  }
+  profile::write_file_atomically(path, text,
+                                 force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+}
+
+// Where the limits have no place in the text.
+void say_limits(const std::vector<profile::LimitResult>& limits) {
+  for (const profile::LimitResult& limit : limits) {
+    complain((limit.is_exceeded ? "FAIL: " : "pass: ") + limit.text + ": " + limit.what);
+  }
+}
+
+}  // namespace
+
+int diff_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(kHelp);
+    return 0;
+  }
+  const profile::Comparison comparison =
+      profile::compare(load_all(options->before, options->ask_servers),
+                       load_all(options->after, options->ask_servers), options->comparison);
+  const std::vector<profile::LimitResult> limits = profile::check_limits(comparison, options->limits);
+  const size_t rows = options->rows.value_or(kTableRows);
+  profile::TextOptions plain;
+  plain.has_utf8 = true;
+  const std::string junit =
+      options->junit.empty()
+          ? ""
+          : profile::comparison_junit(limits, profile::comparison_text(comparison, rows, plain));
+  if (!junit.empty() && options->junit != "-") write(options->junit, junit, options->force);
+  if (options->json) {
+    write(options->output, profile::comparison_json(comparison, limits, options->rows.value_or(SIZE_MAX)),
+          options->force);
+  } else if (options->markdown) {
+    write(options->output, profile::comparison_markdown(comparison, limits, rows), options->force);
+  } else if (!options->output.empty() && options->output != "-") {
+    write(options->output, profile::comparison_text(comparison, rows, plain), options->force);
+  } else if (options->junit != "-") {
+    profile::TextOptions text;
+    text.width = terminal_width();
+    text.has_color = wants_color();
+    text.has_utf8 = wants_utf8();
+    print(profile::comparison_text(comparison, rows, text));
+  }
+  if (options->junit == "-") print(junit);
+  for (const std::string& warning : comparison.warnings) {
+    if (options->json || options->junit == "-") complain("warning: " + warning);
+  }
+  say_limits(limits);
+  const bool is_exceeded = std::any_of(limits.begin(), limits.end(),
+                                       [](const profile::LimitResult& limit) { return limit.is_exceeded; });
+  return is_exceeded ? kExceeded : 0;
+}
+
+}  // namespace memprof::cli

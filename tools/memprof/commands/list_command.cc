@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/list_command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/io/arena_profile.h"
+#include "profile/model/error.h"
+#include "profile/model/estimate.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/text/text_table.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kListHelp[] =
+    R"(usage: memprof list
+
+Lists the processes that have memprof in them, and what those that were killed
+left behind: their process id, whether they run, what they hold (held), how much
+memory the file takes, and the file. The file of a dead process is a profile:
+
+  memprof report FILE
+  memprof export FILE -o OUT
+
+Looks in $MEMPROF_ARENA_DIR; where that is not set, in /dev/shm, $TMPDIR and
+/tmp.
+)";
+
+constexpr char kCleanHelp[] =
+    R"(usage: memprof clean [--all]
+
+Removes the files that dead processes left behind (memprof list shows them). It
+keeps the files of running processes, of a `memprof run` that has not ended, and
+of other users.
+
+  --all  also remove files of processes that ran in a container, of which memprof
+         cannot tell whether they still run. (Such a process goes on, but
+         `memprof live` and `memprof run` can no longer read it.)
+)";
+
+struct Found {
+  ArenaFile file;
+  Owner owner = Owner::kUnknown;
+  uint64_t memory_bytes = 0;
+  int64_t changed_s = 0;
+};
+
+struct Everything {
+  std::vector<Found> files;
+  std::vector<std::string> dead_folders;  // of runs
+  std::set<uid_t> others;                 // users whose files are not ours to read
+};
+
+std::vector<std::string> places() {
+  std::vector<std::string> all;
+  const char* given = std::getenv("MEMPROF_ARENA_DIR");
+  if (given != nullptr && *given != '\0') {
+    all.emplace_back(given);
+  } else {
+    all = {"/dev/shm", "/tmp"};
+    const char* temporary = std::getenv("TMPDIR");
+    if (temporary != nullptr && *temporary == '/') all.emplace_back(temporary);
+  }
+  std::vector<std::string> places;
+  std::set<std::string> seen;
+  for (const std::string& place : all) {
+    std::error_code error;
+    const std::string real = fs::canonical(place, error);
+    if (!error && seen.insert(real).second) places.push_back(real);
+  }
+  return places;
+}
+
+void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
+  for (ArenaFile& file : find_arenas(folder)) {
+    struct stat status{};
+    if (lstat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (status.st_uid != geteuid() && geteuid() != 0) {
+      everything->others.insert(status.st_uid);
+      continue;
+    }
+    Found found;
+    // The run that it belongs to is about to read it.
+    found.owner = is_of_a_run ? Owner::kLives : owner_of(file);
+    found.file = std::move(file);
+    found.memory_bytes = static_cast<uint64_t>(status.st_blocks) * 512;
+    found.changed_s = status.st_mtime;
+    everything->files.push_back(std::move(found));
+  }
+}
+
+// Of a run's folder: whether that memprof goes on.
+Owner owner_of_run(const ArenaFile& run) {
+  if (!is_same_namespace(run)) return Owner::kUnknown;
+  return program_of(run.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
+}
+
+// And no link to one, which would lead anywhere.
+bool is_own_folder(const std::string& path) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         (status.st_uid == geteuid() || geteuid() == 0);
+}
+
+Everything find_everything() {
+  Everything everything;
+  for (const std::string& place : places()) {
+    add_files(place, false, &everything);
+    std::error_code error;
+    for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+      ArenaFile run;
+      if (!parse_run_folder(entry->path().filename(), &run) || !is_own_folder(entry->path())) continue;
+      const Owner owner = owner_of_run(run);
+      add_files(entry->path(), owner == Owner::kLives, &everything);
+      if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
+    }
+  }
+  std::sort(everything.files.begin(), everything.files.end(),
+            [](const Found& a, const Found& b) { return a.changed_s < b.changed_s; });
+  return everything;
+}
+
+const char* state_text(Owner owner) {
+  switch (owner) {
+    case Owner::kLives:
+      return "runs";
+    case Owner::kIsGone:
+      return "dead";
+    case Owner::kUnknown:
+      break;
+  }
+  return "in a container?";
+}
+
+// "www-data (uid 33)"
+std::string user_name(uid_t uid) {
+  const passwd* user = getpwuid(uid);
+  return (user != nullptr ? std::string(user->pw_name) + " (" : "(") + "uid " + std::to_string(uid) + ")";
+}
+
+// Why what is called an arena is none that this memprof reads.
+std::string why_unreadable(const std::string& path, const std::string& what) {
+  constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/tables/arena.h: 8 bytes, and a version
+  constexpr size_t kPageBytes = 4096;
+  struct stat status{};
+  // A pipe would never let go of who opens it.
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is not a memprof file";
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
+    return "cannot be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
+  }
+  std::ifstream file(path, std::ios::binary);
+  char page[kPageBytes] = {};
+  file.read(page, sizeof(page));
+  const auto size = static_cast<size_t>(file.gcount());
+  uint64_t magic = 0;
+  std::memcpy(&magic, page, sizeof(magic));
+  if (magic == 0) return "its process has only started, or was killed while starting: it holds nothing yet";
+  if (std::memcmp(page, kMagic, sizeof(magic)) != 0) return "is not a memprof file";
+  if (size < kPageBytes) return "is cut off after " + std::to_string(size) + " bytes";
+  uint32_t version = 0;
+  std::memcpy(&version, page + sizeof(magic), sizeof(version));
+  return what + " (version " + std::to_string(version) + " of the data)";
+}
+
+void say_others(const Everything& everything) {
+  if (everything.others.empty()) return;
+  std::string names;
+  for (const uid_t uid : everything.others) names += (names.empty() ? "" : ", ") + user_name(uid);
+  print("\nThere are processes of " + profile::printable(names) + ", too: sudo memprof list shows all.\n");
+}
+
+profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable) {
+  profile::TextRow row;
+  std::string program = "?";
+  std::string held = "?";
+  try {
+    const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
+    program = profile::printable(profile.program);
+    held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
+  } catch (const profile::Error& error) {
+    held = "unreadable";
+    const std::string prefix = found.file.path + ": ";
+    std::string what = error.what();
+    if (what.compare(0, prefix.size(), prefix) == 0) what.erase(0, prefix.size());
+    unreadable->push_back(prefix + why_unreadable(found.file.path, what));
+  }
+  row.numbers = {std::to_string(found.file.pid), program, state_text(found.owner), held,
+                 profile::format_bytes(static_cast<double>(found.memory_bytes))};
+  row.name_text = profile::printable(found.file.path);
+  return row;
+}
+
+// In the folder that it was found in: a run's folder may be another user's, who can put a link in its place.
+bool remove_file(const std::string& path) {
+  const fs::path file(path);
+  const int folder = open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return false;
+  const bool is_gone = unlinkat(folder, file.filename().c_str(), 0) == 0;
+  const int error = errno;
+  close(folder);
+  errno = error;
+  return is_gone;
+}
+
+}  // namespace
+
+int list_command(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  if (parse_arguments(app, "list", arguments)) {
+    print(kListHelp);
+    return 0;
+  }
+  const Everything everything = find_everything();
+  if (everything.files.empty()) {
+    print(everything.others.empty()
+              ? "no process has memprof in it, and no dead process left data\n"
+              : "no process of yours has memprof in it, and no dead process left data\n");
+    say_others(everything);
+    return 0;
+  }
+  profile::TextRow titles;
+  titles.numbers = {"pid", "program", "state", "held", "memory"};
+  titles.name_text = "file";
+  profile::TextTable table(std::move(titles));
+  bool has_dead = false;
+  std::vector<std::string> unreadable;
+  for (const Found& found : everything.files) {
+    table.add(row_of(found, &unreadable));
+    has_dead |= found.owner == Owner::kIsGone;
+  }
+  profile::TextOptions options;
+  options.has_utf8 = wants_utf8();
+  profile::TextWriter writer(options);
+  table.write(&writer);
+  print(writer.take());
+  if (!unreadable.empty()) print("\nunreadable:\n");
+  for (const std::string& why : unreadable) print("  " + profile::printable(why) + "\n");
+  if (has_dead)
+    print("\nmemprof report FILE shows what a dead process held; memprof clean removes its file.\n");
+  say_others(everything);
+  return 0;
+}
+
+int clean_command(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  bool all = false;
+  app.add_flag("--all", all);
+  if (parse_arguments(app, "clean", arguments)) {
+    print(kCleanHelp);
+    return 0;
+  }
+  const Everything everything = find_everything();
+  size_t removed = 0;
+  size_t unknown = 0;
+  uint64_t bytes = 0;
+  bool has_failed = false;
+  for (const Found& found : everything.files) {
+    if (found.owner == Owner::kLives) continue;
+    if (found.owner == Owner::kUnknown && !all) {
+      ++unknown;
+      continue;
+    }
+    if (remove_file(found.file.path)) {
+      ++removed;
+      bytes += found.memory_bytes;
+    } else if (errno != ENOENT) {
+      complain(found.file.path + ": cannot be removed: " + error_text(errno));
+      has_failed = true;
+    }
+  }
+  for (const std::string& folder : everything.dead_folders) rmdir(folder.c_str());  // if it is empty now
+  print(fmt::format("removed {} file{} of dead processes, {}\n", removed, removed == 1 ? "" : "s",
+                    profile::format_bytes(static_cast<double>(bytes))));
+  if (unknown != 0) {
+    print(
+        fmt::format("left {} of processes that may live in a container; --all removes them, too\n", unknown));
+  }
+  return has_failed ? kBadInput : 0;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/merge_command.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "memprof/commands/export_command.h"
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/io/output_check.h"
+#include "memprof/io/profile_input.h"
+#include "memprof/io/profile_output.h"
+#include "profile/compare/merge.h"
+#include "profile/model/error.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kHelp[] =
+    R"(usage: memprof merge FILE... -o OUT [--skip-damaged] [--force] [--no-debuginfod]
+
+Adds up profiles of many runs, processes or machines. Stacks that are the same
+become one, wherever the processes had their code loaded; the intervals are
+those of the sum. The files may be of different rates, and there may be
+thousands of them: one is in memory at a time.
+
+  -o OUT           the file to write, .pb.gz or .pb
+  --skip-damaged   leaves out files that are no whole profile, and says which
+                   and how many; else the first one is an error
+  --force          replaces OUT if it exists
+  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
+
+Profiles by memprof, and profiles by others, can be merged with their like only:
+those of others have no intervals.
+)";
+
+constexpr size_t kMostNamed = 5;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string output;
+  bool skip_damaged = false;
+  bool force = false;
+};
+
+class Merge {
+ public:
+  explicit Merge(bool skip_damaged) : skip_damaged_(skip_damaged) {}
+
+  void add(const std::string& path) {
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0) throw Failure(path + ": cannot read it: " + error_text(errno));
+    profile::Profile profile;
+    try {
+      profile = read_profile(path);
+    } catch (const profile::Error& error) {
+      if (!skip_damaged_) {
+        throw Failure(std::string(error.what()) + "; --skip-damaged leaves such files out");
+      }
+      if (damaged_++ < kMostNamed) complain(std::string("left out: ") + error.what());
+      return;
+    }
+    check_like_the_others(path, profile);
+    check_process(path, profile);
+    merger_.add(profile);
+    ++merged_;
+  }
+
+  profile::Profile take() {
+    if (damaged_ > kMostNamed) {
+      complain("left out: " + std::to_string(damaged_ - kMostNamed) + " more, for reasons like these");
+    }
+    if (merged_ == 0) throw Failure("merge: none of the files is a whole profile");
+    if (programs_.size() > 1) {
+      std::string names;
+      for (const std::string& program : programs_) {
+        names += (names.empty() ? "" : ", ") + (program.empty() ? "?" : program);
+        if (names.size() > 200) {
+          names += " ...";
+          break;
+        }
+      }
+      complain("warning: the files are of " + std::to_string(programs_.size()) + " programs: " + names);
+    }
+    return merger_.take();
+  }
+
+  size_t merged() const { return merged_; }
+  size_t damaged() const { return damaged_; }
+
+ private:
+  void check_like_the_others(const std::string& path, const profile::Profile& profile) {
+    programs_.insert(profile.program);
+    if (merged_ == 0) {
+      first_ = path;
+      from_memprof_ = profile.from_memprof;
+      has_metric_ = profile.has_metric;
+      return;
+    }
+    if (profile.from_memprof != from_memprof_) {
+      throw Failure((from_memprof_ ? path : first_) + ": not written by memprof, and " +
+                    (from_memprof_ ? first_ : path) +
+                    " was: the sum would have no intervals; merge them apart, or use `pprof -proto`");
+    }
+    if (profile.has_metric != has_metric_) {
+      throw Failure(path + ": has other metrics than " + first_ + "; merge those apart that have the same");
+    }
+  }
+
+  // Two looks at one process have the same blocks in them.
+  void check_process(const std::string& path, const profile::Profile& profile) {
+    if (!profile.from_memprof || profile.pid == 0 || profile.time_unix_ns == 0) return;
+    constexpr uint64_t kSecond = 1'000'000'000;
+    const uint64_t start = (profile.time_unix_ns - profile.duration_ns) / kSecond;
+    std::map<uint64_t, std::string>& starts = processes_[{profile.program, profile.pid}];
+    const auto known = starts.lower_bound(start - 1);
+    if (known != starts.end() && known->first <= start + 1) {
+      if (twice_++ < kMostNamed) {
+        complain("warning: " + path + " and " + known->second +
+                 " are of one process at two times: what it held at both counts twice");
+      }
+      return;
+    }
+    starts[start] = path;
+  }
+
+  const bool skip_damaged_;
+  profile::Merger merger_{profile::Processes::kAddedUp};
+  size_t merged_ = 0;
+  size_t damaged_ = 0;
+  size_t twice_ = 0;
+  std::string first_;
+  bool from_memprof_ = false;
+  std::array<bool, profile::kMetricCount> has_metric_{};
+  std::set<std::string> programs_;
+  std::map<std::pair<std::string, uint64_t>, std::map<uint64_t, std::string>> processes_;
+};
+
+}  // namespace
+
+int merge_command(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  Options options;
+  app.add_option("FILES", options.files);
+  app.add_option("-o,--output", options.output);
+  app.add_flag("--skip-damaged", options.skip_damaged);
+  app.add_flag("--force", options.force);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  if (parse_arguments(app, "merge", arguments)) {
+    print(kHelp);
+    return 0;
+  }
+  if (options.files.empty()) throw Failure("merge: no profiles given; usage: memprof merge FILE... -o OUT");
+  if (options.output.empty() || options.output == "-") {
+    throw Failure("merge: where to? give -o OUT, like -o all.pb.gz");
+  }
+  check_pprof_name("merge", options.output);
+  check_output_path(options.output, options.force);
+  Merge merge(options.skip_damaged);
+  for (const std::string& file : options.files) merge.add(file);
+  profile::Profile merged = merge.take();
+  add_names(merged, no_servers->count() == 0 ? AskServers::kYes : AskServers::kNo);
+  write_profile(merged, options.output, options.force);
+  std::string said = "merged " + std::to_string(merge.merged()) + (merge.merged() == 1 ? " file" : " files");
+  if (merge.damaged() != 0) said += " (" + std::to_string(merge.damaged()) + " left out)";
+  complain(said + " into " + shell_word(options.output) + "; next: memprof report " +
+           shell_word(options.output));
+  return 0;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/report_command.h"
+
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
+#include "memprof/io/profile_input.h"
+#include "profile/report/report.h"
+#include "profile/report/report_json.h"
+#include "profile/report/report_text.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kTableRows = 20;
+constexpr size_t kTreeRows = 40;
+constexpr double kTreePercent = 0.5;
+constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
+
+constexpr char kHelp[] =
+    R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
+                           [--metric METRIC] [--focus REGEX] [--ignore REGEX]
+                           [--tree] [--min-percent P] [--depth N]
+                           [--callers FUNCTION] [--callees FUNCTION] [--json]
+                           [--all-frames] [--native-interpreter] [--full-names]
+                           [--no-debuginfod]
+
+Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
+standard input.
+
+  -n N             rows to show (20, of a tree 40; with --json all)
+  --by WHAT        a row for each function (default), line, file, module, process
+                   (of a merged profile), or heap that the program's own
+                   allocators report (docs/own-allocators.md)
+  --metric METRIC  what rows are ordered by:
+                     peak   bytes that were live when the heap was at its highest
+                            (default for a program that ended by itself)
+                     live   bytes that are live (default for others); of a program
+                            that ended, before it began to clean up
+                     alloc  bytes allocated since the start
+                   or, by pprof's names, peak_space, inuse_space, alloc_space, and
+                   peak_objects, inuse_objects, alloc_objects for blocks
+  --focus REGEX    only stacks with a frame whose function, source file or
+                   module matches, or whose heap or process does; percents
+                   stay those of the whole profile
+  --ignore REGEX   without the stacks that have such a frame
+  --tree           show the calls from the root down, heaviest first; a function
+                   that calls itself is one row
+  --min-percent P  leave out branches that hold less than this share of the tree
+                   (0.5; with --json 0.1)
+  --depth N        show so many levels of the tree
+  --callers FUNCTION
+                   show the functions that call it, with what is allocated
+                   through each; with --tree also the callers of those
+  --callees FUNCTION
+                   show the functions that it calls, and what it allocates itself
+  --json           print JSON for programs (docs/report-json.md describes it)
+  --all-frames     show all frames. By default what these allocate counts as their
+                   caller's: known wrappers of malloc (xmalloc, g_malloc ...);
+                   the standard libraries of C, C++ and Rust; Python's import
+                   machinery; code of extension modules without a name.
+                   Exports (memprof export) always have all frames
+  --native-interpreter  show the functions of the Python interpreter itself. By
+                   default what they allocate counts as that of the Python line
+                   or extension function that called them
+  --full-names     show template arguments, return types and the suffixes of
+                   clones (.isra.0), with a row for each; --json has them
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+
+self        what was allocated in the function itself (or by malloc,
+            operator new, a standard library ... for it)
+file:line   where a function has several lines: the one that holds the most
+cumulative  the same with everything that it called
+±           the 95 % interval, its larger half: the truth is within this share
+            of the number
+
+REGEX has the syntax of RE2, as pprof's has; (?i) at its start ignores case.
+FUNCTION is a name, with or without parameters, else a part of one, else a
+REGEX. On a terminal lines are cut to its width; elsewhere nothing is cut,
+unless COLUMNS says how wide lines are.
+)";
+
+std::string help() {
+  constexpr std::string_view kSign = "±";
+  std::string text = kHelp;
+  if (!wants_utf8()) text.replace(text.find(kSign), kSign.size() + 1, "+-");
+  return text;
+}
+
+struct Options {
+  std::string file;
+  std::optional<size_t> rows;
+  profile::GroupBy by = profile::GroupBy::kFunction;
+  std::optional<profile::Metric> metric;
+  profile::StackFilter filter;
+  bool tree = false;
+  std::optional<double> min_percent;
+  std::optional<size_t> depth;
+  std::optional<std::string> callers;
+  std::optional<std::string> callees;
+  bool json = false;
+  profile::FrameView view;
+  bool ask_servers = true;  // debuginfod's
+};
+
+std::string parse_function(const std::string& option, const std::string& text) {
+  if (text.empty()) throw Failure(option + ": the name of the function is empty");
+  return text;
+}
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  CLI::App app;
+  std::map<std::string, std::string> values;
+  app.add_option("FILE", options.file);
+  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--min-percent", "--depth",
+                             "--callers", "--callees"}) {
+    app.add_option(option, values[option]);
+  }
+  app.add_flag("--tree", options.tree);
+  app.add_flag("--json", options.json);
+  app.add_flag("--native-interpreter", options.view.interpreter);
+  app.add_flag("--all-frames", options.view.all);
+  app.add_flag("--full-names", options.view.full_names);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  if (parse_arguments(app, "report", arguments)) return std::nullopt;
+  options.ask_servers = no_servers->count() == 0;
+  const auto given = [&](const char* option, const auto& use) {
+    if (app.count(option) != 0) use(std::string(option), values[option]);
+  };
+  using Text = const std::string&;
+  given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
+  given("--by", [&](Text, Text text) { options.by = parse_group_by(text); });
+  given("--metric", [&](Text, Text text) { options.metric = parse_metric(text); });
+  given("--focus", [&](Text option, Text text) { options.filter.focus = parse_pattern(option, text); });
+  given("--ignore", [&](Text option, Text text) { options.filter.ignore = parse_pattern(option, text); });
+  given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
+  given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
+  given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
+  given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
+  if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
+  for (const char* option : {"--min-percent", "--depth"}) {
+    if (app.count(option) != 0 && !options.tree) {
+      throw Failure(std::string(option) + ": applies to trees only; add --tree");
+    }
+  }
+  return options;
+}
+
+profile::ReportOptions report_options(const Options& options, const profile::Profile& profile) {
+  profile::ReportOptions report;
+  const bool has_calls = options.callers || options.callees;
+  report.by = options.by;
+  report.metric = options.metric.value_or(profile::default_metric(profile));
+  report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
+  report.skip_empty = !options.json;
+  report.filter = options.filter;
+  report.view = options.view;
+  report.view.full_names = options.view.full_names || options.json;
+  report.has_table = options.json || (!options.tree && !has_calls);
+  report.has_tree = options.tree;
+  report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);
+  report.tree.max_depth = options.depth.value_or(SIZE_MAX);
+  report.callers = options.callers;
+  report.callees = options.callees;
+  return report;
+}
+
+}  // namespace
+
+int report_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(help());
+    return 0;
+  }
+  const profile::Profile profile =
+      load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
+  if (options->metric) require_metric(profile, *options->metric, options->file);
+  const profile::Report report = profile::build_report(profile, report_options(*options, profile));
+  if (options->json) {
+    print(profile::report_json(report));
+  } else {
+    profile::TextOptions text;
+    text.width = terminal_width();
+    text.has_color = wants_color();
+    text.has_utf8 = wants_utf8();
+    print(profile::report_text(report, text, options->file == "-" ? "FILE" : shell_word(options->file)));
+  }
+  return 0;
+}
+
+}  // namespace memprof::cli

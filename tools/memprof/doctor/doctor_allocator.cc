@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/doctor/doctor_allocator.h"
+
+#include <algorithm>
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kReport[] = "let it report its blocks (memprof_report_alloc: docs/own-allocators.md)";
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool begins_with(const std::string& text, const char* beginning) {
+  return text.rfind(beginning, 0) == 0;
+}
+
+// Those whose malloc is the system's, ours, or the loader's own.
+bool is_system(const std::string& name) {
+  return begins_with(name, "libc.so") || begins_with(name, "libc-2.") || begins_with(name, "ld-") ||
+         begins_with(name, "libmemprof") || begins_with(name, "libc_malloc_debug");
+}
+
+// The libraries that define malloc, by name.
+std::vector<std::string> allocators(const std::vector<std::string>& libraries) {
+  std::vector<std::string> found;
+  for (const std::string& path : libraries) {
+    const std::string name = file_name(path);
+    if (is_system(name)) continue;
+    std::string why;
+    const auto file = profile::ElfFile::open(path, &why);
+    if (file != nullptr && read_elf_facts(*file).malloc == ElfFacts::Malloc::kExported) found.push_back(name);
+  }
+  return found;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// AddressSanitizer brings a malloc of its own: gcc's as libasan, which refuses to start with a library before
+// it, clang's in the executable or as libclang_rt.asan-x86_64.so.
+bool is_sanitizer(const std::string& library) {
+  const std::string name = file_name(library);
+  return begins_with(name, "libasan.so") || begins_with(name, "libclang_rt.asan");
+}
+
+bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
+  // Also one that is found only by a path that the program is started with.
+  return facts.has_address_sanitizer || std::any_of(facts.needed.begin(), facts.needed.end(), is_sanitizer) ||
+         std::any_of(files.libraries.begin(), files.libraries.end(), is_sanitizer);
+}
+
+}  // namespace
+
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts) {
+  if (is_sanitized(files, facts)) {
+    return {files.shown + " is built with AddressSanitizer, whose malloc must be loaded first",
+            "profile a build without -fsanitize=address"};
+  }
+  if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof) {
+    return {files.shown +
+                " contains an allocator, whose malloc is called instead of a preloaded one: no allocation "
+                "is seen",
+            std::string("build it without that allocator, or with the allocator as a shared library; or ") +
+                kReport};
+  }
+  return {};
+}
+
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
+  const std::string name = "allocator";
+  const std::vector<std::string> others = allocators(files.libraries);
+  const AllocatorObstacle obstacle = allocator_obstacle(files, facts);
+  if (!obstacle.found.empty()) {
+    checks->no(name, obstacle.found, obstacle.to_do);
+    return;
+  }
+  if (facts.has_memprof) {
+    checks->yes(name, files.shown + " has memprof linked into it: its own malloc is memprof's");
+  } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
+    checks->note(name,
+                 files.shown +
+                     " contains a malloc that it calls directly: its own allocations are not seen, those "
+                     "of its libraries are",
+                 std::string("build it without that allocator; or ") + kReport);
+  } else if (!others.empty()) {
+    checks->yes(name,
+                "malloc is that of " + joined(others) + "; memprof is called before it and sees every call");
+  } else {
+    checks->yes(name, "malloc is the C library's; memprof is called before it");
+  }
+  check_own_interface(files.shown, facts, checks);
+  if (facts.is_go) {
+    checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",
+                 "for Go's heap: runtime/pprof");
+  }
+}
+
+void check_own_interface(const std::string& shown, const ElfFacts& facts, Checks* checks) {
+  if (!facts.own_interface.empty()) {
+    checks->note("own interface",
+                 shown + " calls " + joined(facts.own_interface) +
+                     " of an allocator's own interface: blocks that do not come from malloc are not seen",
+                 std::string("call malloc and free, or ") + kReport);
+  }
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/doctor/doctor_limits.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "memprof/console/console.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+using profile::format_bytes;
+
+// A profile has this much, if its program is no toy.
+constexpr uint64_t kLeastFileBytes = uint64_t{256} << 10;
+// Pages that thousands of stacks and a million of samples need.
+constexpr uint64_t kLeastFreeBytes = uint64_t{64} << 20;
+// With this much a process has whole tables: they take a quarter of what is free.
+constexpr uint64_t kWholeBytes = kArenaBytes * 5;
+// The command itself, with its libraries and a small profile.
+constexpr uint64_t kLeastSpaceBytes = uint64_t{96} << 20;
+
+constexpr char kLost[] =
+    "the data go into private memory: a process writes its profile when it ends, but not when it is killed, "
+    "and memprof live cannot read it";
+constexpr char kOther[] = "set MEMPROF_ARENA_DIR to a folder that can be written, best one in memory";
+
+std::string bytes_text(uint64_t bytes) {
+  return format_bytes(static_cast<double>(bytes));
+}
+
+// Makes a file as a process makes it; 0 or the errno.
+int try_file(const std::string& folder) {
+  std::string name = folder + "/memprof-doctor-XXXXXX";
+  const int fd = mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0) return errno;
+  // One page is really written: a full file system takes the name and the length, too.
+  const char byte = 1;
+  int error = ftruncate(fd, static_cast<off_t>(1 << 16)) == 0 ? 0 : errno;
+  if (error == 0 && pwrite(fd, &byte, 1, 0) != 1) error = errno;
+  close(fd);
+  unlink(name.c_str());
+  return error;
+}
+
+}  // namespace
+
+void check_file_size(uint64_t limit_bytes, Checks* checks) {
+  const std::string name = "file size";
+  if (limit_bytes == kUnlimited) {
+    checks->yes(name, "no limit on the size of files");
+  } else if (limit_bytes >= kArenaBytes) {
+    checks->yes(name, "files may be up to " + bytes_text(limit_bytes) + " large");
+  } else if (limit_bytes >= kLeastFileBytes) {
+    checks->note(name,
+                 "files may be only " + bytes_text(limit_bytes) +
+                     " large, the data of a process take up to " + bytes_text(kArenaBytes) + "; " + kLost,
+                 "raise `ulimit -f`");
+  } else {
+    checks->no(name, "files may be only " + bytes_text(limit_bytes) + " large: most profiles are larger",
+               "raise `ulimit -f`");
+  }
+}
+
+void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
+  const std::string name = "address space";
+  if (limit_bytes == kUnlimited) {
+    checks->yes(name, "no limit on memory that is mapped");
+    return;
+  }
+  const std::string both = "limited to " + bytes_text(limit_bytes) + ", of which memprof takes up to " +
+                           bytes_text(kArenaBytes) + " (address space, not memory)";
+  if (limit_bytes >= kWholeBytes) {
+    checks->yes(name, both);
+  } else if (whose == Whose::kShell && limit_bytes < kLeastSpaceBytes) {
+    checks->no(name, both + ": `memprof run` needs " + bytes_text(kLeastSpaceBytes) + " to write a profile",
+               "raise `ulimit -v`, or set the limit in CMD alone");
+  } else {
+    checks->note(name,
+                 both +
+                     ": where that is more than a quarter of what is free it takes less, and drops samples "
+                     "that find no room",
+                 "raise `ulimit -v`, or set MEMPROF_MAX_LIVE_SAMPLES and MEMPROF_MAX_STACKS to less");
+  }
+}
+
+void check_arena_folder(const std::string& path, const std::string& seen_as, Try is_tried, Checks* checks) {
+  const std::string name = "data folder";
+  if (path.empty()) {
+    checks->note(name, std::string("MEMPROF_ARENA_DIR is empty: ") + kLost, "unset it");
+    return;
+  }
+  struct stat status{};
+  if (stat(seen_as.c_str(), &status) != 0) {
+    checks->note(name, path + ": " + error_text(errno) + "; " + kLost, kOther);
+    return;
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    checks->note(name, path + " is not a folder; " + kLost, kOther);
+    return;
+  }
+  struct statvfs system{};
+  if (statvfs(seen_as.c_str(), &system) != 0) {
+    checks->note(name, path + ": " + error_text(errno) + "; " + kLost, kOther);
+    return;
+  }
+  const uint64_t free_bytes = uint64_t{system.f_bavail} * system.f_frsize;
+  const int error = is_tried == Try::kYes ? try_file(seen_as) : 0;
+  if (error == EFBIG) {  // the check of file sizes says it
+    checks->yes(name, path + " can be written, " + bytes_text(free_bytes) + " free");
+  } else if (error != 0) {
+    checks->note(name, path + " cannot be written: " + error_text(error) + "; " + kLost, kOther);
+  } else if (is_tried == Try::kNo && (system.f_flag & ST_RDONLY) != 0) {
+    checks->note(name, path + " cannot be written: read-only file system; " + kLost, kOther);
+  } else if (free_bytes < kLeastFreeBytes) {
+    checks->note(
+        name,
+        path + ": only " + bytes_text(free_bytes) + " free; samples that find no room are dropped, and " +
+            "counted in the report",
+        "make room (`memprof clean` removes what dead processes left), or give more to it (docker run "
+        "--shm-size), or set MEMPROF_ARENA_DIR to another folder");
+  } else {
+    checks->yes(name, path + " can be written, " + bytes_text(free_bytes) + " free");
+  }
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/doctor/doctor_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "memprof.h"
+#include "memprof/console/console.h"
+#include "memprof/doctor/doctor_limits.h"
+#include "memprof/doctor/doctor_program.h"
+#include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/proc_path.h"
+#include "memprof/host/process/process_facts.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/host/program/target_program.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kStart[] =
+    "start it with `memprof run -- CMD`, or with LD_PRELOAD=libmemprof.so and MEMPROF_PROFILE set; or let it "
+    "load "
+    "libmemprof.so (linked, or by dlopen) and call memprof_start";
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string described(uint64_t pid) {
+  const std::string program = program_of(pid);
+  return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
+}
+
+// False: nothing more can be known of it.
+bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
+  if (facts.error == 0) {
+    checks->yes("process", described(pid) + " can be inspected");
+    return true;
+  }
+  if (facts.error == EACCES || facts.error == EPERM) {
+    checks->no("process", described(pid) + " is not yours: " + error_text(facts.error),
+               "try as its user, or as root");
+  } else if (!is_running(pid)) {
+    checks->no("process", "there is no process " + std::to_string(pid),
+               "`memprof list` shows those with memprof");
+  } else {
+    checks->no("process", described(pid) + " has no memory: it has ended, or is a kernel thread", "");
+  }
+  return false;
+}
+
+// Whether there is a profile to be had of it now.
+void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& arena, Checks* checks) {
+  const bool is_loaded = std::any_of(facts.modules.begin(), facts.modules.end(), [](const std::string& path) {
+    return file_name(path).rfind("libmemprof", 0) == 0;
+  });
+  const std::string id = std::to_string(pid);
+  if (!arena.empty() && access(arena.c_str(), R_OK) == 0) {
+    checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
+  } else if (!arena.empty()) {
+    const int error = errno;
+    checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
+               error == ENOENT ? "the file was removed: its profile is written when it ends; or start it anew"
+                               : "try as its user, or as root");
+  } else if (is_loaded) {
+    checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
+               "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a "
+               "folder that "
+               "can be written");
+  } else {
+    checks->no("memprof", "the library is not loaded there", kStart);
+  }
+}
+
+void check_sandbox(const ProcessFacts& facts, Checks* checks) {
+  switch (facts.seccomp_mode) {
+    case 0:
+      checks->yes("seccomp", "no filter of system calls");
+      break;
+    case 1:
+      checks->no("seccomp", "strict mode: it may read, write and end, nothing else",
+                 "start it without seccomp");
+      break;
+    default:
+      checks->note(
+          "seccomp",
+          "a filter of system calls, whose rules cannot be read. If it refuses process_vm_readv, samples "
+          "cost "
+          "more; if it refuses openat, ftruncate, madvise or futex, the data are private or samples are "
+          "dropped; if it kills, the process ends",
+          "allow these and mmap, gettid, rt_sigprocmask, linkat, renameat, unlinkat");
+      break;
+  }
+  if (facts.has_other_root || facts.has_other_pids) {
+    const char* what = facts.has_other_root && facts.has_other_pids ? "other files and other process ids"
+                       : facts.has_other_root                       ? "other files"
+                                                                    : "other process ids";
+    checks->yes("container", std::string("it sees ") + what + " than this shell; memprof reads it from here");
+  }
+}
+
+std::string variable(const ProcessFacts& facts, const char* name) {
+  const auto found = facts.environment.find(name);
+  return found != facts.environment.end() ? found->second : "";
+}
+
+// Nothing: it cannot be read, or nothing was started there.
+std::optional<PythonSeen> python_seen_in(const std::string& arena) {
+  memprof_snapshot* snapshot = nullptr;
+  if (memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) return {};
+  memprof_stats stats{};
+  stats.struct_size = sizeof(stats);
+  const int error = memprof_snapshot_get_stats(snapshot, &stats);
+  memprof_free_snapshot(snapshot);
+  if (error != MEMPROF_OK) return {};
+  return PythonSeen{stats.python_objects, stats.python_stacks};
+}
+
+// As the library chooses it (arena_parent), seen from the process.
+std::string arena_folder_of(const ProcessFacts& facts, const std::string& root) {
+  const auto given = facts.environment.find("MEMPROF_ARENA_DIR");
+  if (given != facts.environment.end()) return given->second;
+  if (access((root + "/dev/shm").c_str(), W_OK | X_OK) == 0) return "/dev/shm";
+  const auto temporary = facts.environment.find("TMPDIR");
+  return temporary != facts.environment.end() && temporary->second[0] == '/' ? temporary->second : "/tmp";
+}
+
+// What would stop it when it is started anew.
+void check_preloadable(const std::string& executable, const std::string& shown, Checks* checks) {
+  const TargetProgram target = inspect_target(executable);
+  std::string obstacle = target.status == 0 ? target.obstacle : "";
+  if (obstacle.empty()) {
+    checks->yes("program", shown + ": a library can be preloaded into it");
+    return;
+  }
+  if (obstacle.compare(0, executable.size(), executable) == 0) obstacle.replace(0, executable.size(), shown);
+  const size_t split = obstacle.find("; ");
+  checks->no("program", obstacle.substr(0, split),
+             split != std::string::npos ? obstacle.substr(split + 2) : "");
+}
+
+}  // namespace
+
+void check_process(uint64_t pid, Checks* checks) {
+  const ProcessFacts facts = read_process_facts(pid);
+  if (!check_access(pid, facts, checks)) return;
+  int error = 0;
+  const std::string arena = arena_of_process(pid, &error);
+  check_loaded(pid, facts, arena, checks);
+  check_sandbox(facts, checks);
+  const std::string root = facts.has_other_root ? proc_path(pid, "root") : "";
+  const std::string arenas = arena_folder_of(facts, root);
+  check_arena_folder(arenas, root + arenas, Try::kNo, checks);
+  check_file_size(facts.file_size_limit_bytes, checks);
+  check_address_space(facts.address_space_limit_bytes, Whose::kProcess, checks);
+
+  ProgramFiles files;
+  files.path = proc_path(pid, "exe");
+  char link[4096] = "";
+  const ssize_t length = readlink(files.path.c_str(), link, sizeof(link) - 1);
+  files.shown = length > 0 ? std::string(link, static_cast<size_t>(length)) : files.path;
+  for (const std::string& module : facts.modules) {
+    if (module != files.shown) files.libraries.push_back(root + module);
+  }
+  files.python_malloc = variable(facts, "PYTHONMALLOC");
+  files.memprof_python = variable(facts, "MEMPROF_PYTHON");
+  if (!arena.empty()) files.python_seen = python_seen_in(arena);
+  check_preloadable(files.path, files.shown, checks);
+  check_program(files, checks);
+}
+
+}  // namespace memprof::cli

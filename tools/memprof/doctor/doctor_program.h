@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of a program's files, before it is started or while it runs: whose malloc it calls, what its stacks
+// and names will be.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memprof/doctor/doctor_checks.h"
+
+namespace memprof::cli {
+
+// What the library says of the Python in a process that is profiled: MEMPROF_PYTHON_* of memprof.h.
+struct PythonSeen {
+  uint32_t objects = 0;
+  uint32_t stacks = 0;
+};
+
+struct ProgramFiles {
+  std::string path;                       // the executable, as we open it
+  std::string shown;                      // and as its user knows it
+  std::vector<std::string> libraries;     // as we open them
+  std::string python_malloc;              // its PYTHONMALLOC; empty: not set
+  std::string memprof_python;             // its MEMPROF_PYTHON; empty: not set
+  std::optional<PythonSeen> python_seen;  // of one that is profiled
+};
+
+void check_program(const ProgramFiles& files, Checks* checks);
+
+// Of a program that is about to be started, in the environment of this process.
+ProgramFiles files_of(const std::string& program);
+
+// Of a CMD: whether it can be started with the library in it, and then its files.
+void check_command(const std::string& command, Checks* checks);
+
+}  // namespace memprof::cli

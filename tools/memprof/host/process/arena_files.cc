@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/host/process/arena_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "memprof/host/process/memory_map.h"
+#include "memprof/host/process/proc_path.h"
+#include "memprof/host/process/process_ids.h"
+#include "profile/symbolize/files/regular_file.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool parse_name(const std::string& name, ArenaFile* file) {
+  constexpr size_t kLeastNumbers = 2;
+  constexpr size_t kMostNumbers = 4;
+  std::vector<uint64_t> numbers;
+  const char* at = name.c_str();
+  unsigned long long number = 0;
+  for (int end = 0; numbers.size() < kMostNumbers; at += end, end = 0) {
+    const int found = numbers.empty() ? std::sscanf(at, "memprof-%20llu%n", &number, &end)
+                                      : std::sscanf(at, "-%20llu%n", &number, &end);
+    if (found != 1 || end == 0) break;
+    numbers.push_back(number);
+  }
+  if (numbers.size() < kLeastNumbers || std::string(at) != ".arena") return false;
+  file->pid = numbers[0];
+  file->pid_namespace = numbers[1];
+  file->process_start = numbers.size() > 2 ? numbers[2] : 0;
+  return true;
+}
+
+bool is_file(const std::string& path, const MappedFile& mapped) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && mapped.inode == status.st_ino &&
+         mapped.device_major == major(status.st_dev) && mapped.device_minor == minor(status.st_dev);
+}
+
+// The kernel gives the path of a mapped file as we see it, or, where we cannot, as seen in its own mounts.
+std::string path_here(uint64_t pid, const MappedFile& mapped) {
+  std::string inside = proc_path(pid, "root") + mapped.path;
+  if (is_file(inside, mapped)) return inside;
+  return is_file(mapped.path, mapped) ? mapped.path : "";
+}
+
+// The process here that has this id in another namespace; 0: it cannot be seen.
+uint64_t find_in_namespace(const ArenaFile& file) {
+  if (file.pid_namespace == 0) return 0;
+  for (const uint64_t pid : all_processes()) {
+    if (namespace_of(pid) == file.pid_namespace && pid_inside(pid) == file.pid) return pid;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_plain_file(const std::string& path) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_arena(const std::string& path) {
+  ArenaFile file;
+  return parse_name(path.substr(path.rfind('/') + 1), &file);
+}
+
+std::vector<ArenaFile> find_arenas(const std::string& folder) {
+  std::vector<ArenaFile> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    ArenaFile file;
+    if (!parse_name(entry->path().filename(), &file)) continue;
+    file.path = entry->path();
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+bool is_same_namespace(const ArenaFile& file) {
+  return file.pid_namespace != 0 && file.pid_namespace == own_namespace();
+}
+
+std::string run_folder_name() {
+  return "memprof-run-" + std::to_string(getpid()) + "-" + std::to_string(own_namespace()) + "-";
+}
+
+bool parse_run_folder(const std::string& name, ArenaFile* memprof) {
+  unsigned long long pid = 0;
+  unsigned long long space = 0;
+  if (std::sscanf(name.c_str(), "memprof-run-%llu-%llu-", &pid, &space) != 2) return false;
+  memprof->pid = pid;
+  memprof->pid_namespace = space;
+  return true;
+}
+
+Owner owner_of(const ArenaFile& file) {
+  const bool is_here = is_same_namespace(file);
+  const uint64_t pid = is_here ? file.pid : find_in_namespace(file);
+  if (pid == 0) return Owner::kUnknown;
+  if (access(file.path.c_str(), F_OK) != 0) return Owner::kIsGone;
+  // Not its id alone: that may be another process's by now, or the process another program.
+  bool is_mapped = false;
+  const int error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
+    is_mapped = is_file(file.path, mapped);
+    return is_mapped;
+  });
+  if (is_mapped) return Owner::kLives;
+  if (error == EACCES || error == EPERM) return Owner::kLives;  // it is there, and somebody else's
+  // It makes the file before it maps it.
+  if (error == 0 && !is_begun(file.path)) return Owner::kLives;
+  return Owner::kIsGone;
+}
+
+ArenaBeginning read_beginning(const std::string& path) {
+  // As of ArenaHeader (src/core/tables/arena.h).
+  struct {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t run_token;
+  } head{};
+  ArenaBeginning beginning;
+  struct stat status{};
+  const int fd = profile::open_regular_file(path, profile::Links::kRefuse, &status);
+  if (fd < 0) return beginning;
+  beginning.is_file = true;
+  // Nothing, where it was made but not given its size.
+  if (pread(fd, &head, sizeof(head), 0) > 0) {
+    beginning.is_begun = head.magic != 0;
+    beginning.run_token = head.run_token;
+  }
+  close(fd);
+  return beginning;
+}
+
+bool is_begun(const std::string& path) {
+  const ArenaBeginning beginning = read_beginning(path);
+  return !beginning.is_file || beginning.is_begun;
+}
+
+std::string arena_of_process(uint64_t pid, int* error) {
+  std::string found;
+  const uint64_t inside = pid_inside(pid);
+  const uint64_t space = namespace_of(pid);
+  *error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
+    const std::string name = mapped.path.substr(mapped.path.rfind('/') + 1);
+    ArenaFile file;
+    // A fork child has its parent's arena mapped, too.
+    if (!parse_name(name, &file) || file.pid != inside) return false;
+    const std::string path = path_here(pid, mapped);
+    if (!path.empty()) found = path;
+    return !path.empty() && file.pid_namespace == space;
+  });
+  return found;
+}
+
+std::string arena_parent() {
+  const char* given = std::getenv("MEMPROF_ARENA_DIR");
+  if (given != nullptr) return given;
+  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
+  const char* temporary = std::getenv("TMPDIR");
+  return temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp";
+}
+
+}  // namespace memprof::cli

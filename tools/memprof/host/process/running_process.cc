@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/host/process/running_process.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/proc_path.h"
+#include "memprof/host/process/process_ids.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kHowTo[] =
+    "; the library is not loaded there, or not started: start the program with `memprof run -- CMD`, or link "
+    "it "
+    "with -lmemprof and call memprof_init and memprof_start";
+
+std::string described(uint64_t pid) {
+  const std::string program = program_of(pid);
+  return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
+}
+
+RunningProcess look_at(uint64_t pid) {
+  int error = 0;
+  RunningProcess process;
+  process.pid = pid;
+  process.arena = arena_of_process(pid, &error);
+  if (!process.arena.empty()) {
+    process.program = program_of(pid);
+    process.root = has_other_root(pid) ? proc_path(pid, "root") : "";
+    return process;
+  }
+  if (error == ENOENT || !is_running(pid)) throw Failure("there is no process " + std::to_string(pid));
+  if (error == EACCES || error == EPERM) {
+    throw Failure(described(pid) + " is not yours: " + error_text(error) + "; try as its user, or as root");
+  }
+  if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is a kernel thread");
+  if (error != 0) throw Failure(described(pid) + ": " + error_text(error));
+  throw Failure(described(pid) + " has no memprof data" + kHowTo);
+}
+
+}  // namespace
+
+RunningProcess find_process(const std::string& text) {
+  uint64_t pid = 0;
+  if (!parse_pid(text, &pid)) {
+    throw Failure("live: '" + text +
+                  "' is not a process id; --name finds a process by the name of its program");
+  }
+  return look_at(pid);
+}
+
+RunningProcess find_process_named(const std::string& name) {
+  std::vector<uint64_t> with_arena;
+  size_t without = 0;
+  for (const uint64_t pid : all_processes()) {
+    if (program_of(pid) != name || pid == static_cast<uint64_t>(getpid())) continue;
+    int error = 0;
+    if (arena_of_process(pid, &error).empty()) {
+      ++without;
+    } else {
+      with_arena.push_back(pid);
+    }
+  }
+  if (with_arena.size() == 1) return look_at(with_arena[0]);
+  if (with_arena.empty()) {
+    if (without == 0) throw Failure("--name " + name + ": there is no such process");
+    throw Failure("--name " + name + ": none of the " + std::to_string(without) +
+                  " processes of that name that can be seen has memprof data" + kHowTo);
+  }
+  std::string ids;
+  for (const uint64_t pid : with_arena) ids += (ids.empty() ? "" : ", ") + std::to_string(pid);
+  throw Failure("--name " + name + ": there are " + std::to_string(with_arena.size()) +
+                "; give one of the ids " + ids);
+}
+
+uint64_t resident_bytes(uint64_t pid) {
+  std::ifstream file(proc_path(pid, "statm"));
+  uint64_t size_pages = 0;
+  uint64_t resident_pages = 0;
+  if (!(file >> size_pages >> resident_pages)) return 0;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+bool has_other_root(uint64_t pid) {
+  struct stat ours{};
+  struct stat its{};
+  return stat("/", &ours) == 0 && stat(proc_path(pid, "root").c_str(), &its) == 0 &&
+         (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+}
+
+bool is_running(uint64_t pid) {
+  return access(proc_path(pid, "stat").c_str(), F_OK) == 0;
+}
+
+std::string program_of(uint64_t pid) {
+  std::error_code error;
+  const fs::path path = fs::read_symlink(proc_path(pid, "exe"), error);
+  std::string name = path.filename();
+  const std::string deleted = " (deleted)";
+  if (name.size() > deleted.size() &&
+      name.compare(name.size() - deleted.size(), deleted.size(), deleted) == 0) {
+    name.erase(name.size() - deleted.size());
+  }
+  if (!error && !name.empty()) return name;
+  std::ifstream comm(proc_path(pid, "comm"));
+  std::getline(comm, name);
+  return name;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/host/program/find_library.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "memprof/console/failure.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char kName[] = "libmemprof.so";
+
+// libmemprof.so, libmemprof.so.0, libmemprof.so.0.1.0; not libmemprof.so.bak.
+bool is_library_name(const std::string& name) {
+  const size_t length = sizeof(kName) - 1;
+  if (name.compare(0, length, kName) != 0) return false;
+  return name.size() == length ||
+         (name[length] == '.' && name.find_first_not_of("0123456789.", length) == std::string::npos);
+}
+
+std::string find_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (is_library_name(name) && fs::is_regular_file(entry->path(), error)) names.push_back(name);
+  }
+  if (names.empty()) return {};
+  // The shortest name is the link that points to the current version.
+  const auto best =
+      std::min_element(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+        return a.size() != b.size() ? a.size() < b.size() : a > b;
+      });
+  return fs::weakly_canonical(folder, error) / *best;
+}
+
+}  // namespace
+
+std::string find_library_near(const std::string& program_folder) {
+  const fs::path folder(program_folder);
+  for (const fs::path& candidate :
+       {folder / ".." / MEMPROF_LIBRARY_FOLDER, folder / ".." / "lib", folder / ".." / "lib64",
+        folder / ".." / "lib" / MEMPROF_LIBRARY_ARCHITECTURE, folder}) {
+    std::string found = find_in(candidate);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+std::string find_library() {
+  const char* given = std::getenv("MEMPROF_LIBRARY");
+  if (given != nullptr && *given != '\0') {
+    std::error_code error;
+    if (!fs::is_regular_file(given, error) || access(given, R_OK) != 0) {
+      throw Failure("MEMPROF_LIBRARY: " + std::string(given) +
+                    " is not a file that can be read; give the path of libmemprof.so");
+    }
+    return fs::absolute(given, error);
+  }
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const std::string found = error ? std::string() : find_library_near(self.parent_path());
+  if (found.empty()) {
+    throw Failure("libmemprof.so was not found near " +
+                  (error ? std::string("this program") : self.string()) +
+                  "; set MEMPROF_LIBRARY to its path");
+  }
+  return found;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/arena_profile.h"
+
+#include <linux/memfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "memprof.h"
+#include "memprof/console/console.h"
+#include "memprof/host/process/arena_files.h"
+#include "profile/model/error.h"
+
+namespace memprof::cli {
+namespace {
+
+struct FreeSnapshot {
+  void operator()(memprof_snapshot* snapshot) const { memprof_free_snapshot(snapshot); }
+};
+
+class MemoryFile {
+ public:
+  // By number: glibc has a function for it since 2.27 only.
+  MemoryFile() : fd_(static_cast<int>(syscall(SYS_memfd_create, "memprof", MFD_CLOEXEC))) {}
+  ~MemoryFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int fd() const { return fd_; }
+
+  std::string content() const {
+    std::string data(static_cast<size_t>(lseek(fd_, 0, SEEK_END)), '\0');
+    size_t at = 0;
+    while (at < data.size()) {
+      const ssize_t got = pread(fd_, data.data() + at, data.size() - at, static_cast<off_t>(at));
+      if (got <= 0) break;
+      at += static_cast<size_t>(got);
+    }
+    data.resize(at);
+    return data;
+  }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  const int system = errno;
+  if (error == MEMPROF_ERR_FORMAT && is_arena_path(path) && !is_begun(path)) {
+    throw profile::Error(path +
+                         ": nothing was recorded: its process has only started, or was killed while starting "
+                         "(memprof list shows which; memprof clean removes the file)");
+  }
+  if (error == MEMPROF_ERR_SYSTEM && system == EINVAL) throw profile::Error(path + ": not a regular file");
+  throw profile::Error(path + ": " +
+                       (error == MEMPROF_ERR_SYSTEM ? error_text(system) : memprof_strerror(error)));
+}
+
+}  // namespace
+
+ArenaContent read_arena(const std::string& path) {
+  memprof_snapshot* opened = nullptr;
+  if (const int error = memprof_snapshot_open(path.c_str(), &opened); error != MEMPROF_OK) fail(path, error);
+  const std::unique_ptr<memprof_snapshot, FreeSnapshot> snapshot(opened);
+  memprof_snapshot_info info{};
+  info.struct_size = sizeof(info);
+  const MemoryFile file;
+  int error = memprof_snapshot_get_info(opened, &info);
+  if (error == MEMPROF_OK) {
+    error = file.fd() >= 0 ? memprof_snapshot_write_fd(opened, file.fd()) : MEMPROF_ERR_SYSTEM;
+  }
+  if (error != MEMPROF_OK) fail(path, error);
+  return {file.content(), info.end_ns != 0, info.start_ns};
+}
+
+bool is_arena_path(const std::string& path) {
+  constexpr char kSuffix[] = ".arena";
+  constexpr size_t kLength = sizeof(kSuffix) - 1;
+  return path.size() > kLength && path.compare(path.size() - kLength, kLength, kSuffix) == 0;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running process holds, as a profile, as often as it is asked for; its files are read once.
+//
+// Threads: one command's own.
+// Failure: throws profile::Error.
+#pragma once
+
+#include "memprof/host/process/running_process.h"
+#include "memprof/io/profile_input.h"
+#include "profile/model/model.h"
+#include "profile/symbolize/shared_names.h"
+
+namespace memprof::cli {
+
+class ProcessLooks {
+ public:
+  ProcessLooks(RunningProcess process, AskServers ask_servers);
+
+  // `raw`: with names only of code that the process made.
+  profile::Profile look(bool raw);
+
+  // Whether the process is still what it was.
+  bool is_there() const;
+  const RunningProcess& process() const { return process_; }
+
+ private:
+  RunningProcess process_;
+  AskServers ask_servers_;
+  profile::SharedNames names_;
+};
+
+}  // namespace memprof::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/profile_input.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/io/arena_profile.h"
+#include "profile/model/metric.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/symbolize/debuginfod.h"
+#include "profile/symbolize/symbolizer.h"
+#include "profile/text/text_writer.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kMostWarnings = 5;
+constexpr size_t kMostInputBytes = size_t{2} << 30;
+
+std::string read_standard_input() {
+  std::string data;
+  std::string buffer(1 << 16, '\0');
+  while (true) {
+    const ssize_t size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw Failure("standard input: " + error_text(errno));
+    if (size == 0) return data;
+    data.append(buffer, 0, static_cast<size_t>(size));
+    if (data.size() > kMostInputBytes) throw Failure("standard input: larger than 2 GiB; not a profile");
+  }
+}
+
+// On a terminal a line that is written over; elsewhere one line when a file takes its time.
+class Progress {
+ public:
+  void operator()(const std::string& path, uint64_t bytes, uint64_t total, bool is_over) {
+    if (isatty(STDERR_FILENO) != 1) {
+      if (path != said_) complain("debuginfod: waiting for the debug file of " + path);
+      said_ = path;
+      return;
+    }
+    std::string line = "\r\x1b[K";
+    if (!is_over) {
+      line += "memprof: debuginfod: " + profile::printable(path.substr(path.rfind('/') + 1));
+      line += ": " + profile::format_bytes(static_cast<double>(bytes));
+      if (total != 0) line += " of " + profile::format_bytes(static_cast<double>(total));
+    }
+    // Nothing hangs on it.
+    static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  }
+
+ private:
+  std::string said_;
+};
+
+// Calls `symbolize` with the options, and says what it warns of.
+template <typename Symbolize>
+void symbolize_with(AskServers ask_servers, const Symbolize& symbolize) {
+  profile::DebuginfodOptions debuginfod_options;
+  debuginfod_options.progress = Progress();
+  profile::Debuginfod debuginfod(debuginfod_options);
+  profile::SymbolizeOptions options;
+  if (ask_servers == AskServers::kYes) options.debuginfod = &debuginfod;
+  const profile::SymbolizeSummary summary = symbolize(options);
+  if (!debuginfod.warning().empty()) complain("warning: " + debuginfod.warning());
+  for (size_t i = 0; i < summary.warnings.size() && i < kMostWarnings; ++i) {
+    complain("warning: " + summary.warnings[i]);
+  }
+  if (summary.warnings.size() > kMostWarnings) {
+    complain("warning: no names for " + std::to_string(summary.warnings.size() - kMostWarnings) +
+             " more files, for reasons like these");
+  }
+}
+
+// A link that the user names is meant; read_arena refuses those that were found.
+std::string without_links(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+}  // namespace
+
+void add_names(profile::Profile& profile, AskServers ask_servers) {
+  symbolize_with(ask_servers, [&](const profile::SymbolizeOptions& options) {
+    return profile::Symbolizer().symbolize(profile, options);
+  });
+}
+
+void add_names(profile::SharedNames& names, AskServers ask_servers) {
+  symbolize_with(ask_servers,
+                 [&](const profile::SymbolizeOptions& options) { return names.resolve(options); });
+}
+
+void add_jit_names(profile::Profile& profile, const std::string& folder) {
+  profile::SymbolizeOptions options;
+  if (!folder.empty()) options.jit_folders = {folder};
+  options.use_files = false;
+  static_cast<void>(profile::Symbolizer().symbolize(profile, options));
+}
+
+profile::Profile read_profile(const std::string& path) {
+  return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
+                             : profile::read_pprof_file(path);
+}
+
+profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
+  profile::Profile profile =
+      path == "-" ? profile::read_pprof(read_standard_input(), "standard input") : read_profile(path);
+  add_names(profile, ask_servers);
+  return profile;
+}
+
+void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path) {
+  if (profile.has_metric[profile::metric_index(metric)]) return;
+  std::string known;
+  for (const profile::Metric other : profile::kMetrics) {
+    if (!profile.has_metric[profile::metric_index(other)]) continue;
+    known += (known.empty() ? "" : ", ") + std::string(profile::metric_name(other));
+  }
+  throw Failure(path + ": has no " + profile::metric_name(metric) + "; it has " +
+                (known.empty() ? "none of memprof's metrics" : known));
+}
+
+}  // namespace memprof::cli

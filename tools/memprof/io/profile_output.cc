@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/profile_output.h"
+
+#include "memprof/commands/export_command.h"
+#include "profile/files/atomic_file.h"
+#include "profile/pprof/pprof_writer.h"
+
+namespace memprof::cli {
+
+void write_profile(const profile::Profile& profile, const std::string& path, bool force) {
+  profile::PprofWriteOptions options;
+  options.gzip = format_of_path(path) != ExportFormat::kPprof;
+  profile::write_file_atomically(path, profile::write_pprof(profile, options),
+                                 force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+}
+
+}  // namespace memprof::cli

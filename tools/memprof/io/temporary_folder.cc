@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/temporary_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+
+namespace memprof::cli {
+
+namespace {
+
+std::string usual_parent() {
+  const char* variable = std::getenv("TMPDIR");
+  std::error_code error;
+  return variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string()
+                                                  : "/tmp";
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(usual_parent(), "memprof-") {}
+
+TemporaryFolder::TemporaryFolder(const std::string& parent, const std::string& name)
+    : path_(parent + "/" + name + "XXXXXX") {
+  if (mkdtemp(path_.data()) == nullptr) {
+    throw Failure(parent + ": no temporary folder can be made there: " + error_text(errno) +
+                  "; set TMPDIR to a folder that can be written");
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (is_kept_) return;
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+}  // namespace memprof::cli

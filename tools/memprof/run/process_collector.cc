@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run/process_collector.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "memprof/io/arena_profile.h"
+#include "memprof/io/profile_input.h"
+#include "profile/files/atomic_file.h"
+#include "profile/model/estimate.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
+
+namespace memprof::cli {
+namespace {
+
+using Duration = std::chrono::nanoseconds;
+
+constexpr auto kFirstPause = std::chrono::milliseconds(10);
+constexpr auto kLeastPause = std::chrono::milliseconds(100);
+// A look at the processes takes at most this share of a processor.
+constexpr int kLookShare = 20;
+constexpr char kSuffix[] = ".pb";
+
+// Of the processor, by this thread: on a busy machine a look takes long, and is no more of a burden for that.
+Duration used_time() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+}  // namespace
+
+ProcessCollector::ProcessCollector(std::string arenas, std::string profiles, const RunIdentity& run)
+    : arenas_(std::move(arenas)),
+      profiles_(std::move(profiles)),
+      run_token_(run.token),
+      watched_(run.pid, std::to_string(run.token), run.follow) {}
+
+ProcessCollector::~ProcessCollector() {
+  stop();
+}
+
+bool ProcessCollector::start() {
+  return thread_.start([this] { run(); });
+}
+
+void ProcessCollector::run() {
+  // The first looks come soon: there are programs that do not live for long.
+  auto least = Duration(kFirstPause);
+  auto pause = least;
+  for (;;) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
+    lock.unlock();
+    const Duration before = used_time();
+    try {
+      watched_.look();
+      if (!arenas_.empty()) collect(Which::kOfTheDead);
+    } catch (const std::exception&) {
+      return;  // out of memory: finish() does what it can
+    }
+    least = std::min<Duration>(2 * least, kLeastPause);
+    pause = std::max<Duration>(least, (used_time() - before) * kLookShare);
+  }
+}
+
+void ProcessCollector::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+Collected ProcessCollector::finish() {
+  stop();
+  watched_.look();
+  if (!arenas_.empty()) collect(Which::kAll);
+  // What processes wrote themselves.
+  std::vector<std::string> known;
+  for (const ProcessProfile& process : collected_.processes) known.push_back(process.path);
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(profiles_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path();
+    if (entry->path().extension() == kSuffix && is_plain_file(path) &&
+        std::find(known.begin(), known.end(), path) == known.end()) {
+      try {
+        ProcessProfile process;
+        process.path = path;
+        add(profile::read_pprof_file(path), "", std::move(process));
+      } catch (const std::exception& reason) {
+        add_unreadable(reason);
+      }
+    }
+  }
+  take_unseen();
+  return std::move(collected_);
+}
+
+// But for those that executed a program with memprof after we saw them without.
+void ProcessCollector::take_unseen() {
+  collected_.more_unseen = watched_.more();
+  for (UnseenProcess& unseen : watched_.processes()) {
+    const auto is_later = [&](const ProcessProfile& process) {
+      return process.pid == unseen.pid && process.process_start == unseen.process_start &&
+             process.start_ns > unseen.seen_ns;
+    };
+    const auto& processes = collected_.processes;
+    if (std::none_of(processes.begin(), processes.end(), is_later)) {
+      collected_.unseen.push_back(std::move(unseen));
+    }
+  }
+}
+
+void ProcessCollector::collect(Which which) {
+  std::set<std::string> unseen;
+  for (const ArenaFile& file : find_arenas(arenas_)) {
+    if (stuck_.count(file.path) != 0) continue;
+    const Owner owner = owner_of(file);
+    // What a run starts is in our namespace or in one below, so we see it as long as it lives; at the second
+    // look, as a process can come while we look.
+    const bool is_gone = owner == Owner::kIsGone || (owner == Owner::kUnknown &&
+                                                     (which == Which::kAll || unseen_.count(file.path) != 0));
+    if (owner == Owner::kUnknown && !is_gone) unseen.insert(file.path);
+    if (is_gone || which == Which::kAll) collect(file, !is_gone);
+  }
+  unseen_ = std::move(unseen);
+}
+
+void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
+  const ArenaBeginning beginning = read_beginning(file.path);
+  if (!beginning.is_file || (beginning.is_begun && beginning.run_token != run_token_)) {
+    ++collected_.foreign;
+  } else if (collected_.processes.size() >= kMostProcesses) {
+    ++collected_.left_out;
+  } else if (beginning.is_begun) {  // one that was killed while it made its arena had no sample
+    const std::string name = std::filesystem::path(file.path).stem();
+    ProcessProfile process;
+    process.path = profiles_ + "/" + name + "-" + std::to_string(collected_.processes.size()) + kSuffix;
+    process.process_start = file.process_start;
+    process.pid_namespace = file.pid_namespace;
+    process.still_runs = still_runs;
+    try {
+      const ArenaContent content = read_arena(file.path);
+      process.start_ns = content.start_ns;
+      process.has_ended = content.has_ended;
+      add(profile::read_pprof(content.pprof, file.path), content.pprof, std::move(process));
+    } catch (const std::exception& error) {
+      add_unreadable(error);
+    }
+  }
+  if (unlink(file.path.c_str()) != 0 && errno != ENOENT) stuck_.insert(file.path);
+}
+
+void ProcessCollector::add_unreadable(const std::exception& reason) {
+  if (collected_.unreadable++ == 0) collected_.unreadable_why = reason.what();
+}
+
+void ProcessCollector::add(profile::Profile profile, const std::string& pprof, ProcessProfile process) {
+  const size_t functions = profile.functions.size();
+  add_jit_names(profile);
+  profile::PprofWriteOptions options;
+  options.gzip = false;
+  const bool has_more = profile.functions.size() != functions;
+  if (has_more || !pprof.empty()) {
+    profile::write_file_atomically(process.path, has_more ? profile::write_pprof(profile, options) : pprof,
+                                   profile::IfExists::kReplace);
+  }
+  process.program = profile.program;
+  process.pid = profile.pid;
+  process.samples = profile.samples;
+  process.dropped_samples = profile.dropped_samples;
+  process.rate_bytes = profile.rate_bytes;
+  process.peak_bytes = profile::estimated_total(profile, profile::Metric::kPeakSpace);
+  process.live_bytes = profile::estimated_total(profile, profile::Metric::kInuseSpace);
+  process.allocated_bytes = profile::estimated_total(profile, profile::Metric::kAllocSpace);
+  collected_.processes.push_back(std::move(process));
+}
+
+}  // namespace memprof::cli

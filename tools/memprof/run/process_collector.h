@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the arenas of the processes of a run into profiles without names, each as soon as its process is
+// gone: the memory of an arena is much, and the files that have the names of its JIT code vanish.
+//
+// Threads: one of its own from start() to finish(), with all signals blocked; the others call from one
+// thread.
+// Owns: the files in `arenas` (removed when they were read) and those it makes in `profiles`.
+// Model: an arena is of one program that a process executed (an image).  It is taken where it has the run's
+// token, which only the run's processes know: others can put files into the folder, too.
+// Failure: an arena that cannot be read is counted.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/roomy_thread.h"
+#include "memprof/run/unseen_processes.h"
+#include "profile/model/model.h"
+
+namespace memprof::cli {
+
+struct ProcessProfile {
+  std::string path;  // pprof without names, but for JIT code
+  std::string program;
+  uint64_t pid = 0;
+  uint64_t process_start = 0;  // tells processes that had one id; 0: unknown
+  uint64_t pid_namespace = 0;
+  uint64_t start_ns = 0;  // orders the images of one process; 0: unknown
+  uint64_t samples = 0;
+  uint64_t dropped_samples = 0;
+  uint64_t rate_bytes = 0;
+  double peak_bytes = 0;
+  double live_bytes = 0;
+  double allocated_bytes = 0;
+  bool still_runs = false;  // it outlived the run
+  bool has_ended = true;  // false: killed, or it became another program without the library, or it still runs
+};
+
+// Whose processes are collected.
+struct RunIdentity {
+  uint64_t pid = 0;    // of the process that was started
+  uint64_t token = 0;  // in the arenas that are taken, and in the processes' environment
+  bool follow = true;  // also what that process starts
+};
+
+struct Collected {
+  std::vector<ProcessProfile> processes;
+  size_t unreadable = 0;
+  std::string unreadable_why;         // of the first
+  size_t left_out = 0;                // beyond the limit
+  size_t foreign = 0;                 // files that are not of a process of the run
+  std::vector<UnseenProcess> unseen;  // processes that memprof is not in
+  uint64_t more_unseen = 0;           // beyond those
+};
+
+class ProcessCollector {
+ public:
+  static constexpr size_t kMostProcesses = 4096;
+
+  // `arenas`: a folder, or empty.  `profiles`: a folder; processes that have no arena to be read write there.
+  ProcessCollector(std::string arenas, std::string profiles, const RunIdentity& run);
+  ~ProcessCollector();
+  ProcessCollector(const ProcessCollector&) = delete;
+  ProcessCollector& operator=(const ProcessCollector&) = delete;
+
+  // false: the system gives no thread.  Then nothing is collected before the end, and processes without
+  // memprof are not noticed.
+  bool start();
+  // After the process that was started has ended.  Once.
+  Collected finish();
+
+ private:
+  enum class Which { kOfTheDead, kAll };
+
+  void run();
+  void stop();
+  void collect(Which which);
+  void collect(const ArenaFile& file, bool still_runs);
+  void take_unseen();
+  void add_unreadable(const std::exception& reason);
+  // `pprof` is written to process.path; empty: it is there already.
+  void add(profile::Profile profile, const std::string& pprof, ProcessProfile process);
+
+  const std::string arenas_;
+  const std::string profiles_;
+  const uint64_t run_token_;
+  UnseenProcesses watched_;
+  Collected collected_;
+  std::set<std::string> stuck_;   // files that cannot be removed
+  std::set<std::string> unseen_;  // arenas of whose process the last look saw nothing
+  std::mutex mutex_;              // of stopping_
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  RoomyThread thread_;
+};
+
+}  // namespace memprof::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run/run_options.h"
+
+#include <algorithm>
+
+#include "memprof/commands/export_command.h"
+#include "memprof/console/arguments.h"
+#include "memprof/console/failure.h"
+#include "memprof/run/python_program.h"
+
+namespace memprof::cli {
+namespace {
+
+bool takes_value(const std::string& argument) {
+  return argument == "-r" || argument == "--rate" || argument == "-o" || argument == "--output";
+}
+
+size_t command_begin(const std::vector<std::string>& arguments) {
+  size_t i = 0;
+  while (i < arguments.size()) {
+    const std::string& argument = arguments[i];
+    // -m is Python's: the module and all that follows are the program.
+    if (argument == "--" || argument == "-m" || argument.size() < 2 || argument[0] != '-') break;
+    i += takes_value(argument) ? 2 : 1;
+  }
+  return std::min(i, arguments.size());
+}
+
+void check_output(const std::string& output) {
+  if (output.empty()) throw Failure("-o: the path is empty");
+  if (output == "-") throw Failure("-o: run writes to a file, because standard output is the program's");
+  check_pprof_name("run", output);
+}
+
+}  // namespace
+
+RunOptions parse_run_options(const std::vector<std::string>& arguments) {
+  const size_t begin = command_begin(arguments);
+  const auto middle = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
+  RunOptions options;
+  CLI::App app;
+  std::string rate;
+  const auto* rate_option = app.add_option("-r,--rate", rate);
+  app.add_option("-o,--output", options.output);
+  app.add_flag("--force", options.force);
+  app.add_flag("--raw", options.raw);
+  const auto* no_follow = app.add_flag("--no-follow");
+  app.add_flag("--merge", options.merge);
+  const auto* no_python = app.add_flag("--no-python");
+  app.add_flag("--native-interpreter", options.native_interpreter);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  options.wants_help = parse_arguments(app, "run", {arguments.begin(), middle});
+  if (options.wants_help) return options;
+  options.ask_servers = no_servers->count() == 0;
+  options.python = no_python->count() == 0;
+  options.follow = no_follow->count() == 0;
+  if (options.merge && !options.follow) throw Failure("run: --merge and --no-follow exclude each other");
+  if (rate_option->count() != 0) options.rate_bytes = parse_rate(rate);
+  check_output(options.output);
+  const bool has_dashes = middle != arguments.end() && *middle == "--";
+  options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());
+  if (options.command.empty())
+    throw Failure("run: no program given; usage: memprof run [-r RATE] [-o PATH] -- CMD ARG...");
+  options.command = with_python(options.command);
+  return options;
+}
+
+}  // namespace memprof::cli

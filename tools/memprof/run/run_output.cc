@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run/run_output.h"
+
+#include <algorithm>
+#include <set>
+
+#include "format/pprof_name.h"
+#include "memprof/console/console.h"
+#include "memprof/io/path_pattern.h"
+#include "memprof/io/profile_input.h"
+#include "memprof/io/profile_output.h"
+#include "profile/compare/merge.h"
+#include "profile/model/estimate.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/symbolize/shared_names.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kNamedInTheEnd = 3;
+
+// out.pb.gz, "1234" -> out.1234.pb.gz
+std::string with_part(const std::string& path, const std::string& part) {
+  const profile::PprofEnd* end = profile::pprof_end_of(path.c_str());
+  const std::string suffix = end != nullptr ? end->text : "";
+  return path.substr(0, path.size() - suffix.size()) + "." + part + suffix;
+}
+
+bool is_larger(const ProcessProfile& a, const ProcessProfile& b) {
+  if (a.peak_bytes != b.peak_bytes) return a.peak_bytes > b.peak_bytes;
+  if (a.live_bytes != b.live_bytes) return a.live_bytes > b.live_bytes;
+  if (a.allocated_bytes != b.allocated_bytes) return a.allocated_bytes > b.allocated_bytes;
+  return a.pid < b.pid;
+}
+
+// Never two processes for one: where it is not known when they began, an id says nothing.  What a process
+// wrote itself has no times.
+bool is_same_process(const ProcessProfile& a, const ProcessProfile& b) {
+  if (a.pid != b.pid) return false;
+  if (a.start_ns == 0 || b.start_ns == 0) return a.start_ns != b.start_ns;
+  return a.process_start != 0 && a.process_start == b.process_start && a.pid_namespace == b.pid_namespace;
+}
+
+// One without a time was written by its process when that ended.
+bool is_later(const ProcessProfile& a, const ProcessProfile& b) {
+  return b.start_ns != 0 && (a.start_ns == 0 || a.start_ns > b.start_ns);
+}
+
+void note_missing(const Missing& missing, profile::Profile* profile) {
+  profile->unseen_processes = missing.unseen;
+  profile->uncollected_processes = missing.uncollected;
+  for (const std::string& name : missing.names) {
+    profile->comments.push_back(profile::kUnseenComment + name);
+  }
+}
+
+void warn_of_dropped(const std::vector<RunOutput>& outputs) {
+  uint64_t dropped = 0;
+  uint64_t samples = 0;
+  for (const RunOutput& output : outputs) {
+    dropped += output.process.dropped_samples;
+    samples += output.process.samples;
+  }
+  if (dropped == 0) return;
+  complain("warning: " + std::to_string(dropped) + " of " + std::to_string(samples) +
+           " samples were dropped because the profiler's tables were full; a larger -r takes fewer samples");
+}
+
+// `named` gives the profile of an output.
+template <typename Named>
+bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,
+                  TemporaryFolder& folder, const Named& named) {
+  const std::string& path = outputs[0].path;
+  try {
+    profile::Merger merger;
+    for (const RunOutput& output : outputs) merger.add(named(output));
+    profile::Profile merged = merger.take();
+    note_missing(missing, &merged);
+    write_profile(merged, path, options.force);
+  } catch (const profile::Error& error) {
+    folder.keep();
+    complain(error.what());
+    for (const RunOutput& output : outputs) {
+      complain("a profile without names is kept: memprof report " + shell_word(output.process.path));
+    }
+    return false;
+  }
+  warn_of_dropped(outputs);
+  complain("wrote " + shell_word(path) + ", " + std::to_string(outputs.size()) +
+           " processes; next: memprof report --by process " + shell_word(path));
+  return true;
+}
+
+// Which to look at first: that of the program that was started (which comes first), but not of a wrapper that
+// held next to nothing.
+const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutput& largest) {
+  constexpr double kNextToNothing = 0.1;
+  return outputs[0].process.peak_bytes >= kNextToNothing * largest.process.peak_bytes ? outputs[0] : largest;
+}
+
+void say_written(const std::vector<RunOutput>& outputs) {
+  if (outputs.size() == 1) {
+    const ProcessProfile& process = outputs[0].process;
+    if (process.samples == 0) {
+      complain(process.rate_bytes <= 1
+                   ? "no sample: the program allocated nothing"
+                   : "no sample: the program allocated less than about " +
+                         profile::format_bytes(profile::unlisted_bound_bytes(process.rate_bytes)) +
+                         ", too little for a rate of " + profile::format_rate(process.rate_bytes) +
+                         "; try -r 0, which records every allocation");
+    }
+    warn_of_dropped(outputs);
+    complain("wrote " + shell_word(outputs[0].path) + "; next: memprof report " +
+             shell_word(outputs[0].path));
+    return;
+  }
+  warn_of_dropped(outputs);
+  std::vector<const RunOutput*> largest;
+  for (const RunOutput& output : outputs) largest.push_back(&output);
+  std::sort(largest.begin(), largest.end(),
+            [](const RunOutput* a, const RunOutput* b) { return is_larger(a->process, b->process); });
+  largest.resize(std::min(largest.size(), kNamedInTheEnd));
+  complain("wrote " + std::to_string(outputs.size()) + " profiles" +
+           (outputs.size() > largest.size() ? "; those with the most memory:" : ":"));
+  for (const RunOutput* output : largest) {
+    const ProcessProfile& process = output->process;
+    complain("  " + shell_word(output->path) + "  " + process.program + ", pid " +
+             std::to_string(process.pid) + ": " + profile::format_bytes(process.peak_bytes) +
+             " at its peak, " + profile::format_bytes(process.allocated_bytes) + " allocated");
+  }
+  complain("next: memprof report " + shell_word(to_look_at(outputs, *largest[0]).path));
+}
+
+}  // namespace
+
+std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* processes,
+                                                 const std::vector<UnseenProcess>& unseen) {
+  std::vector<ProcessProfile> last;
+  std::vector<ProcessProfile> former;
+  for (ProcessProfile& process : *processes) {
+    const auto same = std::find_if(last.begin(), last.end(),
+                                   [&](const ProcessProfile& p) { return is_same_process(p, process); });
+    if (same == last.end()) {
+      last.push_back(std::move(process));
+      continue;
+    }
+    if (is_later(process, *same)) std::swap(process, *same);
+    if (process.samples != 0) former.push_back(std::move(process));
+  }
+  const auto went_on_unseen = [&](const ProcessProfile& process) {
+    return !process.has_ended && std::any_of(unseen.begin(), unseen.end(), [&](const UnseenProcess& u) {
+      return u.pid == process.pid && u.process_start == process.process_start;
+    });
+  };
+  processes->clear();
+  for (ProcessProfile& process : last) {
+    if (!went_on_unseen(process)) {
+      processes->push_back(std::move(process));
+    } else if (process.samples != 0) {
+      former.push_back(std::move(process));
+    }
+  }
+  return former;
+}
+
+std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
+                                      const RunFacts& facts) {
+  std::sort(processes.begin(), processes.end(), [&](const ProcessProfile& a, const ProcessProfile& b) {
+    const bool is_started_a = a.pid == facts.pid;
+    const bool is_started_b = b.pid == facts.pid;
+    return is_started_a != is_started_b ? is_started_a : is_larger(a, b);
+  });
+  const auto is_empty = [](const ProcessProfile& p) { return p.samples == 0; };
+  if (!std::all_of(processes.begin(), processes.end(), is_empty)) {
+    processes.erase(std::remove_if(processes.begin(), processes.end(), is_empty), processes.end());
+  } else if (!processes.empty()) {
+    processes.resize(1);
+  }
+  std::vector<RunOutput> outputs;
+  std::set<std::string> taken;
+  for (ProcessProfile& process : processes) {
+    PathFacts path_facts;
+    path_facts.pid = static_cast<int64_t>(process.pid);
+    path_facts.program = process.pid == facts.pid ? facts.program : process.program;
+    path_facts.time_seconds = facts.time_seconds;
+    std::string path = expand_path(options.output, path_facts);
+    if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
+    // An id that two processes had, one after the other.
+    for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
+    outputs.push_back({std::move(process), std::move(path)});
+  }
+  return outputs;
+}
+
+bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,
+                   TemporaryFolder& folder) {
+  profile::SharedNames names;
+  if (!options.raw) {
+    for (const RunOutput& output : outputs) names.add(profile::read_pprof_file(output.process.path));
+    add_names(names, options.ask_servers ? AskServers::kYes : AskServers::kNo);
+  }
+  const auto named = [&](const RunOutput& output) {
+    profile::Profile profile = profile::read_pprof_file(output.process.path);
+    names.apply(profile);
+    return profile;
+  };
+  if (options.merge) return write_merged(outputs, options, missing, folder, named);
+  std::vector<RunOutput> written;
+  for (const RunOutput& output : outputs) {
+    try {
+      profile::Profile profile = named(output);
+      if (&output == outputs.data()) note_missing(missing, &profile);
+      write_profile(profile, output.path, options.force);
+      written.push_back(output);
+    } catch (const profile::Error& error) {
+      // What the program left is whole: it need not run again.
+      folder.keep();
+      complain(error.what());
+      complain("the profile without names is kept: memprof report " + shell_word(output.process.path));
+    }
+  }
+  if (!written.empty()) say_written(written);
+  return written.size() == outputs.size();
+}
+
+}  // namespace memprof::cli

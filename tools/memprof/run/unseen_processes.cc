@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/run/unseen_processes.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/memory_map.h"
+#include "memprof/host/process/proc_path.h"
+#include "memprof/host/process/process_ids.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/host/program/elf_facts.h"
+#include "memprof/host/program/target_program.h"
+#include "profile/symbolize/elf/elf_file.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr unsigned kMostDepth = 256;  // of a chain of parents that may change while we follow it
+// A program that is being executed has no environment and no library for a moment.
+constexpr unsigned kLooksAtBeginning = 4;
+constexpr size_t kMostKept = 4096;
+constexpr char kLibrary[] = "libmemprof";
+
+uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool has_variable(const std::string& environment, const std::string& name, const std::string& part) {
+  for (size_t at = 0; at < environment.size(); at = environment.find('\0', at) + 1) {
+    const size_t end = environment.find('\0', at);
+    const std::string entry = environment.substr(at, end == std::string::npos ? end : end - at);
+    if (entry.rfind(name + "=", 0) == 0 && entry.find(part) != std::string::npos) return true;
+    if (end == std::string::npos) break;
+  }
+  return false;
+}
+
+// What stands in the way in its file; "": nothing.  *has_memprof: it is linked into it.
+std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
+  const std::string path = proc_path(pid, "exe");
+  const TargetProgram target = inspect_target(path);
+  std::string unreadable;
+  const auto file = target.obstacle.empty() ? nullptr : profile::ElfFile::open(path, &unreadable);
+  *has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
+  // "PATH is statically linked ..."
+  return target.obstacle.substr(target.obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);
+}
+
+}  // namespace
+
+// Of /proc/PID/stat.
+struct UnseenProcesses::Stat {
+  uint64_t pid = 0;
+  uint64_t parent = 0;
+  uint64_t start = 0;
+  uint64_t stack_start = 0;  // 0: it is hidden from us
+  char state = '?';
+
+  bool read(uint64_t id) {
+    const std::string text = read_whole(proc_path(id, "stat"));
+    const size_t name_end = text.rfind(')');  // the name may have anything in it
+    if (name_end == std::string::npos) return false;
+    std::istringstream fields(text.substr(name_end + 1));
+    pid = id;
+    fields >> state >> parent;
+    constexpr int kStart = 22;
+    constexpr int kStackStart = 28;
+    std::string skipped;
+    for (int field = 5; field < kStart; ++field) fields >> skipped;
+    fields >> start;
+    for (int field = kStart + 1; field < kStackStart; ++field) fields >> skipped;
+    return static_cast<bool>(fields >> stack_start);
+  }
+};
+
+UnseenProcesses::UnseenProcesses(uint64_t root, std::string token, bool follow)
+    : root_(root), token_(std::move(token)), follow_(follow) {
+  Stat stat;
+  if (stat.read(root_)) root_start_ = stat.start;
+}
+
+void UnseenProcesses::look() {
+  if (root_start_ == 0) return;  // no /proc
+  std::map<uint64_t, Stat> all;
+  for (const uint64_t pid : all_processes()) {
+    Stat stat;
+    // Who was there before the run is not of it.
+    if (stat.read(pid) && stat.start >= root_start_) all.emplace(pid, stat);
+  }
+  for (const auto& [pid, stat] : all) {
+    const bool has_memory = stat.state != 'Z' && stat.state != 'X';
+    if (has_memory && is_of_run(stat, all, 0)) look_at(stat);
+  }
+  forget_gone(all);
+}
+
+// A run may go on for weeks.
+void UnseenProcesses::forget_gone(const std::map<uint64_t, Stat>& all) {
+  const auto is_there = [&](uint64_t pid, uint64_t start) {
+    const auto found = all.find(pid);
+    return found != all.end() && found->second.start == start;
+  };
+  for (auto known = known_.begin(); known != known_.end();) {
+    if (is_there(known->first, known->second.process_start)) {
+      ++known;
+    } else {
+      keep(known->second);
+      known = known_.erase(known);
+    }
+  }
+  for (auto other = of_others_.begin(); other != of_others_.end();) {
+    other = is_there(other->first, other->second) ? std::next(other) : of_others_.erase(other);
+  }
+}
+
+void UnseenProcesses::keep(const Known& known) {
+  if (known.verdict != Verdict::kUnseen) return;
+  if (gone_.size() < kMostKept) {
+    gone_.push_back(known.unseen);
+  } else {
+    ++more_;
+  }
+}
+
+bool UnseenProcesses::is_of_run(const Stat& stat, const std::map<uint64_t, Stat>& all, unsigned depth) {
+  if (stat.pid == root_) return stat.start == root_start_;
+  if (!follow_ || depth > kMostDepth) return false;
+  const auto known = known_.find(stat.pid);
+  if (known != known_.end() && known->second.process_start == stat.start) return true;
+  const auto parent = all.find(stat.parent);
+  if (parent != all.end() && is_of_run(parent->second, all, depth + 1)) return true;
+  if (depth != 0 || of_others_.count({stat.pid, stat.start}) != 0) return false;
+  if (has_variable(read_whole(proc_path(stat.pid, "environ")), "MEMPROF_RUN_TOKEN", token_)) return true;
+  of_others_.emplace(stat.pid, stat.start);
+  return false;
+}
+
+void UnseenProcesses::look_at(const Stat& stat) {
+  Known& known = known_[stat.pid];
+  if (known.process_start != stat.start) {
+    keep(known);
+    known = {};
+    known.process_start = stat.start;
+  }
+  const std::string program = program_of(stat.pid);
+  if (known.program != program || known.stack_start != stat.stack_start) {
+    known.verdict = Verdict::kUnknown;
+    known.looks = 0;
+    known.program = program;
+    known.stack_start = stat.stack_start;
+  }
+  if (known.verdict == Verdict::kUnknown) judge(stat.pid, &known);
+  if (known.verdict == Verdict::kUnseen) known.unseen.seen_ns = monotonic_ns();
+}
+
+void UnseenProcesses::judge(uint64_t pid, Known* known) const {
+  ++known->looks;
+  bool is_there = false;
+  bool has_libraries = false;  // the loader is past those that are preloaded
+  const int error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
+    const std::string name = mapped.path.substr(mapped.path.rfind('/') + 1);
+    is_there = name.rfind(kLibrary, 0) == 0 || is_arena(name);
+    has_libraries |= mapped.is_code && name.rfind("libc.so", 0) == 0;
+    return is_there;
+  });
+  const bool has_begun = has_libraries || known->looks >= kLooksAtBeginning;
+  const bool is_hidden = error == EACCES || error == EPERM;
+  if (error != 0 && !is_hidden) return;  // it is gone
+  std::string why;
+  bool is_linked = false;
+  if (is_hidden) {
+    if (has_begun) why = "has other rights than memprof, which cannot look at it";
+  } else if (!is_there) {
+    why = obstacle_in_file(pid, &is_linked);
+    const std::string environment = read_whole(proc_path(pid, "environ"));
+    if (!why.empty()) {
+      // Said already.
+    } else if ((has_begun || !environment.empty()) && !has_variable(environment, "LD_PRELOAD", kLibrary)) {
+      why = "was started without LD_PRELOAD in its environment (env -i, sudo ...)";
+    } else if (has_begun) {
+      why = has_other_root(pid) ? "has another root folder, where the loader did not find libmemprof.so"
+                                : "did not load libmemprof.so";
+    }
+  }
+  if (is_there || is_linked) {
+    known->verdict = Verdict::kHasMemprof;
+  } else if (!why.empty()) {
+    known->verdict = Verdict::kUnseen;
+    known->unseen = {pid, known->process_start, 0, known->program, why};
+  }
+}
+
+std::vector<UnseenProcess> UnseenProcesses::processes() const {
+  std::vector<UnseenProcess> all = gone_;
+  for (const auto& [pid, known] : known_) {
+    if (known.verdict == Verdict::kUnseen) all.push_back(known.unseen);
+  }
+  return all;
+}
+
+}  // namespace memprof::cli
