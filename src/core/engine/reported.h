@@ -25,14 +25,9 @@
 
 namespace memprof::reported {
 
-inline constexpr uint64_t kBit = uint64_t{1} << 63;
-
-// As the engine knows it; and back, of either kind.
+// As the engine and the live map know it.
 inline const void* key(const void* block) {
   return reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(block) | kBit);
-}
-inline uint64_t address_of(uint64_t key) {
-  return key & ~kBit;
 }
 
 // After sampler_tick(size_bytes) returned true.  nullptr: the allocation failed; it is an event without a

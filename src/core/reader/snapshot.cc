@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/engine/reported.h"
 #include "core/reader/snapshot_source.h"
 #include "core/sampling/weight.h"
 #include "core/tables/heap_map.h"

@@ -27,6 +27,19 @@
 
 namespace memprof {
 
+namespace reported {
+
+// In the key of a block that the program's own allocator reported (core/engine/reported.h); no address has
+// it.
+inline constexpr uint64_t kBit = uint64_t{1} << 63;
+
+// Of a key of either kind.
+inline uint64_t address_of(uint64_t key) {
+  return key & ~kBit;
+}
+
+}  // namespace reported
+
 struct LiveSample {
   uint64_t address;
   uint64_t size_bytes;
