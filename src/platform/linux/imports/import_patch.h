@@ -21,11 +21,5 @@
 // Failure: slots that cannot be written are counted and keep what they hold.
 #pragma once
 
-#include "platform/platform.h"
-
-namespace memprof::platform {
-
-// For the hooks of the loader's functions.
-void patch_new_imports();
-
-}  // namespace memprof::platform
+#include "platform/linux/interpose/loader_calls.h"  // patch_new_imports
+#include "platform/platform.h"                      // patch_imports, watch_imports, imports, ...

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 
-#include "platform/linux/imports/import_patch.h"
-
 MemprofRealLoader memprof_real_loader;
 
 static_assert(offsetof(MemprofRealLoader, dlopen) == 0 && offsetof(MemprofRealLoader, dlmopen) == 8 &&

@@ -13,6 +13,14 @@
 
 #include <dlfcn.h>
 
+namespace memprof::platform {
+
+// What the hooks call: points the imports of libraries that were loaded meanwhile at the hooks.  Defined by
+// those who know import tables (imports/import_patch.cc), which lie above the hooks.
+void patch_new_imports();
+
+}  // namespace memprof::platform
+
 // A C struct, because the hooks are written in assembly; its members in the order of the hooks there.
 struct MemprofRealLoader {
   void* (*dlopen)(const char*, int);
