@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = {"speedscope": "speedscope", "pprof": "pb.gz", "pb.gz": "pb.gz", "pb": "pb", "collapsed": "collapsed",
            "json": "json"}
-# What a name says, as the command reads it (tools/memprof/commands/export_command.cc); a longer end stands first.
+# What a name says, as the command reads it (tools/memprof/io/profile_format.cc); a longer end stands first.
 _ENDS = {".pb.gz": "pb.gz", ".pprof": "pb.gz", ".pb": "pb", ".speedscope.json": "speedscope",
          ".collapsed": "collapsed", ".json": "json"}
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 
-#include "memprof/commands/export_command.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -20,6 +19,7 @@
 #include "memprof/io/output_check.h"
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/process_looks.h"
+#include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
 #include "profile/report/live_view.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "memprof/commands/export_command.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
+#include "memprof/io/profile_format.h"
 #include "memprof/run/python_program.h"
 
 namespace memprof::cli {

@@ -32,18 +32,6 @@ class ExportCommand : public ::testing::Test {
   std::string file_;
 };
 
-TEST_F(ExportCommand, TheNameTellsTheFormat) {
-  EXPECT_EQ(format_of_path("a.pb.gz"), ExportFormat::kPprofGzip);
-  EXPECT_EQ(format_of_path("a.b.pb"), ExportFormat::kPprof);
-  EXPECT_EQ(format_of_path("x/a.speedscope.json"), ExportFormat::kSpeedscope);
-  EXPECT_EQ(format_of_path("a.collapsed"), ExportFormat::kCollapsed);
-  EXPECT_EQ(format_of_path("a.json"), ExportFormat::kJson);
-  EXPECT_EQ(format_of_path("a.pb/b"), std::nullopt);
-  EXPECT_EQ(format_of_path("a.txt"), std::nullopt);
-  EXPECT_EQ(format_from_name("speedscope"), ExportFormat::kSpeedscope);
-  EXPECT_EQ(format_from_name("svg"), std::nullopt);
-}
-
 TEST_F(ExportCommand, WritesEveryFormat) {
   EXPECT_EQ(exported("a.collapsed"), "main;insert(int) 300\n");
   const auto speedscope = nlohmann::json::parse(exported("a.speedscope.json"));
