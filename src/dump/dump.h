@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the public face share.  Results are those of memprof.h.
+// The services that bring profiles out of the process, for each other and for the public face (capi):
+// settings of the environment (autostart.cc), dumps by signal and interval (dump.cc), profiles as files
+// (write_profile.cc).  Results are those of memprof.h.
 #pragma once
 
 #include <cstddef>
