@@ -260,7 +260,7 @@ INNOCENT = [
     ("src/core/tables/x.cc", '#include "core/tables/arena.h"'),
     ("src/core/engine/x.cc", '#include "core/tables/arena.h"'),
     ("src/core/x.cc", "#include <atomic>"),
-    ("src/unwind/x.cc", '#include "platform/platform.h"'),
+    ("src/unwind/x.cc", '#include "platform/memory.h"'),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),
     ("src/platform/linux/x.cc", "#ifdef __linux__"),
     ("src/platform/linux/x.cc", '#include "platform/posix/x.h"'),
