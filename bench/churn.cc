@@ -8,7 +8,7 @@
 // usage: churn [PAIRS [ROUNDS]]
 #include "core/sampling/sampled_filter.h"
 #include "core/tables/heap_map.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
 #include "program.h"
 
 namespace memprof {

@@ -15,7 +15,8 @@
 #include "core/sampling/weight.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/stack_table.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/stack.h"
 #include "program.h"
 
 namespace memprof {

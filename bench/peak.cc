@@ -17,6 +17,7 @@
 #include "core/tables/arena.h"
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
+#include "platform/stack.h"
 #include "profile/model/estimate.h"
 #include "program.h"
 

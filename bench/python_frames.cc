@@ -9,7 +9,7 @@
 
 #include "core/engine/profiler.h"
 #include "platform/linux/stack/mixed_stack.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "program.h"
 #include "tests/support/fake_python.h"
 

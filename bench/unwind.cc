@@ -14,7 +14,7 @@
 
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "program.h"
 #include "unwind/tables/rule_cache.h"
 #include "unwind/walk/table_walk.h"

@@ -11,7 +11,9 @@
 #include "core/reader/snapshot.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
-#include "platform/platform.h"
+#include "platform/imports.h"
+#include "platform/modules.h"
+#include "platform/stack.h"
 
 using memprof::Limits;
 using memprof::Snapshot;

@@ -15,7 +15,6 @@
 #include "core/tables/heap_names.h"
 #include "dump/dump.h"
 #include "memprof.h"
-#include "platform/platform.h"
 
 // Reached by a jump; its frame is the entry of the stack.
 #define MEMPROF_SLOW_PATH extern "C" __attribute__((noinline, cold, visibility("hidden")))

@@ -30,7 +30,7 @@
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
 #include "format/runtime_frame.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace {
 

@@ -24,7 +24,10 @@
 #include "format/path_pattern.h"
 #include "format/pprof_name.h"
 #include "memprof.h"
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/messages.h"
+#include "platform/modules.h"
+#include "platform/process.h"
 
 namespace memprof {
 namespace {

@@ -22,7 +22,9 @@
 #include "format/path_pattern.h"
 #include "format/pprof_name.h"
 #include "memprof.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/messages.h"
+#include "platform/process.h"
 
 namespace memprof {
 namespace {

@@ -12,7 +12,12 @@
 #include "format/pprof_name.h"
 #include "format/runtime_frame.h"
 #include "memprof.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/imports.h"
+#include "platform/memory.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 
 namespace memprof {
 namespace {

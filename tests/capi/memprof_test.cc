@@ -19,6 +19,8 @@
 #include "core/sampling/sampler.h"
 #include "core/sampling/weight.h"
 #include "core/tables/arena.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"
 

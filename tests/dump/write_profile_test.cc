@@ -14,6 +14,8 @@
 #include "core/sampling/weight.h"
 #include "dump/dump.h"
 #include "memprof.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "profile/pprof/pprof_reader.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"

@@ -15,7 +15,6 @@
 #include "core/tables/module_table.h"
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
-#include "platform/platform.h"
 
 namespace memprof::testing_support {
 

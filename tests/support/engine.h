@@ -19,7 +19,7 @@
 #include "core/engine/profiler.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMPROF_TEST_SANITIZED 1

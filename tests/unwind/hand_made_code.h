@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "platform/stack.h"
 #include "tests/unwind/hand_made_tables.h"
 #include "unwind/tables/rule_cache.h"
 #include "unwind/walk/table_walk.h"

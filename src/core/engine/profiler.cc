@@ -16,6 +16,11 @@
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
 #include "format/path_pattern.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/imports.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::profiler {
 namespace {

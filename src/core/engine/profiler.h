@@ -24,7 +24,7 @@
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/stack_table.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace memprof {
 

@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include "core/tables/heap_map.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace memprof::reported {
 

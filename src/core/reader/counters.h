@@ -6,7 +6,8 @@
 
 #include "core/tables/arena.h"
 #include "core/tables/stack_table.h"
-#include "platform/platform.h"
+#include "platform/imports.h"
+#include "platform/stack.h"
 
 namespace memprof {
 

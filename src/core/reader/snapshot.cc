@@ -12,6 +12,9 @@
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
 #include "format/runtime_frame.h"
+#include "platform/clock.h"
+#include "platform/memory.h"
+#include "platform/stack.h"
 
 namespace memprof {
 namespace {

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "core/reader/counters.h"
+#include "platform/modules.h"
 
 namespace memprof {
 

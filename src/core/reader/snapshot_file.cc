@@ -10,6 +10,8 @@
 
 #include "core/reader/snapshot_source.h"
 #include "core/tables/heap_map.h"
+#include "platform/files.h"
+#include "platform/memory.h"
 
 namespace memprof {
 namespace {

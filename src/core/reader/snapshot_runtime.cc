@@ -7,6 +7,7 @@
 #include "core/tables/code_table.h"
 #include "core/tables/levels.h"
 #include "format/runtime_frame.h"
+#include "platform/memory.h"
 
 namespace memprof {
 namespace {

@@ -4,7 +4,8 @@
 #include <cstddef>
 
 #include "core/sampling/math.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/stack.h"
 
 namespace memprof {
 

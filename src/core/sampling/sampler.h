@@ -120,7 +120,7 @@ void sampler_reseed();
 uint64_t sampler_rate();
 void sampler_set_rate(uint64_t rate_bytes);
 
-// The mark of this process (platform/platform.h, OwnerPage), set once before threads exist or never.
+// The mark of this process (platform/process.h, OwnerPage), set once before threads exist or never.
 void sampler_set_mark(const std::atomic<uint64_t>* mark);
 uint64_t sampler_mark();
 

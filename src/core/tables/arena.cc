@@ -10,7 +10,10 @@
 #include "core/tables/name_table.h"
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "format/runtime_frame.h"
+#include "platform/stack.h"
 
 namespace memprof {
 

@@ -21,7 +21,7 @@
 
 #include "core/tables/arena.h"
 #include "core/tables/name_table.h"
-#include "platform/platform.h"
+#include "platform/modules.h"
 
 namespace memprof {
 

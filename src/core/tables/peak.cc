@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/peak.h"
 
+#include "platform/memory.h"
+
 namespace memprof {
 namespace {
 

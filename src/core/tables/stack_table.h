@@ -16,7 +16,7 @@
 
 #include "core/sampling/weight.h"
 #include "core/tables/intern_index.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace memprof {
 

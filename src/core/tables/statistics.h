@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace memprof {
 
@@ -33,7 +33,7 @@ struct Statistics {
   std::atomic<uint64_t> live_weight_bytes;
   std::atomic<uint64_t> peak_weight_bytes;
   std::atomic<uint64_t> hooks;  // MEMPROF_HOOKS_*
-  // Import tables (platform/platform.h, Imports), stored by whoever looked at them last.
+  // Import tables (platform/imports.h, Imports), stored by whoever looked at them last.
   std::atomic<uint64_t> import_modules;
   std::atomic<uint64_t> import_patched;
   std::atomic<uint64_t> import_refused;

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "platform/platform.h"
+#include "platform/modules.h"
 
 namespace memprof::cpython {
 

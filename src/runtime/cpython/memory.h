@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "platform/platform.h"
+#include "platform/memory.h"
 
 namespace memprof::cpython {
 

@@ -7,7 +7,7 @@
 #include "core/engine/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace memprof::cpython {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
-#include "platform/platform.h"
+#include "platform/modules.h"
 #include "runtime/cpython/object_hooks.h"
 
 namespace memprof::cpython {

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 
 namespace memprof::unwind {
 

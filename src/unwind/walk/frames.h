@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "unwind/walk/frame_list.h"
 #include "unwind/walk/table_walk.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // walk_with_all_registers.
+#include "platform/stack.h"
 #include "unwind/walk/step.h"
 #include "unwind/walk/table_walk.h"
 

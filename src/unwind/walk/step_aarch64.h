@@ -12,6 +12,7 @@
 
 #include <cstring>
 
+#include "platform/stack.h"
 #include "unwind/tables/rule.h"
 #include "unwind/tables/rule_cache.h"
 #include "unwind/walk/frame_record.h"

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "unwind/tables/eh_frame.h"
 #include "unwind/tables/expression.h"
 #include "unwind/tables/stack_memory.h"

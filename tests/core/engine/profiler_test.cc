@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/sampling/weight.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

@@ -5,6 +5,7 @@
 
 #include "core/tables/module_table.h"
 #include "core/tables/stack_table.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

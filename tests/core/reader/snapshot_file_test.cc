@@ -13,6 +13,9 @@
 
 #include "core/reader/snapshot.h"
 #include "core/sampling/weight.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

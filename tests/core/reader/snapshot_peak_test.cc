@@ -6,6 +6,7 @@
 
 #include "core/reader/snapshot.h"
 #include "core/tables/peak.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

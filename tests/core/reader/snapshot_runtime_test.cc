@@ -7,6 +7,7 @@
 #include "core/sampling/weight.h"
 #include "core/tables/code_table.h"
 #include "format/runtime_frame.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 
 namespace memprof::snapshot_runtime_test {

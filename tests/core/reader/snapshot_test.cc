@@ -13,6 +13,9 @@
 #include "core/sampling/weight.h"
 #include "core/tables/heap_names.h"
 #include "format/runtime_frame.h"
+#include "platform/modules.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/arena.h"
 
+#include "platform/clock.h"
+#include "platform/memory.h"
+#include "platform/process.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

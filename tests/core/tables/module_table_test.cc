@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/module_table.h"
 
+#include "platform/modules.h"
+#include "platform/process.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/reader/snapshot.h"
+#include "platform/stack.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/stack_table.h"
 
+#include "platform/stack.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

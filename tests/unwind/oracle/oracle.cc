@@ -24,7 +24,8 @@
 #include <atomic>
 
 #include "platform/linux/stack/hook_section.h"
-#include "platform/platform.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 
 extern "C" {
 void* __libc_malloc(size_t size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/walk/frame_list.h"
 
+#include "platform/stack.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>

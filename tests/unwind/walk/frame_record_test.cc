@@ -2,6 +2,8 @@
 // Code without a table, left by frame records.
 #include "unwind/walk/frame_record.h"
 
+#include "platform/stack.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

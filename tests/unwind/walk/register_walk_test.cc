@@ -6,6 +6,8 @@
 #include "tests/unwind/hand_made_code.h"
 #include "unwind/walk/table_walk.h"
 
+#include "platform/stack.h"
+
 namespace memprof::register_walk_test {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "platform/stack.h"
 #include "tests/support/engine.h"
 #include "tests/unwind/hand_made_tables.h"
 #include "unwind/tables/rule_cache.h"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "platform/stack.h"
 #include "tests/support/engine.h"
 #include "tests/unwind/hand_made_code.h"
 #include "unwind/tables/rule_cache.h"

@@ -9,11 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "memprof/commands/export_command.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/output_check.h"
+#include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
 #include "profile/compare/merge.h"

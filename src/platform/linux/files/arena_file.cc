@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the seam (platform/platform.h) that an arena lives in, for whom it writes.
+// Files of the seam (platform/memory.h) that an arena lives in, for whom it writes.
 //
 // Model: a sparse file, of which pieces are mapped shared; the mapping keeps it, no descriptor does.  On a
 // full file system the touch of a page raises SIGBUS, so each page is had before it is touched: by madvise,
@@ -20,7 +20,8 @@
 #include "platform/linux/files/arena_file.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/linux/memory/sparse_pages.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {

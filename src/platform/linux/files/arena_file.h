@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// commit_pages (platform/platform.h) as kernels before Linux 5.14 can do it.
+// commit_pages (platform/memory.h) as kernels before Linux 5.14 can do it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and messages of the seam (platform/platform.h).  System calls, not functions of libc: a profile can
-// be written inside malloc (dump/dump.cc), where no thread may be cancelled, and no library of the program
-// stands in between.
+// Files and messages of the seam (platform/files.h, messages.h).  System calls, not functions of libc: a
+// profile can be written inside malloc (dump/dump.cc), where no thread may be cancelled, and no library of
+// the program stands in between.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "format/printable.h"
+#include "platform/files.h"
 #include "platform/linux/files/write_signals.h"
-#include "platform/platform.h"
+#include "platform/messages.h"
 
 namespace memprof::platform {
 

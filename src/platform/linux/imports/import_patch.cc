@@ -11,6 +11,7 @@
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
+#include "platform/imports.h"
 #include "platform/linux/imports/import_table.h"
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/imports/imported_module.h"
@@ -19,6 +20,7 @@
 #include "platform/linux/imports/slot_writer.h"
 #include "platform/linux/imports/text_sink.h"
 #include "platform/linux/process/other_threads.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {

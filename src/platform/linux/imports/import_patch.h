@@ -22,4 +22,3 @@
 #pragma once
 
 #include "platform/linux/interpose/loader_calls.h"  // patch_new_imports
-#include "platform/platform.h"                      // patch_imports, watch_imports, imports, ...

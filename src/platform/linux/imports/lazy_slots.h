@@ -18,10 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/clock.h"
 #include "platform/linux/imports/import_table.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/imports/slot_writer.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
 
 namespace memprof::platform {
 

@@ -3,7 +3,8 @@
 #include <link.h>
 
 #include "platform/linux/imports/import_table.h"
-#include "platform/platform.h"
+#include "platform/modules.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {

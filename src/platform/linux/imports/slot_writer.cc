@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "platform/linux/memory/mappings.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
 
 namespace memprof::platform {
 namespace {

@@ -17,7 +17,7 @@
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
-#include "platform/platform.h"
+#include "platform/messages.h"
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;

@@ -13,7 +13,7 @@
 #include "platform/linux/interpose/sample.h"
 #include "platform/linux/process/environment.h"
 #include "platform/linux/process/fork_handler.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 using RegisterExit = int (*)(void (*)(void*), void*, void*);
 

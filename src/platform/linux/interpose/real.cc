@@ -14,7 +14,7 @@
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
 #include "platform/linux/modules/elf_image.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 // glibc's own names for its functions, for the case that dlsym cannot say.
 extern "C" {

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #include "core/engine/profiler.h"
+#include "platform/clock.h"
 #include "platform/linux/interpose/hook_name.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace {
 

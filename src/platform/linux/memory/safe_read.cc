@@ -5,7 +5,8 @@
 #include <sys/uio.h>
 
 #include "platform/linux/memory/stack_bounds.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of a range of addresses of the seam (platform/platform.h).
+// Pieces of a range of addresses of the seam (platform/memory.h).
 //
 // Model: the kernel gives addresses from the top down (or, without a limit on stacks, from a third up), the
 // highest gap that is large enough.  The range lies far below what it gives now, so that it comes there only

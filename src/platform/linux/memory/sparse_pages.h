@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pieces of an arena lie (platform/platform.h, map_pieces).
+// Where the pieces of an arena lie (platform/memory.h, map_pieces).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/platform.h"
+#include "platform/memory.h"
 
 namespace memprof::platform {
 

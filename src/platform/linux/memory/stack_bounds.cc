@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "core/sampling/sampler.h"
-#include "platform/platform.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 
 // Set by glibc's loader.  Weak: musl has none, and there the main thread's stack counts as foreign.
 extern "C" void* __libc_stack_end __attribute__((weak));

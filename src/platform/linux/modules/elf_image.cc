@@ -10,7 +10,7 @@
 
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/module_map.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 // MEMPROF_MODULE_MAP: never ask the C library (for tests, and where its headers do not declare the function).
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) && !defined(MEMPROF_MODULE_MAP)

@@ -6,7 +6,7 @@
 #include <sys/auxv.h>
 
 #include "platform/linux/modules/elf_image.h"
-#include "platform/platform.h"
+#include "platform/modules.h"
 
 namespace memprof::platform {
 namespace {

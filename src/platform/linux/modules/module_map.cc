@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "core/tables/levels.h"
+#include "platform/clock.h"
 #include "platform/linux/memory/mappings.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 

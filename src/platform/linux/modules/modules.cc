@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "platform/linux/modules/elf_image.h"
-#include "platform/platform.h"
+#include "platform/modules.h"
+#include "platform/stack.h"
 #include "unwind/tables/rule_cache.h"
 
 namespace memprof::platform {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a privileged process (platform/platform.h).
+// The environment of a privileged process (platform/process.h).
 #pragma once
 
 namespace memprof::platform {

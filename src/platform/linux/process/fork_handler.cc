@@ -10,7 +10,7 @@
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/modules/module_map.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 #include "unwind/tables/rule_cache.h"
 
 #ifndef MADV_WIPEONFORK

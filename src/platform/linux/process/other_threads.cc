@@ -10,7 +10,10 @@
 #include <cstddef>
 
 #include "format/path_pattern.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/memory.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 
 namespace memprof::platform {
 namespace {

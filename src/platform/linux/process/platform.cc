@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, process, clocks of the seam (platform/platform.h), by system calls.
+// Memory, process, clocks of the seam (platform/memory.h, process.h, clock.h), by system calls.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,8 +14,10 @@
 #include <atomic>
 
 #include "core/tables/levels.h"
+#include "platform/clock.h"
 #include "platform/linux/process/environment.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals of the seam (platform/platform.h).
+// Signals of the seam (platform/messages.h).
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "platform/platform.h"
+#include "platform/messages.h"
 
 namespace memprof::platform {
 namespace {

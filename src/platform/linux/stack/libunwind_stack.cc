@@ -8,7 +8,7 @@
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/process/fork_handler.h"
 #include "platform/linux/stack/hook_section.h"
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "unwind/walk/frame_list.h"
 
 namespace memprof::platform {

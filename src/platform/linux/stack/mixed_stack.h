@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "runtime/cpython/stacks.h"
 
 namespace memprof::platform {

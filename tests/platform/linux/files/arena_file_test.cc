@@ -13,8 +13,10 @@
 #include <fstream>
 #include <string>
 
+#include "platform/files.h"
 #include "platform/linux/files/arena_file.h"
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 #include "tests/support/engine.h"
 
 namespace memprof::arena_file_test {

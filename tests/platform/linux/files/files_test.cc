@@ -12,7 +12,8 @@
 #include <sstream>
 #include <string>
 
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/messages.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"
 

@@ -21,7 +21,9 @@
 
 #include "core/engine/profiler.h"
 #include "memprof.h"
+#include "platform/imports.h"
 #include "platform/linux/imports/import_table.h"
+#include "platform/process.h"
 #include "tests/support/engine.h"
 #include "tests/support/import_fixtures.h"
 

@@ -2,7 +2,7 @@
 // Another copy of the library, played by a fixture.
 #include <gtest/gtest.h>
 
-#include "platform/platform.h"
+#include "platform/modules.h"
 #include "tests/support/import_fixtures.h"
 
 namespace memprof::other_copy_test {

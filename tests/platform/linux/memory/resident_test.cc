@@ -5,7 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "platform/platform.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 
 namespace memprof::resident_test {
 namespace {

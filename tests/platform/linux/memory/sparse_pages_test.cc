@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/memory/sparse_pages.h"
 
+#include "platform/memory.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

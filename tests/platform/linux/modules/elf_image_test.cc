@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "platform/platform.h"
+#include "platform/process.h"
 #include "tests/support/loaded_modules.h"
 
 namespace memprof::elf_image_test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/platform.h"
+#include "platform/modules.h"
 #include "tests/support/import_fixtures.h"
 #include "tests/support/python_fixtures.h"
 

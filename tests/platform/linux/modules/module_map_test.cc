@@ -16,7 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "tests/support/loaded_modules.h"
 
 namespace memprof::module_map_test {

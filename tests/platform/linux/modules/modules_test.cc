@@ -10,7 +10,8 @@
 #include <cstring>
 #include <string>
 
-#include "platform/platform.h"
+#include "platform/modules.h"
+#include "platform/process.h"
 #include "tests/support/engine.h"
 
 namespace memprof::modules_test {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/memory.h"
+#include "platform/process.h"
+#include "platform/stack.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-#include "platform/platform.h"
+#include "platform/messages.h"
 #include "tests/support/engine.h"
 
 namespace memprof::signals_test {

@@ -14,7 +14,7 @@
 
 #include <stdexcept>
 
-#include "platform/platform.h"
+#include "platform/stack.h"
 #include "tests/support/engine.h"
 #include "unwind/tables/rule_cache.h"
 

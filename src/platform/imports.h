@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
+// running process.  These functions take the loader's lock, so unless one says otherwise they must not be
+// called from a hook.
+//
+// What holds for all services of the system: README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::platform {
+
+// The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
+// running process by them.
+struct Imports {
+  uint64_t modules;  // modules with such slots
+  uint64_t patched;  // slots that lead to the hooks
+  uint64_t refused;  // the system did not let them be written
+  uint64_t foreign;  // they lead to another allocator than the process's, and stay
+  uint64_t unbound;  // not bound yet, and not known to what they would be; looked at again
+};
+
+// Points them at the hooks: of all modules that are loaded now; those that are loaded later follow.  A second
+// call looks again.  false: no slot could be had (an allocator inside the executable, no dynamic loader).
+bool patch_imports();
+
+// Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
+// time for that.  For a hook's way, too.  `now_ns`: monotonic.
+void watch_imports(uint64_t now_ns);
+
+// As of the last time that they were looked at.
+Imports imports();
+
+// A line for each module that has slots which do not lead to the hooks: "path: refused 1, foreign 0, unbound
+// 2".  Writes at most `size_bytes` with a NUL at the end; returns the length of the whole text.
+size_t describe_imports(char* text, size_t size_bytes);
+
+// The same as it was when they were last looked at, maybe cut; in static memory.  For a hook's way, too.
+const char* imports_note();
+
+}  // namespace memprof::platform

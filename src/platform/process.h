@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine asks about the process and its threads: who owns the tables, what may be done, who and
+// where it is.
+//
+// What holds for all services of the system: README.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace memprof::platform {
+
+// Memory that is this process's and its vfork children's, and reads 0 in every other child (fork, raw clone).
+struct OwnerPage {
+  std::atomic<uint64_t> mark;   // release by the owner, when its tables are there; read acquire
+  std::atomic<uint32_t> claim;  // not 0: a thread is making the tables, or they are there
+  std::atomic<uint32_t> reset;  // not 0: reset_in_child() was called
+};
+// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call
+// it once.
+OwnerPage* make_owner_page();
+
+// In a fork child: gives back what threads had taken that stayed with the parent, and will never give it back
+// here.  Once in a process: the C library's fork calls it, and where that was not asked, who makes a child
+// its own owner.
+void reset_in_child();
+
+// Has the program loaded a filter of system calls (seccomp) since its start?  Any call that it does not make
+// itself may be its end then, so functions here make none that can be done without: they say "no", or 0.
+bool is_sandboxed();
+void set_sandboxed(bool sandboxed);
+
+uint32_t thread_id();          // the system's id of the calling thread; sandboxed: 0
+uint32_t process_id();         // asks the kernel every time
+uint64_t process_namespace();  // of process ids: equal for processes that mean the same by an id; 0: unknown
+// When this process came to be, in a unit of the system's; the same after it executed another program, and
+// another one for each process that had its id.  0: unknown.
+uint64_t process_start();
+const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
+
+// The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
+// says, and files that he can open, are not for it.
+bool is_privileged();
+const char* environment(const char* name);  // nullptr: not set, or the process is privileged
+const char* arena_folder();  // where the files of arenas go by default; "": nowhere; static memory
+void yield_thread();
+// What the calling thread has stored is there for every thread of the process that from now on reads what the
+// calling thread stores next, though neither orders anything.
+void order_all_threads();
+
+}  // namespace memprof::platform

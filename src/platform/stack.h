@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stack of the calling thread.
+//
+// What holds for all services of the system: README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::platform {
+
+enum class Walk : uint8_t {
+  kRoot = 0,
+  kDepthLimit = 1,
+  kBadFrame = 2,
+  kLeftStack = 3,
+  kNoRule = 4,
+  kMiddleLeftOut = 5,  // the root was reached; the stack is deeper than the limit
+};
+inline constexpr uint32_t kWalkReasons = 6;
+
+// Is the function gone (it returned, or was jumped out of) whose stack frame `frame` lies in?  `here`: an
+// address in the stack frame of a function that runs; what the other one calls lies below `frame`.  false
+// also where that cannot be told, because the two may be on different stacks.
+bool is_frame_gone(uint64_t frame, uint64_t here);
+
+// In place of the frames between the leaf's end and the root's, for kMiddleLeftOut.  No code lies there.
+inline constexpr uint64_t kFramesLeftOut = 1;
+
+// Where an allocation entered us: the frame of the hook, whose return address is in the program.
+struct Entry {
+  const void* frame_address;
+};
+
+struct WalkResult {
+  uint32_t depth;
+  Walk reason;
+};
+
+// Has the thread as much stack left as capture_stack and what follows it take, and `more_bytes`?  Asked of
+// signal stacks; other stacks are large enough, or their size is not known.
+bool has_stack_for_walk(const Entry& entry, size_t more_bytes);
+
+// Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Of a
+// deeper stack, both ends are kept if that is cheap, with kFramesLeftOut between them; else the leaf's end.
+// Every read is inside the stack that the thread is running on.
+WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth);
+
+// A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
+void forget_code();
+
+}  // namespace memprof::platform
