@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/diff_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
@@ -198,7 +198,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 // A file, standard input, or a process: its id, where no file is called so.
 profile::ComparedProfile load(const std::string& input, AskServers ask_servers) {
   uint64_t pid = 0;
-  if (parse_pid(input, &pid) && access(input.c_str(), F_OK) != 0) {
+  std::error_code missing;
+  if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
     return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
   }
   return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/merge_command.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "memprof/console/arguments.h"
@@ -54,8 +54,10 @@ class Merge {
   explicit Merge(bool skip_damaged) : skip_damaged_(skip_damaged) {}
 
   void add(const std::string& path) {
-    struct stat status{};
-    if (stat(path.c_str(), &status) != 0) throw Failure(path + ": cannot read it: " + error_text(errno));
+    std::error_code missing;
+    if (!std::filesystem::exists(path, missing)) {
+      throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
+    }
     profile::Profile profile;
     try {
       profile = read_profile(path);
