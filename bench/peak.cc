@@ -7,9 +7,10 @@
 // up and down; a saw-tooth that grows; a plateau whose blocks come and go (20 and 200 expected samples, 10
 // and 1,000 lifetimes); two phases at different sites; one huge block; 8 sites in turn.
 //
-// usage: peak [RUNS]
+// usage: peak [RUNS [SHAPE]]   SHAPE: a part of its name
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <functional>
 
@@ -42,7 +43,7 @@ double uniform() {  // splitmix64
 // A heap whose blocks are freed oldest first, with what is sampled of it.
 class Program {
  public:
-  Program() : arena_(Arena::create({1u << 18, 64, 8})), stacks_(arena_), peaks_(arena_) {
+  Program() : arena_(Arena::create({1u << 18, 64, 8})), live_(arena_), stacks_(arena_), peaks_(arena_) {
     for (uint64_t i = 0; i < kStacks; ++i) {
       const uint64_t frame = 0x400000 + i * 64;
       bool is_new = false;
@@ -60,13 +61,14 @@ class Program {
     blocks_.push_back({sample, is_sampled});
     now_ += size_bytes;
     highest_ = std::max(highest_, now_);
-    if (is_sampled) peaks_.add(sample);
+    if (is_sampled && live_.insert(sample)) peaks_.add(sample);
     if (is_open()) then_ = now_;
   }
   void free() {
     if (is_open()) then_ = now_;
     now_ -= blocks_.front().sample.size_bytes;
-    if (blocks_.front().is_sampled) peaks_.take(blocks_.front().sample);
+    LiveSample freed{};
+    if (blocks_.front().is_sampled && live_.erase(blocks_.front().sample.address, &freed)) peaks_.take(freed);
     blocks_.pop_front();
     if (is_open()) then_ = now_;
   }
@@ -95,6 +97,7 @@ class Program {
   bool is_open() const { return (arena_.header().peak.climb.load() & 1) == 0; }
 
   Arena arena_;
+  HeapMap live_;
   StackTable stacks_;
   PeakTable peaks_;
   std::deque<Block> blocks_;
@@ -174,6 +177,7 @@ int main(int argc, char** argv) {
   using namespace memprof;
   const int runs = argc > 1 ? std::atoi(argv[1]) : 400;
   for (const Shape& shape : kShapes) {
+    if (argc > 2 && std::strstr(shape.name, argv[2]) == nullptr) continue;
     const int count = std::max(10, runs / shape.share_of_runs);
     double sum = 0, squares = 0, held = 0, moment = 0;
     for (int run = 0; run < count; ++run) {

@@ -291,6 +291,8 @@ bool begin_end(EndBegun by) {
                          now - ending.begun_ns.load(std::memory_order_relaxed) > kRuntimeEndNs);
   if (is_first) {
     ending.begun_ns.store(now, std::memory_order_relaxed);
+    ending.begun_climb.store(g_arena.header().peak.climb.load(std::memory_order_relaxed),
+                             std::memory_order_relaxed);
     // release pairs with the acquire loads here and in snapshot.cc.
     ending.begun_by.store(static_cast<uint64_t>(by), std::memory_order_release);
   }

@@ -33,6 +33,29 @@ void copy_sums(const PeakSums& from, const StackPeak& entry, SnapshotTotals* to)
 
 }  // namespace
 
+// Is the peak the moment that the records are of?
+bool is_moment_of_records(const PeakState& peak, const Ending& ending, uint64_t climb,
+                          uint64_t end_begun_ns) {
+  if (end_begun_ns == 0) {
+    return is_peak_open(climb);
+  }
+  const uint64_t begun = ending.begun_climb.load(std::memory_order_relaxed);
+  return is_peak_open(begun) && climb - begun <= 1 &&
+         peak.time_ns.load(std::memory_order_relaxed) <= end_begun_ns;
+}
+
+void add_sample(const SnapshotRecord& record, SnapshotTotals* sum) {
+  const double missed = 1.0 - weigh(record.size_bytes, record.rate_bytes).probability;
+  ++sum->samples;
+  sum->size_bytes += record.size_bytes;
+  sum->weight_bytes += record.weight_bytes;
+  sum->weight_count += record.weight_count;
+  sum->variance_bytes += missed * record.weight_bytes * record.weight_bytes;
+  sum->variance_count += missed * record.weight_count * record.weight_count;
+  sum->max_missed_bytes = std::max(sum->max_missed_bytes, missed * record.weight_bytes);
+  sum->max_missed_count = std::max(sum->max_missed_count, missed * record.weight_count);
+}
+
 // Once more where the peak opened or closed meanwhile.
 void Snapshot::copy_peaks(Source* source) {
   if (!source->has_peaks()) {
@@ -40,9 +63,10 @@ void Snapshot::copy_peaks(Source* source) {
   }
   constexpr int kMostTries = 3;
   const PeakState& state = source->header().peak;
+  uint64_t climb = 0;
   for (int tries = 0; tries < kMostTries; ++tries) {
     source->refresh();
-    const uint64_t climb = state.climb.load(std::memory_order_acquire);
+    climb = state.climb.load(std::memory_order_acquire);
     source->load(kPeakSection);
     const auto* entries = source->at<StackPeak>(kPeakSection);
     peaks.size = std::min(source->count<StackPeak>(kPeakSection), stacks.size);
@@ -67,6 +91,19 @@ void Snapshot::copy_peaks(Source* source) {
     peaks.data[i] = {};
   }
   peaks.size = stacks.size;
+  if (is_moment_of_records(state, source->header().ending, climb, end_begun_ns)) {
+    sum_records_as_peaks();
+  }
+}
+
+// The heap never fell: nobody had to choose the moment, and all samples count.
+void Snapshot::sum_records_as_peaks() {
+  std::fill_n(peaks.data, peaks.size, SnapshotTotals{});
+  for (uint64_t i = 0; i < records.size; ++i) {
+    add_sample(records.data[i], &peaks.data[records.data[i].stack_id]);
+  }
+  peak.weight_bytes = live_weight_bytes;
+  peak.weight_count = live_weight_count;
 }
 
 }  // namespace memprof

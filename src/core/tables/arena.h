@@ -109,8 +109,9 @@ enum class EndBegun : uint64_t { kNot = 0, kByExit, kByRuntime };
 // So long after its runtime has begun to end, a process that goes on has not begun to end.
 inline constexpr uint64_t kRuntimeEndSeconds = 10;
 struct Ending {
-  std::atomic<uint64_t> begun_by;  // EndBegun; release, after begun_ns; readers acquire
-  std::atomic<uint64_t> begun_ns;  // monotonic
+  std::atomic<uint64_t> begun_by;     // EndBegun; release, after begun_ns; readers acquire
+  std::atomic<uint64_t> begun_ns;     // monotonic
+  std::atomic<uint64_t> begun_climb;  // PeakState::climb then
 };
 
 struct ArenaHeader {

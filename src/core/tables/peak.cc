@@ -9,10 +9,6 @@ namespace {
 // By what part the peak has to grow before resident memory is asked for again.
 constexpr uint64_t kResidentShare = 64;
 
-bool is_closed(uint64_t climb) {
-  return (climb & 1) != 0;
-}
-
 uint64_t rounded_bytes(const Weight& weight) {
   return static_cast<uint64_t>(weight.bytes + 0.5);
 }
@@ -52,7 +48,7 @@ bool PeakTable::reserve(const Arena& arena, uint32_t stack_id) {
 void PeakTable::keep(StackPeak* peak) const {
   const uint64_t climb = state().climb.load(std::memory_order_relaxed);
   uint64_t claimed = peak->claimed_climb.load(std::memory_order_relaxed);
-  if (is_closed(climb) && claimed != climb &&
+  if (!is_peak_open(climb) && claimed != climb &&
       peak->claimed_climb.compare_exchange_strong(claimed, climb, std::memory_order_acq_rel,
                                                   std::memory_order_relaxed)) {
     copy(peak->now, &peak->copy);
@@ -65,7 +61,7 @@ void PeakTable::rise(uint64_t to_bytes, uint64_t time_ns) const {
   raise(s.highest_bytes, to_bytes);
   s.time_ns.store(time_ns, std::memory_order_relaxed);
   uint64_t climb = s.climb.load(std::memory_order_relaxed);
-  if (is_closed(climb)) {
+  if (!is_peak_open(climb)) {
     s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
   }
 }
@@ -74,7 +70,7 @@ void PeakTable::fall(uint64_t to_bytes) const {
   PeakState& s = state();
   uint64_t climb = s.climb.load(std::memory_order_relaxed);
   const uint64_t highest = s.highest_bytes.load(std::memory_order_relaxed);
-  if (is_closed(climb) || to_bytes >= highest) {
+  if (!is_peak_open(climb) || to_bytes >= highest) {
     return;
   }
   const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed);
@@ -98,7 +94,7 @@ void PeakTable::note_resident(bool is_at_peak) const {
 }
 
 void PeakTable::note_end() const {
-  note_resident(!is_closed(state().climb.load(std::memory_order_relaxed)));
+  note_resident(is_peak_open(state().climb.load(std::memory_order_relaxed)));
 }
 
 // The sums that a reader finds are never of fewer samples than it counts: weights come before the number, and
@@ -161,8 +157,8 @@ void PeakTable::reset(uint64_t now_ns) const {
 
 const PeakSums& sums_at_peak(const StackPeak& entry, uint64_t climb) {
   // acquire pairs with the release in keep().
-  return is_closed(climb) && entry.copied_climb.load(std::memory_order_acquire) == climb ? entry.copy
-                                                                                         : entry.now;
+  return !is_peak_open(climb) && entry.copied_climb.load(std::memory_order_acquire) == climb ? entry.copy
+                                                                                             : entry.now;
 }
 
 }  // namespace memprof

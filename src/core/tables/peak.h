@@ -83,6 +83,10 @@ class PeakTable {
   StackPeak* entries_ = nullptr;
 };
 
+inline bool is_peak_open(uint64_t climb) {
+  return (climb & 1) == 0;
+}
+
 // The sums of one stack at the peak, as far as they can be told while writers go on.  `climb`: PeakState's.
 const PeakSums& sums_at_peak(const StackPeak& entry, uint64_t climb);
 

@@ -114,6 +114,24 @@ TEST(SnapshotEnd, ARuntimeThatEndsLongBeforeDoesNotCount) {
   EXPECT_EQ(0u, take(end.a.arena)->end_begun_ns);
 }
 
+TEST(SnapshotEnd, APeakThatWasOpenThenIsThatOfTheRecords) {
+  AtTheEnd end;
+  end.begin_end(EndBegun::kByExit, 450);
+  end.a.arena.header().ending.begun_climb = 4;
+  end.a.arena.header().peak.climb = 5;  // closed by what is freed in the end
+  end.a.arena.header().peak.time_ns = 400;
+  end.a.arena.header().end_ns = 500;
+  EXPECT_EQ(256, take(end.a.arena)->peak.weight_bytes);
+  end.a.arena.header().peak.climb = 6;  // opened again: higher than then
+  EXPECT_EQ(0, take(end.a.arena)->peak.weight_bytes);
+  end.a.arena.header().peak.climb = 5;
+  end.a.arena.header().ending.begun_climb = 5;
+  EXPECT_EQ(0, take(end.a.arena)->peak.weight_bytes);
+  end.a.arena.header().ending.begun_climb = 4;
+  end.a.arena.header().peak.time_ns = 460;  // what the end allocated made it higher
+  EXPECT_EQ(0, take(end.a.arena)->peak.weight_bytes);
+}
+
 TEST(SnapshotEnd, AKeptRecordDoesNotHideANewOneAtItsAddress) {
   AtTheEnd end;
   end.begin_end(EndBegun::kByExit, 350);

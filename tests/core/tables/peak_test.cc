@@ -37,10 +37,15 @@ class Heap {
   }
   LiveSample add(uint32_t stack, uint64_t size_bytes, uint64_t rate_bytes = 1) {
     const LiveSample s = sample(stack, size_bytes, rate_bytes);
+    EXPECT_TRUE(a_.live.insert(s));
     peaks_.add(s);
     return s;
   }
-  void free(const LiveSample& s) { peaks_.take(s); }
+  void free(const LiveSample& s) {
+    LiveSample freed{};
+    EXPECT_TRUE(a_.live.erase(s.address, &freed));
+    peaks_.take(freed);
+  }
 
   double bytes(uint32_t stack) { return peak_of(stack).weight_bytes; }
   uint64_t blocks(uint32_t stack) { return peak_of(stack).samples; }
@@ -132,6 +137,18 @@ TEST(Peak, ResetBeginsWithWhatIsLive) {
   const LiveSample b = heap.add(0, 300);
   heap.free(b);
   EXPECT_EQ(400, heap.total());
+}
+
+// A heap that never falls is told by all samples, as what is live is.
+TEST(Peak, OfAHeapThatNeverFallsIsWhatIsLive) {
+  Heap heap(2);
+  for (int i = 0; i < 500; ++i) heap.add(static_cast<uint32_t>(i % 2), 1000, 4096);
+  EXPECT_EQ(250u, heap.blocks(0));
+  const auto s = take(heap.arena().arena);
+  EXPECT_EQ(s->live_weight_bytes, s->peak.weight_bytes);
+  EXPECT_NEAR(s->live_weight_bytes, s->peaks.data[0].weight_bytes + s->peaks.data[1].weight_bytes, 1e-3);
+  const double missed = 1 - weigh(1000, 4096).probability;
+  EXPECT_NEAR(250 * missed * std::pow(weigh(1000, 4096).bytes, 2), s->peaks.data[0].variance_bytes, 1e-3);
 }
 
 TEST(Peak, HalvesAreWhatClocksOfTwiceTheRateWouldFind) {
