@@ -43,7 +43,9 @@ double uniform() {  // splitmix64
 // A heap whose blocks are freed oldest first, with what is sampled of it.
 class Program {
  public:
-  Program() : arena_(Arena::create({1u << 18, 64, 8})), live_(arena_), stacks_(arena_), peaks_(arena_) {
+  explicit Program(uint64_t seed)
+      : arena_(Arena::create({1u << 18, 64, 8})), live_(arena_), stacks_(arena_), peaks_(arena_) {
+    arena_.header().peak.seed = seed;
     for (uint64_t i = 0; i < kStacks; ++i) {
       const uint64_t frame = 0x400000 + i * 64;
       bool is_new = false;
@@ -68,7 +70,8 @@ class Program {
     if (is_open()) then_ = now_;
     now_ -= blocks_.front().sample.size_bytes;
     LiveSample freed{};
-    if (blocks_.front().is_sampled && live_.erase(blocks_.front().sample.address, &freed)) peaks_.take(freed);
+    if (blocks_.front().is_sampled && live_.erase(blocks_.front().sample.address, &freed))
+      peaks_.take(freed, ++clock_);
     blocks_.pop_front();
     if (is_open()) then_ = now_;
   }
@@ -154,6 +157,14 @@ const Shape kShapes[] = {
        add_many(p, 600, 262144, 1);
        free_many(p, 600);
      }},
+    {"growth with churn until the end", 1,
+     [](Program* p) {
+       for (int i = 0; i < 40000; ++i) {
+         p->add(8192);
+         if (i % 10 == 9) p->free();
+       }
+     }},
+    {"plateau, 20 samples, 1 lifetime, alive", 1, [](Program* p) { plateau(p, 20, 1); }},
     {"one huge block", 1,
      [](Program* p) {
        add_many(p, 2000, 4096);
@@ -182,7 +193,7 @@ int main(int argc, char** argv) {
     double sum = 0, squares = 0, held = 0, moment = 0;
     for (int run = 0; run < count; ++run) {
       g_random = static_cast<uint64_t>(run) * 1000003;
-      Program program;
+      Program program(static_cast<uint64_t>(run));
       shape.run(&program);
       const profile::Estimate e = program.estimate();
       const double ratio = e.value / program.truth_then();

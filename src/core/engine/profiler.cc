@@ -338,7 +338,7 @@ void account_live(const LiveSample& sample, const Weight& weight) {
 void account_freed(const LiveSample& freed) {
   const uint64_t now = platform::monotonic_ns();
   const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
-  g_peaks.take(freed);
+  g_peaks.take(freed, now);
   g_stacks.add_freed(freed.stack_id, freed.size_bytes, weight, now > freed.time_ns ? now - freed.time_ns : 0);
   g_arena.header().statistics.live_weight_bytes.fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
 }

@@ -157,6 +157,7 @@ class Snapshot {
   void copy_stacks(const Source& source);
   void copy_peaks(Source* source);
   void sum_records_as_peaks();
+  void count_survivors_whole(uint64_t closed_ns, uint64_t seed);
   uint64_t copy_name(const Source& source, uint32_t id);
   void copy_heaps(const Source& source);
   void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);

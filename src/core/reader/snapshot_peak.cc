@@ -56,6 +56,28 @@ void add_sample(const SnapshotRecord& record, SnapshotTotals* sum) {
   sum->max_missed_count = std::max(sum->max_missed_count, missed * record.weight_count);
 }
 
+void take_out(uint64_t size_bytes, const Weight& weight, SnapshotTotals* sum) {
+  const double missed = 1.0 - weight.probability;
+  sum->samples -= sum->samples != 0 ? 1 : 0;
+  sum->size_bytes -= std::min(sum->size_bytes, size_bytes);
+  sum->weight_bytes -= weight.bytes;
+  sum->weight_count -= weight.count;
+  sum->variance_bytes -= missed * weight.bytes * weight.bytes;
+  sum->variance_count -= missed * weight.count * weight.count;
+}
+
+// After sums were taken out, which rounding and races leave a little off.
+void make_plausible(SnapshotTotals* sum) {
+  if (sum->samples == 0) {
+    *sum = {};
+    return;
+  }
+  sum->weight_bytes = std::max(sum->weight_bytes, static_cast<double>(sum->size_bytes));
+  sum->weight_count = std::max(sum->weight_count, static_cast<double>(sum->samples));
+  sum->variance_bytes = std::max(sum->variance_bytes, 0.0);
+  sum->variance_count = std::max(sum->variance_count, 0.0);
+}
+
 // Once more where the peak opened or closed meanwhile.
 void Snapshot::copy_peaks(Source* source) {
   if (!source->has_peaks()) {
@@ -83,16 +105,18 @@ void Snapshot::copy_peaks(Source* source) {
   peak.time_ns = state.time_ns.load(std::memory_order_relaxed);
   peak.resident_bytes = state.resident_bytes.load(std::memory_order_relaxed);
   peak.max_resident_bytes = state.max_resident_bytes.load(std::memory_order_relaxed);
-  for (uint64_t i = 0; i < peaks.size; ++i) {
-    peak.weight_bytes += peaks.data[i].weight_bytes;
-    peak.weight_count += peaks.data[i].weight_count;
-  }
   for (uint64_t i = peaks.size; i < stacks.size; ++i) {
     peaks.data[i] = {};
   }
   peaks.size = stacks.size;
   if (is_moment_of_records(state, source->header().ending, climb, end_begun_ns)) {
     sum_records_as_peaks();
+  } else {
+    count_survivors_whole(state.closed_ns.load(std::memory_order_relaxed), load_once(state.seed));
+  }
+  for (uint64_t i = 0; i < peaks.size; ++i) {
+    peak.weight_bytes += peaks.data[i].weight_bytes;
+    peak.weight_count += peaks.data[i].weight_count;
   }
 }
 
@@ -102,8 +126,44 @@ void Snapshot::sum_records_as_peaks() {
   for (uint64_t i = 0; i < records.size; ++i) {
     add_sample(records.data[i], &peaks.data[records.data[i].stack_id]);
   }
-  peak.weight_bytes = live_weight_bytes;
-  peak.weight_count = live_weight_count;
+}
+
+// What was live at the peak and still is needs no half to tell it, where that is nearly all: a program that
+// grew until the end, but for a little.  Where more went since, the halves stay apart: the choosing half would
+// bring its luck with it.
+void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
+  constexpr double kMostGone = 1.0 / 16;
+  const auto share_of = [seed](const SnapshotRecord& r) {
+    return peak_share({r.address, r.size_bytes, r.rate_bytes, r.time_ns, r.stack_id, r.thread_id}, seed);
+  };
+  double all_bytes = 0;
+  double gone_bytes = 0;
+  for (uint64_t i = 0; i < peaks.size; ++i) {
+    all_bytes += peaks.data[i].weight_bytes;
+  }
+  gone_bytes = all_bytes;
+  for (uint64_t i = 0; i < records.size; ++i) {
+    const PeakShare share = share_of(records.data[i]);
+    gone_bytes -= records.data[i].time_ns <= closed_ns && share.counts ? share.weight.bytes : 0;
+  }
+  if (gone_bytes > kMostGone * all_bytes) {
+    return;
+  }
+  for (uint64_t i = 0; i < records.size; ++i) {
+    const SnapshotRecord& r = records.data[i];
+    const PeakShare share = share_of(r);
+    if (r.time_ns <= closed_ns && share.counts) {
+      take_out(r.size_bytes, share.weight, &peaks.data[r.stack_id]);
+    }
+  }
+  for (uint64_t i = 0; i < peaks.size; ++i) {
+    make_plausible(&peaks.data[i]);
+  }
+  for (uint64_t i = 0; i < records.size; ++i) {
+    if (records.data[i].time_ns <= closed_ns) {
+      add_sample(records.data[i], &peaks.data[records.data[i].stack_id]);
+    }
+  }
 }
 
 }  // namespace memprof

@@ -33,7 +33,8 @@ PeakShare peak_share(const LiveSample& sample, uint64_t seed) {
   const double q = 1.0 - weight.probability;
   const double only_one = q / (1.0 + q);
   // What a record keeps for its life decides, so that its free decides the same.
-  const uint64_t random = mix_hash(sample.address ^ mix_hash(sample.time_ns ^ mix_hash(seed)));
+  const uint64_t random =
+      mix_hash(reported::address_of(sample.address) ^ mix_hash(sample.time_ns ^ mix_hash(seed)));
   const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
   return {uniform >= only_one, uniform < 1.0 - only_one, weight};
 }
@@ -66,7 +67,7 @@ void PeakTable::rise(uint64_t to_bytes, uint64_t time_ns) const {
   }
 }
 
-void PeakTable::fall(uint64_t to_bytes) const {
+void PeakTable::fall(uint64_t to_bytes, uint64_t now_ns) const {
   PeakState& s = state();
   uint64_t climb = s.climb.load(std::memory_order_relaxed);
   const uint64_t highest = s.highest_bytes.load(std::memory_order_relaxed);
@@ -77,6 +78,7 @@ void PeakTable::fall(uint64_t to_bytes) const {
   if (highest >= known + known / kResidentShare) {
     note_resident(true);
   }
+  s.closed_ns.store(now_ns, std::memory_order_relaxed);
   s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
 }
 
@@ -126,12 +128,12 @@ void PeakTable::add(const LiveSample& sample) const {
   }
 }
 
-void PeakTable::take(const LiveSample& sample) const {
+void PeakTable::take(const LiveSample& sample, uint64_t now_ns) const {
   const PeakShare share = peak_share(sample, state().seed);
   const Weight& w = share.weight;
   if (share.chooses) {
     const uint64_t bytes = rounded_bytes(w);
-    fall(state().chooser_bytes.fetch_sub(bytes, std::memory_order_relaxed) - bytes);
+    fall(state().chooser_bytes.fetch_sub(bytes, std::memory_order_relaxed) - bytes, now_ns);
   }
   if (share.counts) {
     StackPeak& peak = entries_[sample.stack_id];

@@ -64,7 +64,7 @@ class PeakTable {
   static bool reserve(const Arena& arena, uint32_t stack_id);
 
   void add(const LiveSample& sample) const;
-  void take(const LiveSample& sample) const;
+  void take(const LiveSample& sample, uint64_t now_ns) const;
 
   // The peak begins anew, with what is live now.
   void reset(uint64_t now_ns) const;
@@ -76,7 +76,7 @@ class PeakTable {
   PeakState& state() const { return arena_.header().peak; }
   void keep(StackPeak* peak) const;
   void rise(uint64_t to_bytes, uint64_t time_ns) const;
-  void fall(uint64_t to_bytes) const;
+  void fall(uint64_t to_bytes, uint64_t now_ns) const;
   void note_resident(bool is_at_peak) const;
 
   Arena arena_;
