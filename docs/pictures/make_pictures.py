@@ -41,7 +41,7 @@ def kind_of(line):
         return "command"
     if line.startswith("memprof:"):
         return "message"
-    return "numbers" if re.match(r"(Live|Allocated):", line) else "text"
+    return "numbers" if re.match(r"(Peak|At end|Live|Allocated):", line) else "text"
 
 
 def svg(lines):

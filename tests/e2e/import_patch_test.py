@@ -104,7 +104,7 @@ class Estimates(Patched):
         self.compared += 1
 
     def check_every_site(self, patched, preloaded, rate, metrics=("alloc_space", "inuse_space")):
-        tables = [{row["name"]: row for row in self.report(path, "-n", "100000", "--no-debuginfod")["rows"]}
+        tables = [{(row["name"], row["file"]): row for row in self.report(path, "-n", "100000", "--no-debuginfod")["rows"]}
                   for path in (patched, preloaded)]
         for site in sorted(tables[0].keys() | tables[1].keys()):
             for metric in metrics:
@@ -122,6 +122,7 @@ class Estimates(Patched):
         tables = self.check_every_site(self.folder / "out.pb", self.folder / "preloaded.pb", rate)
         truth = {line.split()[1]: list(map(int, line.split()[3:])) for line in said.splitlines()}
         self.assertEqual(sorted(truth), sorted(SITES))
+        tables = [{name: row for (name, _), row in table.items()} for table in tables]
         for site, (_, allocated, _, live) in truth.items():
             for metric, true in (("alloc_space", allocated), ("inuse_space", live)):
                 for table in tables:

@@ -108,7 +108,7 @@ class RealPrograms(e2e.Test):
         for profile in profiles.values():
             if not may_drop:
                 self.assertEqual(profile.facts["dropped_samples"], "0")
-            self.assertEqual(profile.default_type, "inuse_space")
+            self.assertEqual(profile.default_type, "peak_space")
         self.check_totals(profiles, spread)
         return profiles
 

@@ -162,10 +162,12 @@ TEST(Peak, SurvivorsOfAPeakThatIsNearlyAllThereCountWhole) {
   for (const LiveSample& s : gone) heap.free(s);
   for (int i = 0; i < 5; ++i) heap.add(1, 1000, 4096);  // after the peak
   EXPECT_EQ(600u, heap.blocks(0));
-  const auto counted =
-      static_cast<uint64_t>(std::count_if(gone.begin(), gone.end(), [&](const LiveSample& s) {
-        return peak_share(s, heap.arena().header().peak.seed).counts;
-      }));
+  const auto share = [&](const LiveSample& s) { return peak_share(s, heap.arena().header().peak.seed); };
+  // The first that chooses closes the peak.
+  const auto closing =
+      std::find_if(gone.begin(), gone.end(), [&](const LiveSample& s) { return share(s).chooses; });
+  const auto counted = static_cast<uint64_t>(
+      std::count_if(closing, gone.end(), [&](const LiveSample& s) { return share(s).counts; }));
   EXPECT_EQ(counted, heap.blocks(1));
   const Weight half = weigh(1000, 8192);
   EXPECT_NEAR(static_cast<double>(counted) * half.bytes, heap.bytes(1), 1e-3);

@@ -74,7 +74,7 @@ int main() {
   constexpr int kRounds = 4;
   tell("in_thread_local", "-", 2 * kThreads, 2 * kThreads * 601, 0, 0);
   tell("in_key", "-", kThreads * (kRounds + 1), kThreads * (kRounds + 1) * 603, kThreads, kThreads * 603);
-  tell("at_exit", "-", 2, 2 * 605, 1, 605);
+  tell("at_exit", "-", 2, 2 * 605, 0, 0);  // the end had begun: it was not live before
   fflush(stdout);
   atexit(leave);
   return 0;

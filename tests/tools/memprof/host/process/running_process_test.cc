@@ -6,6 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {
@@ -36,14 +40,35 @@ TEST(RunningProcess, OneWithoutTheLibraryIsToldHowToGetIt) {
   EXPECT_THAT(error_of([&] { find_process(self); }), HasSubstr("(memprof_cli_tests) has no memprof data"));
   EXPECT_THAT(error_of([&] { find_process(self); }), HasSubstr("memprof run"));
   EXPECT_THAT(error_of([] { find_process_named("no such program"); }), HasSubstr("there is no such process"));
-  const pid_t child = fork();
-  if (child == 0) {
-    pause();
+}
+
+// Under a name that no other test has.
+TEST(RunningProcess, OfSeveralWithoutTheLibraryItIsSaidToo) {
+  char folder[] = "/tmp/running-process-XXXXXX";
+  ASSERT_NE(nullptr, mkdtemp(folder));
+  const std::string name = "without-" + std::to_string(getpid());
+  const std::filesystem::path program = std::filesystem::path(folder) / name;
+  std::filesystem::copy_file(std::filesystem::canonical("/bin/sleep"), program);
+  pid_t children[2];
+  for (pid_t& child : children) {
+    child = fork();
+    if (child == 0) {
+      execl(program.c_str(), "sleep", "600", nullptr);
+      _exit(127);
+    }
+    std::error_code error;
+    const auto link = "/proc/" + std::to_string(child) + "/exe";
+    while (is_running(static_cast<uint64_t>(child)) &&
+           std::filesystem::read_symlink(link, error) != program) {
+      usleep(1000);
+    }
   }
-  EXPECT_THAT(error_of([] { find_process_named("memprof_cli_tests"); }),
-              HasSubstr("has memprof data; the library"));
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  EXPECT_THAT(error_of([&] { find_process_named(name); }), HasSubstr("has memprof data; the library"));
+  for (const pid_t child : children) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(RunningProcess, AZombieHasNothing) {
