@@ -55,8 +55,8 @@ Shows a profile as a table: which function holds how much memory.
   -n N                  rows to show (20)
   --by WHAT             a row for each function (default), line, file, module,
                         heap, process
-  --metric WHAT         peak (when the heap was at its highest: the default where
-                        a program has ended), live, alloc (since the start)
+  --metric WHAT         peak (the heap at its highest: the default where a
+                        program has ended), live, alloc (since the start)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
