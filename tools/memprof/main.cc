@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
 #include "memprof/cli.h"
 #include "memprof/host/process/roomy_thread.h"
 
+namespace {
+
+// Where there is no memory even to throw an exception, which then ends the process.
+[[noreturn]] void say_and_end() {
+  std::fputs(
+      "memprof: cannot go on, probably for want of memory; where `ulimit -v` limits the address space, raise "
+      "it\n",
+      stderr);
+  std::_Exit(2);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  std::set_terminate(say_and_end);
   return memprof::cli::run_with_room([&] { return memprof::cli::cli_main({argv + 1, argv + argc}); });
 }
