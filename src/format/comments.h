@@ -240,34 +240,47 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   }
 }
 
+// How totals are called in a stack's comment.
+struct TotalsKeys {
+  const char* samples;
+  const char* size_bytes;
+  const char* weight_bytes;
+  const char* weight_count;
+  const char* variance_bytes;
+  const char* variance_count;
+  const char* max_missed_bytes;
+  const char* max_missed_count;
+};
+inline constexpr TotalsKeys kAllocatedKeys{"n", "s", "wb", "wc", "vb", "vc", "mb", "mc"};
+inline constexpr TotalsKeys kPeakKeys{"pn", "ps", "pwb", "pwc", "pvb", "pvc", "pmb", "pmc"};
+
+// Totals is RawTotals or Totals.
+template <typename Totals>
+void totals_fields(CommentText& text, const TotalsKeys& keys, const Totals& totals) {
+  text.decimal(keys.samples, totals.samples);
+  text.decimal(keys.size_bytes, totals.size_bytes);
+  text.real(keys.weight_bytes, totals.weight_bytes);
+  text.real(keys.weight_count, totals.weight_count);
+  text.real(keys.variance_bytes, totals.variance_bytes);
+  text.real(keys.variance_count, totals.variance_count);
+  text.real(keys.max_missed_bytes, totals.max_missed_bytes);
+  text.real(keys.max_missed_count, totals.max_missed_count);
+}
+
 // StackFacts is RawStack or Stack.
 template <typename StackFacts>
 void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
   text.literal(kStackComment);
   text.hex16("id", id);
   text.decimal("walk", static_cast<uint64_t>(facts.walk));
-  text.decimal("n", facts.allocated.samples);
-  text.decimal("s", facts.allocated.size_bytes);
-  text.real("wb", facts.allocated.weight_bytes);
-  text.real("wc", facts.allocated.weight_count);
-  text.real("vb", facts.allocated.variance_bytes);
-  text.real("vc", facts.allocated.variance_count);
-  text.real("mb", facts.allocated.max_missed_bytes);
-  text.real("mc", facts.allocated.max_missed_count);
+  totals_fields(text, kAllocatedKeys, facts.allocated);
   text.decimal("fn", facts.freed.samples);
   text.decimal("fs", facts.freed.size_bytes);
   text.real("fwb", facts.freed.weight_bytes);
   text.real("fwc", facts.freed.weight_count);
   text.real("life", facts.lifetime_ns);
   if (facts.peak.samples != 0) {
-    text.decimal("pn", facts.peak.samples);
-    text.decimal("ps", facts.peak.size_bytes);
-    text.real("pwb", facts.peak.weight_bytes);
-    text.real("pwc", facts.peak.weight_count);
-    text.real("pvb", facts.peak.variance_bytes);
-    text.real("pvc", facts.peak.variance_count);
-    text.real("pmb", facts.peak.max_missed_bytes);
-    text.real("pmc", facts.peak.max_missed_count);
+    totals_fields(text, kPeakKeys, facts.peak);
   }
 }
 

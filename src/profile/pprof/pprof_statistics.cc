@@ -100,6 +100,13 @@ std::optional<std::string_view> after(std::string_view name, std::string_view te
   return std::nullopt;
 }
 
+Totals totals_of(Fields& fields, const TotalsKeys& keys) {
+  return {fields.decimal(keys.samples),       fields.decimal(keys.size_bytes),
+          fields.real(keys.weight_bytes),     fields.real(keys.weight_count),
+          fields.real(keys.variance_bytes),   fields.real(keys.variance_count),
+          fields.real(keys.max_missed_bytes), fields.real(keys.max_missed_count)};
+}
+
 // Whether these can be sums over samples, each of which stands for at least itself.
 bool is_plausible(const Totals& totals) {
   constexpr double kRounding = 1 + 1e-9;
@@ -225,16 +232,14 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     const uint64_t id = fields.hex("id");
     const uint64_t walk = fields.decimal("walk");
     StackFacts facts;
-    facts.allocated = {fields.decimal("n"), fields.decimal("s"), fields.real("wb"), fields.real("wc"),
-                       fields.real("vb"),   fields.real("vc"),   fields.real("mb"), fields.real("mc")};
+    facts.allocated = totals_of(fields, kAllocatedKeys);
     facts.freed.samples = fields.decimal("fn");
     facts.freed.size_bytes = fields.decimal("fs");
     facts.freed.weight_bytes = fields.real("fwb");
     facts.freed.weight_count = fields.real("fwc");
     facts.lifetime_ns = fields.real("life");
-    if (fields.has("pn")) {
-      facts.peak = {fields.decimal("pn"), fields.decimal("ps"), fields.real("pwb"), fields.real("pwc"),
-                    fields.real("pvb"),   fields.real("pvc"),   fields.real("pmb"), fields.real("pmc")};
+    if (fields.has(kPeakKeys.samples)) {
+      facts.peak = totals_of(fields, kPeakKeys);
     }
     if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkCount) {
       return;

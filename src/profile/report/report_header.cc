@@ -213,7 +213,7 @@ class Header {
       }
     }
     if (samples(Walk::kDepthLimit) + samples(Walk::kMiddleLeftOut) > few) {
-      say("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128, if it is not set; at most "
+      say("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (512, if it is not set; at most "
           "1024).");
     }
   }

@@ -86,7 +86,7 @@ TEST(ReportHeader, SaysWhatMakesStacksWhole) {
   EXPECT_THAT(header_of(b), Not(HasSubstr("MEMPROF_MAX_DEPTH")));
   b.profile().walks = {98, 1, 0, 0, 0, 1};
   EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
-  EXPECT_THAT(header_of(b), HasSubstr("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (128"));
+  EXPECT_THAT(header_of(b), HasSubstr("  Deeper stacks are kept whole with a higher MEMPROF_MAX_DEPTH (512"));
   // Not about one in a hundred.
   b.profile().walks = {198, 1, 0, 0, 1};
   EXPECT_THAT(header_of(b), Not(HasSubstr("Java")));
