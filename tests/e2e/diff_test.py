@@ -48,7 +48,7 @@ class Diff(e2e.Test):
         self.assertEqual(back["rows"][0]["change"]["value"], -row["change"]["value"])
         self.assertIn("are they swapped?", back["warnings"][0])
         text = self.memprof("diff", before, after).stdout.decode()
-        self.assertIn("Grew: 1 function\n", text)
+        self.assertRegex(text, r"Grew: [12] functions?\n")  # 5 % of reports may have one that grew by chance
         self.assertIn("hold", text[text.index("Grew"):])
         self.assertIn("Benjamini and Hochberg", text)
         tree = self.memprof("diff", before, after, "--tree").stdout.decode()
