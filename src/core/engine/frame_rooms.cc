@@ -6,12 +6,12 @@
 
 namespace memprof {
 
-FrameRoom::Room FrameRoom::rooms_[kRooms];
+FrameRoom::Room FrameRoom::all_rooms[kRooms];
 
 FrameRoom::Room* FrameRoom::take() {
   const uint64_t first = mix_hash(reinterpret_cast<uintptr_t>(&t_sampler));
   for (uint32_t i = 0; i < kRooms; ++i) {
-    Room& room = rooms_[(first + i) % kRooms];
+    Room& room = all_rooms[(first + i) % kRooms];
     if (!room.is_taken.load(std::memory_order_relaxed) &&
         !room.is_taken.exchange(true, std::memory_order_acquire)) {
       return &room;
@@ -27,7 +27,7 @@ FrameRoom::~FrameRoom() {
 }
 
 void FrameRoom::reset_in_child() {
-  for (Room& room : rooms_) {
+  for (Room& room : all_rooms) {
     room.is_taken.store(false, std::memory_order_release);
   }
 }

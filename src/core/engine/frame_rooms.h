@@ -37,7 +37,7 @@ class FrameRoom {
     uint64_t frames[kMostDepth];
   };
   static constexpr uint32_t kRooms = 32;
-  static Room rooms_[kRooms];
+  static Room all_rooms[kRooms];
   static Room* take();
 
   Room* const room_;

@@ -148,7 +148,7 @@ class Snapshot {
   class RuntimeFrames;
   static constexpr char kUnknownCodeName[] = "[unknown Python code]";
   static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
-  static Snapshot* read(Source* source);
+  static Snapshot* read(Source* from);
   void find_end(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);

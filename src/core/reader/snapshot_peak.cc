@@ -31,8 +31,6 @@ void copy_sums(const PeakSums& from, const StackPeak& entry, SnapshotTotals* to)
   to->max_missed_count = at_least(entry.max_missed_count, 0);
 }
 
-}  // namespace
-
 // Is the peak the moment that the records are of?
 bool is_moment_of_records(const PeakState& peak, const Ending& ending, uint64_t climb,
                           uint64_t end_begun_ns) {
@@ -77,6 +75,8 @@ void make_plausible(SnapshotTotals* sum) {
   sum->variance_bytes = std::max(sum->variance_bytes, 0.0);
   sum->variance_count = std::max(sum->variance_count, 0.0);
 }
+
+}  // namespace
 
 // Once more where the peak opened or closed meanwhile.
 void Snapshot::copy_peaks(Source* source) {

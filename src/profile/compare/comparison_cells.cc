@@ -59,7 +59,7 @@ std::string total_text(const Comparison& comparison, Metric metric) {
 }
 
 std::string row_name(GroupBy by, size_t count) {
-  const std::string one = group_by_name(by);
+  std::string one = group_by_name(by);
   if (count == 1) return one;
   return by == GroupBy::kProcess ? one + "es" : one + "s";
 }

@@ -53,9 +53,9 @@ Json side(const ComparedSide& side) {
   return files;
 }
 
-Json tree(const Comparison& comparison) {
+Json tree(const Comparison& comparison, const ComparisonTree& tree) {
   Json nodes = Json::array();
-  for (const ComparisonNode& node : comparison.tree->nodes) {
+  for (const ComparisonNode& node : tree.nodes) {
     Json frames = Json::array();
     for (const uint32_t group : node.groups) frames.push_back(frame(comparison.groups[group]));
     nodes.push_back({{"parent", node.parent == SIZE_MAX ? Json(nullptr) : Json(node.parent)},
@@ -64,7 +64,7 @@ Json tree(const Comparison& comparison) {
                      {"before", rounded(node.before)},
                      {"after", rounded(node.after)}});
   }
-  return {{"nodes", std::move(nodes)}, {"hidden", comparison.tree->hidden}};
+  return {{"nodes", std::move(nodes)}, {"hidden", tree.hidden}};
 }
 
 void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all) {
@@ -109,7 +109,7 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
   json["not_significant"] = {{"rows", comparison.others.size()},
                              {"before", rounded(comparison.others_before)},
                              {"after", rounded(comparison.others_after)}};
-  if (comparison.tree) json["tree"] = tree(comparison);
+  if (comparison.tree) json["tree"] = tree(comparison, *comparison.tree);
   json["limits"] = Json::array();
   for (const LimitResult& limit : limits) {
     json["limits"].push_back({{"limit", limit.text}, {"exceeded", limit.is_exceeded}, {"what", limit.what}});
