@@ -17,9 +17,13 @@ namespace {
   std::_Exit(2);
 }
 
+// Before anything of the program's or of a library's of C++ is initialised.
+[[gnu::constructor(101)]] void before_all() {
+  std::set_terminate(say_and_end);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::set_terminate(say_and_end);
   return memprof::cli::run_with_room([&] { return memprof::cli::cli_main({argv + 1, argv + argc}); });
 }
