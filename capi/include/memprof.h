@@ -609,11 +609,12 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *   stacks   index = stack_id
  *   peaks    index = stack_id: what was live when the heap was at its highest since memprof_init or
  *            memprof_reset_peak; no element where that is not known (the arena of an older version).  The
- *            moment is chosen by one half of the samples and its amounts are told by the other, with twice
- * the rate, so that the estimates are unbiased (docs/decisions/0047-the-peak.md) frames   return addresses,
- * of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index runtime_frames  what those stand for; each
- * different place once frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at
- * run time).  Once a module was unloaded and another came to its place, the address alone does not tell
+ *            moment is chosen by one half of the samples and its amounts are told by the other, with twice the
+ *            rate, so that the estimates are unbiased (docs/decisions/0047-the-peak.md)
+ *   frames   return addresses, of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index
+ *   runtime_frames  what those stand for; each different place once
+ *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
+ *            module was unloaded and another came to its place, the address alone does not tell
  *   modules  ordered by when they were first seen
  *   stack_heaps  for each stack the heap whose blocks it allocated; 0: malloc's, or a heap without a name.
  *            Two heaps that allocate through the same frames have two stacks
