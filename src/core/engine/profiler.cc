@@ -282,7 +282,7 @@ bool take(const void* block, HeapMap::Token token, LiveSample* freed, const Kept
 // program that goes on ends later, and by itself.
 constexpr uint64_t kRuntimeEndNs = kRuntimeEndSeconds * 1000000000;
 
-bool begin_end(EndBegun by) {
+void begin_end(EndBegun by) {
   Ending& ending = g_arena.header().ending;
   const uint64_t now = platform::monotonic_ns();
   uint64_t begun = ending.begun_by.load(std::memory_order_acquire);
@@ -296,7 +296,6 @@ bool begin_end(EndBegun by) {
     // release pairs with the acquire loads here and in snapshot.cc.
     ending.begun_by.store(static_cast<uint64_t>(by), std::memory_order_release);
   }
-  return is_first;
 }
 
 // The first event after a runtime has begun to end finds it out: before, nothing was freed.
@@ -322,10 +321,6 @@ KeptFrom kept_from() {
   }
   return platform::monotonic_ns() - begun_ns > kRuntimeEndNs ? KeptFrom{}
                                                              : KeptFrom{kKeptByRuntimeBit, begun_ns};
-}
-
-uint64_t rounded_bytes(const Weight& weight) {
-  return static_cast<uint64_t>(weight.bytes + 0.5);
 }
 
 void account_live(const LiveSample& sample, const Weight& weight) {

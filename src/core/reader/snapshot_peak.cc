@@ -137,11 +137,10 @@ void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
     return peak_share({r.address, r.size_bytes, r.rate_bytes, r.time_ns, r.stack_id, r.thread_id}, seed);
   };
   double all_bytes = 0;
-  double gone_bytes = 0;
   for (uint64_t i = 0; i < peaks.size; ++i) {
     all_bytes += peaks.data[i].weight_bytes;
   }
-  gone_bytes = all_bytes;
+  double gone_bytes = all_bytes;
   for (uint64_t i = 0; i < records.size; ++i) {
     const PeakShare share = share_of(records.data[i]);
     gone_bytes -= records.data[i].time_ns <= closed_ns && share.counts ? share.weight.bytes : 0;

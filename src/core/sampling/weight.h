@@ -27,4 +27,9 @@ struct Weight {
 
 Weight weigh(uint64_t size_bytes, uint64_t rate_bytes);
 
+// For sums of whole bytes, from which what was added can be taken away again.
+inline uint64_t rounded_bytes(const Weight& weight) {
+  return static_cast<uint64_t>(weight.bytes + 0.5);
+}
+
 }  // namespace memprof

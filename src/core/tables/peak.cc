@@ -9,10 +9,6 @@ namespace {
 // By what part the peak has to grow before resident memory is asked for again.
 constexpr uint64_t kResidentShare = 64;
 
-uint64_t rounded_bytes(const Weight& weight) {
-  return static_cast<uint64_t>(weight.bytes + 0.5);
-}
-
 void copy(const PeakSums& from, PeakSums* to) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   to->samples.store(from.samples.load(kRelaxed), kRelaxed);

@@ -34,15 +34,13 @@ void Merger::add_facts(const Profile& profile) {
     merged_.keep_frames = profile.keep_frames;
   } else {
     combine_ends(merged_, profile.has_ended, profile.is_before_end);
-    for (size_t i = kFirstMetrics; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
+    const size_t first = processes_mode_ == Processes::kAddedUp ? 0 : kFirstMetrics;
+    for (size_t i = first; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
   }
   if (processes_mode_ == Processes::kAddedUp && files_ > 1) {
     merged_.pid = 0;
     merged_.rate_bytes = std::max(merged_.rate_bytes, profile.rate_bytes);
     merged_.from_memprof = merged_.from_memprof && profile.from_memprof;
-    for (size_t i = 0; i < kMetricCount; ++i) {
-      merged_.has_metric[i] = merged_.has_metric[i] && profile.has_metric[i];
-    }
   }
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);

@@ -37,9 +37,7 @@ class Fields {
 
   uint64_t decimal(std::string_view key) { return integer(key, 10); }
   // A field that not every profile has.
-  uint64_t decimal_or_0(std::string_view key) {
-    return values_.find(key) != values_.end() ? decimal(key) : 0;
-  }
+  uint64_t decimal_or_0(std::string_view key) { return has(key) ? decimal(key) : 0; }
   bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
   uint64_t hex(std::string_view key) { return integer(key, 16); }
 
