@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "core/sampling/weight.h"

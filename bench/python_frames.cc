@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/engine/profiler.h"
-#include "platform/linux/stack/mixed_stack.h"
 #include "platform/stack.h"
 #include "program.h"
+#include "runtime/cpython/mixed_stack.h"
 #include "tests/support/fake_python.h"
 
 namespace memprof {
@@ -38,13 +38,14 @@ class Stack {
     const uint64_t pointers[] = {reinterpret_cast<uint64_t>(&memory_[0]),
                                  reinterpret_cast<uint64_t>(&memory_[4]),
                                  reinterpret_cast<uint64_t>(&memory_[32])};
-    const platform::NativeStack native{
-        frames, pointers, {3, platform::Walk::kRoot}, false, reinterpret_cast<uint64_t>(memory_ + 64)};
+    const runtimes::NativeCode code{};
+    const runtimes::NativeStack native{
+        frames, pointers, {3, platform::Walk::kRoot}, false, reinterpret_cast<uint64_t>(memory_ + 64), &code};
     uint64_t out[kMostFrames];
     const uint64_t begin = bench_cpu_ns();
     for (uint64_t i = 0; i < kMerges; ++i) {
-      platform::merge_python({&python_->interpreter, &python_->layout, state_, true, false}, native, out,
-                             kMostFrames);
+      cpython::merge_frames({&python_->interpreter, &python_->layout, state_, true, false}, native, out,
+                            kMostFrames);
       bench_escape(out);
     }
     return static_cast<double>(bench_cpu_ns() - begin) / kMerges;

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "core/reader/runtime_code.h"
 #include "core/reader/snapshot.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
@@ -34,6 +36,9 @@ static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
               MEMPROF_HOOKS_IMPORTS == memprof::kHooksImports);
 static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
+static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMostRuntimes);
+static_assert(MEMPROF_USE_NOTHING == static_cast<int>(memprof::runtimes::Use::kNothing) &&
+              MEMPROF_USE_STACKS == static_cast<int>(memprof::runtimes::Use::kStacksOnly));
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
 static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerminated));
 
@@ -130,20 +135,42 @@ int give_counters(const memprof::Counters& c, memprof_stats* stats) {
   out.import_refused = c.imports.refused;
   out.import_foreign = c.imports.foreign;
   out.import_unbound = c.imports.unbound;
-  out.python_version = c.python_version;
-  out.python_objects = c.python_objects;
   out.live_weight_bytes = c.live_weight_bytes;
   out.peak_weight_bytes = c.peak_weight_bytes;
-  out.python_stacks = c.python_stacks;
+  out.folded_stacks = c.folded_stacks;
+  out.thinned_samples = c.thinned_samples;
+  for (uint32_t i = 0; i < memprof::kMostRuntimes; ++i) {
+    out.runtimes[i] = {c.runtimes[i].version, c.runtimes[i].objects, c.runtimes[i].stacks, 0};
+  }
+  // The older names of the first.
+  const memprof_runtime_stats& python = out.runtimes[MEMPROF_RUNTIME_CPYTHON - 1];
+  out.python_version = python.version;
+  out.python_objects = python.objects;
+  out.python_stacks = python.stacks;
   return give(out, stats);
 }
 
 // Before the first start; later ones find it as it is.
-void configure_runtimes(uint32_t python, bool native_interpreter) {
+void configure_runtimes(const memprof::runtimes::Settings& settings) {
   if (profiler::state() == memprof::State::kUninitialized) {
-    memprof::runtimes::configure(
-        {python == memprof::kPythonOff, python == memprof::kPythonStacksOnly, native_interpreter});
+    memprof::runtimes::configure(settings);
   }
+}
+
+// false: a value is out of range.
+bool read_runtimes(const memprof_options& options, memprof::runtimes::Settings* settings) {
+  settings->native_interpreter = options.native_interpreter != 0;
+  uint32_t uses[MEMPROF_MAX_RUNTIMES];
+  memcpy(uses, options.runtimes, sizeof(uses));
+  uint32_t& python = uses[MEMPROF_RUNTIME_CPYTHON - 1];
+  python = python != 0 ? python : options.python;
+  for (uint32_t i = 0; i < memprof::kMostRuntimes; ++i) {
+    if (uses[i] > MEMPROF_USE_STACKS) {
+      return false;
+    }
+    settings->uses[i] = static_cast<memprof::runtimes::Use>(uses[i]);
+  }
+  return options.python <= MEMPROF_USE_STACKS;
 }
 
 template <typename T>
@@ -193,6 +220,10 @@ const char* memprof_version(void) {
   return MEMPROF_VERSION;
 }
 
+const char* memprof_runtime_name(uint32_t runtime) {
+  return memprof::runtimes::name_of(runtime);
+}
+
 int memprof_options_init(memprof_options* options, uint32_t struct_size) {
   if (options == nullptr || struct_size < kOptionsBytes) {
     return MEMPROF_ERR_INVALID;
@@ -210,15 +241,20 @@ int memprof_init(const memprof_options* options) {
   }
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
-    configure_runtimes(configuration.python, configuration.native_interpreter);
+    configure_runtimes(configuration.runtimes);
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
                                          {configuration.arena_folder, configuration.follow_fork, false,
                                           configuration.keep_arena, configuration.run_token}));
   }
+  memprof_options known{};  // what the caller does not have is 0
+  memprof::runtimes::Settings runtimes;
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
-      options->max_stacks > memprof::kMostStacks ||
-      (options->struct_size > kOptionsBytes && options->python > memprof::kPythonStacksOnly)) {
+      options->max_stacks > memprof::kMostStacks) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memcpy(&known, options, options->struct_size < sizeof(known) ? options->struct_size : sizeof(known));
+  if (!read_runtimes(known, &runtimes)) {
     return MEMPROF_ERR_INVALID;
   }
   Limits limits = memprof::default_limits(options->rate_bytes);
@@ -226,9 +262,7 @@ int memprof_init(const memprof_options* options) {
   limits.max_live_samples =
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
-  const auto has = [options](size_t offset) { return options->struct_size >= offset + sizeof(uint32_t); };
-  configure_runtimes(has(offsetof(memprof_options, python)) ? options->python : memprof::kPythonOn,
-                     has(offsetof(memprof_options, native_interpreter)) && options->native_interpreter != 0);
+  configure_runtimes(runtimes);
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);

@@ -122,6 +122,10 @@ function(memprof_tests name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
+  # Outside of the profiled process no test depends on how it is compiled, and most of a build is its tests.
+  if(NOT memprof_engine IN_LIST arg_LIBRARIES)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=) # no files of processes that tests kill
 endfunction()

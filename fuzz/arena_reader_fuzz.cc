@@ -54,9 +54,8 @@ void fill(const Arena& arena) {
   HeapMap live(arena);
   CodeTable codes(arena, &names);
   const uint8_t lines[] = {0x87, 1, 0xdf, 1, 1, 1, 1};
-  const uint32_t functions[] = {
-      codes.intern({"f", 1, "f.py", 4, lines, sizeof(lines), 10, Runtime::kCpython}),
-      codes.intern({"Class.method", 12, "g.py", 4, lines, sizeof(lines), 20, Runtime::kCpython})};
+  const uint32_t functions[] = {codes.intern({"f", 1, "f.py", 4, lines, sizeof(lines), 10, 1}),
+                                codes.intern({"Class.method", 12, "g.py", 4, lines, sizeof(lines), 20, 1})};
   for (uint64_t i = 0; i < 6; ++i) {
     uint64_t frames[8];
     for (uint64_t f = 0; f < 8; ++f) {
@@ -71,6 +70,11 @@ void fill(const Arena& arena) {
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i);
     live.insert({0x7f0000000000 + i * 16, 64 + i % 3, 4096 + i % 2, i, id, 7});
   }
+  arena.use_up_to(kFoldSection, kPage);
+  auto* folds = arena.at<FoldRecord>(kFoldSection);
+  folds[0].number = 1;
+  folds[0].entries = 1 | uint64_t{2} << 32;
+  arena.header().fold.begun = arena.header().fold.done = 1;
   arena.allocate(kHeapSection, 64);
   for (uint32_t heap = 1; heap < 3; ++heap) {
     arena.at<HeapEntry>(kHeapSection)[heap].store(names.intern(heap == 1 ? "pool:a" : "pool:b", 6) + 1);
@@ -101,7 +105,8 @@ std::vector<uint8_t> make_arena() {
       h.section(kModuleSection).used_bytes,  slots_before(h.name_levels.open) * sizeof(uint64_t),
       h.section(kNameSection).used_bytes,    h.section(kTextSection).used_bytes,
       h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
-      h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes};
+      h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes,
+      h.section(kFoldSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {

@@ -55,7 +55,8 @@
  *   The hooks stay when the profiler stops.  Python's functions are in the stacks, in place of the evaluation
  *   loop that executes them (memprof_snapshot_runtime_frames).  memprof_stats.python_objects and
  *   python_stacks say what is seen; memprof_options.python (or MEMPROF_PYTHON=0, =stacks) leaves some or all
- *   of it out.
+ *   of it out.  The general form, for any language's runtime, is memprof_stats.runtimes and
+ *   memprof_options.runtimes ("Language runtimes").
  *
  * Rules that hold for every function
  * ----------------------------------
@@ -118,6 +119,48 @@ MEMPROF_API const char* memprof_strerror(int error);
 /* The version of the library, "MAJOR.MINOR.PATCH".  Static, never freed. */
 MEMPROF_API const char* memprof_version(void);
 
+/* ---- Language runtimes -------------------------------------------------------------------------------- */
+
+/* The runtimes of languages that the library knows: ids, which it writes to profiles and which never change.
+ * Where an array has an element for each of them, that of id n is element n - 1. */
+enum { MEMPROF_RUNTIME_CPYTHON = 1, MEMPROF_MAX_RUNTIMES = 4 };
+
+/* How a runtime is used (memprof_options.runtimes). */
+enum {
+  MEMPROF_USE_ALL = 0,     /* its functions are in stacks, and its objects are sampled                     */
+  MEMPROF_USE_NOTHING = 1, /* it is not looked for                                                         */
+  MEMPROF_USE_STACKS = 2   /* its functions are in stacks; its own allocators are left alone               */
+};
+
+/* How a runtime's objects are seen, where they come from allocators of its own. */
+enum {
+  MEMPROF_OBJECTS_NONE = 0,      /* the runtime is not there, or nothing was started                       */
+  MEMPROF_OBJECTS_HOOKED = 1,    /* seen: hooks stand in front of its allocators                           */
+  MEMPROF_OBJECTS_BY_MALLOC = 2, /* seen: all of them come from malloc                                     */
+  MEMPROF_OBJECTS_REFUSED = 3    /* not seen: its allocators could not be replaced                         */
+};
+
+/* How a runtime's frames are seen. */
+enum {
+  MEMPROF_STACKS_NONE = 0,            /* no thread that runs code of it was sampled                        */
+  MEMPROF_STACKS_UNCHECKED = 1,       /* not yet: no stack has shown that they are read rightly            */
+  MEMPROF_STACKS_READ = 2,            /* stacks have its functions                                         */
+  MEMPROF_STACKS_UNKNOWN_VERSION = 3, /* native frames only: memprof does not know this version            */
+  MEMPROF_STACKS_UNKNOWN_LAYOUT = 4   /* native frames only: it is not what its version says               */
+};
+
+/* The name of a runtime, like "CPython"; "" for an id that this version of the library does not know.  Never
+ * NULL; static, never freed. */
+MEMPROF_API const char* memprof_runtime_name(uint32_t runtime);
+
+/* What is known of a runtime in the process. */
+typedef struct memprof_runtime_stats {
+  uint32_t version; /* major << 8 | minor: 0x030b is 3.11; 0: it is not there, or its version is unknown   */
+  uint32_t objects; /* MEMPROF_OBJECTS_*                                                                   */
+  uint32_t stacks;  /* MEMPROF_STACKS_*                                                                    */
+  uint32_t reserved;
+} memprof_runtime_stats;
+
 /* ---- Life cycle --------------------------------------------------------------------------------------- */
 
 #define MEMPROF_DEFAULT_RATE_BYTES 524288u /* 512 KiB */
@@ -134,7 +177,8 @@ typedef struct memprof_options {
   uint32_t private_memory;     /* not 0: no file (see "Arena"); `memprof live` cannot look at the process   */
   uint32_t python;             /* 0: a CPython in this process is looked at (see "Python"); 1: it is not;
                                   2: for frames in stacks, but not for its objects                         */
-  uint32_t native_interpreter; /* not 0: the frames of Python's evaluation loop stay in the stacks        */
+  uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
+  uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
@@ -211,9 +255,12 @@ enum {
 
 /* The frame that stands for those that were left out between the leaf's end and the root's. */
 #define MEMPROF_FRAMES_LEFT_OUT 1u
+/* Likewise for the frames of older stacks, whose detail went when the table of stacks was full. */
+#define MEMPROF_OLDER_STACKS 2u
 
-/* Python's objects.  Those of up to 512 bytes (of a free-threaded build: all) come from allocators of the
- * interpreter, which hooks stand in front of where Python is in the process (3.7 and later). */
+/* Python's objects: older names of MEMPROF_OBJECTS_*.  Those of up to 512 bytes (of a free-threaded build:
+ * all) come from allocators of the interpreter, which hooks stand in front of where Python is in the process
+ * (3.7 and later). */
 enum {
   MEMPROF_PYTHON_NONE = 0,      /* there is no Python, or nothing was started                              */
   MEMPROF_PYTHON_HOOKED = 1,    /* seen                                                                    */
@@ -221,7 +268,8 @@ enum {
   MEMPROF_PYTHON_REFUSED = 3    /* not seen: the allocators of this Python could not be replaced           */
 };
 
-/* Python's frames in stacks.  They are read from the interpreter's structures, of 3.11 to 3.15. */
+/* Python's frames in stacks: older names of MEMPROF_STACKS_*.  They are read from the interpreter's
+ * structures, of 3.11 to 3.15. */
 enum {
   MEMPROF_PYTHON_STACKS_NONE = 0,            /* no thread that runs Python was sampled                     */
   MEMPROF_PYTHON_STACKS_UNCHECKED = 1,       /* not yet: no stack has shown that they are read rightly      */
@@ -249,7 +297,7 @@ typedef struct memprof_stats {
   uint64_t dropped_samples;      /* sampled but in no total, or not followed as live; sum of dropped_*     */
   uint64_t dropped_weight_bytes; /* what those stand for                                                   */
   uint64_t dropped_live_table;   /* the table of live blocks had no room: counted as allocated, not live   */
-  uint64_t dropped_stack_table;  /* the table of stacks had no room: counted nowhere else                  */
+  uint64_t dropped_stack_table;  /* no memory for the stack, or no room to walk it: counted nowhere else    */
   uint64_t replaced_samples;     /* live records whose free was not seen: their address was given out anew */
   uint64_t stacks;               /* different stacks                                                       */
   uint64_t modules;              /* executables and libraries in those stacks                              */
@@ -276,6 +324,11 @@ typedef struct memprof_stats {
   uint64_t peak_weight_bytes;
   uint32_t python_stacks; /* MEMPROF_PYTHON_STACKS_*                                                  */
   uint32_t reserved;
+  uint64_t folded_stacks;   /* older stacks that were shortened because the table was full: their sums are
+                               in others, with MEMPROF_OLDER_STACKS among their frames                     */
+  uint64_t thinned_samples; /* neither live nor freed: the table of live blocks was full, and others, of a
+                               higher rate now, stand for them                                             */
+  memprof_runtime_stats runtimes[MEMPROF_MAX_RUNTIMES]; /* python_* are those of CPython                  */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -545,8 +598,6 @@ typedef struct memprof_heap {
 /* Set in an element of the array of frames that is not an address but a function of a language runtime; the
  * other bits are an index into the array of runtime frames. */
 #define MEMPROF_RUNTIME_FRAME 0x8000000000000000u
-
-enum { MEMPROF_RUNTIME_CPYTHON = 1 };
 
 /* A place in a function that a language's runtime executes. */
 typedef struct memprof_runtime_frame {

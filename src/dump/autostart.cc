@@ -5,8 +5,9 @@
 //   MEMPROF_RATE               mean bytes between samples, like 512k
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
-//   MEMPROF_PYTHON             0: nothing of a CPython is looked at; stacks: its frames, not its objects
-//   MEMPROF_NATIVE_INTERPRETER 1: the frames of Python's evaluation loop stay in the stacks
+//   those of runtimes (runtimes::variable_of)
+//                              0: the runtime is not looked for; stacks: for its frames, not its objects
+//   MEMPROF_NATIVE_INTERPRETER 1: the frames of evaluation loops stay in the stacks
 //   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: there is to be none
 // and those that `memprof run` sets:
 //   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
@@ -17,6 +18,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
@@ -125,6 +127,24 @@ bool is_set(const char* name) {
   return text != nullptr && *text != '\0' && strcmp(text, "0") != 0;
 }
 
+// Of a runtime, by its variable; nullptr: there is no such runtime.
+runtimes::Use read_use(const char* name, bool quiet) {
+  const char* text = name != nullptr ? platform::environment(name) : nullptr;
+  if (text == nullptr || *text == '\0' || strcmp(text, "1") == 0) {
+    return runtimes::Use::kAll;
+  }
+  if (strcmp(text, "0") == 0) {
+    return runtimes::Use::kNothing;
+  }
+  if (strcmp(text, "stacks") == 0) {
+    return runtimes::Use::kStacksOnly;
+  }
+  if (!quiet) {
+    complain_of_variable(name, text, "0, 1 or stacks");
+  }
+  return runtimes::Use::kAll;
+}
+
 void say_not_written(const char* path, int error) {
   const char* reason = reason_text(error);
   if (error == MEMPROF_ERR_EXISTS) {
@@ -171,7 +191,7 @@ void read_run(Configuration* c) {
 
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
-  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, kPythonOn, false};
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, 0};
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
   c.limits = default_limits(c.rate_bytes);
@@ -195,16 +215,10 @@ Configuration read_configuration() {
   c.arena_folder = read_arena_folder();
   c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
   read_run(&c);
-  const char* python = platform::environment("MEMPROF_PYTHON");
-  if (python != nullptr && *python != '\0') {
-    c.python = strcmp(python, "0") == 0        ? kPythonOff
-               : strcmp(python, "stacks") == 0 ? kPythonStacksOnly
-                                               : kPythonOn;
-    if (c.python == kPythonOn && strcmp(python, "1") != 0 && !quiet) {
-      complain_of_variable("MEMPROF_PYTHON", python, "0, 1 or stacks");
-    }
+  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+    c.runtimes.uses[i] = read_use(runtimes::variable_of(i + 1), quiet);
   }
-  c.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
+  c.runtimes.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
   return c;
 }
 
@@ -220,7 +234,7 @@ void autostart() {
   if (c.profile_path == nullptr) {
     return;
   }
-  runtimes::configure({c.python == kPythonOff, c.python == kPythonStacksOnly, c.native_interpreter});
+  runtimes::configure(c.runtimes);
   // Of the many small processes that a program starts, those without a sample cost nothing.
   profiler::Sharing sharing;
   sharing.folder = c.arena_folder;

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/path_pattern.h"

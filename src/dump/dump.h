@@ -7,13 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/engine/runtimes.h"
 #include "core/reader/snapshot.h"
 #include "core/tables/arena.h"
 
 namespace memprof {
-
-// Of memprof_options.python.
-enum : uint32_t { kPythonOn = 0, kPythonOff = 1, kPythonStacksOnly = 2 };
 
 struct Configuration {
   Limits limits;
@@ -22,9 +20,8 @@ struct Configuration {
   const char* arena_folder;  // "": private memory
   bool follow_fork;
   bool keep_arena;  // for a reader, which writes the profile
-  uint32_t python = kPythonOn;
-  bool native_interpreter = false;  // frames of evaluation loops stay
-  uint64_t run_token = 0;           // of the run of `memprof run` that this process belongs to; 0: none
+  runtimes::Settings runtimes = {};
+  uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 
 // The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard

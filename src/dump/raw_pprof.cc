@@ -15,7 +15,8 @@ namespace field = schema::profile_field;
 
 constexpr size_t kOutputBytes = size_t{64} << 10;
 constexpr size_t kFirstSlots = 1024;  // a power of two
-constexpr uint64_t kFramesLeftOutFunction = 1;
+// Functions of the frames that stand for others have their addresses for ids.
+constexpr uint64_t kLastGapFunction = schema::kMostGap;
 
 struct FrameCounts {
   size_t total = 0;
@@ -365,10 +366,11 @@ class RawPprofWriter {
       const size_t told = keys_.mapping_id(key);
       const uint64_t address = keys_.address(key);
       wire::Message line(line_memory, sizeof(line_memory));
-      if (key == kFramesLeftOut - 1) {
-        const uint32_t name = write_string(schema::kFramesLeftOutName, text_size(schema::kFramesLeftOutName));
-        write_function(kFramesLeftOutFunction, name, name, schema::kEmpty, 0);
-        line.field(schema::line_field::kFunctionId, kFramesLeftOutFunction);
+      if (schema::is_gap(key + 1)) {
+        const char* const text = schema::kGapNames[key + 1];
+        const uint32_t name = write_string(text, text_size(text));
+        write_function(key + 1, name, name, schema::kEmpty, 0);
+        line.field(schema::line_field::kFunctionId, key + 1);
         location.message_field(schema::location_field::kLine, line);
       } else if (is_runtime_frame(key)) {
         const RawRuntimeFrame& frame = profile_.runtime_frames[key ^ kRuntimeFrame];
@@ -397,7 +399,7 @@ class RawPprofWriter {
   // Written when it is first asked for.
   uint64_t function_id(const RawRuntimeFrame& frame) {
     const size_t size = functions_.size();
-    const uint64_t id = kFramesLeftOutFunction + functions_.id(frame);
+    const uint64_t id = kLastGapFunction + functions_.id(frame);
     if (functions_.size() != size) {
       const size_t name_size = text_size(frame.name);
       const uint32_t name = write_string(frame.name, name_size);

@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
+#include "format/runtime_frame.h"
 #include "format/sink.h"
 
 namespace memprof::profile {
@@ -34,8 +36,9 @@ struct RawTotals {
   double max_missed_bytes = 0, max_missed_count = 0;
 };
 
-// In place of frames in the middle of a stack: becomes a location with a function's name and no module.
+// In place of frames (format/pprof_schema.h): becomes a location with a function's name and no module.
 inline constexpr uint64_t kFramesLeftOut = 1;
+inline constexpr uint64_t kOlderStacks = 2;
 
 // In place of an address: a function of a language's runtime.  The other bits are an index.
 inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
@@ -48,7 +51,8 @@ struct RawRuntimeFrame {
 };
 
 struct RawStack {
-  const uint64_t* frames = nullptr;  // return addresses, leaf first; kFramesLeftOut; kRuntimeFrame | index
+  const uint64_t* frames =
+      nullptr;  // return addresses, leaf first; those that stand for frames; kRuntimeFrame | index
   uint32_t depth = 0;
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;
@@ -67,6 +71,14 @@ struct RawLive {
   uint64_t samples = 0;
   double weight_bytes = 0;  // of all of them together
   double weight_count = 0;
+};
+
+// What a language runtime in the process says of itself: memprof_runtime_stats.
+struct RawRuntime {
+  uint64_t version = 0;  // 0: there is none
+  uint64_t objects = 0;
+  uint64_t stacks = 0;
+  std::string_view name;
 };
 
 struct RawProfile {
@@ -94,8 +106,11 @@ struct RawProfile {
   uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
   uint64_t peak_resident_bytes = 0;
   uint64_t max_resident_bytes = 0;
+  uint64_t seen_after_ns = 0;  // always 0: who looks from outside knows
   bool has_ended = false;
   bool is_before_end = false;
+  uint64_t folded_stacks = 0;
+  uint64_t thinned_samples = 0;
   uint64_t muted_bytes = 0;
   uint64_t unseen_processes = 0;  // always 0: who is in the process sees no other
   uint64_t uncollected_processes = 0;
@@ -103,12 +118,8 @@ struct RawProfile {
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
-  // Of a CPython in the process: its version (0x030b is 3.11; 0: none), MEMPROF_PYTHON_* of its objects and
-  // MEMPROF_PYTHON_STACKS_* of its frames.
-  uint64_t python_version = 0;
-  uint64_t python_objects = 0;
-  uint64_t python_stacks = 0;
-  const char* note = "";  // a comment for people; empty: none
+  RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on
+  const char* note = "";               // a comment for people; empty: none
 };
 
 // Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/engine/profiler.h"
+#include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
 #include "dump/raw_pprof.h"
@@ -28,6 +29,8 @@ constexpr size_t kNoteBytes = 8192;
 static_assert(profile::kRuntimeFrame == kRuntimeFrame && kRuntimeFrame == MEMPROF_RUNTIME_FRAME);
 static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
+static_assert(profile::kOlderStacks == platform::kOlderStacks &&
+              platform::kOlderStacks == MEMPROF_OLDER_STACKS);
 static_assert(sizeof(profile::RawProfile::walks) == MEMPROF_WALK_REASONS * sizeof(uint64_t));
 
 // Pages that go when the scope ends.
@@ -211,13 +214,16 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
   p.muted_bytes = s.counters.muted_bytes;
+  p.folded_stacks = s.counters.folded_stacks;
+  p.thinned_samples = s.counters.thinned_samples;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   p.import_refused = s.counters.imports.refused;
   p.import_foreign = s.counters.imports.foreign;
   p.import_unbound = s.counters.imports.unbound;
-  p.python_version = s.counters.python_version;
-  p.python_objects = s.counters.python_objects;
-  p.python_stacks = s.counters.python_stacks;
+  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+    const RuntimeCounters& runtime = s.counters.runtimes[i];
+    p.runtimes[i] = {runtime.version, runtime.objects, runtime.stacks, runtimes::name_of(i + 1)};
+  }
   const Pages note(kNoteBytes);
   if (note.as<char>() != nullptr && s.process_id == platform::process_id() &&
       p.import_refused + p.import_foreign + p.import_unbound != 0) {

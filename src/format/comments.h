@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
+
+#include "format/runtime_frame.h"
 
 namespace memprof::profile {
 
@@ -125,7 +128,8 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 35 fields of at most 45 characters and a program's name (see program()).
+  // Enough for either comment: 30 fields of at most 42 characters and the program's name of at most 1209; of
+  // four runtimes 12 fields of at most 28, and three names of at most 74.  Signal handlers have it on their stack.
   static constexpr size_t kCapacity = 3072;
 
   const char* data() const { return text_; }
@@ -170,17 +174,17 @@ class CommentText {
     hex16(name, bits);
   }
 
-  // Spaces, '%' and control characters become %XX.  A name longer than any file name is cut.
-  void program(const char* name, size_t size) {
-    key("program");
-    for (size_t i = 0; i < size && i < 400; ++i) {
-      const auto byte = static_cast<unsigned char>(name[i]);
+  // Spaces, '%' and control characters become %XX.  What is longer than `most` characters is cut.
+  void text(const char* name, std::string_view value, size_t most) {
+    key(name);
+    for (const char c : value.substr(0, most)) {
+      const auto byte = static_cast<unsigned char>(c);
       if (byte <= ' ' || byte == '%' || byte == 0x7f) {
         character('%');
         character(hex_digit(byte >> 4));
         character(hex_digit(byte & 15));
       } else {
-        character(name[i]);
+        character(c);
       }
     }
   }
@@ -198,12 +202,28 @@ class CommentText {
   size_t size_ = 0;
 };
 
+// How the fields of a runtime are called, by its id; what the first is called stands in many files.
+struct RuntimeKeys {
+  const char* version;
+  const char* objects;
+  const char* stacks;
+  const char* name;  // nullptr: every reader knows it
+};
+inline constexpr RuntimeKeys kRuntimeKeys[] = {
+    {"python", "python_objects", "python_stacks", nullptr},
+    {"runtime2", "runtime2_objects", "runtime2_stacks", "runtime2_name"},
+    {"runtime3", "runtime3_objects", "runtime3_stacks", "runtime3_name"},
+    {"runtime4", "runtime4_objects", "runtime4_stacks", "runtime4_name"},
+};
+static_assert(sizeof(kRuntimeKeys) / sizeof(kRuntimeKeys[0]) == kMostRuntimes);
+
 // ProfileFacts is RawProfile or Profile: both have these members.
 template <typename ProfileFacts>
 void profile_comment(CommentText& text, const char* program, size_t program_size, const ProfileFacts& facts) {
   text.literal(kProfileComment);
   text.decimal("version", kCommentVersion);
-  text.program(program, program_size);
+  constexpr size_t kMostProgram = 400;  // longer than any file name
+  text.text("program", {program, program_size}, kMostProgram);
   text.decimal("pid", facts.pid);
   text.decimal("samples", facts.samples);
   text.decimal("live_samples", facts.live_samples);
@@ -223,9 +243,12 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
   decimal_unless_0("peak_after_ns", facts.peak_after_ns);
   decimal_unless_0("peak_resident", facts.peak_resident_bytes);
   decimal_unless_0("max_resident", facts.max_resident_bytes);
+  decimal_unless_0("seen_after_ns", facts.seen_after_ns);
   decimal_unless_0("ended", facts.has_ended ? 1 : 0);
   decimal_unless_0("before_end", facts.is_before_end ? 1 : 0);
   decimal_unless_0("muted_bytes", facts.muted_bytes);
+  decimal_unless_0("folded_stacks", facts.folded_stacks);
+  decimal_unless_0("thinned_samples", facts.thinned_samples);
   decimal_unless_0("unseen_processes", facts.unseen_processes);
   decimal_unless_0("uncollected_processes", facts.uncollected_processes);
   if (facts.import_refused + facts.import_foreign + facts.import_unbound != 0) {
@@ -233,10 +256,16 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
     text.decimal("import_foreign", facts.import_foreign);
     text.decimal("import_unbound", facts.import_unbound);
   }
-  if (facts.python_version != 0) {
-    text.decimal("python", facts.python_version);
-    text.decimal("python_objects", facts.python_objects);
-    text.decimal("python_stacks", facts.python_stacks);
+  for (size_t i = 0; i < kMostRuntimes; ++i) {
+    const auto& runtime = facts.runtimes[i];
+    const RuntimeKeys& keys = kRuntimeKeys[i];
+    if (runtime.version != 0) {
+      text.decimal(keys.version, runtime.version);
+      text.decimal(keys.objects, runtime.objects);
+      text.decimal(keys.stacks, runtime.stacks);
+      constexpr size_t kMostName = 20;
+      if (keys.name != nullptr) text.text(keys.name, runtime.name, kMostName);
+    }
   }
 }
 

@@ -94,8 +94,19 @@ inline constexpr const char* kFixedStrings[kFixedStringCount] = {
     "count",  "bytes",         "space",       "rate",          "samples",     kDropFramesRegex, "heap",
     "process"};
 
-// The function of the location that stands for frames in the middle of a stack.
+// The functions of the locations that stand for frames: in the middle of a deep stack, and of older stacks,
+// whose detail went when the table of stacks was full.  By the addresses that stacks have there.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";
+inline constexpr char kOlderStacksName[] = "[older stacks]";
+inline constexpr const char* kGapNames[] = {nullptr, kFramesLeftOutName, kOlderStacksName};
+inline constexpr uint64_t kMostGap = sizeof(kGapNames) / sizeof(kGapNames[0]) - 1;
+constexpr bool is_gap(uint64_t address) {
+  return address != 0 && address <= kMostGap;
+}
+template <typename Text>
+bool is_gap_name(const Text& name) {
+  return name == kFramesLeftOutName || name == kOlderStacksName;
+}
 
 // Where a function's two names are the same, pprof takes it for C++ and cuts what stands in these brackets:
 // nothing is left of `<module>`.  Such a name is written without a system name, and read back as both.

@@ -26,6 +26,8 @@ bool is_frame_gone(uint64_t frame, uint64_t here);
 
 // In place of the frames between the leaf's end and the root's, for kMiddleLeftOut.  No code lies there.
 inline constexpr uint64_t kFramesLeftOut = 1;
+// In place of the frames that older stacks lost when the table was full.  Nor is this code.
+inline constexpr uint64_t kOlderStacks = 2;
 
 // Where an allocation entered us: the frame of the hook, whose return address is in the program.
 struct Entry {

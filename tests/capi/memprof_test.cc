@@ -15,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/engine/facts.h"
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/sampler.h"
 #include "core/sampling/weight.h"
 #include "core/tables/arena.h"
@@ -118,6 +120,22 @@ TEST(CApi, OptionsOfALaterVersionAreAccepted) {
   in_child([&] { EXPECT_EQ(MEMPROF_OK, memprof_init(&options.known)); });
 }
 
+TEST(CApi, EachRuntimeHasItsName) {
+  EXPECT_STREQ("CPython", memprof_runtime_name(MEMPROF_RUNTIME_CPYTHON));
+  EXPECT_STREQ("", memprof_runtime_name(0));
+  EXPECT_STREQ("", memprof_runtime_name(UINT32_MAX));
+}
+
+// Programs that were compiled before there were other runtimes.
+TEST(CApi, StatisticsOfTheVersionBeforeRuntimesAreWritten) {
+  memprof_stats s;
+  std::memset(&s, 0xff, sizeof(s));
+  s.struct_size = offsetof(memprof_stats, runtimes);
+  ASSERT_EQ(MEMPROF_OK, memprof_get_stats(&s));
+  EXPECT_EQ(0u, s.python_version);
+  EXPECT_EQ(UINT32_MAX, s.runtimes[0].version);
+}
+
 TEST(CApi, WrongOptionsAreRefused) {
   const auto is_refused = [](auto change) {
     memprof_options options = options_of(4096);
@@ -136,6 +154,9 @@ TEST(CApi, WrongOptionsAreRefused) {
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_depth = UINT32_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_live_samples = UINT64_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_stacks = UINT64_MAX; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.python = MEMPROF_USE_STACKS + 1; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.runtimes[0] = MEMPROF_USE_STACKS + 1; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.runtimes[MEMPROF_MAX_RUNTIMES - 1] = UINT32_MAX; }));
 }
 
 TEST(CApi, TheEdgesOfOptionsAreAccepted) {
@@ -347,7 +368,7 @@ TEST(CApi, StatisticsFollowTheStructSize) {
 TEST(CApi, StatisticsCount) {
   in_child([] {
     memprof_options options = options_of(4096);
-    options.max_live_samples = 10;
+    options.max_live_samples = 7;  // too few for thinning
     options.max_stacks = 3;
     profiler::announce_hooks();
     ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
@@ -360,13 +381,15 @@ TEST(CApi, StatisticsCount) {
     profiler::count_cold_path(false, 5);
     const memprof_stats s = stats();
     EXPECT_EQ(13u, s.samples);
-    EXPECT_EQ(9u, s.live_samples);
+    EXPECT_EQ(6u, s.live_samples);
     EXPECT_EQ(1u, s.freed_samples);
-    EXPECT_EQ(3u, s.dropped_samples);
-    EXPECT_EQ(2u, s.dropped_live_table);
-    EXPECT_EQ(1u, s.dropped_stack_table);
-    EXPECT_EQ(3 * static_cast<uint64_t>(weigh(100, 4096).bytes + 0.5), s.dropped_weight_bytes);
-    EXPECT_EQ(3u, s.stacks);
+    EXPECT_EQ(0u, s.thinned_samples);
+    EXPECT_EQ(6u, s.dropped_samples);
+    EXPECT_EQ(s.dropped_live_table, s.dropped_samples);
+    EXPECT_EQ(0u, s.dropped_stack_table);
+    EXPECT_EQ(s.dropped_samples * static_cast<uint64_t>(weigh(100, 4096).bytes + 0.5),
+              s.dropped_weight_bytes);
+    EXPECT_EQ(3u, s.stacks);  // two, and one for the rest
     EXPECT_EQ(13u, s.frames);
     EXPECT_EQ(1u, s.min_depth);
     EXPECT_EQ(13u + 1, s.cold_paths);  // each sample is one

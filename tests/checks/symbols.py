@@ -58,6 +58,12 @@ NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlclose", "prctl", "syscall"}
 # Of the C API, what may be called wherever malloc may be.
 LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")
 
+# The table of functions of a language runtime: after FIRST_POINTER bytes, pointers in the order of its header; and those
+# of them that hooks call.
+RUNTIME_HEADER = pathlib.Path(__file__).parents[2] / "src/runtime/runtime.h"
+RUNTIME_TABLE, FIRST_POINTER = "kRuntime", 32
+RUNTIME_HOOKS = {"enter_module", "look", "is_ending", "find_thread", "merge"}
+
 # Said by name where the reason is worth a sentence.
 BANNED = {
     "__tls_get_addr": "dynamic TLS allocates; use initial-exec",
@@ -128,6 +134,25 @@ def references(library):
     return graph
 
 
+def runtime_functions(library):
+    """Returns the names of the functions that hooks call through the tables of runtimes."""
+    relocations = tool("readelf", "-rW", library)
+    targets = {int(m.group(1), 16): int(m.group(2), 16)
+               for m in re.finditer(r"^([0-9a-f]+)\s+\S+\s+R_\w+_RELATIVE\s+([0-9a-f]+)", relocations, re.M)}
+    names, tables = {}, []
+    for line in tool("readelf", "-sW", library).splitlines():
+        symbol = re.match(r"\s*\d+: ([0-9a-f]+)\s+\d+ (FUNC|OBJECT) .* (\S+)$", line)
+        if symbol and symbol.group(2) == "FUNC":
+            names[int(symbol.group(1), 16)] = symbol.group(3)
+        elif symbol and re.search(RUNTIME_TABLE + r"E?$", symbol.group(3)):
+            tables.append(int(symbol.group(1), 16))
+    members = re.findall(r"\(\*(\w+)\)\(", re.search(r"struct Runtime \{.*?\n\};", RUNTIME_HEADER.read_text(), re.S).group())
+    if not RUNTIME_HOOKS <= set(members):
+        sys.exit(f"{RUNTIME_HEADER}: no {RUNTIME_HOOKS - set(members)}")
+    places = [table + FIRST_POINTER + 8 * i for table in tables for i, member in enumerate(members) if member in RUNTIME_HOOKS]
+    return {names[targets[place]] for place in places if place in targets}, len(tables)
+
+
 def reach(graph, roots, once):
     """Returns {name that can be reached: the name that it was reached from}; does not look behind those in once."""
     seen = {root: None for root in roots if root in graph}
@@ -194,11 +219,12 @@ def check(library, exports_map, header, once=None):
     once = ONCE if once is None else once
     found = {name for name in graph if readable[name] in once}
     errors += [f"the library has no {name}" for name in once if name not in {readable[f] for f in found}]
-    seen = reach(graph, {name for name in exported - NOT_HOOKS if not name.startswith("memprof_") or
-                         name.startswith(LIKE_HOOKS)}, found)
+    of_runtimes, runtimes = runtime_functions(library)
+    seen = reach(graph, of_runtimes | {name for name in exported - NOT_HOOKS if not name.startswith("memprof_") or
+                                       name.startswith(LIKE_HOOKS)}, found)
     for name in sorted(set(seen) & undefined - HOOKS_ALLOWED - exported):
         errors.append(f"a hook can reach {name}: {way(seen, name, readable)}")
-    return errors, len(seen)
+    return errors, len(seen), runtimes
 
 
 GOOD = r"""
@@ -241,6 +267,13 @@ FLAWS = [
      "static char* (*volatile f)(const char*, int); f = strchr; count = (long)f;"), None, [], MAP, HEADER,
      "a hook can reach strchr"),
 ]
+# A runtime's table; what the first of its functions calls, attach, is not for hooks.
+TABLE = """
+struct Table { long words[4]; const char* (*functions[12])(void); };
+static const char* near(void) { return 0; }
+static const char* far(void) { return strchr("v1", '1'); }
+const struct Table kRuntime = {{1}, {%s}};
+"""
 
 
 def self_test(compiler):
@@ -266,12 +299,17 @@ def self_test(compiler):
             errors = errors_of(source, flags, exports, header)
             if not any(expected in error for error in errors):
                 sys.exit(f"{flaw}: not found; errors: {errors}")
+        for pointers, is_wrong in (("far, near", False), ("near, near, far", True)):
+            source = GOOD.replace("const char* memprof_version", TABLE % pointers + "const char* memprof_version")
+            errors = errors_of(source, GOOD_FLAGS, MAP, HEADER)
+            if is_wrong != ("a hook can reach strchr: strchr <- far" in errors) or len(errors) != is_wrong:
+                sys.exit(f"a runtime with {pointers}: {errors}")
         name, change, _, _, exports, header, expected = FLAWS[-1]
         if errors_of(GOOD.replace(*change), GOOD_FLAGS, exports, header, ["cold"]):
             sys.exit("an exception did not work")
         if "the library has no gone" not in errors_of(GOOD, GOOD_FLAGS, MAP, HEADER, ["gone"]):
             sys.exit("a stale exception was not found")
-    print(f"{len(FLAWS) + 1} planted flaws were found")
+    print(f"{len(FLAWS) + 2} planted flaws were found")
 
 
 def main():
@@ -279,9 +317,11 @@ def main():
         return self_test(sys.argv[2:])
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    errors, reached = check(*sys.argv[1:])
+    errors, reached, runtimes = check(*sys.argv[1:])
     if reached < 10:
         errors.append(f"only {reached} functions can be reached from the hooks: the disassembly was not understood")
+    if runtimes == 0:
+        errors.append(f"no {RUNTIME_TABLE} of a runtime was found")
     print("\n".join(errors) or f"{sys.argv[1]} is in order; {reached} functions can be reached from its hooks")
     return bool(errors)
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "dump/dump.h"
 #include "profile/pprof/pprof_reader.h"
 #include "tests/support/engine.h"
@@ -39,7 +40,7 @@ std::string said_in_child(const TemporaryFolder& folder, const std::function<voi
 }
 
 Configuration configuration_of(const char* path, bool keep_arena = false) {
-  Configuration c{kDefaultLimits, 0, path, "", false, keep_arena, false};
+  Configuration c{kDefaultLimits, 0, path, "", false, keep_arena};
   return c;
 }
 

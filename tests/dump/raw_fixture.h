@@ -54,6 +54,8 @@ class RawFixture {
     profile.dropped_weight_bytes = 1572864;
     profile.replaced_samples = 2;
     profile.muted_bytes = 77;
+    profile.folded_stacks = 78;
+    profile.thinned_samples = 79;
     for (uint64_t i = 0; i < kWalkCount; ++i) {
       profile.walks[i] = 10 + i;
     }

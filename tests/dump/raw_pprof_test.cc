@@ -47,9 +47,10 @@ TEST(RawPprof, runtime_frames_are_functions_with_lines) {
   const RawRuntimeFrame runtime[] = {{f, file, 12, 10}, {f, file, 14, 10}, {"<module>", file, 1, 1}};
   raw.profile.runtime_frames = runtime;
   raw.profile.runtime_frame_count = 3;
-  raw.profile.python_version = 0x030c;
-  raw.profile.python_objects = 1;
-  raw.profile.python_stacks = 2;
+  raw.profile.runtimes[0].version = 0x030c;
+  raw.profile.runtimes[0].objects = 1;
+  raw.profile.runtimes[0].stacks = 2;
+  raw.profile.runtimes[3] = {0x0102, 3, 4, "A 100% toy"};
   const uint64_t frames[] = {0x401235, kRuntimeFrame | 0, kRuntimeFrame | 1, kRuntimeFrame | 2, 0x402001};
   raw.stacks[0].frames = frames;
   raw.stacks[0].depth = 5;
@@ -58,9 +59,15 @@ TEST(RawPprof, runtime_frames_are_functions_with_lines) {
     const Profile profile = read_pprof(bytes, "raw");
     const Stack& stack = profile.stacks[0];
     EXPECT_TRUE(stack.has_statistics) << "its comment was not found";
-    EXPECT_EQ(profile.python_version, 0x030cu);
-    EXPECT_EQ(profile.python_objects, 1u);
-    EXPECT_EQ(profile.python_stacks, 2u);
+    EXPECT_EQ(profile.runtimes[0].version, 0x030cu);
+    EXPECT_EQ(profile.runtimes[0].objects, 1u);
+    EXPECT_EQ(profile.runtimes[0].stacks, 2u);
+    EXPECT_EQ(profile.runtimes[0].name, "");
+    EXPECT_EQ(profile.runtimes[1].version, 0u);
+    EXPECT_EQ(profile.runtimes[3].version, 0x0102u);
+    EXPECT_EQ(profile.runtimes[3].objects, 3u);
+    EXPECT_EQ(profile.runtimes[3].stacks, 4u);
+    EXPECT_EQ(profile.runtimes[3].name, "A 100% toy");
     ASSERT_EQ(stack.locations.size(), 5u);
     const auto line_at = [&](size_t i) {
       const Location& location = profile.locations[stack.locations[i]];
@@ -94,6 +101,8 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.dropped_weight_bytes, 1572864u);
   EXPECT_EQ(profile.replaced_samples, 2u);
   EXPECT_EQ(profile.muted_bytes, 77u);
+  EXPECT_EQ(profile.folded_stacks, 78u);
+  EXPECT_EQ(profile.thinned_samples, 79u);
   EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkCount>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");

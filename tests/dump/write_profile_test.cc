@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/weight.h"
 #include "dump/dump.h"
 #include "memprof.h"

@@ -11,7 +11,8 @@ UNINITIALIZED, INITIALIZED, ACTIVE, STOPPED, TERMINATED = range(5)
 OVERWRITE = 1
 PYTHON_NONE, PYTHON_HOOKED, PYTHON_BY_MALLOC, PYTHON_REFUSED = range(4)
 HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
-NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports memprof_describe_imports "
+NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports "
+         "memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
@@ -23,10 +24,18 @@ NAMES = ("memprof_strerror memprof_version memprof_options_init memprof_init mem
          "memprof_snapshot_program memprof_snapshot_write_fd").split()
 
 
+MAX_RUNTIMES = 4
+
+
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
                 ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
-                ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32)]
+                ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32),
+                ("runtimes", c_uint32 * MAX_RUNTIMES)]
+
+
+class RuntimeStats(ctypes.Structure):
+    _fields_ = [("version", c_uint32), ("objects", c_uint32), ("stacks", c_uint32), ("reserved", c_uint32)]
 
 
 class Stats(ctypes.Structure):
@@ -41,7 +50,8 @@ class Stats(ctypes.Structure):
                 ("import_refused", c_uint64), ("import_foreign", c_uint64), ("import_unbound", c_uint64),
                 ("python_version", c_uint32), ("python_objects", c_uint32),
                 ("live_weight_bytes", c_uint64), ("peak_weight_bytes", c_uint64),
-                ("python_stacks", c_uint32), ("reserved", c_uint32)]
+                ("python_stacks", c_uint32), ("reserved", c_uint32), ("folded_stacks", c_uint64),
+                ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES)]
 
 
 class Record(ctypes.Structure):
@@ -89,7 +99,7 @@ class Symbol(ctypes.Structure):
     _fields_ = [("name_offset", c_uint64), ("symbol_offset", c_uint64)]
 
 
-STRUCTS = {"memprof_options": Options, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
+STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
            "memprof_stack": Stack, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
@@ -112,6 +122,7 @@ def load(path=None):
     signatures = {
         "memprof_strerror": (c_char_p, [c_int]),
         "memprof_version": (c_char_p, []),
+        "memprof_runtime_name": (c_char_p, [c_uint32]),
         "memprof_rescan_imports": (c_int, []),
         "memprof_describe_imports": (c_int64, [c_char_p, c_uint64]),
         "memprof_options_init": (c_int, [POINTER(Options), c_uint32]),

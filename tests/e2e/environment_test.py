@@ -167,6 +167,26 @@ class Environment(e2e.Test):
         self.assertIn("-r 0", said)
         self.assertEqual(self.report(path)["rows"], [])
 
+    def test_full_tables_cost_detail_and_no_bytes(self):
+        """At rate 0 a table that is too small for the stacks has the sums of one that is not."""
+        profiles = {}
+        for stacks in ("", "300"):
+            path = self.folder / f"stacks{stacks}.pb"
+            limit = {"MEMPROF_MAX_STACKS": stacks} if stacks else {}
+            # Without its hooks the interpreter allocates the same each time; PYTHONHASHSEED: so do its tables.
+            self.check(e2e.run([e2e.system_python(), "-c", "import json, re"],
+                               e2e.preloaded(path, 0, PYTHONHASHSEED="0", MEMPROF_PYTHON="0", **limit)))
+            profiles[stacks] = e2e.Profile(path)
+        whole, folded = profiles[""], profiles["300"]
+        self.assertNotIn("folded_stacks", whole.facts)
+        self.assertGreater(int(folded.facts["folded_stacks"]), 0)
+        self.assertEqual(folded.facts["dropped_samples"], "0")
+        self.assertLessEqual(len({tuple(map(str, stack)) for stack, _, _ in folded.samples}), 300)
+        for metric in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space"):
+            totals = [sum(values[metric] for _, values, _ in p.samples) for p in (whole, folded)]
+            self.assertAlmostEqual(totals[0], totals[1], delta=0.01 * totals[0], msg=metric)
+        self.assertIn("older stacks were shortened", self.memprof("report", self.folder / "stacks300.pb").stdout.decode())
+
     def test_tables_that_are_full_are_said(self):
         path = self.folder / "full.pb"
         done = e2e.run([e2e.system_python(), "-c", "import json, re"],

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/stack.h"

@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "memprof/commands/attach_command.h"
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
@@ -14,6 +15,7 @@
 #include "memprof/commands/merge_command.h"
 #include "memprof/commands/report_command.h"
 #include "memprof/commands/run_command.h"
+#include "memprof/commands/view_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/short_help.h"
@@ -33,11 +35,14 @@ usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
                            [--focus REGEX] [--ignore REGEX]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--metric METRIC] [--native-interpreter] [--json]
+       memprof view FILE|PID [--no-open] [--port PORT]
        memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]
                            [--json | --markdown] [--junit FILE]
        memprof merge FILE... -o OUT [--skip-damaged] [--force]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
        memprof live PID | --name PROGRAM [-o PATH]
+       memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]
+       memprof attach --stop PID
        memprof list
        memprof clean
        memprof doctor [PID | -- CMD ARG...]
@@ -46,11 +51,14 @@ commands:
   run      run a program and write a profile of what it allocated, and of each
            process that it starts
   report   show a profile: a table, a tree of calls, callers and callees
+  view     show a profile in the browser: flame graph and table
   diff     what grew and shrank between two profiles, and whether that is more
            than chance
   merge    add up the profiles of many runs or machines
-  export   turn a profile into another format (pprof, speedscope, collapsed, JSON)
+  export   turn a profile into another format (a page, pprof, speedscope, collapsed,
+           JSON)
   live     look at a running process, or write its profile as of now
+  attach   start memprof in a process that runs already
   list     processes that have memprof in them, and what dead ones left behind
   clean    remove what dead processes left behind
   doctor   check what would stop memprof here, in a program or in a process
@@ -60,7 +68,7 @@ commands:
 try:
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
-  memprof export out.pb.gz -o out.speedscope.json      # open it at speedscope.app
+  memprof view out.pb.gz
 
 The profile is an ordinary pprof file: `go tool pprof out.pb.gz` opens it, too.
 Without this command:
@@ -90,10 +98,12 @@ int dispatch(const std::vector<std::string>& arguments) {
   // signal.)
   std::signal(SIGXFSZ, SIG_IGN);
   if (command == "report") return report_command(rest);
+  if (command == "view") return view_command(rest);
   if (command == "diff") return diff_command(rest);
   if (command == "merge") return merge_command(rest);
   if (command == "export") return export_command(rest);
   if (command == "live") return live_command(rest);
+  if (command == "attach") return attach_command(rest);
   if (command == "list") return list_command(rest);
   if (command == "clean") return clean_command(rest);
   if (command == "doctor") return doctor_command(rest);
@@ -109,7 +119,8 @@ int dispatch(const std::vector<std::string>& arguments) {
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
   throw Failure(
       "unknown " + std::string(what) + " '" + command +
-      "'; the commands are run, report, diff, merge, export, live, list, clean and doctor (memprof --help)");
+      "'; the commands are run, report, view, diff, merge, export, live, attach, list, clean and doctor "
+      "(memprof --help)");
 }
 
 }  // namespace

@@ -14,10 +14,12 @@ constexpr ShortHelp kTexts[] = {
 
   memprof run [-r RATE] [-o PATH] CMD  run a program, write its profile
   memprof report FILE                  what holds the memory; --tree: the calls
+  memprof view FILE                    the same in the browser, as a flame graph
   memprof diff BEFORE AFTER            what grew, what shrank
   memprof merge FILE... -o OUT         many profiles as one
-  memprof export FILE -o OUT           .speedscope.json, .collapsed, .json
+  memprof export FILE -o OUT           .html, .json, .speedscope.json, ...
   memprof live PID                     look at a running process
+  memprof attach PID                   start memprof in a running process
   memprof list                         processes that have memprof in them
   memprof clean                        remove what dead processes left behind
   memprof doctor [PID | -- CMD]        what would stop memprof here
@@ -64,6 +66,17 @@ Shows a profile as a table: which function holds how much memory.
 
 All options, and what the columns mean: memprof report --help
 )"},
+    {"view", R"(usage: memprof view FILE|PID [OPTIONS]
+
+Shows a profile in the browser: flame graph and table, search, callers and
+callees. Served to this machine only, until Ctrl-C.
+
+  --no-open    print the address, do not open a browser
+  --port PORT  serve at this port (any that is free)
+
+memprof export FILE -o report.html writes the same page as a file.
+All options: memprof view --help
+)"},
     {"diff", R"(usage: memprof diff BEFORE AFTER [OPTIONS]
        memprof diff --before FILE... --after FILE... [OPTIONS]
 
@@ -96,6 +109,7 @@ All options: memprof merge --help
 
 Writes a profile in another format, with names. The name of OUT says which:
 
+  .html             a page for the browser: flame graph and table
   .pb.gz, .pb       pprof, compressed or not
   .speedscope.json  speedscope (open it at speedscope.app)
   .collapsed        one line a stack, for flame graphs
@@ -114,6 +128,20 @@ Shows what a running process holds. It must have memprof in it: started by
   --count N       print the view so many times
 
 memprof list shows such processes. All options: memprof live --help
+)"},
+    {"attach", R"(usage: memprof attach PID | --name PROGRAM [OPTIONS]
+       memprof attach --stop PID
+
+Starts memprof in a process that runs already, which pauses for some
+milliseconds. Seen is what it allocates from now on: look with memprof live PID.
+
+  --name PROGRAM  the process whose executable has this name
+  -r RATE         mean bytes between samples: 512k (default), 64k, 1M ...
+  --for TIME -o PATH
+                  wait so long (30s, 5m, 1h), write the profile and stop
+  --stop          stop the sampling
+
+All options: memprof attach --help
 )"},
 };
 

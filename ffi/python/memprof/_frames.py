@@ -9,6 +9,7 @@ from memprof._library import ffi, function, lib, text
 from memprof._model import StackFrame
 
 LEFT_OUT = "[frames left out]"
+OLDER_STACKS = "[older stacks]"
 _NO_MODULE = 0xFFFFFFFF
 _RUNTIME_FRAME = 1 << 63
 _CPYTHON = 1
@@ -82,6 +83,8 @@ class Frames:
             return self._of_runtime(address & 0xFFFFFFFF)
         if address == lib.MEMPROF_FRAMES_LEFT_OUT:
             return StackFrame(address, LEFT_OUT, "", 0, False)
+        if address == lib.MEMPROF_OLDER_STACKS:
+            return StackFrame(address, OLDER_STACKS, "", 0, False)
         start, file_offset, path = self._modules[module] if module != _NO_MODULE else (0, 0, "")
         if self._symbols == ffi.NULL:
             return StackFrame(address, hex(address), path, 0, False, path)

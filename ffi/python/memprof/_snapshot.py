@@ -132,6 +132,10 @@ class HeapSnapshot:
         notes = []
         if self.dropped_samples:
             notes.append(f"{self.dropped_samples:,} samples were dropped for want of room (max_live_samples, max_stacks)")
+        if getattr(stats, "folded_stacks", 0):
+            notes.append(f"{stats.folded_stacks:,} older stacks were shortened, to [older stacks]: the table was full")
+        if getattr(stats, "thinned_samples", 0):
+            notes.append(f"the table of live blocks was full: {stats.thinned_samples:,} samples left it to others of a higher rate")
         if getattr(stats, "python_objects", 0) == getattr(lib, "MEMPROF_PYTHON_REFUSED", -1):
             notes.append("Python objects are not seen: the allocators of this interpreter could not be replaced")
         if getattr(stats, "python_version", 1) == 0:

@@ -2,6 +2,7 @@
 #include "core/engine/reported.h"
 
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 

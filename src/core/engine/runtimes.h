@@ -8,15 +8,26 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/runtime_frame.h"
+
 namespace memprof::runtimes {
 
+// MEMPROF_USE_* of memprof.h.
+enum class Use : uint32_t {
+  kAll = 0,
+  kNothing = 1,     // the runtime is not looked for
+  kStacksOnly = 2,  // for frames in stacks, but not for its objects
+};
 struct Settings {
-  bool python_off;                  // nothing of CPython is looked for
-  bool python_objects_off = false;  // its frames are, its objects not
-  bool native_interpreter = false;  // frames of its evaluation loop stay in the stacks
+  Use uses[kMostRuntimes] = {};     // of the runtime of id i + 1
+  bool native_interpreter = false;  // frames of evaluation loops stay in the stacks
 };
 // Before the profiler starts.
 void configure(const Settings& settings);
+
+// The variable of the environment that says how the runtime of this id is used: "0", "stacks", or "1" for all.
+// nullptr: this build does not know it.
+const char* variable_of(uint32_t id);
 
 // The profiler is active: looks for runtimes in the process and attaches to them.  Idempotent.  Must not be
 // called from a hook: takes the loader's lock.
@@ -28,10 +39,10 @@ void module_was_entered(uint64_t address);
 
 // In every event of a sampler, muted (core/engine/sampled_call.h): a runtime may have put aside what was
 // attached to it.
-extern std::atomic<bool> g_looks_in_events;  // relaxed
-void look();
+extern std::atomic<void (*)()> g_look;  // nullptr: none wants to look.  Relaxed: it is code
 [[gnu::always_inline]] inline void look_in_event() {
-  if (__builtin_expect(g_looks_in_events.load(std::memory_order_relaxed), 0)) {
+  void (*const look)() = g_look.load(std::memory_order_relaxed);
+  if (__builtin_expect(look != nullptr, 0)) {
     look();
   }
 }

@@ -2,14 +2,14 @@
 // What the slow paths of all hooks do around the real call (the interposer's of malloc, those of a runtime's
 // allocators).
 //
-// Threads, signals: as core/engine/profiler.h.  errno: the real call finds it as the program left it, and the
+// Threads, signals: as core/engine/recorder.h.  errno: the real call finds it as the program left it, and the
 // program as the real call left it.
 #pragma once
 
 #include <cerrno>
 
 #include "core/engine/hook.h"
-#include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"

@@ -37,18 +37,24 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
       continue;  // being entered, or by two threads at once
     }
     const uint64_t depth = __atomic_load_n(&e.depth, __ATOMIC_RELAXED);
-    const uint32_t walk = __atomic_load_n(&e.walk, __ATOMIC_RELAXED);
+    const uint32_t walk = __atomic_load_n(&e.walk, __ATOMIC_RELAXED) & kWalkMask;
     ++c.stacks;
     c.frames += samples * depth;
     c.walks[walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule)] += samples;
-    least = least == 0 || depth + 1 < least ? depth + 1 : least;
+    if (stack_kind(__atomic_load_n(&e.walk, __ATOMIC_RELAXED)) == StackKind::kWhole) {
+      least = least == 0 || depth + 1 < least ? depth + 1 : least;
+    }
   }
   for (const uint64_t walks : c.walks) {
     c.samples += walks;
   }
-  // A sample is live, freed or dropped.  For the moment between its walk and its entry into the live map it
+  // A sample is live, freed, dropped, or others stand for it.  For the moment between its walk and its entry into the live map it
   // counts as freed.
-  const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table;
+  if (header.version == kArenaVersion) {
+    c.folded_stacks = get(header.fold.folded_stacks);
+    c.thinned_samples = get(header.thin.thinned_samples);
+  }
+  const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table + c.thinned_samples;
   c.live_samples = get(header.live_count);
   c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
   c.min_depth = least == 0 ? 0 : least - 1;
@@ -60,10 +66,13 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.hooks = get(s.hooks);
   c.imports = {get(s.import_modules), get(s.import_patched), get(s.import_refused), get(s.import_foreign),
                get(s.import_unbound)};
-  const uint64_t python = get(s.python);
-  c.python_version = static_cast<uint32_t>(python >> 32);
-  c.python_objects = static_cast<uint32_t>(python);
-  c.python_stacks = static_cast<uint32_t>(get(s.python_stacks));
+  const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMostRuntimes;
+  for (uint32_t i = 0; i < runtimes; ++i) {
+    const RuntimeFacts& runtime = header.runtime(i);
+    const uint64_t facts = get(runtime.version_and_objects);
+    c.runtimes[i] = {static_cast<uint32_t>(facts >> 32), static_cast<uint32_t>(facts),
+                     static_cast<uint32_t>(get(runtime.stacks))};
+  }
   c.arena_bytes = header.total_bytes;
   c.arena_used_bytes = used_bytes(header);
   return c;

@@ -13,6 +13,13 @@ namespace memprof {
 
 enum class State : uint32_t { kUninitialized = 0, kInitialized, kActive, kStopped, kTerminated };
 
+// Of one runtime (core/tables/statistics.h, RuntimeFacts).
+struct RuntimeCounters {
+  uint32_t version;
+  uint32_t objects;
+  uint32_t stacks;
+};
+
 struct Counters {
   State state;
   uint64_t rate_bytes;
@@ -21,13 +28,12 @@ struct Counters {
   uint64_t stacks, modules, frames;
   uint64_t walks[platform::kWalkReasons];
   uint64_t min_depth, cold_paths, filter_saturated, muted_bytes;
+  uint64_t folded_stacks, thinned_samples;
   uint64_t arena_bytes, arena_used_bytes;
   uint64_t live_weight_bytes, peak_weight_bytes;
   uint64_t hooks;  // MEMPROF_HOOKS_*
   platform::Imports imports;
-  uint32_t python_version;
-  uint32_t python_objects;
-  uint32_t python_stacks;
+  RuntimeCounters runtimes[kMostRuntimes];  // of ids from 1 on
 };
 
 // Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes will do.  Samples, frames

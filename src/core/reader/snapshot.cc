@@ -11,6 +11,7 @@
 #include "core/tables/module_table.h"
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
+#include "format/pprof_schema.h"
 #include "format/runtime_frame.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
@@ -22,8 +23,6 @@ namespace {
 // What a table may grow by while it is read, beyond twice its size.  The copy takes address space for as
 // much, of which the program may have little; under mlockall it takes memory.
 constexpr uint64_t kGrowthBytes = 1 << 20;
-
-constexpr char kFramesLeftOutName[] = "[frames left out]";
 
 }  // namespace
 
@@ -40,13 +39,22 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     return false;
   }
   const uint32_t version = load_once(h.version);
-  const bool is_oldest = version == kOldestArenaVersion;
-  if ((!is_oldest && version != kArenaVersion) ||
-      h.header_bytes != (is_oldest ? kVersion6HeaderBytes : sizeof(ArenaHeader)) ||
-      h.section_count != (is_oldest ? kFirstSections : kSectionCount)) {
+  const struct {
+    uint32_t version;
+    uint64_t header_bytes;
+    uint32_t sections;
+  } known[] = {{kOldestArenaVersion, kVersion6HeaderBytes, kFirstSections},
+               {7, kVersion7HeaderBytes, kVersion7Sections},
+               {kArenaVersion, sizeof(ArenaHeader), kSectionCount}};
+  for (const auto& layout : known) {
+    if (version == layout.version && h.header_bytes == layout.header_bytes &&
+        h.section_count == layout.sections) {
+      section_count = layout.sections;
+    }
+  }
+  if (section_count == 0) {
     return false;
   }
-  section_count = is_oldest ? kFirstSections : kSectionCount;
   for (uint32_t id = 0; id < section_count; ++id) {
     const uint64_t offset = load_once(h.section(id).offset);
     const uint64_t capacity = load_once(h.section(id).capacity_bytes);
@@ -136,6 +144,7 @@ Snapshot* Snapshot::read(Source* from) {
   Snapshot* s = new (memory) Snapshot;
   s->mapping_bytes_ = total;
   s->most_text_ = most_text;
+  s->most_frames_ = most_frames;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
@@ -164,12 +173,9 @@ Snapshot* Snapshot::read(Source* from) {
     release(s);
     return nullptr;
   }
-  s->sort_records();
-  source.refresh();  // what grew since is wanted now
-  source.load(kStackSection);
-  source.load(kFrameSection);
-  s->copy_stacks(source);
-  s->copy_peaks(from);
+  s->copy_stacks_and_peaks(from);
+  s->match_records(source);
+  s->finish_peaks(source);
   source.refresh();
   // What is named comes after what names it.
   for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
@@ -208,7 +214,7 @@ void Snapshot::find_end(const Source& source) {
     return;
   }
   const Ending& ending = source.header().ending;
-  // acquire pairs with the release in profiler.cc.
+  // acquire pairs with the release in ending.cc.
   const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
   const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
   const bool is_by_runtime =
@@ -231,80 +237,8 @@ void Snapshot::add_record(const LiveSample& sample) {
                                   weight.count,
                                   sample.rate_bytes,
                                   sample.time_ns,
-                                  sample.stack_id,
+                                  sample.stack_id,  // match_records() makes it an index of `stacks`
                                   sample.thread_id};
-}
-
-void Snapshot::sort_records() {
-  std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
-    if (a.stack_id != b.stack_id) {
-      return a.stack_id < b.stack_id;
-    }
-    if (a.size_bytes != b.size_bytes) {
-      return a.size_bytes < b.size_bytes;
-    }
-    return a.rate_bytes != b.rate_bytes ? a.rate_bytes < b.rate_bytes : a.address < b.address;
-  });
-}
-
-namespace {
-
-// A thread may be adding to them.  Acquire pairs with the releases in stack_table.cc: each sample that is
-// counted here is in the sums, and without one there are none.
-void copy_totals(const StackTotals& from, SnapshotTotals* to) {
-  to->samples = from.samples.load(std::memory_order_acquire);
-  if (to->samples == 0) {
-    return;
-  }
-  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
-  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
-  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
-}
-
-}  // namespace
-
-void Snapshot::copy_stacks(const Source& source) {
-  stacks.size = stack_heaps.size = source.count<StackEntry>(kStackSection);
-  frames.size = source.count<uint64_t>(kFrameSection);
-  const StackEntry* entries = source.at<StackEntry>(kStackSection);
-  for (uint64_t i = 0; i < stacks.size; ++i) {
-    const StackEntry& e = entries[i];
-    SnapshotStack& s = stacks.data[i];
-    // acquire pairs with the release in stack_table.cc; an entry that is not ready stays zero.
-    if (e.ready.load(std::memory_order_acquire) == 0) {
-      continue;
-    }
-    const uint64_t first = load_once(e.first_frame) / sizeof(uint64_t);
-    const uint32_t depth = load_once(e.depth);
-    if (depth <= kMostDepth && first <= frames.size && depth <= frames.size - first) {
-      s.first_frame = first;
-      s.frame_count = depth;
-      // Only the frames of published stacks: others are being written.
-      memcpy(frames.data + first, source.at<uint64_t>(kFrameSection, first * sizeof(uint64_t)),
-             depth * sizeof(uint64_t));
-    }
-    const uint32_t walk = load_once(e.walk);
-    s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
-    stack_heaps.data[i] = load_once(e.heap);
-    copy_totals(e.allocated, &s.allocated);
-    copy_totals(e.freed, &s.freed);
-    s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
-    s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
-    s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
-    s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
-    s.lifetime_ns = e.lifetime_ns.load(std::memory_order_relaxed);
-    const uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
-    s.min_lifetime_ns = least == 0 ? 0 : least - 1;
-    s.max_lifetime_ns = e.max_lifetime_ns.load(std::memory_order_relaxed);
-  }
-  // Records that name a stack which is not there are garbage.  They are ordered by stack, so at the end.
-  while (records.size > 0 && records.data[records.size - 1].stack_id >= stacks.size) {
-    --records.size;
-  }
-  for (uint64_t i = 0; i < records.size; ++i) {
-    live_weight_bytes += records.data[i].weight_bytes;
-    live_weight_count += records.data[i].weight_count;
-  }
 }
 
 // The name's offset in `strings`; 0: there is none.
@@ -498,9 +432,9 @@ int64_t Snapshot::resolve_symbols() {
         ++found;
         continue;
       }
-      if (frame == platform::kFramesLeftOut) {
-        name = kFramesLeftOutName;
-        start = platform::kFramesLeftOut;
+      if (profile::schema::is_gap(frame)) {
+        name = profile::schema::kGapNames[frame];
+        start = frame;
       }
       if (name != nullptr || (!is_gone && platform::find_symbol(order[i].address, &name, &start))) {
         const uint64_t length = strnlen(name, NameTable::kMostNameBytes);

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "core/reader/counters.h"
+#include "format/runtime_frame.h"
 #include "platform/modules.h"
 
 namespace memprof {
@@ -129,6 +130,7 @@ class Snapshot {
   uint64_t process_namespace = 0;  // platform::process_namespace()
   double live_weight_bytes = 0;
   double live_weight_count = 0;
+  bool is_settled = true;  // false: stacks were folded while it was read, and sums are as far off as that
   SnapshotPeak peak;
   Counters counters{};
   Span<SnapshotRecord> records;  // ordered by stack, size, rate
@@ -146,16 +148,21 @@ class Snapshot {
  private:
   struct Source;
   class RuntimeFrames;
-  static constexpr char kUnknownCodeName[] = "[unknown Python code]";
-  static constexpr uint64_t kUnknownCodeNameBytes = sizeof(kUnknownCodeName);
+  // Room that is kept for the names of unknown code, one of each runtime.
+  static constexpr uint64_t kMostUnknownNameBytes = 32;
+  static constexpr uint64_t kUnknownCodeNameBytes = kMostRuntimes * kMostUnknownNameBytes;
   static Snapshot* read(Source* from);
   void find_end(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
   bool copy_records_of_file(Source* source);
-  void sort_records();
-  void copy_stacks(const Source& source);
+  void copy_stacks_and_peaks(Source* source);
+  void copy_stack(const Source& source, uint64_t i);
+  void copy_folded(Source* source, uint64_t number);
   void copy_peaks(Source* source);
+  void copy_peak(Source* source, uint64_t i);
+  void finish_peaks(const Source& source);
+  void match_records(const Source& source);
   void sum_records_as_peaks();
   void count_survivors_whole(uint64_t closed_ns, uint64_t seed);
   uint64_t copy_name(const Source& source, uint32_t id);
@@ -165,9 +172,11 @@ class Snapshot {
   void find_frame_modules(const Span<uint32_t>& module_of_entry);
   bool copy_runtime_frames(const Source& source);
 
+  uint64_t peak_climb_ = 0;
   uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/tables/heap_map.h)
   uint64_t mapping_bytes_ = 0;
-  uint64_t most_text_ = 0;  // what `strings` has room for
+  uint64_t most_frames_ = 0;  // what `frames` has room for
+  uint64_t most_text_ = 0;    // what `strings` has room for
   void* symbol_mapping_ = nullptr;
   uint64_t symbol_mapping_bytes_ = 0;
   void* runtime_mapping_ = nullptr;

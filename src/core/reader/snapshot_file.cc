@@ -26,8 +26,13 @@ struct Piece {
   LiveRecord records[kPieceSlots];
 };
 
+// The rate and the stack aside, which can change while a record lives: either will do.
 bool is_same(const LiveRecord& a, const LiveRecord& b) {
-  return memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(a)) == 0;
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return a.generation.load(kRelaxed) == b.generation.load(kRelaxed) &&
+         a.thread_id.load(kRelaxed) == b.thread_id.load(kRelaxed) &&
+         a.size_bytes.load(kRelaxed) == b.size_bytes.load(kRelaxed) &&
+         a.time_ns.load(kRelaxed) == b.time_ns.load(kRelaxed);
 }
 
 }  // namespace
@@ -70,6 +75,12 @@ void Snapshot::Source::load(SectionId id) {
   }
 }
 
+void Snapshot::Source::load_part(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) {
+  if (file >= 0 && offset_in_section <= used[id] && size_bytes <= used[id] - offset_in_section) {
+    copy_part(offsets[id] + offset_in_section, size_bytes);
+  }
+}
+
 // A record is read before and after its key: where it is the same, no insertion began in between, and what
 // the key was written for is whole.  The order of the bytes within one copy does not matter.
 bool Snapshot::copy_records_of_file(Source* source) {
@@ -101,7 +112,7 @@ bool Snapshot::copy_records_of_file(Source* source) {
       copy(piece_at, piece->records, sizeof(piece->records));
       for (uint64_t slot = 0; slot < kPieceSlots && !source->is_cut; ++slot) {
         LiveSample sample;
-        if (HeapMap::read(piece->keys[slot], piece->records[slot], &sample) &&
+        if (HeapMap::read(piece->keys[slot], piece->records_before[slot], &sample) &&
             is_same(piece->records_before[slot], piece->records[slot])) {
           add_record(sample);
         }

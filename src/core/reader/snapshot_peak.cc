@@ -85,31 +85,46 @@ void Snapshot::copy_peaks(Source* source) {
   }
   constexpr int kMostTries = 3;
   const PeakState& state = source->header().peak;
-  uint64_t climb = 0;
   for (int tries = 0; tries < kMostTries; ++tries) {
     source->refresh();
-    climb = state.climb.load(std::memory_order_acquire);
+    peak_climb_ = state.climb.load(std::memory_order_acquire);
     source->load(kPeakSection);
     const auto* entries = source->at<StackPeak>(kPeakSection);
     peaks.size = std::min(source->count<StackPeak>(kPeakSection), stacks.size);
     for (uint64_t i = 0; i < peaks.size; ++i) {
-      copy_sums(sums_at_peak(entries[i], climb), entries[i], &peaks.data[i]);
+      copy_sums(sums_at_peak(entries[i], peak_climb_), entries[i], &peaks.data[i]);
     }
     if (source->file >= 0) {
       source->refresh();
     }
-    if (state.climb.load(std::memory_order_acquire) == climb) {
+    if (state.climb.load(std::memory_order_acquire) == peak_climb_) {
       break;
     }
   }
-  peak.time_ns = state.time_ns.load(std::memory_order_relaxed);
-  peak.resident_bytes = state.resident_bytes.load(std::memory_order_relaxed);
-  peak.max_resident_bytes = state.max_resident_bytes.load(std::memory_order_relaxed);
   for (uint64_t i = peaks.size; i < stacks.size; ++i) {
     peaks.data[i] = {};
   }
   peaks.size = stacks.size;
-  if (is_moment_of_records(state, source->header().ending, climb, end_begun_ns)) {
+}
+
+void Snapshot::copy_peak(Source* source, uint64_t i) {
+  if (source->has_peaks() && i < source->count<StackPeak>(kPeakSection)) {
+    source->load_part(kPeakSection, i * sizeof(StackPeak), sizeof(StackPeak));
+    const StackPeak& entry = source->at<StackPeak>(kPeakSection)[i];
+    copy_sums(sums_at_peak(entry, peak_climb_), entry, &peaks.data[i]);
+  }
+}
+
+// After the records know their stacks.
+void Snapshot::finish_peaks(const Source& source) {
+  if (!source.has_peaks()) {
+    return;
+  }
+  const PeakState& state = source.header().peak;
+  peak.time_ns = state.time_ns.load(std::memory_order_relaxed);
+  peak.resident_bytes = state.resident_bytes.load(std::memory_order_relaxed);
+  peak.max_resident_bytes = state.max_resident_bytes.load(std::memory_order_relaxed);
+  if (is_moment_of_records(state, source.header().ending, peak_climb_, end_begun_ns)) {
     sum_records_as_peaks();
   } else {
     count_survivors_whole(state.closed_ns.load(std::memory_order_relaxed), load_once(state.seed));

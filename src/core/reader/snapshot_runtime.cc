@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a snapshot that turns frames of runtimes into functions and lines.
+#include <algorithm>
 #include <cstring>
 
-#include "core/reader/line_table.h"
+#include "core/reader/runtime_code.h"
 #include "core/reader/snapshot_source.h"
 #include "core/tables/code_table.h"
 #include "core/tables/levels.h"
@@ -109,8 +110,8 @@ class Snapshot::RuntimeFrames {
     const uint64_t bytes = load_once(e->lines_bytes);
     const uint64_t there = source_.used[kTextSection];
     return bytes <= CodeTable::kMostLinesBytes && offset <= there && bytes <= there - offset
-               ? line_at(source_.at<uint8_t>(kTextSection, offset), bytes, load_once(e->first_line),
-                         position_bytes)
+               ? runtimes::line_of(load_once(e->runtime), source_.at<uint8_t>(kTextSection, offset), bytes,
+                                   load_once(e->first_line), position_bytes)
                : 0;
   }
 
@@ -121,28 +122,40 @@ class Snapshot::RuntimeFrames {
     return id < names_ ? name_offsets_[id] : 0;
   }
 
-  uint64_t unknown_name() {
-    if (unknown_name_ == 0) {
+  // What is said of code that is not in the table, once for each runtime.
+  uint64_t unknown_name(uint32_t runtime) {
+    uint64_t& offset = unknown_names_[runtime - 1];
+    if (offset == 0) {
       Span<char>& texts = snapshot_.strings;
-      unknown_name_ = texts.size;
-      memcpy(texts.data + texts.size, kUnknownCodeName, sizeof(kUnknownCodeName));
-      texts.size += sizeof(kUnknownCodeName);
+      const char* const name = runtimes::unknown_code_name(runtime);
+      const uint64_t length = std::min<uint64_t>(strlen(name), kMostUnknownNameBytes - 1);
+      offset = texts.size;
+      memcpy(texts.data + texts.size, name, length);
+      texts.data[texts.size + length] = '\0';
+      texts.size += length + 1;
     }
-    return unknown_name_;
+    return offset;
+  }
+
+  // A damaged word counts as one of the first runtime.
+  static uint32_t runtime_of(uint32_t code, const CodeEntry* entry) {
+    const uint32_t runtime = entry != nullptr ? load_once(entry->runtime) : runtime_of_unknown(code);
+    return runtime >= 1 && runtime <= kMostRuntimes ? runtime : 1;
   }
 
   // Its index plus one.
   uint32_t enter(uint32_t code, uint32_t line) {
     SnapshotRuntimeFrame made{};
-    made.runtime = static_cast<uint32_t>(Runtime::kCpython);
+    const CodeEntry* const e = entry_of(code);
+    made.runtime = runtime_of(code, e);
     made.line = line;
-    if (const CodeEntry* e = entry_of(code)) {
+    if (e != nullptr) {
       made.function_line = load_once(e->first_line);
       made.name_offset = name_offset(load_once(e->function));
       made.file_offset = name_offset(load_once(e->file));
     }
     if (made.name_offset == 0) {
-      made.name_offset = unknown_name();
+      made.name_offset = unknown_name(made.runtime);
     }
     Span<SnapshotRuntimeFrame>& all = snapshot_.runtime_frames;
     all.data[all.size++] = made;
@@ -158,8 +171,8 @@ class Snapshot::RuntimeFrames {
   uint8_t* const scratch_;
   IndexOfKey of_frame_;
   IndexOfKey of_place_;
-  uint64_t* name_offsets_ = nullptr;  // of name ids; 0: not copied yet
-  uint64_t unknown_name_ = 0;
+  uint64_t* name_offsets_ = nullptr;            // of name ids; 0: not copied yet
+  uint64_t unknown_names_[kMostRuntimes] = {};  // by ids; 0: not copied yet
 };
 
 bool Snapshot::copy_runtime_frames(const Source& source) {

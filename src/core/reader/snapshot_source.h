@@ -35,7 +35,13 @@ struct Snapshot::Source {
   }
 
   // Those of before version 7 know neither their peak nor when their end began.
-  bool has_peaks() const { return section_count == kSectionCount; }
+  bool has_peaks() const { return section_count > kPeakSection; }
+  // Nor do those of before version 8 fold stacks.
+  bool has_folds() const { return section_count > kFoldSection; }
+
+  bool is_thinned() const {
+    return has_folds() && header().thin.thinnings.load(std::memory_order_relaxed) != 0;
+  }
 
   Source() = default;
   ~Source();
@@ -49,6 +55,7 @@ struct Snapshot::Source {
   void refresh();
   // What is in use of a section: of a file, before it is looked at.
   void load(SectionId id);
+  void load_part(SectionId id, uint64_t offset_in_section, uint64_t size_bytes);
 
   void copy_part(uint64_t offset, uint64_t size_bytes);
   uint64_t filled_bytes(uint32_t id) const;

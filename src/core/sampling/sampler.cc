@@ -210,7 +210,7 @@ void sampler_set_mark(const std::atomic<uint64_t>* mark) {
 
 uint64_t sampler_mark() {
   const std::atomic<uint64_t>* mark = g_mark.load(std::memory_order_acquire);
-  // acquire pairs with the release of a fork child that takes the mark for its own (core/engine/profiler.cc).
+  // acquire pairs with the release of a fork child that takes the mark for its own (core/engine/ownership.cc).
   return mark != nullptr ? mark->load(std::memory_order_acquire) : kNoMark;
 }
 

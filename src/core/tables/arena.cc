@@ -108,6 +108,7 @@ void fill_header(ArenaHeader& header, const Limits& limits, const Pieces& pieces
     header.section(id).capacity_bytes = section_capacity(static_cast<SectionId>(id), limits);
     header.section(id).mapped_bytes.store(piece.size_bytes, std::memory_order_relaxed);
   }
+  header.thin.rate_before.store(ThinState::kNone, std::memory_order_relaxed);
   header.peak.seed = platform::random_seed();
   header.live_levels.limit = live_levels_for(limits.max_live_samples);
   header.stack_levels.limit = intern_levels_for(limits.max_stacks);
@@ -174,6 +175,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
     case kPeakSection:
       return limits.max_stacks * sizeof(StackPeak);
+    case kFoldSection:
+      return kFoldLogPlaces * sizeof(FoldRecord);
     case kHeapSection:
       return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:

@@ -4,7 +4,7 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes | peaks
+//                code index | codes | peaks | log of folds
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -45,7 +45,7 @@ inline const Limits& default_limits(uint64_t rate_bytes) {
   return rate_bytes <= 1 ? kExactLimits : kDefaultLimits;
 }
 inline constexpr uint64_t kMostLiveSamples = uint64_t{1} << 30;
-inline constexpr uint64_t kMostStacks = uint64_t{1} << 24;
+inline constexpr uint64_t kMostStacks = uint64_t{1} << 24;  // what StackTable::ref() has bits for
 inline constexpr uint32_t kMostDepth = 1024;
 inline constexpr uint64_t kMaxModules = 4096;
 
@@ -62,10 +62,12 @@ enum SectionId : uint32_t {
   kCodeIndexSection,
   kCodeSection,
   kPeakSection,  // from version 7 on
+  kFoldSection,  // from version 8 on
   kSectionCount
 };
-// Those that every version has.
+// Those that every version has, and those of version 7.
 inline constexpr uint32_t kFirstSections = kPeakSection;
+inline constexpr uint32_t kVersion7Sections = kFoldSection;
 
 struct Section {
   uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
@@ -83,10 +85,12 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 7;
+inline constexpr uint32_t kArenaVersion = 8;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
+// Before it there is room for the facts of one language runtime.
+inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -113,6 +117,33 @@ struct Ending {
   std::atomic<uint64_t> begun_by;     // EndBegun; release, after begun_ns; readers acquire
   std::atomic<uint64_t> begun_ns;     // monotonic
   std::atomic<uint64_t> begun_climb;  // PeakState::climb then
+};
+
+// Stacks that gave their place away (core/tables/stack_folding.cc).  `done` comes first: a reader that copies
+// upward, and finds both equal, knows that nothing was being moved.
+struct FoldState {
+  std::atomic<uint64_t> done;
+  std::atomic<uint64_t> begun;     // the number of the next fold, which has its place in the log by it
+  std::atomic<uint64_t> hands[2];  // the entry that is looked at next: of whole stacks, of shortened ones
+  std::atomic<uint64_t> folded_stacks;
+  std::atomic<uint64_t> leaving;          // entries whose live samples are being moved to shortened stacks
+  std::atomic<uint64_t> live_hand;        // the slot of the live map that is looked at next for them
+  std::atomic<uint64_t> first_shortened;  // the entry from which on there are no whole ones; 0: not full yet
+};
+
+// Live samples that stand for others, since the table was full (core/engine/thinning.h).  All relaxed.
+struct ThinState {
+  static constexpr uint64_t kNone = UINT64_MAX;
+  std::atomic<uint64_t> thinnings;
+  std::atomic<uint64_t> rate_bytes;   // of the last one
+  std::atomic<uint64_t> rate_before;  // what the rate falls back to; kNone: it is that
+  std::atomic<uint64_t> hand;         // the slot of the live map that it comes to next
+  std::atomic<uint64_t> end;          // where it ends
+  std::atomic<uint64_t> thinned_samples;
+  // Monotonic; when the thread began that is changing the samples of these slots of the live map (those of a
+  // range share one of these); 0: none is.
+  static constexpr uint32_t kRanges = 16;
+  std::atomic<uint64_t> tended_ns[kRanges];
 };
 
 struct ArenaHeader {
@@ -142,16 +173,29 @@ struct ArenaHeader {
   Statistics statistics;
   char program[512];  // path of the executable, NUL-terminated, cut if longer
   // From version 7 on.
-  Section later_sections[kSectionCount - kFirstSections];
+  Section later_sections[kVersion7Sections - kFirstSections];
   PeakState peak;
   Ending ending;
+  // From version 8 on.
+  Section last_sections[kSectionCount - kVersion7Sections];
+  FoldState fold;
+  ThinState thin;
+  RuntimeFacts later_runtimes[kMostRuntimes - 1];
 
+  // Of the runtime of id index + 1.
+  RuntimeFacts& runtime(uint32_t index) {
+    return index == 0 ? statistics.first_runtime : later_runtimes[index - 1];
+  }
+  const RuntimeFacts& runtime(uint32_t index) const { return const_cast<ArenaHeader*>(this)->runtime(index); }
   Section& section(uint32_t id) {
-    return id < kFirstSections ? sections[id] : later_sections[id - kFirstSections];
+    return id < kFirstSections      ? sections[id]
+           : id < kVersion7Sections ? later_sections[id - kFirstSections]
+                                    : last_sections[id - kVersion7Sections];
   }
   const Section& section(uint32_t id) const { return const_cast<ArenaHeader*>(this)->section(id); }
 };
 inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
+inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

@@ -37,7 +37,7 @@ uint32_t CodeTable::intern(const CodeFacts& facts) {
   wanted.lines_bytes =
       static_cast<uint32_t>(facts.lines_bytes < kMostLinesBytes ? facts.lines_bytes : kMostLinesBytes);
   wanted.first_line = facts.first_line;
-  wanted.runtime = static_cast<uint32_t>(facts.runtime);
+  wanted.runtime = facts.runtime;
   // One after the other: parts that are equal must not cancel each other out.
   wanted.hash = hash_bytes(facts.lines, wanted.lines_bytes);
   wanted.hash = mix_hash(wanted.hash ^ (uint64_t{wanted.function} << 32 | wanted.file));

@@ -18,17 +18,15 @@
 
 namespace memprof {
 
-enum class Runtime : uint32_t { kCpython = 1 };
-
 struct CodeFacts {
   const char* function;  // UTF-8
   uint32_t function_bytes;
   const char* file;
   uint32_t file_bytes;
-  const uint8_t* lines;  // core/reader/line_table.h
+  const uint8_t* lines;  // in the runtime's own form (core/reader/runtime_code.h)
   uint64_t lines_bytes;
   uint32_t first_line;
-  Runtime runtime;
+  uint32_t runtime;  // its id, MEMPROF_RUNTIME_* of memprof.h
 };
 
 struct CodeEntry {

@@ -7,6 +7,25 @@ namespace {
 constexpr uint64_t kEmpty = 0;
 constexpr uint64_t kBusy = 1;
 
+// Of a record that is being erased.
+constexpr uint64_t kNoRate = UINT64_MAX;
+constexpr uint32_t kNoStack = UINT32_MAX;
+
+// Of a field that one generation of a record may change while it lives.
+template <typename T>
+bool change(LiveRecord* record, uint32_t generation, std::atomic<T>* field, T from, T to) {
+  T expected = from;
+  if (!field->compare_exchange_strong(expected, to, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    return false;
+  }
+  if (record->generation.load(std::memory_order_acquire) == generation) {
+    return true;
+  }
+  expected = to;  // another record, with the same in this field, has come to this slot: not this one
+  field->compare_exchange_strong(expected, from, std::memory_order_acq_rel, std::memory_order_relaxed);
+  return false;
+}
+
 // Levels beyond are opened only when there are thousands of samples.
 constexpr uint32_t kPrefetchedLevels = 3;
 
@@ -31,6 +50,14 @@ HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
   const uint64_t records = keys + level_slots(level) * sizeof(uint64_t);
   return {reinterpret_cast<std::atomic<uint64_t>*>(section_ + keys) + slot_in_level,
           reinterpret_cast<LiveRecord*>(section_ + records) + slot_in_level};
+}
+
+HeapMap::Slot HeapMap::slot_at(uint64_t slot) const {
+  uint32_t level = 0;
+  while (slots_before(level + 1) <= slot) {
+    ++level;
+  }
+  return slot_at(level, slot - slots_before(level));
 }
 
 bool HeapMap::open_level(uint32_t level) {
@@ -126,11 +153,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   if (!token) {
     return false;
   }
-  uint32_t level = 0;
-  while (slots_before(level + 1) <= token.slot) {
-    ++level;
-  }
-  const Slot slot = slot_at(level, token.slot - slots_before(level));
+  const Slot slot = slot_at(token.slot);
   // Asked before the slot is touched: while it is, the successor's own free would not find it.
   if (slot.record->generation.load(std::memory_order_acquire) != token.generation) {
     return false;
@@ -147,18 +170,40 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   }
   *erased = {address,
              record.size_bytes.load(std::memory_order_relaxed),
-             record.rate_bytes.load(std::memory_order_relaxed),
+             record.rate_bytes.exchange(kNoRate, std::memory_order_acq_rel),
              record.time_ns.load(std::memory_order_relaxed),
-             record.stack_id.load(std::memory_order_relaxed),
+             record.stack_id.exchange(kNoStack, std::memory_order_acq_rel),
              record.thread_id.load(std::memory_order_relaxed)};
+  if (is_kept(*erased, kept)) {
+    record.stack_id.store(erased->stack_id, std::memory_order_release);
+    record.rate_bytes.store(erased->rate_bytes, std::memory_order_release);
+  }
   // release pairs with the acquire exchange in insert_into.
-  slot.key->store(erased->time_ns < kept.before_ns ? address | kept.bit : kEmpty, std::memory_order_release);
+  slot.key->store(is_kept(*erased, kept) ? address | kept.bit : kEmpty, std::memory_order_release);
   arena_.header().live_count.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
 uint64_t HeapMap::slots() const {
   return slots_before(arena_.header().live_levels.open.load(std::memory_order_acquire));
+}
+
+bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
+  const Slot s = slot_at(slot);
+  const uint32_t generation = s.record->generation.load(std::memory_order_acquire);
+  *token = {slot, generation};
+  return read(*s.key, *s.record, sample) && (sample->address & kKeptBits) == 0 &&
+         s.record->generation.load(std::memory_order_acquire) == generation;
+}
+
+bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {
+  LiveRecord& record = *slot_at(token.slot).record;
+  return change(&record, token.generation, &record.rate_bytes, from, to);
+}
+
+bool HeapMap::change_stack(Token token, uint32_t from, uint32_t to) const {
+  LiveRecord& record = *slot_at(token.slot).record;
+  return change(&record, token.generation, &record.stack_id, from, to);
 }
 
 bool HeapMap::next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const {
@@ -189,7 +234,8 @@ bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, L
              record.time_ns.load(std::memory_order_acquire),
              record.stack_id.load(std::memory_order_acquire),
              record.thread_id.load(std::memory_order_acquire)};
-  return record.generation.load(std::memory_order_acquire) == generation &&
+  return sample->rate_bytes != kNoRate && sample->stack_id != kNoStack &&
+         record.generation.load(std::memory_order_acquire) == generation &&
          key.load(std::memory_order_relaxed) == address;
 }
 

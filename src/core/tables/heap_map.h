@@ -7,6 +7,7 @@
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
 //     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
+//     rate, stack  compare-exchange of the record's, which an erase takes out first
 //     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
@@ -45,7 +46,7 @@ struct LiveSample {
   uint64_t size_bytes;
   uint64_t rate_bytes;
   uint64_t time_ns;
-  uint32_t stack_id;
+  uint32_t stack_id;  // StackTable::ref()
   uint32_t thread_id;
 };
 
@@ -78,6 +79,10 @@ struct KeptFrom {
   uint64_t bit = 0;
   uint64_t before_ns = 0;  // 0: none is kept
 };
+
+inline bool is_kept(const LiveSample& freed, const KeptFrom& kept) {
+  return freed.time_ns < kept.before_ns;
+}
 
 class HeapMap {
  public:
@@ -113,6 +118,16 @@ class HeapMap {
   bool next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const;
   uint64_t slots() const;  // what next_between looks at
 
+  // The live record in a slot, of all levels; not one that is kept.
+  bool read_slot(uint64_t slot, LiveSample* sample, Token* token) const;
+
+  // Has the record count by another rate from now on.  false: it is gone, or has another rate already.  Who
+  // erases it finds one or the other.
+  bool change_rate(Token token, uint64_t from, uint64_t to) const;
+
+  // Likewise of another stack (StackTable::ref()).
+  bool change_stack(Token token, uint32_t from, uint32_t to) const;
+
   // The record in a slot, if it holds one that did not change meanwhile.  For snapshots.
   static bool read(const std::atomic<uint64_t>& key, const LiveRecord& record, LiveSample* sample);
 
@@ -124,6 +139,7 @@ class HeapMap {
     LiveRecord* record;
   };
   Slot slot_at(uint32_t level, uint64_t slot_in_level) const;
+  Slot slot_at(uint64_t slot) const;
   bool insert_into(uint32_t level, uint64_t hash, const LiveSample& sample);
   bool open_level(uint32_t level);
 

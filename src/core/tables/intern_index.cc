@@ -15,4 +15,19 @@ bool InternIndex::open_level(uint32_t level) const {
   return true;
 }
 
+void InternIndex::remove(uint64_t hash, uint32_t id) const {
+  uint64_t word = (hash & ~uint64_t{UINT32_MAX}) | (uint64_t{id} + 1);
+  const uint32_t open = levels_->open.load(std::memory_order_acquire);
+  for (uint32_t level = 0; level < open; ++level) {
+    std::atomic<uint64_t>* bucket = slots_ + bucket_slot(hash, level);
+    for (uint32_t i = 0; i < kBucketSlots; ++i) {
+      uint64_t expected = word;
+      if (bucket[i].load(std::memory_order_relaxed) == word &&
+          bucket[i].compare_exchange_strong(expected, kRemoved, std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace memprof

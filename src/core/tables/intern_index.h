@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock-free hash index that only grows: content -> 32-bit id.  The stack table and the name table are built
-// on it.
+// A lock-free hash index: content -> 32-bit id.  The stack table and the name table are built on it.
 //
 // Model: levels of buckets (core/tables/levels.h) of words
 //     63 ............ 32 31 ............ 0
 //     `- hash, high half' `-- id + 1 ---'      0: empty
 // The slots of a bucket fill from the first to the last and are never emptied.  Two threads that intern the
 // same content at once both meet at the first empty slot of the same bucket: one compare-exchange wins, the
-// other reads what won and finds its own content, so nothing is entered twice.
+// other reads what won and finds its own content, so nothing is entered twice.  An entry that is removed
+// leaves its slot marked, and the next one that comes by takes it; then two threads can take two such slots
+// for the same content, which is there twice until one of them is removed.
 //
 // Threads: any number of writers and readers.  A slot is published with release after its content is written,
 // and read with acquire.
@@ -57,19 +58,32 @@ class InternIndex {
   uint32_t find_or_insert(uint64_t hash, const Same& same, const Make& make) const {
     const uint64_t tag = hash & ~uint64_t{UINT32_MAX};
     uint32_t made = kNone;
+    std::atomic<uint64_t>* removed = nullptr;
+    const auto enter = [&](std::atomic<uint64_t>* slot, uint64_t* word) {
+      return slot->compare_exchange_strong(*word, tag | (uint64_t{made} + 1), std::memory_order_acq_rel,
+                                           std::memory_order_acquire);
+    };
     for (uint32_t level = 0;; ++level) {
-      if (level >= levels_->open.load(std::memory_order_acquire) && !open_level(level)) {
-        return kNone;
+      if (level >= levels_->open.load(std::memory_order_acquire) &&
+          (removed != nullptr || !open_level(level))) {
+        uint64_t word = kRemoved;
+        return removed != nullptr && (made != kNone || (made = make()) != kNone) && enter(removed, &word)
+                   ? made
+                   : kNone;
       }
       std::atomic<uint64_t>* bucket = slots_ + bucket_slot(hash, level);
       for (uint32_t i = 0; i < kBucketSlots; ++i) {
         uint64_t word = bucket[i].load(std::memory_order_acquire);  // pairs with the exchange below
+        if (word == kRemoved) {
+          removed = removed != nullptr ? removed : &bucket[i];
+          continue;
+        }
         if (word == 0) {
           if (made == kNone && (made = make()) == kNone) {
             return kNone;
           }
-          if (bucket[i].compare_exchange_strong(word, tag | (uint64_t{made} + 1), std::memory_order_acq_rel,
-                                                std::memory_order_acquire)) {
+          uint64_t expected = kRemoved;
+          if ((removed != nullptr && enter(removed, &expected)) || enter(&bucket[i], &word)) {
             return made;
           }
         }
@@ -81,8 +95,12 @@ class InternIndex {
     }
   }
 
+  // Takes `id` out, which was entered under `hash`.  Only the one who owns the content calls it.
+  void remove(uint64_t hash, uint32_t id) const;
+
  private:
-  static constexpr uint32_t kPrefetchedLevels = 4;  // who is further up has missed already
+  static constexpr uint64_t kRemoved = uint64_t{UINT32_MAX};  // the word of no id
+  static constexpr uint32_t kPrefetchedLevels = 4;            // who is further up has missed already
 
   bool open_level(uint32_t level) const;
 

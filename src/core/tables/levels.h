@@ -52,6 +52,11 @@ inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bije
   return x ^ (x >> 33);
 }
 
+// From [0, 1), as a hash has it: the same for who asks again.
+inline constexpr double uniform_of(uint64_t hash) {
+  return static_cast<double>(hash >> 11) * 0x1p-53;
+}
+
 // 64-bit FNV-1a.
 inline uint64_t hash_bytes(const void* bytes, uint64_t size_bytes) {
   uint64_t hash = 0xcbf29ce484222325ull;

@@ -63,7 +63,7 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
     if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
-        (address >= info.start && address < info.limit) || frames[i] == platform::kFramesLeftOut) {
+        (address >= info.start && address < info.limit) || frames[i] <= platform::kOlderStacks) {
       continue;  // entered already, or the same module as the frame before, or no frame
     }
     if (platform::find_module(address, &info)) {

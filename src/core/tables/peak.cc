@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/peak.h"
 
+#include "core/tables/stack_table.h"
 #include "platform/memory.h"
 
 namespace memprof {
@@ -29,9 +30,8 @@ PeakShare peak_share(const LiveSample& sample, uint64_t seed) {
   const double q = 1.0 - weight.probability;
   const double only_one = q / (1.0 + q);
   // What a record keeps for its life decides, so that its free decides the same.
-  const uint64_t random =
-      mix_hash(reported::address_of(sample.address) ^ mix_hash(sample.time_ns ^ mix_hash(seed)));
-  const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
+  const double uniform =
+      uniform_of(mix_hash(reported::address_of(sample.address) ^ mix_hash(sample.time_ns ^ mix_hash(seed))));
   return {uniform >= only_one, uniform < 1.0 - only_one, weight};
 }
 
@@ -97,23 +97,49 @@ void PeakTable::note_end() const {
 
 // The sums that a reader finds are never of fewer samples than it counts: weights come before the number, and
 // go after it.
+void PeakTable::count_in(uint32_t stack, uint64_t size_bytes, const Weight& w) const {
+  StackPeak& peak = entries_[stack];
+  keep(&peak);
+  const double missed = 1.0 - w.probability;
+  memprof::add(peak.now.weight_bytes, w.bytes);
+  memprof::add(peak.now.weight_count, w.count);
+  if (missed > 0.0) {
+    memprof::add(peak.now.variance_bytes, missed * w.bytes * w.bytes);
+    memprof::add(peak.now.variance_count, missed * w.count * w.count);
+    raise(peak.max_missed_bytes, missed * w.bytes);
+    raise(peak.max_missed_count, missed * w.count);
+  }
+  count(peak.now.size_bytes, size_bytes);
+  count(peak.now.samples);
+}
+
+void PeakTable::count_out(uint32_t stack, uint64_t size_bytes, const Weight& w) const {
+  StackPeak& peak = entries_[stack];
+  keep(&peak);
+  peak.now.samples.fetch_sub(1, std::memory_order_relaxed);
+  peak.now.size_bytes.fetch_sub(size_bytes, std::memory_order_relaxed);
+  const double missed = 1.0 - w.probability;
+  memprof::add(peak.now.weight_bytes, -w.bytes);
+  memprof::add(peak.now.weight_count, -w.count);
+  if (missed > 0.0) {
+    memprof::add(peak.now.variance_bytes, -missed * w.bytes * w.bytes);
+    memprof::add(peak.now.variance_count, -missed * w.count * w.count);
+  }
+}
+
+void PeakTable::move(const LiveSample& sample, uint32_t to) const {
+  const PeakShare share = peak_share(sample, state().seed);
+  if (share.counts) {
+    count_in(to, sample.size_bytes, share.weight);
+    count_out(stack_id_of(sample.stack_id), sample.size_bytes, share.weight);
+  }
+}
+
 void PeakTable::add(const LiveSample& sample) const {
   const PeakShare share = peak_share(sample, state().seed);
   const Weight& w = share.weight;
   if (share.counts) {
-    StackPeak& peak = entries_[sample.stack_id];
-    keep(&peak);
-    const double missed = 1.0 - w.probability;
-    memprof::add(peak.now.weight_bytes, w.bytes);
-    memprof::add(peak.now.weight_count, w.count);
-    if (missed > 0.0) {
-      memprof::add(peak.now.variance_bytes, missed * w.bytes * w.bytes);
-      memprof::add(peak.now.variance_count, missed * w.count * w.count);
-      raise(peak.max_missed_bytes, missed * w.bytes);
-      raise(peak.max_missed_count, missed * w.count);
-    }
-    count(peak.now.size_bytes, sample.size_bytes);
-    count(peak.now.samples);
+    count_in(stack_id_of(sample.stack_id), sample.size_bytes, w);
   }
   if (share.chooses) {
     const uint64_t bytes = rounded_bytes(w);
@@ -132,18 +158,29 @@ void PeakTable::take(const LiveSample& sample, uint64_t now_ns) const {
     fall(state().chooser_bytes.fetch_sub(bytes, std::memory_order_relaxed) - bytes, now_ns);
   }
   if (share.counts) {
-    StackPeak& peak = entries_[sample.stack_id];
-    keep(&peak);
-    peak.now.samples.fetch_sub(1, std::memory_order_relaxed);
-    peak.now.size_bytes.fetch_sub(sample.size_bytes, std::memory_order_relaxed);
-    const double missed = 1.0 - w.probability;
-    memprof::add(peak.now.weight_bytes, -w.bytes);
-    memprof::add(peak.now.weight_count, -w.count);
-    if (missed > 0.0) {
-      memprof::add(peak.now.variance_bytes, -missed * w.bytes * w.bytes);
-      memprof::add(peak.now.variance_count, -missed * w.count * w.count);
-    }
+    count_out(stack_id_of(sample.stack_id), sample.size_bytes, w);
   }
+}
+
+void PeakTable::fold(uint32_t from, uint32_t to) const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  StackPeak& a = entries_[from];
+  StackPeak& b = entries_[to];
+  const uint64_t climb = state().climb.load(kRelaxed);
+  // acquire pairs with the release in keep().
+  if (!is_peak_open(climb) && a.copied_climb.load(std::memory_order_acquire) == climb) {
+    keep(&b);
+    memprof::add(b.copy.weight_bytes, a.copy.weight_bytes.load(kRelaxed));
+    memprof::add(b.copy.weight_count, a.copy.weight_count.load(kRelaxed));
+    memprof::add(b.copy.variance_bytes, a.copy.variance_bytes.load(kRelaxed));
+    memprof::add(b.copy.variance_count, a.copy.variance_count.load(kRelaxed));
+    count(b.copy.size_bytes, a.copy.size_bytes.load(kRelaxed));
+    count(b.copy.samples, a.copy.samples.load(kRelaxed));
+  }
+  raise(b.max_missed_bytes, a.max_missed_bytes.exchange(0, kRelaxed));
+  raise(b.max_missed_count, a.max_missed_count.exchange(0, kRelaxed));
+  copy(PeakSums{}, &a.now);  // what rounding left
+  copy(PeakSums{}, &a.copy);
 }
 
 void PeakTable::reset(uint64_t now_ns) const {

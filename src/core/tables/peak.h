@@ -66,6 +66,12 @@ class PeakTable {
   void add(const LiveSample& sample) const;
   void take(const LiveSample& sample, uint64_t now_ns) const;
 
+  // `from` is about to become another stack, and nothing of it is live: what it had at the peak goes to `to`.
+  void fold(uint32_t from, uint32_t to) const;
+
+  // A live sample becomes another stack's.
+  void move(const LiveSample& sample, uint32_t to) const;
+
   // The peak begins anew, with what is live now.
   void reset(uint64_t now_ns) const;
 
@@ -74,6 +80,8 @@ class PeakTable {
 
  private:
   PeakState& state() const { return arena_.header().peak; }
+  void count_in(uint32_t stack, uint64_t size_bytes, const Weight& w) const;
+  void count_out(uint32_t stack, uint64_t size_bytes, const Weight& w) const;
   void keep(StackPeak* peak) const;
   void rise(uint64_t to_bytes, uint64_t time_ns) const;
   void fall(uint64_t to_bytes, uint64_t now_ns) const;

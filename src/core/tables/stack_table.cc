@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tables/stack_table.h"
 
-#include <cstring>
-
 #include "core/tables/peak.h"
 
 namespace memprof {
@@ -38,9 +36,50 @@ StackTable::StackTable(const Arena& arena)
       index_(arena, kStackIndexSection, &arena.header().stack_levels),
       entries_(arena.at<StackEntry>(kStackSection)) {}
 
-uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                          uint32_t heap) {
-  const uint64_t first_frame = arena_.allocate(kFrameSection, depth * sizeof(uint64_t));
+namespace {
+
+// Of the entries, and of the words of frames: how many whole stacks may take, shortened ones, and all.
+uint64_t most_for(StackKind kind, uint64_t all) {
+  constexpr uint64_t kMostRests = 64;
+  const uint64_t rests = all / 4 == 0 ? 1 : all / 4 < kMostRests ? all / 4 : kMostRests;
+  switch (kind) {
+    case StackKind::kWhole:
+      return all - rests - all / 8;
+    case StackKind::kShortened:
+      return all - rests;
+    case StackKind::kRest:
+      break;
+  }
+  return all;
+}
+
+uint32_t units_for(uint32_t depth) {
+  return (depth + kFrameUnit - 1) / kFrameUnit;
+}
+
+// Fields that readers may look at meanwhile.
+template <typename T>
+void store_once(T* field, T value) {
+  __atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+uint32_t StackTable::make(const Content& content) {
+  const uint32_t id = make_new(content);
+  return id != kNone ? id : make_anew(content);
+}
+
+// An entry that nobody had yet.  Whole stacks leave some for the others: a few whose frames are left out.
+uint32_t StackTable::make_new(const Content& content) {
+  const Section& all_frames = arena_.section(kFrameSection);
+  const uint64_t room_bytes = uint64_t{units_for(content.depth)} * kFrameUnit * sizeof(uint64_t);
+  const uint64_t most_frames = most_for(content.kind, all_frames.capacity_bytes / sizeof(uint64_t));
+  if (size() >= most_for(content.kind, arena_.header().limits.max_stacks) ||
+      all_frames.used_bytes.load(std::memory_order_relaxed) + room_bytes > most_frames * sizeof(uint64_t)) {
+    return kNone;
+  }
+  const uint64_t first_frame = arena_.allocate(kFrameSection, room_bytes);
   if (first_frame == Arena::kNoOffset) {
     return kNone;
   }
@@ -52,26 +91,80 @@ uint32_t StackTable::make(const StackKey& key, const uint64_t* frames, uint32_t 
   if (!PeakTable::reserve(arena_, id)) {
     return kNone;
   }
-  memcpy(arena_.at<uint64_t>(kFrameSection, first_frame), frames, depth * sizeof(uint64_t));
-  StackEntry& e = *arena_.at<StackEntry>(kStackSection, offset);
-  e.heap = static_cast<uint16_t>(heap);
-  e.depth = static_cast<uint16_t>(depth);
-  e.walk = static_cast<uint8_t>(walk);
-  e.hash = key.hash;
-  e.check = key.check;
+  StackEntry& e = entries_[id];
   e.first_frame = first_frame;
-  e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
+  e.room = static_cast<uint8_t>(units_for(content.depth));
+  e.uses.fetch_add(1, std::memory_order_relaxed);
+  write(id, content);
   return id;
+}
+
+// By who made the entry, or closed it.
+void StackTable::write(uint32_t id, const Content& content) {
+  StackEntry& e = entries_[id];
+  auto* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
+  for (uint32_t i = 0; i < content.depth; ++i) {
+    store_once(frames + i, content.frames[i]);
+  }
+  store_once(&e.heap, static_cast<uint16_t>(content.heap));
+  store_once(&e.depth, static_cast<uint16_t>(content.depth));
+  store_once(&e.walk, static_cast<uint8_t>(static_cast<uint32_t>(content.walk) |
+                                           static_cast<uint32_t>(content.kind) << kStackKindShift));
+  e.hash.store(content.key.hash, std::memory_order_relaxed);
+  e.check.store(content.key.check, std::memory_order_relaxed);
+  e.seen.store(1, std::memory_order_relaxed);   // its first sample
+  e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
+}
+
+uint32_t StackTable::intern(const Content& content, bool* is_new) {
+  constexpr int kMostTries = 3;
+  *is_new = false;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    uint32_t made = kNone;
+    const uint32_t id = index_.find_or_insert(
+        content.key.hash, [&](uint32_t other) { return is(other, content.key); },
+        [&] { return made = make(content); });
+    if (made != kNone && made == id) {
+      *is_new = true;
+      return id;
+    }
+    if (made != kNone) {
+      release(made);  // another thread was faster; its place is taken by the next stack that needs one
+    }
+    if (id != kNone && hold(id, content.key)) {
+      return id;
+    }
+    if (id == kNone && made == kNone) {
+      break;
+    }
+  }
+  return kNone;
 }
 
 uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
                             bool* is_new, uint32_t heap) {
-  uint32_t made = kNone;
-  const uint32_t id = index_.find_or_insert(
-      key.hash, [&](uint32_t other) { return is(other, key); },
-      [&] { return made = make(key, frames, depth, walk, heap); });
-  *is_new = id != kNone && id == made;
-  return id;
+  const uint32_t id = intern({key, frames, depth, walk, heap, StackKind::kWhole}, is_new);
+  return id != kNone ? id : intern_shorter(frames, depth, walk, heap, is_new);
+}
+
+// acquire: who wrote the entry opened it after that.
+bool StackTable::hold(uint32_t id, const StackKey& key) const {
+  const uint32_t uses = entries_[id].uses.fetch_add(1, std::memory_order_acquire);
+  if ((uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 && is(id, key)) {
+    return true;
+  }
+  release(id);
+  return false;
+}
+
+bool StackTable::hold_ref(uint32_t ref) const {
+  const uint32_t id = stack_id_of(ref);
+  const uint32_t uses = entries_[id].uses.fetch_add(1, std::memory_order_acquire);
+  if ((uses & StackEntry::kClosed) == 0 && this->ref(id) == ref) {
+    return true;
+  }
+  release(id);
+  return false;
 }
 
 uint32_t StackTable::find_likely(const StackKey& key) const {
@@ -79,6 +172,7 @@ uint32_t StackTable::find_likely(const StackKey& key) const {
   if (id != kNone) {
     __builtin_prefetch(&entries_[id], 1);
     __builtin_prefetch(&entries_[id].variance_bytes, 1);
+    __builtin_prefetch(&entries_[id].uses, 1);
   }
   return id;
 }
@@ -117,6 +211,15 @@ void StackTable::add_freed(uint32_t id, uint64_t size_bytes, const Weight& weigh
   while ((least == 0 || lifetime_ns + 1 < least) && !e.min_lifetime_plus_one_ns.compare_exchange_weak(
                                                         least, lifetime_ns + 1, std::memory_order_relaxed)) {
   }
+}
+
+void StackTable::add_thinned(uint32_t id, uint64_t size_bytes, const Weight& weight) {
+  add_totals(&entries_[id].freed, size_bytes, weight);
+}
+
+void StackTable::add_new_weight(uint32_t id, const Weight& before, const Weight& now) {
+  add(entries_[id].freed.weight_bytes, before.bytes - now.bytes);
+  add(entries_[id].freed.weight_count, before.count - now.count);
 }
 
 uint64_t StackTable::size() const {

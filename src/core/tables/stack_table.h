@@ -2,13 +2,17 @@
 // Frames and heap -> stack id, and the running totals of each stack.  (Of what malloc gave, the heap is 0.)
 //
 // Model: an intern index (core/tables/intern_index.h) over entries; an entry points to its frames in a row of
-// words. A stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames. Nothing
-// is ever removed, so a stack id stays valid.
+// words. A stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames.
+//
+// A full table has room for new stacks (core/tables/stack_folding.cc): one that nobody uses and that was not
+// sampled for long gives its sums to a shorter one, [older stacks] where its frames were, and its place away.
+// Whoever works with an id, and each live sample, holds a use of it: it stays what it is.  After that the id
+// can become another stack's, and `reuse` tells them apart.
 //
 // Threads: any number.  An entry is published with its frames written; totals are relaxed atomics, each right
 // by itself (a snapshot may see one sample in some of them and not yet in others).
 // Allocates: from its sections.
-// Failure: kNone when a limit is reached.
+// Failure: kNone when the system has no memory.
 #pragma once
 
 #include <atomic>
@@ -35,10 +39,10 @@ struct alignas(64) StackEntry {
   std::atomic<uint16_t> ready;  // 1: the fields down to the totals are written (release; readers acquire)
   uint16_t heap;                // core/tables/heap_names.h
   uint16_t depth;
-  uint8_t walk;  // platform::Walk
-  uint8_t reserved;
-  uint64_t hash;
-  uint64_t check;
+  uint8_t walk;  // platform::Walk, and StackKind above it
+  uint8_t room;  // frames that there is room for, in units of kFrameUnit
+  std::atomic<uint64_t> hash;
+  std::atomic<uint64_t> check;
   uint64_t first_frame;  // offset in the frame section
   StackTotals allocated;
 
@@ -46,13 +50,52 @@ struct alignas(64) StackEntry {
   std::atomic<double> variance_count;
   std::atomic<double> max_missed_bytes;  // largest (1-p) w
   std::atomic<double> max_missed_count;
+  std::atomic<uint32_t> seen;       // samples, low half, when it was last looked at for folding
+  std::atomic<uint32_t> folded_to;  // who got the sums of the stack that was here before
 
   alignas(64) StackTotals freed;
   std::atomic<double> lifetime_ns;                 // sum of lifetime times blocks
   std::atomic<uint64_t> min_lifetime_plus_one_ns;  // 0: nothing was freed
   std::atomic<uint64_t> max_lifetime_ns;
+  // Live samples, and threads that work with it; with kClosed: it is being made anew; with kLeaving: it gets
+  // no more samples, and its live ones go to a shorter stack.
+  std::atomic<uint32_t> uses;
+  std::atomic<uint32_t> reuse;  // how often it became another stack; before `ready` (release)
+
+  static constexpr uint32_t kClosed = uint32_t{1} << 31;
+  static constexpr uint32_t kLeaving = uint32_t{1} << 30;
 };
 static_assert(sizeof(StackEntry) == 192);
+
+// How much of a stack an entry still has.
+enum class StackKind : uint8_t { kWhole = 0, kShortened = 1, kRest = 2 };
+inline constexpr uint32_t kStackKindShift = 6;  // in StackEntry::walk
+inline constexpr uint8_t kWalkMask = (1 << kStackKindShift) - 1;
+static_assert(platform::kWalkReasons <= kWalkMask);
+inline StackKind stack_kind(uint8_t walk) {
+  return static_cast<StackKind>(walk >> kStackKindShift);
+}
+
+// Room for frames is handed out in units, so that the next stack at its place finds room for its own.
+inline constexpr uint32_t kFrameUnit = 8;
+static_assert(kMostDepth / kFrameUnit <= UINT8_MAX);
+
+// What a live sample keeps of its stack: its id, and which of the stacks that had that id.
+inline constexpr uint32_t kStackIdBits = 24;
+static_assert(kMostStacks <= uint64_t{1} << kStackIdBits);
+inline uint32_t stack_id_of(uint32_t ref) {
+  return ref & ((uint32_t{1} << kStackIdBits) - 1);
+}
+inline uint32_t stack_ref(uint32_t id, uint32_t reuse) {
+  return id | reuse << kStackIdBits;
+}
+
+// A fold, for readers who copy the table meanwhile: both entries are to be read again.
+struct FoldRecord {
+  std::atomic<uint64_t> number;   // of the fold, and 1; release, before and after `entries` are written
+  std::atomic<uint64_t> entries;  // the one that is made anew, and in the high half the one that got its sums
+};
+inline constexpr uint64_t kFoldLogPlaces = 4096;
 
 uint32_t intern_levels_for(uint64_t entries);
 
@@ -73,7 +116,8 @@ class StackTable {
   StackTable() = default;
   explicit StackTable(const Arena& arena);
 
-  // *is_new becomes true when this call entered the stack.
+  // Finds or enters a stack; the caller holds a use of it.  Where there is no room, and none can be made, of a
+  // shorter one in its place.  *is_new becomes true when this call entered it.
   uint32_t intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
                   bool* is_new, uint32_t heap = 0);
   uint32_t intern(const uint64_t* frames, uint32_t depth, platform::Walk walk, bool* is_new,
@@ -82,11 +126,18 @@ class StackTable {
   }
 
   // The same in steps, so that other work can go on while memory answers: prefetch, later find_likely (which
-  // asks for the entry), later is().  kNone: not there.
+  // asks for the entry), later hold().  kNone: not there.
   void prefetch(const StackKey& key) const { index_.prefetch(key.hash); }
   uint32_t find_likely(const StackKey& key) const;
-  bool is(uint32_t id, const StackKey& key) const {
-    return entries_[id].hash == key.hash && entries_[id].check == key.check;
+  // Takes a use of it.  false: it is another stack, or about to become one.
+  bool hold(uint32_t id, const StackKey& key) const;
+  // The same of what a live sample keeps, which may be freed meanwhile.
+  bool hold_ref(uint32_t ref) const;
+  // Gives it back: the sample is gone, or was not entered.
+  void release(uint32_t id) const { entries_[id].uses.fetch_sub(1, std::memory_order_release); }
+  // While it is held.
+  uint32_t ref(uint32_t id) const {
+    return stack_ref(id, entries_[id].reuse.load(std::memory_order_relaxed));
   }
 
   // Opens what so many stacks need of the index.
@@ -96,12 +147,50 @@ class StackTable {
   void prefetch_freed(uint32_t id) const { __builtin_prefetch(&entries_[id].freed, 1); }
   void add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns);
 
+  // A live sample was taken out and others stand for it, or it stands for others (core/engine/thinning.h): both
+  // are freed sums, so that what was allocated stays, and the rest is what is live.
+  // Is the stack leaving?  Then its live samples move, one by one.
+  bool is_leaving(uint32_t ref) const {
+    return (entries_[stack_id_of(ref)].uses.load(std::memory_order_relaxed) & StackEntry::kLeaving) != 0;
+  }
+  // Of a stack that is held: the shorter one, held as well; kNone: the system has no memory.
+  uint32_t intern_shorter_than(uint32_t id);
+  // What a sample has of the sums of one stack becomes the other's.
+  void move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& weight);
+  // Around it, and what belongs to it (core/tables/peak.h): readers read both stacks again.
+  void begin_move(uint32_t from, uint32_t to) const;
+  void end_move() const;
+
+  void add_thinned(uint32_t id, uint64_t size_bytes, const Weight& weight);
+  void add_new_weight(uint32_t id, const Weight& before, const Weight& now);
+
   StackEntry& entry(uint32_t id) const { return entries_[id]; }
   uint64_t size() const;
 
  private:
-  uint32_t make(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                uint32_t heap);
+  // What is written to an entry.
+  struct Content {
+    StackKey key;
+    const uint64_t* frames;
+    uint32_t depth;
+    platform::Walk walk;
+    uint32_t heap;
+    StackKind kind;
+  };
+  bool is(uint32_t id, const StackKey& key) const {
+    return entries_[id].hash.load(std::memory_order_relaxed) == key.hash &&
+           entries_[id].check.load(std::memory_order_relaxed) == key.check;
+  }
+  uint32_t intern(const Content& content, bool* is_new);
+  uint32_t intern_shorter(const uint64_t* frames, uint32_t depth, platform::Walk walk, uint32_t heap,
+                          bool* is_new);
+  uint32_t intern_rest(platform::Walk walk, uint32_t heap, bool* is_new);
+  uint32_t make(const Content& content);
+  uint32_t make_new(const Content& content);
+  uint32_t make_anew(const Content& content);
+  void write(uint32_t id, const Content& content);
+  bool fold(uint32_t id);
+  void let_leave(uint32_t id);
 
   Arena arena_;
   InternIndex index_;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/runtime_frame.h"
 #include "platform/stack.h"
 
 namespace memprof {
@@ -16,6 +17,13 @@ namespace memprof {
 inline constexpr uint64_t kHooksNone = 0;
 inline constexpr uint64_t kHooksInterposed = 1;
 inline constexpr uint64_t kHooksImports = 2;
+
+// What a language runtime in the process says of itself.
+struct RuntimeFacts {
+  // Its version (major << 8 | minor; 0: unknown) in the high half, MEMPROF_OBJECTS_* in the low one.
+  std::atomic<uint64_t> version_and_objects;
+  std::atomic<uint64_t> stacks;  // MEMPROF_STACKS_*
+};
 
 struct Statistics {
   std::atomic<uint64_t> dropped_weight_bytes;
@@ -39,9 +47,7 @@ struct Statistics {
   std::atomic<uint64_t> import_refused;
   std::atomic<uint64_t> import_foreign;
   std::atomic<uint64_t> import_unbound;
-  std::atomic<uint64_t>
-      python;  // the interpreter's version in the high half (0x030b is 3.11), MEMPROF_PYTHON_*
-  std::atomic<uint64_t> python_stacks;  // MEMPROF_PYTHON_STACKS_*
+  RuntimeFacts first_runtime;  // of id 1; those after it: ArenaHeader::later_runtimes
 };
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {

@@ -50,6 +50,9 @@ void Merger::add_facts(const Profile& profile) {
   merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
   merged_.replaced_samples += profile.replaced_samples;
   merged_.muted_bytes += profile.muted_bytes;
+  merged_.folded_stacks += profile.folded_stacks;
+  merged_.thinned_samples += profile.thinned_samples;
+  merged_.seen_after_ns = std::max(merged_.seen_after_ns, profile.seen_after_ns);
   merged_.unseen_processes += profile.unseen_processes;
   merged_.uncollected_processes += profile.uncollected_processes;
   for (const std::string& comment : profile.comments) {
@@ -59,10 +62,7 @@ void Merger::add_facts(const Profile& profile) {
   merged_.import_refused += profile.import_refused;
   merged_.import_foreign += profile.import_foreign;
   merged_.import_unbound += profile.import_unbound;
-  // What is missing in one is what is said of all.
-  merged_.python_version = std::max(merged_.python_version, profile.python_version);
-  merged_.python_objects = std::max(merged_.python_objects, profile.python_objects);
-  merged_.python_stacks = std::max(merged_.python_stacks, profile.python_stacks);
+  combine_runtimes(merged_.runtimes, profile.runtimes);
   for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
 }
 

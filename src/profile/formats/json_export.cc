@@ -117,15 +117,16 @@ std::string write_json(const Profile& profile) {
   out += fmt::format(
       "\n\"samples\":{},\"live_samples\":{},\"dropped_samples\":{},\"dropped_weight_bytes\":{},"
       "\"replaced_samples\":{},\n\"peak_after_ns\":{},\"peak_resident_bytes\":{},\"max_resident_bytes\":{},"
-      "\"ended\":{},\"live_is_before_end\":{},\n\"muted_bytes\":{},\"unseen_processes\":{},\"uncollected_"
+      "\"ended\":{},\"live_is_before_end\":{},\n\"folded_stacks\":{},\"thinned_samples\":{},\"muted_bytes\":{"
+      "},\"unseen_processes\":{},\"uncollected_"
       "processes\":{},"
       "\n\"import_refused\":{},\"import_foreign\":{},\"import_unbound\":{},"
       "\n\"walks\":{{",
       profile.samples, profile.live_samples, profile.dropped_samples, profile.dropped_weight_bytes,
       profile.replaced_samples, profile.peak_after_ns, profile.peak_resident_bytes,
-      profile.max_resident_bytes, profile.has_ended, profile.is_before_end, profile.muted_bytes,
-      profile.unseen_processes, profile.uncollected_processes, profile.import_refused, profile.import_foreign,
-      profile.import_unbound);
+      profile.max_resident_bytes, profile.has_ended, profile.is_before_end, profile.folded_stacks,
+      profile.thinned_samples, profile.muted_bytes, profile.unseen_processes, profile.uncollected_processes,
+      profile.import_refused, profile.import_foreign, profile.import_unbound);
   for (size_t i = 0; i < profile.walks.size(); ++i) {
     out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", walk_name(static_cast<Walk>(i)), profile.walks[i]);
   }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "format/runtime_frame.h"
+
 namespace memprof::profile {
 
 // Peak: what was live when the heap was at its highest.
@@ -142,6 +144,25 @@ inline bool is_cut(const Stack& stack) {
 // In front of what one comment says of the processes that are missing in a profile.
 inline constexpr char kUnseenComment[] = "ran without memprof: ";
 
+// What a language runtime in the process said of itself: memprof_runtime_stats of memprof.h.
+struct RuntimeFacts {
+  uint64_t version = 0;  // 0x030b is 3.11; 0: there is none
+  uint64_t objects = 0;
+  uint64_t stacks = 0;
+  std::string name;  // empty for those that every reader knows (profile/names/runtime_name.h)
+};
+using Runtimes = std::array<RuntimeFacts, kMostRuntimes>;  // by their ids, from 1 on
+
+// Of several processes: what is missing in one is what is said of all.
+inline void combine_runtimes(Runtimes& sum, const Runtimes& more) {
+  for (size_t i = 0; i < sum.size(); ++i) {
+    sum[i].version = std::max(sum[i].version, more[i].version);
+    sum[i].objects = std::max(sum[i].objects, more[i].objects);
+    sum[i].stacks = std::max(sum[i].stacks, more[i].stacks);
+    if (sum[i].name.empty()) sum[i].name = more[i].name;
+  }
+}
+
 struct Profile {
   std::string program;
   uint64_t pid = 0;
@@ -160,9 +181,14 @@ struct Profile {
   uint64_t peak_after_ns = 0;
   uint64_t peak_resident_bytes = 0;
   uint64_t max_resident_bytes = 0;
-  bool has_ended = false;      // all processes came to their end by themselves
-  bool is_before_end = false;  // what is live is what was live before that end began
-  uint64_t muted_bytes = 0;    // allocated by the profiler or while a thread was in it: passed unseen
+  // How long the process had run when memprof was started in it: what it allocated before is not known.  0: it was
+  // there from the begin, or nobody knows.  Of several processes: the longest.
+  uint64_t seen_after_ns = 0;
+  bool has_ended = false;        // all processes came to their end by themselves
+  bool is_before_end = false;    // what is live is what was live before that end began
+  uint64_t folded_stacks = 0;    // shortened because the table was full: detail is missing, no bytes
+  uint64_t thinned_samples = 0;  // taken out because the table was full: others stand for them
+  uint64_t muted_bytes = 0;      // allocated by the profiler or while a thread was in it: passed unseen
   // Of the run that it is of: processes that memprof was not in, and those whose data was not read.
   uint64_t unseen_processes = 0;
   uint64_t uncollected_processes = 0;
@@ -170,11 +196,7 @@ struct Profile {
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
-  // Of a CPython in the process: its version (0x030b is 3.11; 0: none), MEMPROF_PYTHON_* of its objects and
-  // MEMPROF_PYTHON_STACKS_* of its frames.
-  uint64_t python_version = 0;
-  uint64_t python_objects = 0;
-  uint64_t python_stacks = 0;
+  Runtimes runtimes;
   std::array<uint64_t, kWalkCount> walks{};     // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 

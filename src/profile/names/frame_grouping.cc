@@ -118,10 +118,7 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
   if (is_new_name) functions_.push_back(frame.name);
   function.index = place->second;
   function.role = frame_role(frame);
-  function.shown = view_.full_names    ? frame.name
-                   : !frame.is_named   ? shown_module(frame.name)
-                   : frame.is_executed ? frame.name
-                                       : shown_name(frame.name, frame.symbol, frame.file);
+  function.shown = view_.full_names ? frame.name : shown_frame_name(frame);
   return function;
 }
 

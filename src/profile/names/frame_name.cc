@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include "profile/names/interpreter_frames.h"
+#include "profile/names/runtime_name.h"
+#include "profile/names/short_name.h"
 
 namespace memprof::profile {
 
 std::string location_module(const Profile& profile, const Location& location) {
   if (location.mapping >= profile.mappings.size()) {
-    return profile.from_memprof && runtime_function(profile, location) != nullptr ? kPythonModule : "";
+    return profile.from_memprof && runtime_function(profile, location) != nullptr
+               ? runtime_module(profile.runtimes)
+               : "";
   }
   const std::string& path = profile.mappings[location.mapping].path;
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -53,6 +57,11 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
     }
   }
   return frames;
+}
+
+std::string shown_frame_name(const Frame& frame) {
+  if (!frame.is_named) return shown_module(frame.name);
+  return frame.is_executed ? frame.name : shown_name(frame.name, frame.symbol, frame.file);
 }
 
 }  // namespace memprof::profile

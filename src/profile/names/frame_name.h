@@ -28,13 +28,13 @@ struct Frame {
 // where no mapping is known.
 std::string location_place(const Profile& profile, const Location& location);
 
-// The module of all Python code.
-inline constexpr char kPythonModule[] = "[Python]";
-
-// File name of the location's mapping, without folder, or kPythonModule; empty: unknown.
+// File name of the location's mapping, without folder, or runtime_module(); empty: unknown.
 std::string location_module(const Profile& profile, const Location& location);
 
 // The frames of one location, innermost inlined function first; at least one.
 std::vector<Frame> location_frames(const Profile& profile, const Location& location);
+
+// As tables show the frame: without what of a name is seldom asked for (short_name.h).
+std::string shown_frame_name(const Frame& frame);
 
 }  // namespace memprof::profile

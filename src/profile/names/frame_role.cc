@@ -150,7 +150,7 @@ bool is_import(const Frame& frame) {
 
 FrameRole frame_role(const Frame& frame) {
   if (frame.is_executed) return is_import(frame) ? FrameRole::kImport : FrameRole::kOwn;
-  if (frame.symbol == schema::kFramesLeftOutName) return FrameRole::kGap;
+  if (schema::is_gap_name(frame.symbol)) return FrameRole::kGap;
   if (frame.is_named && is_allocator_function(frame.name)) return FrameRole::kAllocation;
   if (begins_with_one_of(frame.module, kLibraries)) return FrameRole::kLibrary;
   if (!frame.is_named) return FrameRole::kNameless;

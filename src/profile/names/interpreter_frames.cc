@@ -26,7 +26,7 @@ const Function* runtime_function(const Profile& profile, const Location& locatio
     return nullptr;
   }
   const Function& function = profile.functions[location.lines[0].function];
-  return function.system_name == schema::kFramesLeftOutName ? nullptr : &function;
+  return schema::is_gap_name(function.system_name) ? nullptr : &function;
 }
 
 InterpreterFrames::InterpreterFrames(const Profile& profile) {

@@ -211,6 +211,9 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.dropped_weight_bytes += fields.decimal("dropped_weight_bytes");
     profile.replaced_samples += fields.decimal("replaced_samples");
     profile.muted_bytes += fields.decimal_or_0("muted_bytes");
+    profile.folded_stacks += fields.decimal_or_0("folded_stacks");
+    profile.thinned_samples += fields.decimal_or_0("thinned_samples");
+    profile.seen_after_ns = std::max(profile.seen_after_ns, fields.decimal_or_0("seen_after_ns"));
     profile.unseen_processes += fields.decimal_or_0("unseen_processes");
     profile.uncollected_processes += fields.decimal_or_0("uncollected_processes");
     profile.walks[0] += fields.decimal("walk_root");
@@ -222,9 +225,13 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     profile.import_refused += fields.decimal_or_0("import_refused");
     profile.import_foreign += fields.decimal_or_0("import_foreign");
     profile.import_unbound += fields.decimal_or_0("import_unbound");
-    profile.python_version = std::max(profile.python_version, fields.decimal_or_0("python"));
-    profile.python_objects = std::max(profile.python_objects, fields.decimal_or_0("python_objects"));
-    profile.python_stacks = std::max(profile.python_stacks, fields.decimal_or_0("python_stacks"));
+    Runtimes runtimes;
+    for (size_t i = 0; i < runtimes.size(); ++i) {
+      const RuntimeKeys& keys = kRuntimeKeys[i];
+      runtimes[i] = {fields.decimal_or_0(keys.version), fields.decimal_or_0(keys.objects),
+                     fields.decimal_or_0(keys.stacks), keys.name != nullptr ? fields.text(keys.name) : ""};
+    }
+    combine_runtimes(profile.runtimes, runtimes);
   } else if (const auto stack_text = after(kStackComment, text)) {
     Fields fields(*stack_text);
     const uint64_t id = fields.hex("id");

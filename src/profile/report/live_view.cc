@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profile/report/report_cells.h"
+#include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -100,6 +101,7 @@ void LiveView::write_header(TextWriter* writer) const {
                                format_count(static_cast<double>(now_.samples)),
                                format_count(static_cast<double>(now_.live_samples)),
                                format_count(static_cast<double>(now_.dropped_samples))));
+  if (now_.seen_after_ns != 0) writer->sentence(seen_since(now_));
   const Estimate& live = now_.totals[kLive];
   std::string line = "Live: " + writer->bold(format_bytes(live.value));
   if (live.has_interval && live.low != live.high) {

@@ -270,6 +270,9 @@ Report header_of(const Profile& profile) {
   report.has_ended = profile.has_ended;
   report.is_before_end = profile.is_before_end;
   report.muted_bytes = profile.muted_bytes;
+  report.folded_stacks = profile.folded_stacks;
+  report.thinned_samples = profile.thinned_samples;
+  report.seen_after_ns = profile.seen_after_ns;
   report.unseen_processes = profile.unseen_processes;
   report.uncollected_processes = profile.uncollected_processes;
   for (const std::string& comment : profile.comments) {
@@ -279,9 +282,7 @@ Report header_of(const Profile& profile) {
   report.import_refused = profile.import_refused;
   report.import_foreign = profile.import_foreign;
   report.import_unbound = profile.import_unbound;
-  report.python_version = profile.python_version;
-  report.python_objects = profile.python_objects;
-  report.python_stacks = profile.python_stacks;
+  report.runtimes = profile.runtimes;
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
   report.health = stack_health(profile);

@@ -86,16 +86,17 @@ struct Report {
   uint64_t max_resident_bytes = 0;
   bool has_ended = false;
   bool is_before_end = false;
+  uint64_t folded_stacks = 0;
+  uint64_t thinned_samples = 0;
   uint64_t muted_bytes = 0;
+  uint64_t seen_after_ns = 0;
   uint64_t unseen_processes = 0;
   uint64_t uncollected_processes = 0;
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
   uint64_t import_refused = 0;
   uint64_t import_foreign = 0;
   uint64_t import_unbound = 0;
-  uint64_t python_version = 0;  // these as in profile/model/model.h
-  uint64_t python_objects = 0;
-  uint64_t python_stacks = 0;
+  Runtimes runtimes;  // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
   std::array<bool, kMetricCount> has_metric{};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
 #include "profile/text/units.h"
 
@@ -96,6 +97,18 @@ class Header {
           "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
           format_bytes(static_cast<double>(report_.dropped_weight_bytes))));
     }
+    if (report_.folded_stacks != 0) {
+      say(fmt::format(
+          "The table of stacks was full: {} older stacks were shortened, to [older stacks]. No bytes "
+          "are missing.",
+          number(report_.folded_stacks)));
+    }
+    if (report_.thinned_samples != 0) {
+      say(fmt::format(
+          "The table of live blocks was full: the rate rose, and {} of the live samples left it to "
+          "others to stand for them. No bytes are missing; intervals are wider.",
+          number(report_.thinned_samples)));
+    }
     if (report_.replaced_samples != 0) {
       say(fmt::format(
           "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
@@ -107,8 +120,9 @@ class Header {
           "taken.",
           format_bytes(static_cast<double>(report_.muted_bytes))));
     }
+    if (report_.seen_after_ns != 0) say(seen_since(report_));
     imports();
-    python();
+    runtimes();
     processes();
     if (!report_.has_intervals && report_.samples != 0) {
       say("Another program altered this profile, and its statistics are gone: values without intervals.");
@@ -136,21 +150,26 @@ class Header {
     }
   }
 
-  // What is missing of a Python.
-  void python() {
+  // What is missing of a language runtime.
+  void runtimes() {
     constexpr uint64_t kRefused = 3, kUnknownVersion = 3, kUnknownLayout = 4;
-    const std::string name =
-        fmt::format("Python {}.{}", report_.python_version >> 8, report_.python_version & 0xff);
-    if (report_.python_version != 0 && report_.python_objects == kRefused) {
-      say("The objects of " + name +
-          " that it does not get from malloc are missing below: its allocators could not be replaced.");
-    }
-    if (report_.python_stacks == kUnknownVersion) {
-      say((report_.python_version != 0 ? name : std::string("This Python")) +
-          ": stacks have no Python frames, because memprof does not know this version.");
-    } else if (report_.python_stacks == kUnknownLayout) {
-      say(name +
-          ": stacks have no Python frames, because this interpreter is not laid out as its version says.");
+    for (size_t i = 0; i < report_.runtimes.size(); ++i) {
+      const RuntimeFacts& runtime = report_.runtimes[i];
+      const std::string language = language_name(report_.runtimes, i);
+      const std::string name =
+          fmt::format("{} {}.{}", language, runtime.version >> 8, runtime.version & 0xff);
+      if (runtime.version != 0 && runtime.objects == kRefused) {
+        say("The objects of " + name +
+            " that it does not get from malloc are missing below: its allocators could not be replaced.");
+      }
+      if (runtime.stacks == kUnknownVersion) {
+        say(fmt::format("{}: stacks have no {} frames, because memprof does not know this version.",
+                        runtime.version != 0 ? name : "This " + language, language));
+      } else if (runtime.stacks == kUnknownLayout) {
+        say(fmt::format(
+            "{}: stacks have no {} frames, because this interpreter is not laid out as its version says.",
+            name, language));
+      }
     }
   }
 
@@ -295,6 +314,15 @@ class Header {
 };
 
 }  // namespace
+
+std::string seen_since(const Report& report) {
+  const double seconds = static_cast<double>(report.seen_after_ns) / 1e9;
+  const std::string time = seconds < 120           ? fmt::format("{:.1f} s", seconds)
+                           : seconds < 2 * 3600.0  ? fmt::format("{:.0f} minutes", seconds / 60)
+                           : seconds < 2 * 86400.0 ? fmt::format("{:.0f} hours", seconds / 3600)
+                                                   : fmt::format("{:.0f} days", seconds / 86400);
+  return "Seen since the process had run for " + time + ": what it allocated before is not known.";
+}
 
 void write_header(const Report& report, TextWriter* writer) {
   Header(report, writer).write();

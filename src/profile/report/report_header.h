@@ -5,11 +5,16 @@
 // Threads: no state.
 #pragma once
 
+#include <string>
+
 #include "profile/report/report.h"
 #include "profile/text/text_writer.h"
 
 namespace memprof::profile {
 
 void write_header(const Report& report, TextWriter* writer);
+
+// Of a process that memprof was started in while it ran (seen_after_ns is not 0): the sentence that says so.
+std::string seen_since(const Report& report);
 
 }  // namespace memprof::profile

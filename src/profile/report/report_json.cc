@@ -120,6 +120,8 @@ std::string report_json(const Report& report) {
   json["samples"] = known(report.from_memprof, report.samples);
   json["dropped_samples"] = known(report.from_memprof, report.dropped_samples);
   json["muted_bytes"] = known(report.from_memprof, report.muted_bytes);
+  json["folded_stacks"] = known(report.from_memprof, report.folded_stacks);
+  json["thinned_samples"] = known(report.from_memprof, report.thinned_samples);
   json["unseen_processes"] = known(report.from_memprof, report.unseen_processes);
   json["uncollected_processes"] = known(report.from_memprof, report.uncollected_processes);
   json["ended"] = known_flag(report.from_memprof, report.has_ended);

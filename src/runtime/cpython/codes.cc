@@ -123,7 +123,7 @@ bool read_facts(const Interpreter& interpreter, const Layout& l, const Identity&
                 reinterpret_cast<const uint8_t*>(identity.lines + l.bytes_data),
                 lines_bytes,
                 identity.first_line,
-                Runtime::kCpython};
+                kRuntimeId};
   return true;
 }
 
@@ -150,7 +150,7 @@ CodeWord find_code_slowly(const Interpreter& interpreter, const Layout& layout, 
   }
   const uint32_t id = profiler::intern_code(facts.facts);
   const CodeWord word =
-      runtime_frame(id == CodeTable::kNone ? kUnknownCode : id,
+      runtime_frame(id == CodeTable::kNone ? unknown_code(kRuntimeId) : id,
                     traceable_units > 0 ? kCodeUnitBytes * static_cast<uint32_t>(traceable_units) : 0);
   if (cache.salt != CodeCache::kNothing) {
     // An entry is never moved: its object could be dropped meanwhile.

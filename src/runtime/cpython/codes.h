@@ -23,7 +23,7 @@
 namespace memprof::cpython {
 
 // What is known of a code object: runtime_frame(id, bytes before its first traceable instruction); a frame
-// before that does not run yet.  id: kUnknownCode when the table is full.  0: it is no code object.
+// before that does not run yet.  id: unknown_code() when the table is full.  0: it is no code object.
 using CodeWord = uint64_t;
 
 // What is remembered now: of this profile's tables, of this interpreter.

@@ -18,6 +18,9 @@
 
 namespace memprof::cpython {
 
+// MEMPROF_RUNTIME_CPYTHON.
+inline constexpr uint32_t kRuntimeId = 1;
+
 // As in cpython/pymem.h; the same in every version since 3.5.
 struct Allocator {
   void* ctx;

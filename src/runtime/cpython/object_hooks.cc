@@ -3,7 +3,6 @@
 
 #include <cerrno>
 
-#include "core/engine/profiler.h"
 #include "core/engine/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"

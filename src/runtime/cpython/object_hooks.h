@@ -17,7 +17,7 @@
 // realloc of a pool is careful for up to 512 bytes, because such a block may be malloc's, if it was larger;
 // and for blocks that may be recorded, because it has work left when the real call returns.  A lender's does
 // the real call first: what moved the thread's clock was malloc's and is counted.  Its frame is then on the
-// stack of a sample that malloc's hook takes, and is left out (platform/linux/stack/mixed_stack.h).
+// stack of a sample that malloc's hook takes, and is left out (runtime/merge.h).
 //
 // Threads, signals, fork: as the hooks of malloc.  errno: kept as the real function left it.
 // Allocates: never.

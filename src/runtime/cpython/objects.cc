@@ -3,11 +3,12 @@
 
 #include <cstring>
 
-#include "core/engine/profiler.h"
+#include "core/engine/facts.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
 #include "platform/modules.h"
 #include "runtime/cpython/object_hooks.h"
+#include "runtime/cpython/runtime.h"
 
 namespace memprof::cpython {
 namespace {
@@ -177,7 +178,7 @@ bool wraps_hooks(const Allocator& allocator) {
 }
 
 void forget_tables() {
-  runtimes::g_looks_in_events.store(false, std::memory_order_relaxed);
+  runtimes::look_in_events(kRuntime, false);
   g_watched_count = 0;
   for (Watched& watched : g_watched) {
     watched.table.store(0, std::memory_order_relaxed);
@@ -187,7 +188,8 @@ void forget_tables() {
 void set_state(ObjectState state) {
   g_state.store(static_cast<uint32_t>(state), std::memory_order_relaxed);
   const Interpreter* python = g_attached;
-  profiler::note_python(python != nullptr ? python->version >> 16 : 0, static_cast<uint32_t>(state));
+  profiler::note_runtime(kRuntimeId, python != nullptr ? python->version >> 16 : 0,
+                         static_cast<uint32_t>(state));
 }
 
 enum class Installed { kHooks, kNone, kRefused };
@@ -305,7 +307,7 @@ void attach_objects(const Interpreter& python) {
       runtimes::g_events_wanted.store(kFirstEvents, std::memory_order_relaxed);
       sampler_forget();
     }
-    runtimes::g_looks_in_events.store(true, std::memory_order_relaxed);
+    runtimes::look_in_events(kRuntime, true);
   }
   leave();
 }

@@ -32,7 +32,7 @@
 
 namespace memprof::cpython {
 
-// MEMPROF_PYTHON_*.
+// MEMPROF_OBJECTS_* of memprof.h.
 enum class ObjectState : uint32_t {
   kNone = 0,      // not attached
   kHooked = 1,    // seen by hooks

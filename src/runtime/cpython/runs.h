@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python frames of a thread, leaf first, in runs: a run is what one activation of the evaluation loop
 // executes, and ends with what that activation has on the C stack: from 3.12 on an entry frame, before that a
-// _PyCFrame.  The native frame whose memory that lies in is the loop (platform/linux/stack/mixed_stack.h).
+// _PyCFrame.  The native frame whose memory that lies in is the loop (runtime/merge.h).
 //
 // Threads: the calling thread's own frames.
 // Signals: with CopiedMemory or CheckedMemory.
@@ -11,7 +11,6 @@
 
 #include <cstdint>
 
-#include "core/engine/profiler.h"
 #include "format/runtime_frame.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/layout.h"
@@ -34,6 +33,7 @@ enum class Pass {
 template <typename Memory, Pass kPass>
 class Runs {
  public:
+  using Run = cpython::Run;
   static constexpr uint32_t kMostFrames = 4096;  // of a run
 
   Runs(const Interpreter& interpreter, const Layout& layout, uint64_t thread, const StackRange& stack)
@@ -50,7 +50,7 @@ class Runs {
   // Calls add(frame word) for each frame of the run, just found, that a traceback shows, until it returns
   // false.
   template <typename Add>
-  bool each(const Add& add) const {
+  [[gnu::always_inline]] bool each(const Add& add) const {
     for (uint32_t i = 0; i < word_count_; ++i) {
       if (!add(words_[i])) {
         return false;

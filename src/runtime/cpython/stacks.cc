@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "core/engine/profiler.h"
+#include "core/engine/facts.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/memory.h"
 
@@ -38,7 +38,7 @@ void prepare(const Interpreter& interpreter) {
   g_version.store(interpreter.version, std::memory_order_relaxed);
   const StackState state = is_known ? StackState::kUnchecked : StackState::kUnknownVersion;
   g_state.store(raw(state), std::memory_order_release);
-  profiler::note_python_stacks(raw(state));
+  profiler::note_runtime_stacks(kRuntimeId, raw(state));
 }
 
 uint64_t to_address(const void* pointer) {
@@ -127,7 +127,7 @@ void settle(bool is_good, bool has_tail_calls) {
     return;
   }
   if (g_state.compare_exchange_strong(expected, raw(state), std::memory_order_release)) {
-    profiler::note_python_stacks(raw(state));
+    profiler::note_runtime_stacks(kRuntimeId, raw(state));
   }
 }
 

@@ -21,7 +21,7 @@
 
 namespace memprof::cpython {
 
-// MEMPROF_PYTHON_STACKS_* of memprof.h.
+// MEMPROF_STACKS_* of memprof.h.
 enum class StackState : uint32_t {
   kNone = 0,       // no interpreter was seen
   kUnchecked = 1,  // none of its frames was seen yet

@@ -26,7 +26,7 @@ TEST(Counters, OfANewArenaAreZero) {
                     c.dropped_stack_table + c.replaced_samples + c.stacks + c.modules + c.frames +
                     c.min_depth + c.cold_paths + c.filter_saturated + c.muted_bytes + c.imports.modules +
                     c.imports.patched + c.imports.refused + c.imports.foreign + c.imports.unbound +
-                    c.python_version + c.python_objects);
+                    c.runtimes[0].version + c.runtimes[0].objects);
   EXPECT_EQ(a.header().total_bytes, c.arena_bytes);
   EXPECT_EQ(kPageBytes, c.arena_used_bytes);
 }
@@ -56,7 +56,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
   s.import_refused = 24;
   s.import_foreign = 25;
   s.import_unbound = 26;
-  s.python = uint64_t{27} << 32 | 28;
+  s.first_runtime.version_and_objects = uint64_t{27} << 32 | 28;
   s.live_weight_bytes = 29;
   s.peak_weight_bytes = 30;
   h.section(kModuleSection).used_bytes = 21 * sizeof(ModuleEntry);
@@ -86,8 +86,8 @@ TEST(Counters, EachIsReadFromItsPlace) {
   EXPECT_EQ(24u, c.imports.refused);
   EXPECT_EQ(25u, c.imports.foreign);
   EXPECT_EQ(26u, c.imports.unbound);
-  EXPECT_EQ(27u, c.python_version);
-  EXPECT_EQ(28u, c.python_objects);
+  EXPECT_EQ(27u, c.runtimes[0].version);
+  EXPECT_EQ(28u, c.runtimes[0].objects);
   EXPECT_EQ(0u, c.stacks);
   EXPECT_EQ(21u, c.modules);
   EXPECT_EQ(kPageBytes + 21 * sizeof(ModuleEntry), c.arena_used_bytes);

@@ -8,6 +8,7 @@
 #include "core/tables/code_table.h"
 #include "format/runtime_frame.h"
 #include "platform/stack.h"
+#include "runtime/cpython/interpreter.h"
 #include "tests/support/arena.h"
 
 namespace memprof::snapshot_runtime_test {
@@ -25,7 +26,7 @@ class SnapshotRuntimeTest : public testing::Test {
   uint32_t code(const std::string& function, const std::string& file = "a.py", uint32_t first_line = 10) {
     return codes_.intern({function.data(), static_cast<uint32_t>(function.size()), file.data(),
                           static_cast<uint32_t>(file.size()), reinterpret_cast<const uint8_t*>(kLines),
-                          sizeof(kLines) - 1, first_line, Runtime::kCpython});
+                          sizeof(kLines) - 1, first_line, cpython::kRuntimeId});
   }
   void add(const std::vector<uint64_t>& frames) {
     bool is_new = false;
@@ -54,7 +55,7 @@ TEST_F(SnapshotRuntimeTest, FramesBecomeFunctionsAndLines) {
     EXPECT_STREQ("a.py", s->strings.data + frame.file_offset);
     EXPECT_EQ(10u, frame.function_line);
     EXPECT_EQ(10u + i, frame.line);
-    EXPECT_EQ(static_cast<uint32_t>(Runtime::kCpython), frame.runtime);
+    EXPECT_EQ(cpython::kRuntimeId, frame.runtime);
   }
   EXPECT_EQ(Snapshot::kNoModule, s->frame_modules.data[1]);
 }
@@ -66,6 +67,39 @@ TEST_F(SnapshotRuntimeTest, InstructionsOfOneLineAreOnePlace) {
   EXPECT_EQ(1u, s->runtime_frames.size);
   EXPECT_EQ(s->frames.data[0], s->frames.data[1]);
   EXPECT_EQ(s->frames.data[0], s->frames.data[2]);
+}
+
+TEST_F(SnapshotRuntimeTest, UnknownCodeIsOfItsRuntime) {
+  constexpr uint32_t kOther = kMostRuntimes;
+  add({runtime_frame(unknown_code(cpython::kRuntimeId), 4), runtime_frame(unknown_code(kOther), 4)});
+  const auto s = take(a_.arena);
+  ASSERT_EQ(2u, s->runtime_frames.size);
+  const SnapshotRuntimeFrame* frames = s->runtime_frames.data;
+  EXPECT_EQ(cpython::kRuntimeId, frames[0].runtime);
+  EXPECT_STREQ("[unknown Python code]", s->strings.data + frames[0].name_offset);
+  EXPECT_EQ(kOther, frames[1].runtime);
+  EXPECT_STREQ("[unknown code]", s->strings.data + frames[1].name_offset);
+}
+
+TEST_F(SnapshotRuntimeTest, AnArenaOfTheVersionBeforeHasTheFactsOfOneRuntime) {
+  ArenaHeader& h = a_.arena.header();
+  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+    h.runtime(i).version_and_objects = uint64_t{0x100 + i} << 32 | 3;
+    h.runtime(i).stacks = 2;
+  }
+  EXPECT_EQ(0x100u + kMostRuntimes - 1, take(a_.arena)->counters.runtimes[kMostRuntimes - 1].version);
+  h.version = kFirstVersionOfRuntimes - 1;
+  bool is_arena = false;
+  EXPECT_EQ(nullptr, Snapshot::read(a_.arena.base(), h.total_bytes, &is_arena))
+      << "its header is another one";
+  h.header_bytes = kVersion7HeaderBytes;
+  h.section_count = kVersion7Sections;
+  const auto s = take(a_.arena);
+  ASSERT_NE(nullptr, s);
+  EXPECT_EQ(0x100u, s->counters.runtimes[0].version);
+  EXPECT_EQ(3u, s->counters.runtimes[0].objects);
+  EXPECT_EQ(2u, s->counters.runtimes[0].stacks);
+  EXPECT_EQ(0u, s->counters.runtimes[1].version) << "whatever lies there";
 }
 
 TEST_F(SnapshotRuntimeTest, CodeThatFoundNoRoomSaysSo) {

@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+#include "core/engine/profiler.h"
 #include "core/sampling/math.h"
 #include "tests/support/engine.h"
 

@@ -30,7 +30,7 @@ struct Source {
             reinterpret_cast<const uint8_t*>(lines.data()),
             lines.size(),
             first_line,
-            Runtime::kCpython};
+            1};
   }
 };
 

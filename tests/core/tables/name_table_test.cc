@@ -62,7 +62,7 @@ TEST(NameTable, TheLimitOfTextRefusesAndKeepsWhatIsThere) {
 }
 
 TEST(NameTable, EightThreadsInterningTheSameTextsShareIds) {
-  ScopedArena a;
+  ScopedArena a({1024, 1 << 16, 64});  // room for what slower threads enter in vain
   constexpr int kTexts = 4000;
   std::vector<std::vector<uint32_t>> ids(8, std::vector<uint32_t>(kTexts));
   run_threads(8, [&](int thread) {

@@ -97,13 +97,14 @@ TEST(StackTable, FindsInStepsWhatItInterns) {
   const uint32_t id = a.stacks.intern(frames, 3, Walk::kRoot, &is_new);
   a.stacks.prefetch(key);
   EXPECT_EQ(id, a.stacks.find_likely(key));
-  EXPECT_TRUE(a.stacks.is(id, key));
+  EXPECT_TRUE(a.stacks.hold(id, key));
   // Half of a hash is not the stack.
   const StackKey like{key.hash ^ 1 << 20, key.check};
   const StackKey unlike{key.hash, key.check ^ 1};
-  EXPECT_FALSE(a.stacks.is(id, like));
+  EXPECT_FALSE(a.stacks.hold(id, like));
   EXPECT_EQ(id, a.stacks.find_likely(unlike));
-  EXPECT_FALSE(a.stacks.is(id, unlike));
+  EXPECT_FALSE(a.stacks.hold(id, unlike));
+  EXPECT_EQ(2u, a.stacks.entry(id).uses.load());
 }
 
 TEST(StackTable, KeepsTheSumsThatIntervalsNeed) {
@@ -160,29 +161,34 @@ TEST(StackTable, KeepsLifetimes) {
   EXPECT_DOUBLE_EQ(3 * w.bytes, e.freed.weight_bytes.load());
 }
 
-TEST(StackTable, TheLimitOfStacksRefusesTheNextOneOnly) {
+TEST(StackTable, TheLimitOfStacksShortensTheNextOneOnly) {
   ScopedArena a({1024, 300, 8});
-  for (uint64_t i = 0; i < 300; ++i) {
-    ASSERT_NE(StackTable::kNone, intern(a, {i})) << i;
+  constexpr uint32_t kWhole = 300 - 64 - 37;  // what is left by those of no frames, and by shortened ones
+  for (uint64_t i = 0; i < kWhole; ++i) {
+    ASSERT_EQ(i, intern(a, {i, 1})) << i;
   }
-  EXPECT_EQ(StackTable::kNone, intern(a, {1000}));
-  EXPECT_EQ(300u, a.stacks.size());
-  EXPECT_NE(StackTable::kNone, intern(a, {7}));  // a known one is still found
+  const uint32_t next = intern(a, {1000, 1});
+  ASSERT_NE(StackTable::kNone, next);
+  EXPECT_EQ(2u, a.stacks.entry(next).depth);
+  EXPECT_EQ(1000u, a.arena.at<uint64_t>(kFrameSection, a.stacks.entry(next).first_frame)[0]);
+  EXPECT_EQ(platform::kOlderStacks, a.arena.at<uint64_t>(kFrameSection, a.stacks.entry(next).first_frame)[1]);
+  EXPECT_EQ(kWhole + 1, a.stacks.size());
+  EXPECT_EQ(7u, intern(a, {7, 1}));  // a known one is still found
 }
 
-TEST(StackTable, TheLimitOfFramesRefusesDeepStacksAndStillTakesShallowOnes) {
+TEST(StackTable, TheLimitOfFramesShortensDeepStacksAndStillTakesShallowOnes) {
   ScopedArena a({1024, 256, 1024});
   std::vector<uint64_t> deep(1000);
   uint32_t entered = 0;
   for (uint64_t i = 0; i < 256; ++i) {
     std::fill(deep.begin(), deep.end(), 0x1000 + i);
-    if (intern(a, deep) == StackTable::kNone) {
-      break;
-    }
-    ++entered;
+    const uint32_t id = intern(a, deep);
+    ASSERT_NE(StackTable::kNone, id);
+    entered += a.stacks.entry(id).depth == deep.size();
   }
-  EXPECT_EQ(13u, entered);  // room for 256 stacks of 48 frames and one of 1024
-  EXPECT_NE(StackTable::kNone, intern(a, {1}));
+  // Of room for 256 stacks of 48 frames and one of 1024, what shortened ones leave.
+  EXPECT_EQ(11u, entered);
+  EXPECT_EQ(1u, a.stacks.entry(intern(a, {1})).depth);
 }
 
 TEST(StackTable, EightThreadsInterningTheSameStacksShareIdsAndTotals) {

@@ -18,6 +18,12 @@ int main(void) {
   FIELD(memprof_options, private_memory);
   FIELD(memprof_options, python);
   FIELD(memprof_options, native_interpreter);
+  FIELD(memprof_options, runtimes);
+  STRUCT(memprof_runtime_stats);
+  FIELD(memprof_runtime_stats, version);
+  FIELD(memprof_runtime_stats, objects);
+  FIELD(memprof_runtime_stats, stacks);
+  FIELD(memprof_runtime_stats, reserved);
   STRUCT(memprof_stats);
   FIELD(memprof_stats, struct_size);
   FIELD(memprof_stats, state);
@@ -52,6 +58,9 @@ int main(void) {
   FIELD(memprof_stats, peak_weight_bytes);
   FIELD(memprof_stats, python_stacks);
   FIELD(memprof_stats, reserved);
+  FIELD(memprof_stats, folded_stacks);
+  FIELD(memprof_stats, thinned_samples);
+  FIELD(memprof_stats, runtimes);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);

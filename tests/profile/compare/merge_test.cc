@@ -66,15 +66,21 @@ TEST(Merge, ProcessesOfOneIdAreTold) {
 TEST(Merge, WhatIsMissingIsAddedUp) {
   Merger merger;
   Profile a = process("make", 10, 0, 1);
+  a.folded_stacks = 3;
+  a.thinned_samples = 4;
   a.muted_bytes = 5;
   a.unseen_processes = 2;
+  a.seen_after_ns = 77;
   a.uncollected_processes = 1;
   a.comments = {"mine", "ran without memprof: nginx (pid 12) is static"};
   merger.add(a);
   merger.add(a);
   const Profile profile = read_pprof(write_pprof(merger.take(), {}), "x");
   EXPECT_EQ(profile.muted_bytes, 10u);
+  EXPECT_EQ(profile.folded_stacks, 6u);
+  EXPECT_EQ(profile.thinned_samples, 8u);
   EXPECT_EQ(profile.unseen_processes, 4u);
+  EXPECT_EQ(profile.seen_after_ns, 77u);
   EXPECT_EQ(profile.uncollected_processes, 2u);
   EXPECT_THAT(profile.comments, SizeIs(2));
 }

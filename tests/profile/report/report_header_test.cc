@@ -22,19 +22,19 @@ std::string header_of(Builder& b, const ReportOptions& options = {}) {
 TEST(ReportHeader, SaysWhatIsMissingOfPython) {
   Builder b;
   b.stack({b.at("f")}, 100, 1);
-  b.profile().python_version = 0x030b;
-  b.profile().python_objects = 1;
-  b.profile().python_stacks = 2;
+  b.profile().runtimes[0].version = 0x030b;
+  b.profile().runtimes[0].objects = 1;
+  b.profile().runtimes[0].stacks = 2;
   EXPECT_THAT(header_of(b), Not(HasSubstr("Python")));
-  b.profile().python_objects = 3;
+  b.profile().runtimes[0].objects = 3;
   EXPECT_THAT(header_of(b),
               HasSubstr("The objects of Python 3.11 that it does not get from malloc are missing below"));
-  b.profile().python_objects = 1;
-  b.profile().python_stacks = 4;
+  b.profile().runtimes[0].objects = 1;
+  b.profile().runtimes[0].stacks = 4;
   EXPECT_THAT(header_of(b),
               HasSubstr("Python 3.11: stacks have no Python frames, because this interpreter is not laid"));
-  b.profile().python_version = 0x0310;
-  b.profile().python_stacks = 3;
+  b.profile().runtimes[0].version = 0x0310;
+  b.profile().runtimes[0].stacks = 3;
   EXPECT_THAT(header_of(b),
               HasSubstr("Python 3.16: stacks have no Python frames, because memprof does not know this"));
 }
@@ -43,11 +43,24 @@ TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   Builder b(0);
   b.stack({b.at("f")}, 100, 1);
   EXPECT_THAT(header_of(b), HasSubstr("Rate 0 (every allocation): "));
+  b.profile().folded_stacks = 12345;
+  EXPECT_THAT(header_of(b), HasSubstr("12,345 older stacks were shortened, to [older stacks]"));
+  b.profile().folded_stacks = 0;
+  b.profile().thinned_samples = 12345;
+  EXPECT_THAT(header_of(b), HasSubstr("the rate rose, and 12,345 of the live samples"));
+  b.profile().thinned_samples = 0;
   b.profile().muted_bytes = 2048;
   EXPECT_THAT(header_of(b),
               HasSubstr("2.0 KiB are in no sample: signal handlers, or an allocator for itself"));
   EXPECT_THAT(header_of(b), Not(HasSubstr("every allocation")));
   b.profile().muted_bytes = 0;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Seen since")));
+  b.profile().seen_after_ns = 90'500'000'000;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("Seen since the process had run for 90.5 s: what it allocated before is "
+                        "not known.\n"));
+  b.profile().seen_after_ns = 3 * uint64_t{86400} * 1'000'000'000;
+  EXPECT_THAT(header_of(b), HasSubstr("had run for 3 days: "));
   b.profile().unseen_processes = 1;
   b.profile().comments = {"of somebody", "ran without memprof: nginx (pid 12) is statically linked"};
   EXPECT_THAT(header_of(b), HasSubstr("1 process of the run ran without memprof, and is missing below:\n"

@@ -30,7 +30,8 @@ TEST(ReportJson, HasTheDocumentedFields) {
   const ordered_json json = json_of(b);
   EXPECT_EQ(
       keys(json),
-      "program pid rate_bytes samples dropped_samples muted_bytes unseen_processes uncollected_processes "
+      "program pid rate_bytes samples dropped_samples muted_bytes folded_stacks thinned_samples "
+      "unseen_processes uncollected_processes "
       "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes metric totals rows "
       "stack_health ");
   EXPECT_EQ(keys(json["totals"]),

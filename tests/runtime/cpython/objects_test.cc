@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
 #include "runtime/cpython/object_hooks.h"
@@ -71,7 +70,7 @@ TEST_F(Objects, OfAllocatorsThatPythonReplacesGetHooksAtTheNextEvent) {
     SCOPED_TRACE(name);
     set_allocators(name);
     EXPECT_EQ(0u, counted(kObjectDomain, 100));
-    EXPECT_TRUE(runtimes::g_looks_in_events);
+    EXPECT_TRUE(runtimes::g_look);
     runtimes::look_in_event();
     EXPECT_EQ(100u, counted(kObjectDomain, 100));
     EXPECT_EQ(100u, counted(kMemDomain, 100));
@@ -290,10 +289,10 @@ TEST(ObjectsOff, NothingIsDone) {
   const PythonFixture python;
   const auto allocate = python.get<void*(int, size_t)>("fake_malloc");
   python.get<void(const char*)>("fake_set_allocators")("pymalloc");
-  runtimes::configure({true});
+  runtimes::configure({{runtimes::Use::kNothing}});
   runtimes::attach();
   runtimes::module_was_entered(reinterpret_cast<uint64_t>(allocate));
-  runtimes::configure({false});
+  runtimes::configure({});
   t_sampler.count = 1 << 30;
   const uint64_t before = t_sampler.count;
   python.get<void(int, void*)>("fake_free")(kObjectDomain, allocate(kObjectDomain, 64));

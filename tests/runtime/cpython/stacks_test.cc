@@ -32,7 +32,7 @@ TEST(PythonStacks, AVersionThatIsNotKnownGivesNativeStacks) {
 
 TEST(PythonStacks, TurnedOffThereIsNone) {
   in_child([] {
-    runtimes::configure({true});
+    runtimes::configure({{runtimes::Use::kNothing}});
     PythonFixture python;
     runtimes::attach();
     EXPECT_EQ(nullptr, running_thread().interpreter);

@@ -14,6 +14,7 @@
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/process_looks.h"
+#include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "profile/compare/comparison.h"
 #include "profile/compare/comparison_limits.h"
@@ -23,6 +24,7 @@
 #include "profile/compare/output/comparison_text.h"
 #include "profile/files/atomic_file.h"
 #include "profile/model/error.h"
+#include "profile/page/page_html.h"
 
 namespace memprof::cli {
 namespace {
@@ -64,7 +66,9 @@ without a name by build id and place in the file.
   --markdown       for a comment on a pull request
   --junit FILE     also writes the limits as test cases; `-` is standard output,
                    instead of the text
-  -o OUT           writes to a file instead of standard output
+  -o OUT           writes to a file instead of standard output; a name that ends
+                   in .html: a page for the browser (docs/view.md), of two
+                   profiles and all frames and metrics
   --force          replaces OUT and the file of --junit if they exist
 
 A row is significant if its p-value is at most 0.05 after the correction of
@@ -127,10 +131,23 @@ void take_files(const std::vector<std::string>& files, bool has_groups, Options*
   if (from_input > 1) throw Failure("diff: standard input can be one profile only");
 }
 
+bool is_page(const Options& options) {
+  return format_of_path(options.output) == ExportFormat::kPage;
+}
+
 void check_outputs(const Options& options) {
   if (options.json && options.markdown) throw Failure("diff: --json or --markdown? One of them");
   if (!options.junit.empty() && options.limits.empty()) {
     throw Failure("--junit: its test cases are the limits; give one with --fail-on");
+  }
+  if (is_page(options)) {
+    if (options.json || options.markdown) {
+      throw Failure(options.output +
+                    ": a page is neither JSON nor Markdown; leave out --json and --markdown");
+    }
+    if (options.before.size() + options.after.size() > 2) {
+      throw Failure(options.output + ": a page compares two profiles; `memprof merge` makes one of several");
+    }
   }
   const bool has_file = !options.output.empty() && options.output != "-";
   if (options.junit == "-" && !has_file && (options.json || options.markdown)) {
@@ -236,9 +253,9 @@ int diff_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  const profile::Comparison comparison =
-      profile::compare(load_all(options->before, options->ask_servers),
-                       load_all(options->after, options->ask_servers), options->comparison);
+  const std::vector<profile::ComparedProfile> before = load_all(options->before, options->ask_servers);
+  const std::vector<profile::ComparedProfile> after = load_all(options->after, options->ask_servers);
+  const profile::Comparison comparison = profile::compare(before, after, options->comparison);
   const std::vector<profile::LimitResult> limits = profile::check_limits(comparison, options->limits);
   const size_t rows = options->rows.value_or(kTableRows);
   profile::TextOptions plain;
@@ -248,7 +265,10 @@ int diff_command(const std::vector<std::string>& arguments) {
           ? ""
           : profile::comparison_junit(limits, profile::comparison_text(comparison, rows, plain));
   if (!junit.empty() && options->junit != "-") write(options->junit, junit, options->force);
-  if (options->json) {
+  if (is_page(*options)) {
+    write(options->output, profile::write_change_page(before, after, options->comparison.metric),
+          options->force);
+  } else if (options->json) {
     write(options->output, profile::comparison_json(comparison, limits, options->rows.value_or(SIZE_MAX)),
           options->force);
   } else if (options->markdown) {

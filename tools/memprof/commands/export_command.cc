@@ -10,6 +10,7 @@
 #include "profile/formats/collapsed.h"
 #include "profile/formats/json_export.h"
 #include "profile/formats/speedscope.h"
+#include "profile/page/page_html.h"
 #include "profile/pprof/pprof_writer.h"
 #include "profile/report/report.h"
 
@@ -24,17 +25,18 @@ Writes a profile in another format, with names. FILE is a pprof file, by memprof
 or others; `-` is standard input.
 
   -o OUT           the file to write; its name ends in .pb.gz, .pb,
+                   .html (a page for the browser, docs/view.md),
                    .speedscope.json, .collapsed or .json. `-` is standard
                    output and needs --format
   --format FORMAT  the format, whatever the name of OUT: pb.gz, pb (pprof),
-                   speedscope, collapsed, json
+                   html, speedscope, collapsed, json
   --metric METRIC  for collapsed, which holds one metric: inuse_space (default),
                    inuse_objects, alloc_space, alloc_objects
   --force          replace OUT if it exists
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 )";
 
-constexpr char kFormats[] = "pb.gz, pb, speedscope, collapsed or json";
+constexpr char kFormats[] = "pb.gz, pb, html, speedscope, collapsed or json";
 
 ExportFormat choose_format(const std::string& output, const std::string& format) {
   if (!format.empty()) {
@@ -46,7 +48,7 @@ ExportFormat choose_format(const std::string& output, const std::string& format)
   const auto chosen = format_of_path(output);
   if (!chosen) {
     throw Failure(output +
-                  ": unknown ending; the name must end in .pb.gz, .pb, "
+                  ": unknown ending; the name must end in .pb.gz, .pb, .html, "
                   ".speedscope.json, .collapsed or .json, or give --format");
   }
   return *chosen;
@@ -54,6 +56,7 @@ ExportFormat choose_format(const std::string& output, const std::string& format)
 
 std::string convert(const profile::Profile& profile, ExportFormat format, profile::Metric metric,
                     const std::string& input) {
+  const std::string name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);
   switch (format) {
     case ExportFormat::kPprofGzip:
       return profile::write_pprof(profile);
@@ -63,12 +66,13 @@ std::string convert(const profile::Profile& profile, ExportFormat format, profil
       return profile::write_pprof(profile, options);
     }
     case ExportFormat::kSpeedscope:
-      return profile::write_speedscope(profile,
-                                       input == "-" ? profile.program : input.substr(input.rfind('/') + 1));
+      return profile::write_speedscope(profile, name);
     case ExportFormat::kCollapsed:
       return profile::write_collapsed(profile, metric);
     case ExportFormat::kJson:
       return profile::write_json(profile);
+    case ExportFormat::kPage:
+      return profile::write_page(profile, name);
   }
   throw Failure("export: no such format");
 }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 
+#include "memprof/commands/view_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_allocator.h"
@@ -25,6 +26,7 @@
 #include "memprof/host/program/target_program.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/path_pattern.h"
+#include "memprof/io/profile_input.h"
 #include "memprof/io/temporary_folder.h"
 #include "memprof/run/child_process.h"
 #include "memprof/run/process_collector.h"
@@ -39,7 +41,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
                    [--raw] [--no-python | --native-interpreter]
-                   [--no-debuginfod] [--] CMD ARG...
+                   [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
 Runs CMD and writes a profile of what it allocated, and one of each process that
@@ -67,6 +69,7 @@ instead of 0.
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+  --view    then show the profile in the browser, until Ctrl-C (memprof view)
 
 A process that allocates too little for a sample has no file. The processes'
 data lie in /dev/shm (or $MEMPROF_ARENA_DIR) while they run.
@@ -315,6 +318,10 @@ int run_command(const std::vector<std::string>& arguments) {
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(outputs, facts, child.last_name());
   const bool is_written = write_outputs(outputs, options, missing, folder);
+  if (is_written && options.view) {
+    const std::string& path = path_to_look_at(outputs, options);
+    view_profile(read_profile(path), path);  // it has its names already
+  }
   return is_written || status != 0 ? status : kBadInput;
 }
 

@@ -21,10 +21,12 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kStart[] =
-    "start it with `memprof run -- CMD`, or with LD_PRELOAD=libmemprof.so and MEMPROF_PROFILE set; or let it "
-    "load "
-    "libmemprof.so (linked, or by dlopen) and call memprof_start";
+std::string how_to_start(uint64_t pid) {
+  return "`memprof attach " + std::to_string(pid) +
+         "` starts it there; from the begin of a program: `memprof run -- CMD`, or LD_PRELOAD=libmemprof.so "
+         "with "
+         "MEMPROF_PROFILE set";
+}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -68,11 +70,12 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& ar
                                : "try as its user, or as root");
   } else if (is_loaded) {
     checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
-               "call memprof_start, or set MEMPROF_PROFILE; for `memprof live`, let MEMPROF_ARENA_DIR be a "
-               "folder that "
-               "can be written");
+               "`memprof attach " + id +
+                   "` starts it; for `memprof live`, let MEMPROF_ARENA_DIR be a "
+                   "folder that "
+                   "can be written");
   } else {
-    checks->no("memprof", "the library is not loaded there", kStart);
+    checks->no("memprof", "the library is not loaded there", how_to_start(pid));
   }
 }
 
@@ -109,7 +112,7 @@ std::string variable(const ProcessFacts& facts, const char* name) {
 }
 
 // Nothing: it cannot be read, or nothing was started there.
-std::optional<PythonSeen> python_seen_in(const std::string& arena) {
+std::optional<RuntimesSeen> runtimes_seen_in(const std::string& arena) {
   memprof_snapshot* snapshot = nullptr;
   if (memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) return {};
   memprof_stats stats{};
@@ -117,7 +120,9 @@ std::optional<PythonSeen> python_seen_in(const std::string& arena) {
   const int error = memprof_snapshot_get_stats(snapshot, &stats);
   memprof_free_snapshot(snapshot);
   if (error != MEMPROF_OK) return {};
-  return PythonSeen{stats.python_objects, stats.python_stacks};
+  RuntimesSeen seen;
+  std::copy(std::begin(stats.runtimes), std::end(stats.runtimes), seen.begin());
+  return seen;
 }
 
 // As the library chooses it (arena_parent), seen from the process.
@@ -168,7 +173,7 @@ void check_process(uint64_t pid, Checks* checks) {
   }
   files.python_malloc = variable(facts, "PYTHONMALLOC");
   files.memprof_python = variable(facts, "MEMPROF_PYTHON");
-  if (!arena.empty()) files.python_seen = python_seen_in(arena);
+  if (!arena.empty()) files.runtimes_seen = runtimes_seen_in(arena);
   check_preloadable(files.path, files.shown, checks);
   check_program(files, checks);
 }

@@ -8,6 +8,7 @@
 
 #include "memprof/doctor/doctor_allocator.h"
 #include "memprof/doctor/doctor_python.h"
+#include "memprof/doctor/doctor_runtime.h"
 #include "memprof/host/program/code_library.h"
 #include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/needed_libraries.h"
@@ -157,7 +158,10 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   const ElfFacts facts = read_elf_facts(*file);
   check_allocator(files, facts, checks);
   // Else nothing is seen, of Python neither.
-  if (allocator_obstacle(files, facts).found.empty()) check_python(files, checks);
+  if (allocator_obstacle(files, facts).found.empty()) {
+    check_python(files, checks);
+    check_other_runtimes(files, checks);
+  }
   const Code code = code_of(files, *file, facts);
   if (code.library != nullptr) check_own_interface(code.shown, code.facts, checks);
   // Stacks go through both, names are wanted of the code.

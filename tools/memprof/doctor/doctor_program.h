@@ -5,28 +5,26 @@
 // Threads: no state.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "memprof.h"
 #include "memprof/doctor/doctor_checks.h"
 
 namespace memprof::cli {
 
-// What the library says of the Python in a process that is profiled: MEMPROF_PYTHON_* of memprof.h.
-struct PythonSeen {
-  uint32_t objects = 0;
-  uint32_t stacks = 0;
-};
+// What the library says of the language runtimes in a process that is profiled, by ids from 1 on.
+using RuntimesSeen = std::array<memprof_runtime_stats, MEMPROF_MAX_RUNTIMES>;
 
 struct ProgramFiles {
-  std::string path;                       // the executable, as we open it
-  std::string shown;                      // and as its user knows it
-  std::vector<std::string> libraries;     // as we open them
-  std::string python_malloc;              // its PYTHONMALLOC; empty: not set
-  std::string memprof_python;             // its MEMPROF_PYTHON; empty: not set
-  std::optional<PythonSeen> python_seen;  // of one that is profiled
+  std::string path;                           // the executable, as we open it
+  std::string shown;                          // and as its user knows it
+  std::vector<std::string> libraries;         // as we open them
+  std::string python_malloc;                  // its PYTHONMALLOC; empty: not set
+  std::string memprof_python;                 // its MEMPROF_PYTHON; empty: not set
+  std::optional<RuntimesSeen> runtimes_seen;  // of one that is profiled
 };
 
 void check_program(const ProgramFiles& files, Checks* checks);

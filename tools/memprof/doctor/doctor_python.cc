@@ -4,18 +4,13 @@
 #include <cstdio>
 
 #include "memprof.h"
+#include "memprof/doctor/doctor_runtime.h"
 #include "memprof/host/program/python_facts.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr char kKnown[] = "3.11 to 3.15";
-
-// One half of the line: what is found, and where it is not all, what to do.
-struct Half {
-  std::string found;
-  std::string to_do;  // empty: all is seen
-};
 
 struct Found {
   PythonFacts facts;
@@ -76,25 +71,24 @@ Half expected_objects(const ProgramFiles& files, const PythonFacts& facts) {
   return {"its objects are seen by hooks of its allocators", ""};
 }
 
-Half frames_in(const PythonSeen& seen, const PythonFacts& facts) {
+Half frames_in(const memprof_runtime_stats& seen, const PythonFacts& facts) {
   switch (seen.stacks) {
-    case MEMPROF_PYTHON_STACKS_READ:
-      return {"its functions and lines are in stacks", ""};
-    case MEMPROF_PYTHON_STACKS_UNKNOWN_VERSION:
-    case MEMPROF_PYTHON_STACKS_UNKNOWN_LAYOUT:
+    case MEMPROF_STACKS_READ:
+      return frames_half(seen);
+    case MEMPROF_STACKS_UNKNOWN_VERSION:
+    case MEMPROF_STACKS_UNKNOWN_LAYOUT:
       return unknown_frames(facts);
     default:  // no sample has shown it yet
       return expected_frames(facts);
   }
 }
 
-Half objects_in(const ProgramFiles& files, const PythonSeen& seen, const PythonFacts& facts) {
+Half objects_in(const ProgramFiles& files, const memprof_runtime_stats& seen, const PythonFacts& facts) {
   switch (seen.objects) {
-    case MEMPROF_PYTHON_HOOKED:
-      return {"its objects are seen by hooks of its allocators", ""};
-    case MEMPROF_PYTHON_BY_MALLOC:
-      return {"its objects come from malloc, and are seen there", ""};
-    case MEMPROF_PYTHON_REFUSED:
+    case MEMPROF_OBJECTS_HOOKED:
+    case MEMPROF_OBJECTS_BY_MALLOC:
+      return objects_half(seen);
+    case MEMPROF_OBJECTS_REFUSED:
       return {unseen_objects(facts) + ", because its allocators could not be replaced",
               facts.is_free_threaded ? "use a build with the GIL" : "set PYTHONMALLOC=malloc to see each"};
     default:
@@ -116,18 +110,12 @@ void check_python(const ProgramFiles& files, Checks* checks) {
                  "unset MEMPROF_PYTHON");
     return;
   }
-  const bool is_running = files.python_seen.has_value();
-  const Half frames =
-      is_running ? frames_in(*files.python_seen, python.facts) : expected_frames(python.facts);
-  const Half objects = is_running ? objects_in(files, *files.python_seen, python.facts)
-                                  : expected_objects(files, python.facts);
-  const std::string found = name_of(python) + ": " + frames.found + "; " + objects.found;
-  if (frames.to_do.empty() && objects.to_do.empty()) {
-    checks->yes(name, found);
-  } else {
-    const std::string both = frames.to_do.empty() || objects.to_do.empty() ? "" : "; ";
-    checks->note(name, found, frames.to_do + both + objects.to_do);
-  }
+  const memprof_runtime_stats* const seen =
+      files.runtimes_seen ? &(*files.runtimes_seen)[MEMPROF_RUNTIME_CPYTHON - 1] : nullptr;
+  check_halves(
+      name, name_of(python), seen != nullptr ? frames_in(*seen, python.facts) : expected_frames(python.facts),
+      seen != nullptr ? objects_in(files, *seen, python.facts) : expected_objects(files, python.facts),
+      checks);
 }
 
 }  // namespace memprof::cli

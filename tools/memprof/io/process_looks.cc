@@ -11,12 +11,24 @@
 #include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
+namespace {
+
+// How long a process ran before its arena was made; 0: it was made at its start, or the clocks do not tell.
+uint64_t time_before(uint64_t process_start_ns, uint64_t arena_start_ns) {
+  constexpr uint64_t kStartNs = 1'000'000'000;  // a large program takes so long to load
+  if (process_start_ns == 0 || arena_start_ns < process_start_ns + kStartNs) return 0;
+  return arena_start_ns - process_start_ns;
+}
+
+}  // namespace
 
 ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers)
     : process_(std::move(process)), ask_servers_(ask_servers) {}
 
 profile::Profile ProcessLooks::look(bool raw) {
-  profile::Profile profile = profile::read_pprof(read_arena(process_.arena).pprof, process_.arena);
+  const ArenaContent arena = read_arena(process_.arena);
+  profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
+  profile.seen_after_ns = time_before(process_.start_ns, arena.start_ns);
   add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
   profile.pid = process_.pid;  // as we know it: in a container it has another one
   if (raw) return profile;

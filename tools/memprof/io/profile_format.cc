@@ -21,7 +21,8 @@ constexpr FormatName kEnds[] = {{".pb.gz", ExportFormat::kPprofGzip},
                                 {".pb", ExportFormat::kPprof},
                                 {".speedscope.json", ExportFormat::kSpeedscope},
                                 {".collapsed", ExportFormat::kCollapsed},
-                                {".json", ExportFormat::kJson}};
+                                {".json", ExportFormat::kJson},
+                                {".html", ExportFormat::kPage}};
 
 constexpr FormatName kNames[] = {{"pprof", ExportFormat::kPprofGzip},
                                  {"pb.gz", ExportFormat::kPprofGzip},
@@ -29,7 +30,8 @@ constexpr FormatName kNames[] = {{"pprof", ExportFormat::kPprofGzip},
                                  {"speedscope", ExportFormat::kSpeedscope},
                                  {"speedscope.json", ExportFormat::kSpeedscope},
                                  {"collapsed", ExportFormat::kCollapsed},
-                                 {"json", ExportFormat::kJson}};
+                                 {"json", ExportFormat::kJson},
+                                 {"html", ExportFormat::kPage}};
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

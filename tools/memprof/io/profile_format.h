@@ -7,12 +7,12 @@
 
 namespace memprof::cli {
 
-enum class ExportFormat { kPprofGzip, kPprof, kSpeedscope, kCollapsed, kJson };
+enum class ExportFormat { kPprofGzip, kPprof, kSpeedscope, kCollapsed, kJson, kPage };
 
 // By the end of a file's name; nothing where it tells nothing.
 std::optional<ExportFormat> format_of_path(const std::string& path);
 
-// By --format: "pprof", "pb.gz", "pb", "speedscope", "speedscope.json", "collapsed", "json".
+// By --format: "pprof", "pb.gz", "pb", "speedscope", "speedscope.json", "collapsed", "json", "html".
 std::optional<ExportFormat> format_from_name(const std::string& name);
 
 // Of a file that the command writes as pprof: throws Failure where its name says another format, or none.  A

@@ -48,6 +48,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   app.add_flag("--merge", options.merge);
   const auto* no_python = app.add_flag("--no-python");
   app.add_flag("--native-interpreter", options.native_interpreter);
+  app.add_flag("--view", options.view);
   const auto* no_servers = app.add_flag("--no-debuginfod");
   options.wants_help = parse_arguments(app, "run", {arguments.begin(), middle});
   if (options.wants_help) return options;
@@ -55,6 +56,8 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   options.python = no_python->count() == 0;
   options.follow = no_follow->count() == 0;
   if (options.merge && !options.follow) throw Failure("run: --merge and --no-follow exclude each other");
+  if (options.view && options.raw)
+    throw Failure("run: --view and --raw exclude each other: a page has names");
   if (rate_option->count() != 0) options.rate_bytes = parse_rate(rate);
   check_output(options.output);
   const bool has_dashes = middle != arguments.end() && *middle == "--";

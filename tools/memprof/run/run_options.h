@@ -20,6 +20,7 @@ struct RunOptions {
   bool python = true;               // look at a CPython: its objects, its frames
   bool native_interpreter = false;  // keep the frames of its evaluation loop
   bool ask_servers = true;          // debuginfod's
+  bool view = false;                // the profile in the browser, in the end
   std::vector<std::string> command;
   bool wants_help = false;
 };

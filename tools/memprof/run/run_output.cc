@@ -134,6 +134,14 @@ void say_written(const std::vector<RunOutput>& outputs) {
 
 }  // namespace
 
+const std::string& path_to_look_at(const std::vector<RunOutput>& outputs, const RunOptions& options) {
+  if (options.merge) return outputs[0].path;
+  const auto largest = std::max_element(
+      outputs.begin(), outputs.end(),
+      [](const RunOutput& a, const RunOutput& b) { return is_larger(b.process, a.process); });
+  return to_look_at(outputs, *largest).path;
+}
+
 std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* processes,
                                                  const std::vector<UnseenProcess>& unseen) {
   std::vector<ProcessProfile> last;

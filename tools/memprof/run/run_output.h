@@ -49,6 +49,9 @@ struct Missing {
 std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, const RunOptions& options,
                                       const RunFacts& facts);
 
+// Of the files of write_outputs the one to look at first; `outputs` has one at least.
+const std::string& path_to_look_at(const std::vector<RunOutput>& outputs, const RunOptions& options);
+
 // Whether all of it was written.  With options.merge it is one file, that of the first.  `missing` goes into
 // the first.
 bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& options, const Missing& missing,

@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"

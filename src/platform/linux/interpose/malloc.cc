@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/engine/profiler.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"

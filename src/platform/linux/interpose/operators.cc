@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "core/engine/recorder.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/hook_name.h"

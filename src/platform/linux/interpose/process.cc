@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include "core/engine/ending.h"
+#include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "platform/linux/interpose/real.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "core/engine/profiler.h"
 #include "core/engine/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "platform/clock.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/process.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // capture_stack of the seam: by the unwind tables, and by frame pointers where there are none; within the
-// bounds of the stack, code read through the kernel.  Where the thread runs Python, its frames are merged in.
+// bounds of the stack, code read through the kernel.  Where the thread runs code of a language runtime, its
+// frames are merged in (runtime/runtime.h).
 #include <atomic>
 
 #include "core/engine/frame_rooms.h"
@@ -9,9 +10,9 @@
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/process/fork_handler.h"
 #include "platform/linux/stack/hook_section.h"
-#include "platform/linux/stack/mixed_stack.h"
 #include "platform/memory.h"
 #include "platform/stack.h"
+#include "runtime/runtime.h"
 #include "unwind/walk/call_site.h"
 #include "unwind/walk/frame_list.h"
 #include "unwind/walk/table_walk.h"
@@ -136,15 +137,28 @@ WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
   return result;
 }
 
-WalkResult merge_at(const cpython::RunningThread& thread, const Entry& entry, const uint64_t* native_frames,
-                    const unwind::StackPointers& pointers, WalkResult walk, uint64_t* frames,
-                    uint32_t max_depth) {
-  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
-  return merge_python(thread, {native_frames, pointers.values, walk, pointers.has_gaps, high}, frames,
-                      max_depth);
+uint64_t function_bytes(uint64_t address) {
+  unwind::Image image;
+  unwind::FunctionRange range;
+  return find_unwind_image(address, &image) &&
+                 unwind::find_function(image, address, &range) == unwind::Found::kYes
+             ? range.limit - range.start
+             : 0;
 }
 
-[[gnu::noinline]] WalkResult capture_mixed(const cpython::RunningThread& thread, const Entry& entry,
+const runtimes::NativeCode kNativeCode{function_bytes, __start_memprof_hooks, __stop_memprof_hooks};
+
+[[gnu::always_inline]] inline WalkResult merge_at(const runtimes::RunningThread& thread, const Entry& entry,
+                                                  const uint64_t* native_frames,
+                                                  const unwind::StackPointers& pointers, WalkResult walk,
+                                                  uint64_t* frames, uint32_t max_depth) {
+  const uint64_t high = stack_bounds(reinterpret_cast<uint64_t>(entry.frame_address)).high;
+  const runtimes::NativeStack native{native_frames, pointers.values, walk, pointers.has_gaps,
+                                     high,          &kNativeCode};
+  return thread.runtime()->merge(thread, native, frames, max_depth);
+}
+
+[[gnu::noinline]] WalkResult capture_mixed(const runtimes::RunningThread& thread, const Entry& entry,
                                            uint64_t* frames, uint32_t max_depth) {
   // On the stack, where the memory is warm.
   constexpr uint32_t kUsualFrames = 64;
@@ -171,14 +185,15 @@ bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
   constexpr uint64_t kOfWalk = 4096;
   constexpr uint64_t kOfMixedWalk = kOfWalk + 1536;
   const uint64_t left = stack_left(reinterpret_cast<uint64_t>(entry.frame_address));
+  runtimes::RunningThread thread;
   return left >= kOfMixedWalk + more_bytes ||
-         (left >= kOfWalk + more_bytes && cpython::running_thread().interpreter == nullptr);
+         (left >= kOfWalk + more_bytes && !runtimes::find_running_thread(&thread));
 }
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
-  const cpython::RunningThread thread = cpython::running_thread();
-  return thread.interpreter != nullptr ? capture_mixed(thread, entry, frames, max_depth)
-                                       : walk_native(entry, frames, max_depth, nullptr);
+  runtimes::RunningThread thread;
+  return runtimes::find_running_thread(&thread) ? capture_mixed(thread, entry, frames, max_depth)
+                                                : walk_native(entry, frames, max_depth, nullptr);
 }
 
 }  // namespace memprof::platform

@@ -19,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/profiler.h"
 #include "memprof.h"
 #include "platform/imports.h"
 #include "platform/linux/imports/import_table.h"

@@ -21,6 +21,7 @@
 #include <set>
 #include <string>
 
+#include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/process/fork_handler.h"

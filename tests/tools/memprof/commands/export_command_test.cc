@@ -70,7 +70,7 @@ TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
       {{"export", file_}, "no output given"},
       {{"export", folder_ / "gone", "-o", folder_ / "a.json"}, folder_ / "gone"},
       {{"export", file_, "-o", folder_ / "a.svg"},
-       "unknown ending; the name must end in .pb.gz, .pb, .speedscope.json"},
+       "unknown ending; the name must end in .pb.gz, .pb, .html, .speedscope.json"},
       {{"export", file_, "-o", folder_ / "a.json", "--format", "svg"}, "'svg'"},
       {{"export", file_, "-o", folder_ / "gone/a.json"}, "gone"},
       {{"export", file_, "-o", folder_.path(), "--format", "json"}, folder_.path()},

@@ -64,6 +64,19 @@ TEST_F(RunCommand, WritesTheProfileAndTheNextCommand) {
   EXPECT_EQ(testing_tools::read_file(folder_ / "work/out.pb.gz").substr(0, 2), "\x1f\x8b");
 }
 
+TEST_F(RunCommand, ShowsTheProfileInTheEnd) {
+  environment_["DISPLAY"] = environment_["WAYLAND_DISPLAY"] = "";
+  testing_tools::Process process(
+      folder_, {MEMPROF_PROGRAM, "run", "-o", "out.pb.gz", "--view", fixture("program"), "exit", "5"},
+      environment_, folder_ / "work");
+  EXPECT_TRUE(process.wait_for("http://127.0.0.1:"));
+  kill(process.pid(), SIGINT);
+  const Result result = process.end();
+  EXPECT_EQ(result.status, 5) << result.err;
+  EXPECT_EQ(work(), "out.pb.gz ");
+  EXPECT_THAT(run({"--view", "--raw", fixture("program")}).err, HasSubstr("exclude each other"));
+}
+
 TEST_F(RunCommand, TheNextCommandWorksAsItIsPrinted) {
   const Result result = run({"-o", "out of it's way.pb", fixture("program")});
   EXPECT_THAT(result.err, EndsWith("next: memprof report 'out of it'\\''s way.pb'\n"));

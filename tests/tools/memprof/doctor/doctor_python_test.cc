@@ -15,6 +15,10 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing_tools::fixture;
 
+struct PythonSeen {
+  uint32_t objects;
+  uint32_t stacks;
+};
 constexpr PythonSeen kAllSeen{MEMPROF_PYTHON_HOOKED, MEMPROF_PYTHON_STACKS_READ};
 
 ProgramFiles program(const char* name) {
@@ -32,7 +36,8 @@ Check check_of(const ProgramFiles& files) {
 
 Check check_of_process(const char* name, PythonSeen seen) {
   ProgramFiles files = program(name);
-  files.python_seen = seen;
+  files.runtimes_seen.emplace();
+  (*files.runtimes_seen)[MEMPROF_RUNTIME_CPYTHON - 1] = {0x030b, seen.objects, seen.stacks, 0};
   return check_of(files);
 }
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "memprof/console/console.h"
@@ -20,14 +22,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kHowTo[] =
-    "; the library is not loaded there, or not started: start the program with `memprof run -- CMD`, or link "
-    "it "
-    "with -lmemprof and call memprof_init and memprof_start";
+std::string how_to(const std::string& pid) {
+  return "; the library is not loaded there, or not started: `memprof attach " + pid +
+         "` starts it there, `memprof run -- CMD` from the begin of a program";
+}
 
 std::string described(uint64_t pid) {
   const std::string program = program_of(pid);
   return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
+}
+
+// By the 22nd field of /proc/PID/stat; the second one, the name, may have anything in it.
+uint64_t start_of(uint64_t pid) {
+  std::ifstream file(proc_path(pid, "stat"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos) return 0;
+  std::istringstream fields(text.substr(behind_name + 1));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) fields >> skipped;
+  uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks * (1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
 }
 
 RunningProcess look_at(uint64_t pid) {
@@ -36,6 +52,7 @@ RunningProcess look_at(uint64_t pid) {
   process.pid = pid;
   process.arena = arena_of_process(pid, &error);
   if (!process.arena.empty()) {
+    process.start_ns = start_of(pid);
     process.program = program_of(pid);
     process.root = has_other_root(pid) ? proc_path(pid, "root") : "";
     return process;
@@ -46,7 +63,14 @@ RunningProcess look_at(uint64_t pid) {
   }
   if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is a kernel thread");
   if (error != 0) throw Failure(described(pid) + ": " + error_text(error));
-  throw Failure(described(pid) + " has no memprof data" + kHowTo);
+  throw Failure(described(pid) + " has no memprof data" + how_to(std::to_string(pid)));
+}
+
+[[noreturn]] void fail_among(const std::string& name, const std::vector<uint64_t>& pids) {
+  std::string ids;
+  for (const uint64_t pid : pids) ids += (ids.empty() ? "" : ", ") + std::to_string(pid);
+  throw Failure("--name " + name + ": there are " + std::to_string(pids.size()) + "; give one of the ids " +
+                ids);
 }
 
 }  // namespace
@@ -76,12 +100,19 @@ RunningProcess find_process_named(const std::string& name) {
   if (with_arena.empty()) {
     if (without == 0) throw Failure("--name " + name + ": there is no such process");
     throw Failure("--name " + name + ": none of the " + std::to_string(without) +
-                  " processes of that name that can be seen has memprof data" + kHowTo);
+                  " processes of that name that can be seen has memprof data" + how_to("PID"));
   }
-  std::string ids;
-  for (const uint64_t pid : with_arena) ids += (ids.empty() ? "" : ", ") + std::to_string(pid);
-  throw Failure("--name " + name + ": there are " + std::to_string(with_arena.size()) +
-                "; give one of the ids " + ids);
+  fail_among(name, with_arena);
+}
+
+uint64_t find_any_process_named(const std::string& name) {
+  std::vector<uint64_t> found;
+  for (const uint64_t pid : all_processes()) {
+    if (program_of(pid) == name && pid != static_cast<uint64_t>(getpid())) found.push_back(pid);
+  }
+  if (found.size() == 1) return found[0];
+  if (found.empty()) throw Failure("--name " + name + ": there is no such process");
+  fail_among(name, found);
 }
 
 uint64_t resident_bytes(uint64_t pid) {

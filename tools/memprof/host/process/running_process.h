@@ -13,15 +13,18 @@ namespace memprof::cli {
 
 struct RunningProcess {
   uint64_t pid = 0;
-  std::string program;  // name of the executable
-  std::string arena;    // a path that this process can open
-  std::string root;     // "/proc/PID/root" where the process sees other files than we do, else ""
+  uint64_t start_ns = 0;  // when it was started, since the machine was; 0: unknown
+  std::string program;    // name of the executable
+  std::string arena;      // a path that this process can open
+  std::string root;       // "/proc/PID/root" where the process sees other files than we do, else ""
 };
 
 // `text`: a process id.
 RunningProcess find_process(const std::string& text);
 // The only one whose program has the name and that memprof is loaded into.
 RunningProcess find_process_named(const std::string& name);
+// The only one whose program has the name.
+uint64_t find_any_process_named(const std::string& name);
 
 // 0: it is gone, or hidden.
 uint64_t resident_bytes(uint64_t pid);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/facts.h"
+
+#include <atomic>
+
+#include "core/engine/ownership.h"
+#include "platform/imports.h"
+
+namespace memprof::profiler {
+namespace {
+
+std::atomic<bool> g_hooks{false};        // relaxed: set before main
+RuntimeFacts g_runtimes[kMostRuntimes];  // relaxed
+
+}  // namespace
+
+void store_facts(ArenaHeader* header) {
+  Statistics& s = header->statistics;
+  const platform::Imports imports = platform::imports();
+  s.hooks.store(g_hooks.load(std::memory_order_relaxed) ? kHooksInterposed
+                : imports.patched != 0                  ? kHooksImports
+                                                        : kHooksNone,
+                std::memory_order_relaxed);
+  s.import_modules.store(imports.modules, std::memory_order_relaxed);
+  s.import_patched.store(imports.patched, std::memory_order_relaxed);
+  s.import_refused.store(imports.refused, std::memory_order_relaxed);
+  s.import_foreign.store(imports.foreign, std::memory_order_relaxed);
+  s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+    RuntimeFacts& to = header->runtime(i);
+    to.version_and_objects.store(g_runtimes[i].version_and_objects.load(std::memory_order_relaxed),
+                                 std::memory_order_relaxed);
+    to.stacks.store(g_runtimes[i].stacks.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+}
+
+void note_imports() {
+  if (is_following()) {
+    store_facts(&g_arena.header());
+  }
+}
+
+void note_runtime(uint32_t id, uint32_t version, uint32_t objects) {
+  g_runtimes[id - 1].version_and_objects.store(uint64_t{version} << 32 | objects, std::memory_order_relaxed);
+  note_imports();
+}
+
+void note_runtime_stacks(uint32_t id, uint32_t stacks) {
+  g_runtimes[id - 1].stacks.store(stacks, std::memory_order_relaxed);
+  if (is_following()) {
+    g_arena.header().runtime(id - 1).stacks.store(stacks, std::memory_order_relaxed);
+  }
+}
+
+void announce_hooks() {
+  g_hooks.store(true, std::memory_order_relaxed);
+}
+
+bool has_hooks() {
+  return g_hooks.load(std::memory_order_relaxed);
+}
+
+}  // namespace memprof::profiler

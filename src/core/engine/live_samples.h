@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A live sample comes, goes or stands for more: all sums that have a part of it, together.  Only core/engine
+// includes this.
+//
+// Model: what a stack has allocated, minus what it has freed, is what its live samples stand for, at any time
+// when nobody is between the two.
+//
+// Threads: any; who took a record out, or changed its rate, accounts for it.
+// Signals: may be interrupted by themselves.  Allocates: never.
+#pragma once
+
+#include <cstdint>
+
+#include "core/sampling/weight.h"
+#include "core/tables/heap_map.h"
+
+namespace memprof::profiler {
+
+// Takes the record out, and the mark of its address.  false: it is not there any more.
+bool take(uint64_t address, HeapMap::Token token, LiveSample* freed, const KeptFrom& kept = {});
+
+// Its record is about to come into the live map; its stack is held for it.
+void account_live(const LiveSample& sample, const Weight& weight);
+// It found no room: its mark goes, and its stack is given back.
+void account_refused(const LiveSample& sample, const Weight& weight);
+
+// It was taken out; its stack is given back, unless the record stays for readers.
+void account_freed(const LiveSample& freed, const KeptFrom& kept = {});
+
+// It was taken out though its block lives: others stand for it.
+void account_thinned(const LiveSample& thinned, uint64_t now_ns);
+// Its record has the rate of `now` since, and its stack is held by the caller.
+void account_new_rate(const LiveSample& before, const LiveSample& now, uint64_t now_ns);
+
+// Its record has the stack `to` since; both stacks are held by the caller, and its own uses go with it.
+void account_moved(const LiveSample& sample, uint32_t to);
+
+}  // namespace memprof::profiler

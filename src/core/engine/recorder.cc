@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/recorder.h"
+
+#include <cstring>
+
+#include "core/engine/ending.h"
+#include "core/engine/frame_rooms.h"
+#include "core/engine/live_samples.h"
+#include "core/engine/ownership.h"
+#include "core/engine/runtimes.h"
+#include "core/engine/thinning.h"
+#include "core/sampling/sampled_filter.h"
+#include "core/sampling/sampler.h"
+#include "core/sampling/weight.h"
+#include "platform/clock.h"
+#include "platform/imports.h"
+#include "platform/process.h"
+
+namespace memprof::profiler {
+namespace {
+
+std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
+
+uint32_t current_thread_id() {
+  if (t_sampler.thread_id == 0) {
+    t_sampler.thread_id = platform::thread_id();
+  }
+  return t_sampler.thread_id;
+}
+
+// Of a sample whose stack is not in the table; the others' are counted there.
+void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
+  count(statistics.walks[static_cast<uint32_t>(walk.reason)]);
+  count(statistics.frames, walk.depth);
+  uint64_t least = statistics.min_depth_plus_one.load(std::memory_order_relaxed);
+  while ((least == 0 || walk.depth + 1 < least) && !statistics.min_depth_plus_one.compare_exchange_weak(
+                                                       least, walk.depth + 1, std::memory_order_relaxed)) {
+  }
+}
+
+void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
+  count(counter);
+  count(g_arena.header().statistics.dropped_weight_bytes, rounded_bytes(weight));
+}
+
+// A sample that found no room for its stack, because the thread has none for a walk.
+[[gnu::noinline, gnu::cold]] void count_not_walked(uint64_t size_bytes, uint64_t rate_bytes) {
+  Statistics& statistics = g_arena.header().statistics;
+  count_walk(statistics, {1, platform::Walk::kLeftStack});
+  count_dropped(statistics.dropped_stack_table, weigh(size_bytes, rate_bytes));
+}
+
+// Of a new stack.  true: it is to be walked again.
+bool note_modules(const uint64_t* frames, uint32_t depth) {
+  const uint64_t before = g_modules.size();
+  const bool replaced = g_modules.note(frames, depth);
+  for (uint64_t i = before; i < g_modules.size(); ++i) {
+    if (const uint64_t code = g_modules.code_of(i)) {
+      runtimes::module_was_entered(code);
+    }
+  }
+  return replaced;
+}
+
+// Was the last stack too deep for Pending::kept?  Relaxed: then the next one may be, and is walked once.
+std::atomic<bool> g_is_deep{false};
+
+void walk_to(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+  p->walk = platform::capture_stack(entry, frames, max_depth);
+  g_modules.tag(frames, p->walk.depth);
+}
+
+// How many frames there is room for: in `room`; where all are taken, on the stack; where it is short, too, in
+// Pending::kept, and the walk says that it was cut.
+uint32_t most_frames(const FrameRoom& room, const platform::Entry& entry) {
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  return room.frames() != nullptr || max_depth < Pending::kMostKept ||
+                 platform::has_stack_for_walk(entry, max_depth * sizeof(uint64_t))
+             ? max_depth
+             : Pending::kMostKept;
+}
+
+// On the stack of the function that it is used in.
+#define MEMPROF_FRAMES_OF(room, max_depth, p)   \
+  ((room).frames() != nullptr ? (room).frames() \
+   : (max_depth) <= Pending::kMostKept          \
+       ? (p)->kept                              \
+       : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
+
+void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
+  walk_to(entry, frames, max_depth, p);
+  p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
+  const bool is_deep = p->walk.depth > Pending::kMostKept;
+  if (g_is_deep.load(std::memory_order_relaxed) != is_deep) {
+    g_is_deep.store(is_deep, std::memory_order_relaxed);
+  }
+}
+
+// On the stack, where memory is warm.  false: it is deeper.
+bool walk_shallow(const platform::Entry& entry, Pending* p) {
+  const uint32_t max_depth = g_arena.header().limits.max_depth;
+  if (g_is_deep.load(std::memory_order_relaxed) && max_depth > Pending::kMostKept) {
+    return false;
+  }
+  walk_to(entry, p->kept, max_depth < Pending::kMostKept ? max_depth : Pending::kMostKept, p);
+  p->key = stack_key(p->kept, p->walk.depth, p->walk.reason, p->heap);
+  return max_depth <= Pending::kMostKept || p->walk.reason != platform::Walk::kDepthLimit;
+}
+
+[[gnu::noinline]] void walk_deep(const platform::Entry& entry, Pending* p) {
+  const FrameRoom room;
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
+  if (p->walk.depth <= Pending::kMostKept && frames != p->kept) {
+    memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
+  }
+}
+
+// Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
+// gone when the real malloc is called.
+[[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
+  if (!walk_shallow(entry, p)) {
+    walk_deep(entry, p);
+  }
+  g_stacks.prefetch(p->key);
+}
+
+// true: it was new, and is to be walked again.
+bool enter_frames(const uint64_t* frames, Pending* p) {
+  bool is_new = false;
+  if (p->stack != StackTable::kNone) {
+    g_stacks.release(p->stack);  // of the walk before
+  }
+  p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
+  return is_new && note_modules(frames, p->walk.depth);
+}
+
+// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more
+// where the walk went by what was remembered of a module that is gone.
+[[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
+  if (p->walk.depth <= Pending::kMostKept) {
+    if (!enter_frames(p->kept, p)) {
+      return;
+    }
+    platform::forget_code();
+  }
+  const FrameRoom room;
+  const uint32_t max_depth = most_frames(room, entry);
+  uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
+  walk_stack(entry, frames, max_depth, p);
+  if (enter_frames(frames, p)) {
+    platform::forget_code();
+    walk_stack(entry, frames, max_depth, p);
+    enter_frames(frames, p);
+  }
+}
+
+}  // namespace
+
+void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
+  // Relaxed: a sample more or less at the edge of start and stop is none the worse.
+  pending->recording =
+      g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
+  if (pending->recording) {
+    pending->heap = heap;
+    pending->is_walked = platform::has_stack_for_walk(entry, 0);
+    if (__builtin_expect(pending->is_walked, 1)) {
+      find_stack(entry, pending);
+    }
+  }
+}
+
+// The order: what memory is asked for first, and what needs none of it goes in between.  Locked instructions
+// come last, because they wait for all that the real malloc still stores.
+void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                    const platform::Entry& entry) {
+  if (__builtin_expect(!pending->is_walked, 0)) {
+    return count_not_walked(size_bytes, rate_bytes);
+  }
+  const uint64_t address = reinterpret_cast<uint64_t>(block);
+  g_live.prefetch(address);
+  g_sampled_filter.prefetch(block);
+  pending->stack = g_stacks.find_likely(pending->key);
+  const Weight weight = weigh(size_bytes, rate_bytes);
+  const uint64_t time_ns = platform::monotonic_ns();
+  if (pending->stack == StackTable::kNone || !g_stacks.hold(pending->stack, pending->key)) {
+    pending->stack = StackTable::kNone;
+    enter_stack(entry, pending);
+  }
+  Statistics& statistics = g_arena.header().statistics;
+  if (pending->stack == StackTable::kNone) {
+    count_walk(statistics, pending->walk);
+    count_dropped(statistics.dropped_stack_table, weight);
+    return;
+  }
+  g_stacks.add_allocated(pending->stack, size_bytes, weight);
+  if (g_sampled_filter.may_be(block)) {
+    // A record at an address that the allocator hands out anew: its free went past us.
+    LiveSample stale;
+    if (take(address, g_live.find(address), &stale)) {
+      count(statistics.replaced_samples);
+      account_freed(stale);
+    }
+  }
+  const LiveSample sample{
+      address, size_bytes, rate_bytes, time_ns, g_stacks.ref(pending->stack), current_thread_id()};
+  // Before other threads find it: one of them may thin it.
+  account_live(sample, weight);
+  if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
+  if (!g_live.insert(sample)) {
+    count_dropped(statistics.dropped_live_table, weight);
+    account_refused(sample, weight);
+  }
+  thin_live_samples(time_ns);
+  platform::watch_imports(time_ns);
+  uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
+  if (__builtin_expect(time_ns >= due_ns, 0) && !platform::is_sandboxed() &&
+      g_call_at_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_relaxed)) {
+    on_time(time_ns);
+  }
+}
+
+// What the tables take while they can: as many samples, stacks and frames as most programs ever have.
+void before_sandbox() {
+  if (!is_mine() || !ensure_arena()) {
+    return;
+  }
+  constexpr uint64_t kSamples = 10000;
+  constexpr uint64_t kStacks = 1000;
+  g_live.open_for(kSamples);
+  g_stacks.open_for(kStacks);
+  g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
+  g_arena.commit_ahead(kPeakSection, kStacks * sizeof(StackPeak));
+  g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
+  current_thread_id();
+  uint64_t frame = 0;
+  platform::capture_stack({__builtin_frame_address(0)}, &frame, 1);  // where this thread's stack ends
+}
+
+void call_at(uint64_t time_ns) {
+  g_call_at_ns.store(time_ns, std::memory_order_relaxed);
+}
+
+bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                       const platform::Entry& entry, uint32_t heap) {
+  Pending pending;
+  begin_allocation(entry, &pending, heap);
+  if (pending.recording) {
+    end_allocation(&pending, block, size_bytes, rate_bytes, entry);
+  }
+  return pending.recording;
+}
+
+void record_free(const void* block) {
+  commit_realloc(block, begin_realloc(block));
+}
+
+HeapMap::Token begin_realloc(const void* block) {
+  if (!is_following()) {
+    return {};
+  }
+  const uint64_t address = reinterpret_cast<uint64_t>(block);
+  g_live.prefetch(address);
+  return g_live.find(address);
+}
+
+void commit_realloc(const void* block, HeapMap::Token token) {
+  if (!token) {
+    return;
+  }
+  LiveSample freed;
+  const KeptFrom kept = kept_from();
+  if (take(reinterpret_cast<uint64_t>(block), token, &freed, kept)) {
+    account_freed(freed, kept);
+  }
+}
+
+// By the filter, which says of most memory that nothing is there and of the rest where; by the keys of the
+// live map where that is less to ask.
+void record_free_range(uint64_t first, uint64_t last) {
+  if (!is_following()) {
+    return;
+  }
+  const auto free_at = [](uint64_t address) { record_free(reinterpret_cast<void*>(address)); };
+  uint64_t questions = 0;
+  for (uint64_t at = first; questions <= g_live.slots() && at <= last && at >= first;
+       at = SampledFilter::next_granule(at)) {
+    questions += g_sampled_filter.candidates(at).count;
+  }
+  if (questions > g_live.slots()) {
+    uint64_t address;
+    for (uint64_t slot = 0; g_live.next_between(first, last, &slot, &address);) {
+      free_at(address);
+    }
+    return;
+  }
+  for (uint64_t at = first; questions != 0 && at <= last && at >= first;
+       at = SampledFilter::next_granule(at)) {
+    const SampledFilter::Candidates c = g_sampled_filter.candidates(at);
+    for (uint64_t address = c.first; address - c.first < c.count; ++address) {
+      if (first <= address && address <= last) {
+        free_at(address);
+      }
+    }
+  }
+}
+
+void count_cold_path(bool recorded, uint64_t muted_bytes) {
+  if (recorded && muted_bytes == 0) {
+    return;
+  }
+  if (is_following()) {
+    Statistics& statistics = g_arena.header().statistics;
+    if (!recorded) {
+      count(statistics.unrecorded_events);
+    }
+    if (muted_bytes != 0) {
+      count(statistics.muted_bytes, muted_bytes);
+    }
+  }
+}
+
+}  // namespace memprof::profiler

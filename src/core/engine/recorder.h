@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hooks call when a clock ran out or a marked block is freed.
+//
+//     hook ── sampler_tick ── (ran out) ── sampler_event ── begin_allocation ── real malloc ── end_allocation
+//     hook ── g_sampled_filter ── (marked) ── record_free ── real free
+// Cache lines that are prefetched before the real call are in the cache after it.
+//
+// Threads: any.
+// Signals: what the hooks call may be interrupted by itself on one thread.
+// fork: in a child whose parent is not followed nothing is recorded (core/engine/ownership.h).
+// Allocates: never; the tables take memory of the arena.
+// Failure: what cannot be recorded is counted; the program's call goes on.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tables/heap_map.h"
+#include "core/tables/stack_table.h"
+#include "platform/stack.h"
+
+namespace memprof {
+
+namespace profiler {
+
+// Has on_time() called by the first sample that is taken at this time (monotonic) or later.
+void call_at(uint64_t time_ns);
+
+// What is known of a sample before its block exists.
+struct Pending {
+  static constexpr uint32_t kMostKept = 48;  // on the stack while the real malloc runs
+
+  bool recording;  // false: nothing is recorded now, and nothing else here is set
+  bool is_walked;  // false: the thread has too little stack left
+  platform::WalkResult walk;
+  StackKey key;
+  uint32_t stack;
+  uint32_t heap;
+  uint64_t kept[kMostKept];  // the frames, if they are no more than that
+};
+
+// After a sampling event: walks the stack.  `heap`: core/tables/heap_names.h; 0: malloc's, or one without a
+// name.
+void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap = 0);
+// After the allocation succeeded, if recording; with the same `entry`.
+void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                    const platform::Entry& entry);
+
+// Both, for a block that exists.  false: nothing is recorded now, nothing was counted.
+bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
+                       const platform::Entry& entry, uint32_t heap = 0);
+
+// Before the real free of a block that the filter marks.
+void record_free(const void* block);
+
+// realloc: before the real call, names the record of the old block (empty: none); after it succeeded, takes
+// that record out.  A failed realloc leaves it as it was; a record that the address got meanwhile is not
+// touched.
+HeapMap::Token begin_realloc(const void* block);
+void commit_realloc(const void* block, HeapMap::Token token);
+
+// Before the program loads a filter of system calls: asks the system for what will be needed.
+void before_sandbox();
+
+// Takes out all records with first <= address <= last.
+void record_free_range(uint64_t first, uint64_t last);
+
+// One more time that a clock ran out; `recorded`: a sample came of it.  `muted_bytes` went past it
+// meanwhile.
+void count_cold_path(bool recorded, uint64_t muted_bytes);
+
+}  // namespace profiler
+
+// Defined by src/dump: called from inside an allocation, at the time that call_at() asked for.
+void on_time(uint64_t now_ns);
+
+}  // namespace memprof

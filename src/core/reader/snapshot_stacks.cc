@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a snapshot that reads the stacks, with their sums.
+//
+// A full table folds stacks while it is copied (core/tables/stack_folding.cc), and what one entry had is
+// another one's then.  So the log of folds says which entries are to be read again, until there was no fold
+// while they were.  Where several threads fold without a pause there may be no such moment: then it is as far
+// off as the folds that were under way.
+#include <algorithm>
+#include <cstring>
+
+#include "core/reader/snapshot_source.h"
+#include "core/tables/heap_map.h"
+#include "core/tables/stack_table.h"
+#include "platform/process.h"
+
+namespace memprof {
+namespace {
+
+// A process that is stopped in the middle of a fold never comes to its end, and a hostile one folds for ever.
+constexpr int kMostTries = 1000;
+constexpr uint64_t kMostFolds = 16 * kFoldLogPlaces;
+constexpr int kMostCopies = 3;
+// Threads that may be in a fold at once.
+constexpr uint64_t kMostAtOnce = 64;
+
+// A thread may be adding to them.  Acquire pairs with the releases in stack_table.cc: each sample that is
+// counted here is in the sums, and without one there are none.
+// `is_thinned`: sums without a sample are what live samples stand for beyond what they stood for at first.
+void copy_totals(const StackTotals& from, SnapshotTotals* to, bool is_thinned = false) {
+  to->samples = from.samples.load(std::memory_order_acquire);
+  if (to->samples == 0 && !is_thinned) {
+    return;
+  }
+  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
+  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
+  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Snapshot::copy_stack(const Source& source, uint64_t i) {
+  const StackEntry& e = source.at<StackEntry>(kStackSection)[i];
+  SnapshotStack& s = stacks.data[i];
+  const uint64_t old_first = s.first_frame;
+  const uint32_t old_depth = s.frame_count;
+  s = {};
+  // acquire pairs with the release in stack_table.cc; an entry that is not ready stays zero.
+  if (e.ready.load(std::memory_order_acquire) == 0) {
+    return;
+  }
+  const uint64_t first = load_once(e.first_frame) / sizeof(uint64_t);
+  const uint32_t depth = load_once(e.depth);
+  const uint64_t used = source.count<uint64_t>(kFrameSection);
+  // An entry that is read again has its old place, or a new one.
+  const bool is_old_place = depth <= old_depth;
+  if (depth <= kMostDepth && first <= used && depth <= used - first &&
+      (is_old_place || depth <= most_frames_ - frames.size)) {
+    s.first_frame = is_old_place ? old_first : frames.size;
+    s.frame_count = depth;
+    frames.size += is_old_place ? 0 : depth;
+    // Only the frames of published stacks: others are being written.
+    const auto* from = source.at<uint64_t>(kFrameSection, first * sizeof(uint64_t));
+    for (uint32_t frame = 0; frame < depth; ++frame) {
+      frames.data[s.first_frame + frame] = load_once(from[frame]);
+    }
+  }
+  const uint32_t walk = load_once(e.walk) & kWalkMask;
+  s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
+  stack_heaps.data[i] = load_once(e.heap);
+  copy_totals(e.allocated, &s.allocated, source.is_thinned());
+  copy_totals(e.freed, &s.freed, source.is_thinned());
+  s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
+  s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
+  s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
+  s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
+  s.lifetime_ns = e.lifetime_ns.load(std::memory_order_relaxed);
+  const uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
+  s.min_lifetime_ns = least == 0 ? 0 : least - 1;
+  s.max_lifetime_ns = e.max_lifetime_ns.load(std::memory_order_relaxed);
+}
+
+void Snapshot::copy_stacks_and_peaks(Source* source) {
+  const auto copy_all = [&] {
+    source->refresh();  // what grew since is wanted now
+    source->load(kStackSection);
+    source->load(kFrameSection);
+    stacks.size = stack_heaps.size = source->count<StackEntry>(kStackSection);
+    frames.size = 0;
+    for (uint64_t i = 0; i < stacks.size; ++i) {
+      stacks.data[i] = {};
+      copy_stack(*source, i);
+    }
+    copy_peaks(source);
+  };
+  if (!source->has_folds()) {
+    return copy_all();
+  }
+  const FoldState& state = source->header().fold;
+  // The log from here on tells what to read again.
+  const auto first_unsettled = [&state] {
+    const uint64_t done = state.done.load(std::memory_order_acquire);
+    return done == state.begun.load(std::memory_order_acquire) ? done : done - std::min(done, kMostAtOnce);
+  };
+  source->refresh();
+  uint64_t settled = first_unsettled();
+  copy_all();
+  int copies = 1;
+  uint64_t folds = 0;
+  for (int tries = 0; tries < kMostTries && folds < kMostFolds; ++tries) {
+    source->refresh();
+    // In this order: where both are the same, no fold is under way.
+    const uint64_t done = state.done.load(std::memory_order_acquire);
+    const uint64_t begun = state.begun.load(std::memory_order_acquire);
+    is_settled = done == begun && begun == settled;
+    if (is_settled) {
+      return;
+    }
+    if (done != begun && !platform::is_sandboxed()) {
+      platform::yield_thread();  // to the one that is in the middle of a fold
+    }
+    if (begun - settled > kFoldLogPlaces) {
+      if (++copies > kMostCopies) {
+        return;
+      }
+      settled = first_unsettled();
+      copy_all();
+      continue;
+    }
+    source->load(kFoldSection);
+    for (uint64_t number = settled; number < begun; ++number) {
+      copy_folded(source, number);
+    }
+    folds += begun - settled;
+    if (done == begun) {
+      settled = begun;
+    }
+  }
+}
+
+// Both entries of a fold; one that is not written yet comes with the next try.
+void Snapshot::copy_folded(Source* source, uint64_t number) {
+  if (source->count<FoldRecord>(kFoldSection) < kFoldLogPlaces) {
+    return;
+  }
+  const FoldRecord& record = source->at<FoldRecord>(kFoldSection)[number % kFoldLogPlaces];
+  // acquire pairs with the releases in stack_folding.cc.
+  const uint64_t before = record.number.load(std::memory_order_acquire);
+  const uint64_t entries = record.entries.load(std::memory_order_acquire);
+  if (before != number + 1 || record.number.load(std::memory_order_acquire) != before) {
+    return;
+  }
+  for (const uint64_t i : {entries & UINT32_MAX, entries >> 32}) {
+    if (i < stacks.size) {
+      source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
+      const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
+      source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
+      copy_stack(*source, i);
+      copy_peak(source, i);
+    }
+  }
+}
+
+// Of each record: its stack as an index.  Where another stack has that entry since, it is the one that got the
+// sums; where that is two stacks ago, the block was freed, as far as anybody can tell.  What names no stack is
+// garbage.
+void Snapshot::match_records(const Source& source) {
+  const StackEntry* entries = source.at<StackEntry>(kStackSection);
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < records.size; ++i) {
+    SnapshotRecord r = records.data[i];
+    uint32_t id = stack_id_of(r.stack_id);
+    if (id >= stacks.size) {
+      continue;
+    }
+    const uint32_t reuse = entries[id].reuse.load(std::memory_order_acquire);
+    if (stack_ref(id, reuse - 1) == r.stack_id) {
+      id = entries[id].folded_to.load(std::memory_order_relaxed);
+    } else if (stack_ref(id, reuse) != r.stack_id) {
+      continue;
+    }
+    if (id < stacks.size) {
+      r.stack_id = id;
+      records.data[kept++] = r;
+    }
+  }
+  records.size = kept;
+  std::sort(records.data, records.data + records.size, [](const SnapshotRecord& a, const SnapshotRecord& b) {
+    if (a.stack_id != b.stack_id) {
+      return a.stack_id < b.stack_id;
+    }
+    if (a.size_bytes != b.size_bytes) {
+      return a.size_bytes < b.size_bytes;
+    }
+    return a.rate_bytes != b.rate_bytes ? a.rate_bytes < b.rate_bytes : a.address < b.address;
+  });
+  for (uint64_t i = 0; i < records.size; ++i) {
+    live_weight_bytes += records.data[i].weight_bytes;
+    live_weight_count += records.data[i].weight_count;
+  }
+}
+
+}  // namespace memprof

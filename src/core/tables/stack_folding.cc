@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the stack table that makes room in a full one: a limit costs detail, never totals, and the
+// newest stacks keep their detail.
+//
+// Model: a hand goes over the entries, a few an event.  What it finds unused, and not sampled since it came by
+// last, is closed, so that nobody finds it any more; its sums go to a stack of its frames next to the leaf and
+// the root's (kShortened), and its place to the stack that needs one.  Shortened stacks have a share of the
+// table and a hand of their own, and give their sums to one of no frames (kRest), of which there is one for
+// each heap and ending of a walk.  Those stay.
+//
+// Readers that copy the table meanwhile could find the sums twice or not at all.  Each fold is written to a
+// log, and they read both of its entries again (core/reader/snapshot_stacks.cc).
+//
+// Threads: any; an entry is closed by a compare-exchange of its uses, and then its closer's alone.
+// Allocates, waits: never.  A fold is some twenty additions.
+#include "core/tables/peak.h"
+#include "core/tables/stack_table.h"
+
+namespace memprof {
+namespace {
+
+// Entries that one event looks at.
+constexpr uint32_t kMostLooks = 16;
+
+// What stays of a stack: so many frames at the leaf, at most half of them, and one at the root.
+constexpr uint32_t kLeafFrames = 8;
+
+template <typename T>
+void move_sum(std::atomic<T>* from, std::atomic<T>* to) {
+  const T value = from->exchange(T{}, std::memory_order_relaxed);
+  if constexpr (std::is_floating_point_v<T>) {
+    add(*to, value);
+  } else {
+    to->fetch_add(value, std::memory_order_relaxed);
+  }
+}
+
+template <typename T>
+void move_most(std::atomic<T>* from, std::atomic<T>* to) {
+  raise(*to, from->exchange(T{}, std::memory_order_relaxed));
+}
+
+// Of numbers plus one; 0: there is none.
+void move_least(std::atomic<uint64_t>* from, std::atomic<uint64_t>* to) {
+  const uint64_t value = from->exchange(0, std::memory_order_relaxed);
+  uint64_t least = to->load(std::memory_order_relaxed);
+  while (value != 0 && (least == 0 || value < least) &&
+         !to->compare_exchange_weak(least, value, std::memory_order_relaxed)) {
+  }
+}
+
+// In the order of stack_table.cc.
+void move_totals(StackTotals* from, StackTotals* to) {
+  move_sum(&from->weight_bytes, &to->weight_bytes);
+  move_sum(&from->weight_count, &to->weight_count);
+  move_sum(&from->size_bytes, &to->size_bytes);
+  to->samples.fetch_add(from->samples.exchange(0, std::memory_order_relaxed), std::memory_order_release);
+}
+
+void move_sums(StackEntry* from, StackEntry* to) {
+  move_sum(&from->variance_bytes, &to->variance_bytes);
+  move_sum(&from->variance_count, &to->variance_count);
+  move_most(&from->max_missed_bytes, &to->max_missed_bytes);
+  move_most(&from->max_missed_count, &to->max_missed_count);
+  move_totals(&from->allocated, &to->allocated);
+  move_totals(&from->freed, &to->freed);
+  move_sum(&from->lifetime_ns, &to->lifetime_ns);
+  move_least(&from->min_lifetime_plus_one_ns, &to->min_lifetime_plus_one_ns);
+  move_most(&from->max_lifetime_ns, &to->max_lifetime_ns);
+}
+
+StackKind kind_of(const StackEntry& e) {
+  return stack_kind(__atomic_load_n(&e.walk, __ATOMIC_RELAXED));
+}
+
+}  // namespace
+
+uint32_t StackTable::intern_rest(platform::Walk walk, uint32_t heap, bool* is_new) {
+  const uint64_t frame = platform::kOlderStacks;
+  return intern({stack_key(&frame, 1, walk, heap), &frame, 1, walk, heap, StackKind::kRest}, is_new);
+}
+
+uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, platform::Walk walk,
+                                    uint32_t heap, bool* is_new) {
+  uint64_t kept[kLeafFrames + 2];
+  uint32_t size = 0;
+  for (; size < kLeafFrames && size < depth / 2; ++size) {
+    kept[size] = frames[size];
+  }
+  if (size == 0) {
+    return intern_rest(walk, heap, is_new);
+  }
+  kept[size++] = platform::kOlderStacks;
+  if (depth > size) {
+    kept[size++] = frames[depth - 1];
+  }
+  const uint32_t id =
+      intern({stack_key(kept, size, walk, heap), kept, size, walk, heap, StackKind::kShortened}, is_new);
+  return id != kNone ? id : intern_rest(walk, heap, is_new);
+}
+
+// The place of another stack.
+uint32_t StackTable::make_anew(const Content& content) {
+  if (content.kind == StackKind::kRest) {
+    return kNone;
+  }
+  FoldState& state = arena_.header().fold;
+  const uint64_t size_now = size();
+  uint64_t border = 0;
+  if (state.first_shortened.compare_exchange_strong(border, size_now, std::memory_order_relaxed)) {
+    border = size_now;
+  }
+  const bool is_whole = content.kind == StackKind::kWhole;
+  uint32_t idle = kNone;  // nobody samples it, but samples of it live
+  const uint64_t first = is_whole ? 0 : border;
+  const uint64_t entries = is_whole ? border : size_now - border;
+  std::atomic<uint64_t>& hand = state.hands[is_whole ? 0 : 1];
+  for (uint32_t looks = 0; looks < kMostLooks && entries != 0; ++looks) {
+    const auto id = static_cast<uint32_t>(first + hand.fetch_add(1, std::memory_order_relaxed) % entries);
+    StackEntry& e = entries_[id];
+    const auto is_fit = [&] {
+      return kind_of(e) == content.kind &&
+             uint32_t{__atomic_load_n(&e.room, __ATOMIC_RELAXED)} * kFrameUnit >= content.depth;
+    };
+    if (e.ready.load(std::memory_order_acquire) == 0 || !is_fit()) {
+      continue;
+    }
+    uint32_t uses = e.uses.load(std::memory_order_relaxed) & StackEntry::kLeaving;
+    const auto samples = static_cast<uint32_t>(e.allocated.samples.load(std::memory_order_relaxed));
+    if (e.seen.exchange(samples, std::memory_order_relaxed) != samples && uses == 0) {
+      continue;
+    }
+    const bool was_leaving = uses != 0;
+    if (!e.uses.compare_exchange_strong(uses, StackEntry::kClosed, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+      idle = (uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 && idle == kNone ? id : idle;
+      continue;
+    }
+    if (was_leaving) {
+      state.leaving.fetch_sub(1, std::memory_order_relaxed);
+    }
+    // acquire pairs with the release of each use that was given back: its sums are all there.
+    if (is_fit() && fold(id)) {
+      write(id, content);
+      end_move();
+      e.uses.fetch_add(1 - StackEntry::kClosed, std::memory_order_release);  // open, and held
+      return id;
+    }
+    e.uses.fetch_sub(StackEntry::kClosed, std::memory_order_release);
+  }
+  if (is_whole && idle != kNone && state.leaving.load(std::memory_order_relaxed) < entries / 2) {
+    let_leave(idle);
+  }
+  return kNone;
+}
+
+// Nobody finds it any more.
+void StackTable::let_leave(uint32_t id) {
+  StackEntry& e = entries_[id];
+  const uint64_t hash = e.hash.load(std::memory_order_relaxed);
+  uint32_t uses = e.uses.load(std::memory_order_relaxed);
+  if ((uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 &&
+      e.uses.compare_exchange_strong(uses, uses | StackEntry::kLeaving, std::memory_order_relaxed)) {
+    arena_.header().fold.leaving.fetch_add(1, std::memory_order_relaxed);
+    index_.remove(hash, id);
+  }
+}
+
+uint32_t StackTable::intern_shorter_than(uint32_t id) {
+  const StackEntry& e = entries_[id];
+  bool is_new = false;
+  return intern_shorter(arena_.at<uint64_t>(kFrameSection, e.first_frame), e.depth,
+                        static_cast<platform::Walk>(e.walk & kWalkMask), e.heap, &is_new);
+}
+
+void StackTable::begin_move(uint32_t from, uint32_t to) const {
+  FoldState& state = arena_.header().fold;
+  const uint64_t number = state.begun.fetch_add(1, std::memory_order_acq_rel);
+  FoldRecord& record = arena_.at<FoldRecord>(kFoldSection)[number % kFoldLogPlaces];
+  record.number.store(0, std::memory_order_release);
+  record.entries.store(from | uint64_t{to} << 32, std::memory_order_release);
+  record.number.store(number + 1, std::memory_order_release);
+}
+
+void StackTable::end_move() const {
+  arena_.header().fold.done.fetch_add(
+      1, std::memory_order_release);  // pairs with the acquire in snapshot_stacks.cc
+}
+
+void StackTable::move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& weight) {
+  add_allocated(to, size_bytes, weight);
+  StackEntry& e = entries_[from];
+  e.allocated.samples.fetch_sub(1, std::memory_order_release);
+  e.allocated.size_bytes.fetch_sub(size_bytes, std::memory_order_relaxed);
+  add(e.allocated.weight_bytes, -weight.bytes);
+  add(e.allocated.weight_count, -weight.count);
+  const double missed = 1.0 - weight.probability;
+  add(e.variance_bytes, -missed * weight.bytes * weight.bytes);
+  add(e.variance_count, -missed * weight.count * weight.count);
+  count(arena_.header().statistics.frames, e.depth - uint64_t{entries_[to].depth});
+}
+
+// Of an entry that is closed.  true: nothing is left of it, and the fold has begun and is not done.
+bool StackTable::fold(uint32_t id) {
+  if (!arena_.use_up_to(kFoldSection, arena_.section(kFoldSection).capacity_bytes)) {
+    return false;
+  }
+  StackEntry& e = entries_[id];
+  const auto* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
+  const auto walk = static_cast<platform::Walk>(e.walk & kWalkMask);
+  bool is_new = false;
+  const uint32_t to = kind_of(e) == StackKind::kWhole ? intern_shorter(frames, e.depth, walk, e.heap, &is_new)
+                                                      : intern_rest(walk, e.heap, &is_new);
+  if (to == kNone) {
+    return false;
+  }
+  index_.remove(e.hash.load(std::memory_order_relaxed), id);
+  begin_move(id, to);
+  count(arena_.header().fold.folded_stacks);
+  e.ready.store(0, std::memory_order_release);
+  // Frames are counted as samples times depth.
+  const uint64_t samples = e.allocated.samples.load(std::memory_order_relaxed);
+  count(arena_.header().statistics.frames, samples * (e.depth - uint64_t{entries_[to].depth}));
+  move_sums(&e, &entries_[to]);
+  PeakTable(arena_).fold(id, to);
+  e.folded_to.store(to, std::memory_order_relaxed);
+  release(to);
+  e.reuse.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+}  // namespace memprof

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/page/page_frames.h"
+
+#include <algorithm>
+
+#include "profile/names/allocator_frames.h"
+#include "profile/names/frame_grouping.h"
+#include "profile/names/short_name.h"
+
+namespace memprof::profile {
+
+uint32_t PageTexts::index_of(const std::string& text) {
+  const auto [known, is_new] = index_.emplace(text, static_cast<uint32_t>(texts_.size()));
+  if (is_new) texts_.push_back(&known->first);
+  return known->second;
+}
+
+uint32_t PageFrames::site_of(const PageSite& site) {
+  const auto [known, is_new] = site_index_.emplace(site, static_cast<uint32_t>(sites_.size()));
+  if (is_new) sites_.push_back(site);
+  return known->second;
+}
+
+PageSite PageFrames::frame_of(const Frame& frame, const std::string& path) {
+  PageFrame own;
+  own.name = texts_.index_of(frame.name);
+  own.symbol = texts_.index_of(frame.symbol);
+  own.file = texts_.index_of(frame.file);
+  own.module = texts_.index_of(frame.module);
+  own.path = texts_.index_of(path);
+  own.line = frame.line;
+  const uint32_t kind = (frame.is_named ? kIsNamed : 0) | (frame.is_executed ? kIsExecuted : 0);
+  const auto [known, is_new] =
+      function_index_.emplace(FunctionKey(own.name, own.symbol, own.file, own.module, kind), Function());
+  Function& function = known->second;
+  if (is_new) {
+    function.shown = texts_.index_of(shown_frame_name(frame));
+    function.shown_module = texts_.index_of(shown_module(frame.module));
+    function.flags = kind | (frame.is_named && is_allocator_function(frame.name) ? kNameIsAllocator : 0) |
+                     (is_allocator_function(frame.symbol) ? kSymbolIsAllocator : 0);
+    function.role = static_cast<uint32_t>(frame_role(frame));
+  }
+  own.shown = function.shown;
+  own.shown_module = function.shown_module;
+  own.flags = function.flags;
+  const auto [place, is_new_frame] = frame_index_.emplace(own, static_cast<uint32_t>(frames_.size()));
+  if (is_new_frame) frames_.push_back(own);
+  return {place->second, function.role};
+}
+
+ProfileFrames::ProfileFrames(const Profile& profile, PageFrames* frames)
+    : profile_(profile), frames_(*frames), interpreter_(profile), at_location_(profile.locations.size()) {}
+
+const std::vector<PageSite>& ProfileFrames::at(uint32_t location) {
+  std::vector<PageSite>& known = at_location_[location];
+  if (known.empty()) {
+    const Location& own = profile_.locations[location];
+    const std::string path =
+        own.mapping < profile_.mappings.size() ? profile_.mappings[own.mapping].path : std::string();
+    for (const Frame& frame : location_frames(profile_, own)) known.push_back(frames_.frame_of(frame, path));
+  }
+  return known;
+}
+
+std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
+  std::vector<uint32_t> sites;
+  const size_t python_end = interpreter_.executed_end(stack);
+  for (size_t place = 0; place < stack.locations.size(); ++place) {
+    const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
+    for (PageSite site : at(stack.locations[place])) {
+      // Code without a name is left out under Python frames only.
+      if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
+        site.role = static_cast<uint32_t>(FrameRole::kOwn);
+      }
+      site.role |= is_interpreter ? kIsInterpreter : 0;
+      sites.push_back(frames_.site_of(site));
+    }
+  }
+  if (sites.empty()) {
+    Frame nowhere;
+    nowhere.name = kUnknownGroup;
+    PageSite site = frames_.frame_of(nowhere, "");
+    site.role = static_cast<uint32_t>(FrameRole::kOwn);
+    sites.push_back(frames_.site_of(site));
+  }
+  std::reverse(sites.begin(), sites.end());
+  return sites;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/page/page_html.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "profile/compare/output/comparison_text.h"
+#include "profile/files/gzip.h"
+#include "profile/page/html_text.h"
+#include "profile/page/page_changes.h"
+#include "profile/page/page_data.h"
+#include "profile/page/page_template.h"
+#include "profile/report/report.h"
+#include "profile/report/report_cells.h"
+#include "profile/report/report_header.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr size_t kStaticRows = 50;
+
+// What stands in the built page for what a file has of its own.
+constexpr std::string_view kTitleMark = "<!--memprof:title-->";
+constexpr std::string_view kTableMark = "<!--memprof:table-->";
+constexpr std::string_view kDataMark = "<!--memprof:data-->";
+
+std::string fill(const std::string& title, const std::string& table, const std::string& data) {
+  const std::string_view page(reinterpret_cast<const char*>(kPageTemplate), kPageTemplateSize);
+  const std::pair<std::string_view, std::string> parts[] = {
+      {kTitleMark, html_text(title)}, {kTableMark, table}, {kDataMark, base64(gzip(data))}};
+  std::string out;
+  size_t at = 0;
+  // The marks are in this order, each once: tests/checks/page.py.
+  for (const auto& [mark, text] : parts) {
+    const size_t found = page.find(mark, at);
+    out.append(page.substr(at, found - at)).append(text);
+    at = found + mark.size();
+  }
+  return out.append(page.substr(at));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::string cell(const char* tag, const std::string& text) {
+  return std::string("<") + tag + ">" + html_text(text) + "</" + tag + ">";
+}
+
+std::string static_table(const Report& report, const std::vector<std::string>& facts) {
+  std::string out;
+  for (const std::string& fact : facts) out += cell("p", fact) + "\n";
+  out += "<table><caption>The largest by " + html_text(metric_name(report.metric)) +
+         "</caption>\n<thead><tr>" + cell("th", "self") + cell("th", "cumulative") + cell("th", "function") +
+         cell("th", "file") + "</tr></thead>\n<tbody>\n";
+  const size_t metric = metric_index(report.metric);
+  for (const ReportRow& row : report.rows) {
+    out += "<tr>" + cell("td", format_metric(report.metric, row.self[metric].value)) +
+           cell("td", format_metric(report.metric, row.cumulative[metric].value)) + cell("td", row.name) +
+           cell("td", place_cell(row.name, row.file, row.line, row.module)) + "</tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+Report static_report(const Profile& profile) {
+  ReportOptions options;
+  options.metric = default_metric(profile);
+  options.max_rows = kStaticRows;
+  options.skip_empty = true;
+  return build_report(profile, options);
+}
+
+std::vector<std::string> header_lines(const Report& report) {
+  TextWriter writer{TextOptions()};
+  write_header(report, &writer);
+  return lines_of(writer.take());
+}
+
+}  // namespace
+
+std::string write_page(const Profile& profile, const std::string& name) {
+  const Report report = static_report(profile);
+  PageSubject subject;
+  subject.title = name;
+  subject.facts = header_lines(report);
+  return fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
+}
+
+std::string write_change_page(const std::vector<ComparedProfile>& before,
+                              const std::vector<ComparedProfile>& after, std::optional<Metric> metric) {
+  ComparisonOptions options;
+  options.metric = metric;
+  options.max_intervals = kStaticRows;
+  const Comparison comparison = compare(before, after, options);
+  PageSubject subject;
+  subject.title = before[0].name + " to " + after[0].name;
+  subject.metric = comparison.metric;
+  subject.changes = page_changes(before, after);
+  subject.facts = lines_of(comparison_text(comparison, 0, TextOptions()));
+  std::string table;
+  for (const std::string& line : lines_of(comparison_text(comparison, kStaticRows, TextOptions()))) {
+    table += html_text(line) + "\n";
+  }
+  return fill(subject.title, "<pre>" + table + "</pre>\n",
+              write_page_data({&before[0].profile, &after[0].profile}, subject));
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page in one HTML file: the built page (web/README.md), a table of the largest rows for who has no
+// JavaScript, and the data block.
+//
+// Model: names come from files and are anybody's.  They reach the page in two ways: escaped, in the table,
+// and in base64, in the data block.  The page's policy lets no script run but its own, which it names by its
+// hash.
+//
+// Threads: no state.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/compare/comparison.h"
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+// `name`: of the file.
+std::string write_page(const Profile& profile, const std::string& name);
+
+// Of what changed between two profiles; their names are those of the files.  The vectors have one each.
+// Failure: throws Error where the two have no metric in common, or not the one that is asked for.
+std::string write_change_page(const std::vector<ComparedProfile>& before,
+                              const std::vector<ComparedProfile>& after, std::optional<Metric> metric);
+
+}  // namespace memprof::profile

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No name of a language outside its runtime's folder (src/runtime/<language>) and the presentation rules of src/profile/names.
+
+usage: languages.py SOURCE_FOLDER  prints each mention as file:line, exits 1 if there is one
+       languages.py --self-test    plants mentions and checks that each is found
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOMS = ["src", "capi", "tools"]
+SUFFIXES = {".h", ".cc", ".c"}
+ALLOWED = re.compile(r"src/runtime/\w+/|src/profile/names/")
+# Languages that have a runtime, as names, files and variables have them; "node" and "go" are words of the field.
+LANGUAGE = re.compile(r"python|javascript|node\.?js|\bv8\b|\b(lib)?jvm\b|\bjava\b|\bruby\b|\bperl\b|\blua\b|\bphp\b|dotnet", re.I)
+# File -> (what each line that mentions one must match, why).
+PUBLIC = "a public name, which stays as it is beside the general form"
+EXCEPTIONS = {
+    "src/runtime/registry.cc": (r"^  RUNTIME\(\w+\)", "the line of each runtime"),
+    "src/format/comments.h": (r'\{"python", "python_objects", "python_stacks", nullptr\}', "what files call the first runtime"),
+    "src/unwind/walk/frame_record.cc": (r"^ *//", "why a constant is what it is: the machine code that it was measured on"),
+    "src/unwind/walk/frame_record.h": (r"^ *//", "an example of machine code that has no unwind table"),
+    "src/profile/model/cut_stacks.cc": (r"", "a table of advice by the library that makes code at run time; a line for each"),
+    "src/profile/model/cut_stacks.h": (r"^ *const char\* name;", "an example of its content"),
+    "src/profile/symbolize/jit/jitdump.h": (r"^ *//", "who writes the format"),
+    "src/profile/symbolize/jit/perf_map.h": (r"^ *//", "who writes the format, and how"),
+    "src/profile/symbolize/jit/perf_map.cc": (r"^ *//", "who writes the format, and how"),
+    "capi/include/memprof.h": (r"", PUBLIC),
+    "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
+    "tools/memprof/cli.cc": (r"--no-python", PUBLIC),
+    "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
+    "tools/memprof/attach/attach.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),
+    "tools/memprof/attach/attach.h": (r"bool python\b", "an option of `memprof attach`"),
+    "src/profile/page/page_html.h": (r"^// JavaScript", "what the page is written in"),
+    "src/profile/page/page_frames.cc": (r"", "what the page's switches hide: rules of presentation"),
+    "tools/memprof/commands/attach_command.cc": (r"", "options of `memprof attach`, and their help"),
+    "tools/memprof/commands/report_command.cc": (r"", "help: what --native-interpreter shows"),
+    "tools/memprof/run/run_options.cc": (r"", "options of `memprof run`"),
+    "tools/memprof/run/run_options.h": (r"", "options of `memprof run`"),
+    "tools/memprof/run/python_program.cc": (r"", "scripts as programs: a file for the language"),
+    "tools/memprof/run/python_program.h": (r"", "scripts as programs: a file for the language"),
+    "tools/memprof/doctor/doctor_python.cc": (r"", "what doctor says of a program before it runs: a file for the language"),
+    "tools/memprof/doctor/doctor_python.h": (r"", "what doctor says of a program before it runs: a file for the language"),
+    "tools/memprof/doctor/doctor_program.cc": (r"", "calls that file"),
+    "tools/memprof/doctor/doctor_program.h": (r"", "variables for that file"),
+    "tools/memprof/doctor/doctor_process.cc": (r"", "variables for that file"),
+    "tools/memprof/doctor/doctor_runtime.cc": (r"MEMPROF_RUNTIME_CPYTHON", "the one that has a file of its own is left to it"),
+    "tools/memprof/doctor/doctor_runtime.h": (r"^//", "an example, and that file"),
+    "tools/memprof/host/program/python_facts.cc": (r"", "what a program's file says of itself: a file for the language"),
+    "tools/memprof/host/program/python_facts.h": (r"", "what a program's file says of itself: a file for the language"),
+    "tools/memprof/host/program/code_library.cc": (r"", "launchers, as distributions build them"),
+    "tools/memprof/host/program/code_library.h": (r"", "launchers, as distributions build them"),
+}
+
+
+def check(root, exceptions):
+    """Returns (number of files, what is wrong)."""
+    count, wrong, used = 0, [], set()
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            relative = path.relative_to(root).as_posix()
+            if path.suffix not in SUFFIXES or ALLOWED.match(relative):
+                continue
+            count += 1
+            pattern = exceptions[relative][0] if relative in exceptions else None
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                found = LANGUAGE.search(line)
+                if found and pattern is not None and re.search(pattern, line):
+                    used.add(relative)
+                elif found:
+                    wrong.append(f"{relative}:{number}: '{found.group()}' belongs into src/runtime/<language>")
+    stale = sorted(exceptions.keys() - used)
+    return count, wrong + [f"{path}: mentions no language any more: take it off the list" for path in stale]
+
+
+def self_test():
+    cases = [
+        ("src/core/engine/x.cc", "void note_python();", 1),
+        ("src/core/engine/x.cc", "// as CPython does it", 1),
+        ("src/platform/linux/stack/x.h", '#include "runtime/cpython/runs.h"', 1),
+        ("src/runtime/x.cc", "struct V8Frame;  // of V8", 1),
+        ("capi/x.cc", "// JavaScript", 1),
+        ("tools/memprof/x.cc", "// libjvm", 1),
+        ("src/runtime/cpython/x.cc", "// Python", 0),
+        ("src/profile/names/x.cc", '"[Python]"', 0),
+        ("src/core/x.cc", "// a node of a tree; go on", 0),
+        ("src/core/excepted.cc", "python = 1;", 0),
+        ("src/core/excepted.cc", "python = 2;", 2),  # and the exception is not used
+        ("src/core/excepted.cc", "", 1),
+    ]
+    for path, line, expected in cases:
+        with tempfile.TemporaryDirectory() as name:
+            file = pathlib.Path(name, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(f"// a file\n{line}\n")
+            _, wrong = check(pathlib.Path(name), {path: (r"= 1;", "a reason")} if "excepted" in path else {})
+            if len(wrong) != expected:
+                sys.exit(f"{path}: {line}: {len(wrong)} instead of {expected}: {wrong}")
+    print("the planted mentions were found")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    count, wrong = check(pathlib.Path(sys.argv[1]), EXCEPTIONS)
+    if count == 0:
+        sys.exit("no sources found: the check looks at nothing")
+    print("\n".join(wrong) or f"{count} files name no language; {len(EXCEPTIONS)} have a reason to")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

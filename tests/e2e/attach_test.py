@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`memprof attach`: real programs, into which the library is loaded while they run; they go on as if nothing had been.
+
+Where the machine refuses ptrace these tests are skipped.
+"""
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+import e2e
+
+PYTHON = """
+import hashlib, json, sys, threading
+over = []
+def wait():
+    sys.stdin.read()
+    over.append(1)
+threads = [threading.Thread(target=wait)]
+def work():
+    kept = []
+    while not over:
+        text = json.dumps({str(j): [j] * (j % 7) for j in range(50)}, sort_keys=True)
+        assert hashlib.md5(text.encode()).hexdigest() == "DIGEST", text
+        kept = kept[-100:] + [json.loads(text)]
+threads += [threading.Thread(target=work) for _ in range(2)]
+for t in threads: t.start()
+print("ready", flush=True)
+work()
+for t in threads: t.join()
+print("ok")
+"""
+
+# Says "ready"; on a line of input it holds 40 MB more and says so.
+HOLDER = """
+import sys
+def hold():
+    return [bytearray(1_000_000) for _ in range(40)]
+held = hold()
+print('ready', flush=True)
+for line in sys.stdin:
+    held += hold()
+    print('more', flush=True)
+print('ok')
+"""
+
+NODE = """
+let over = false;
+process.stdin.on('end', () => { over = true; }).resume();
+function work() {
+  const text = JSON.stringify(Array.from({length: 500}, (_, i) => ({i, s: 'x'.repeat(i)})));
+  if (JSON.parse(text)[7].s !== 'xxxxxxx') throw new Error('wrong');
+  if (over) console.log('ok'); else setImmediate(work);
+}
+console.log('ready');
+work();
+"""
+
+ALLOWED = 0x7fff0000
+KILLS = 0x80000000
+
+
+def can_trace():
+    """Whether a process may trace its child here."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        return libc.ptrace(0x4206, child.pid, None, None) == 0
+    finally:
+        child.kill()
+        child.wait()
+
+
+def filters_itself(number, result):
+    """A Python program that puts a filter on itself: one system call has that result."""
+    instructions = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, result), (6, 0, 0, ALLOWED)]
+    code = b"".join(struct.pack("HBBI", *i) for i in instructions)
+    return f"""
+import ctypes, struct, sys
+libc = ctypes.CDLL(None)
+code = ctypes.create_string_buffer({code!r})
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", {len(instructions)}, ctypes.addressof(code)), 0, 0) == 0
+print("ready", flush=True)
+sys.stdin.read()
+print("ok")
+"""
+
+
+class Attach(e2e.Test):
+    @classmethod
+    def setUpClass(cls):
+        # In a process of its own: what is traced must not be left to a test.
+        probe = subprocess.run(["/usr/bin/env", "python3", "-c", f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+                                "import attach_test; sys.exit(not attach_test.can_trace())"], check=False)
+        if probe.returncode != 0:
+            raise e2e.unittest.SkipTest("ptrace is refused here")
+
+    def begin(self, *command, **options):
+        options.setdefault("env", e2e.plain_environment())
+        process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def check_end(self, process):
+        said, _ = process.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual((process.returncode, said[:2]), (0, b"ok"), said)
+
+    def attach(self, process, *options, status=0):
+        done = self.memprof("attach", str(process.pid), *options, status=status)
+        return done.stderr.decode()
+
+    def storm(self, process, rounds):
+        for _ in range(rounds):
+            self.assertIn("attached to", self.attach(process))
+            self.assertIn("stopped in", self.attach(process, "--stop"))
+
+    def test_threads_that_allocate(self):
+        process = self.begin(e2e.program("attached"), "malloc")
+        self.storm(process, 20)
+        self.check_end(process)
+
+    def test_loops_of_loading_forking_and_threads(self):
+        for what in (["dlopen", "libresolv.so.2"], ["fork"], ["spawn"], ["threads"], ["traps"]):
+            with self.subTest(what[0]):
+                process = self.begin(e2e.program("attached"), *what)
+                self.storm(process, 5)
+                self.check_end(process)
+
+    def test_python_that_works_in_threads(self):
+        digest = e2e.run([e2e.system_python(), "-c",
+                          "import hashlib, json; print(hashlib.md5(json.dumps({str(j): [j] * (j % 7) for j in range(50)},"
+                          " sort_keys=True).encode()).hexdigest())"]).stdout.decode().strip()
+        process = self.begin(e2e.system_python(), "-c", PYTHON.replace("DIGEST", digest))
+        self.storm(process, 5)
+        self.check_end(process)
+
+    def test_node(self):
+        process = self.begin(e2e.need("node"), "-e", NODE)
+        self.storm(process, 5)
+        self.check_end(process)
+
+    def test_a_program_that_executes_itself(self):
+        process = subprocess.Popen([e2e.program("attached"), "exec", "400"], stdout=subprocess.PIPE, env=e2e.plain_environment())
+        said = set()
+        while process.poll() is None:
+            done = e2e.run([e2e.COMMAND, "attach", str(process.pid)])
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            said.add(done.stderr[:30])
+        self.assertEqual((process.returncode, process.stdout.read()), (0, b"ok 0\n"), said)
+        process.stdout.close()
+
+    def test_what_is_seen(self):
+        """What was there before is not known; what comes is, with Python's functions, until it is stopped."""
+        process = self.begin(e2e.system_python(), "-c", HOLDER)
+        time.sleep(1.1)  # a process that memprof was in at its start is not told from a younger one
+        self.assertIn("rate 64.0 KiB; seen is what it allocates from now on", self.attach(process, "-r", "64k"))
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"more\n")
+        path = self.folder / "now.pb.gz"
+        self.memprof("live", str(process.pid), "-o", path)
+        # 40 MB; odds against an error of 7 standard deviations: 1 to 10^11.
+        report = self.report(path)
+        self.assertAlmostEqual(report["totals"]["inuse_space"]["value"], 40_000_000, delta=7 * (41e6 * 65536) ** 0.5 + 1_000_000)
+        self.assertRegex(self.memprof("report", path).stdout.decode(), r"Seen since the process had run for \d+\.\d s: what it alloc")
+        self.assertTrue(any("hold" in str(row) for row in report["rows"][:3]), report["rows"][:3])
+        self.assertIn("is at work there already", self.attach(process, status=1))
+        self.attach(process, "--stop")
+        self.assertIn("is not at work there", self.attach(process, "--stop", status=1))
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"more\n")
+        later = self.folder / "later.pb.gz"
+        self.memprof("live", str(process.pid), "-o", later)
+        self.assertEqual(self.report(later)["totals"]["inuse_space"], report["totals"]["inuse_space"])
+        self.check_end(process)
+
+    def test_for_a_while(self):
+        process = self.begin(e2e.system_python(), "-c", HOLDER)
+        path = self.folder / "out.%p.pb.gz"
+        done = subprocess.Popen([e2e.COMMAND, "attach", str(process.pid), "-r", "64k", "--for", "30s", "-o", path],
+                                stderr=subprocess.PIPE, env=e2e.plain_environment())
+        self.assertIn(b"attached to", done.stderr.readline())
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"more\n")
+        done.send_signal(signal.SIGINT)  # does not wait for all of the 30 s
+        _, said = done.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual(done.returncode, 0, said)
+        written = self.folder / f"out.{process.pid}.pb.gz"
+        self.assertIn(f"wrote {written}".encode(), said)
+        self.assertAlmostEqual(self.report(written)["totals"]["inuse_space"]["value"], 40_000_000,
+                               delta=7 * (41e6 * 65536) ** 0.5 + 1_000_000)
+        self.assertIn("is not at work there", self.attach(process, "--stop", status=1))
+        self.assertIn("already exists", self.attach(process, "--for", "1s", "-o", str(written), status=2))
+        self.check_end(process)
+
+    def test_a_process_that_ends_meanwhile(self):
+        process = self.begin(e2e.system_python(), "-c", HOLDER)
+        path = self.folder / "out.pb.gz"
+        done = subprocess.Popen([e2e.COMMAND, "attach", str(process.pid), "-r", "64k", "--for", "10m", "-o", path],
+                                stderr=subprocess.PIPE, env=e2e.plain_environment())
+        self.assertIn(b"attached to", done.stderr.readline())
+        process.stdin.write(b"\n")
+        self.check_end_after_more(process)
+        _, said = done.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual(done.returncode, 0, said)
+        self.assertIn(b"has ended; the profile is as of then", said)
+        self.assertGreater(self.report(path)["totals"]["alloc_space"]["value"], 30_000_000)
+
+    def check_end_after_more(self, process):
+        said, _ = process.communicate(timeout=e2e.WATCHDOG_S)
+        self.assertEqual((process.returncode, said), (0, b"more\nok\n"))
+
+    def test_filters_of_system_calls(self):
+        for number, result, refused in ((28, KILLS, "ends it for madvise"), (257, KILLS, "ends it for openat"),
+                                        (28, 0x50001, None), (77, 0x50001, None)):
+            with self.subTest(number=number, result=result):
+                process = self.begin(e2e.system_python(), "-c", filters_itself(number, result))
+                done = e2e.run([e2e.COMMAND, "attach", str(process.pid)])
+                said = done.stderr.decode()
+                if refused is not None and "cannot be read from here" not in said:
+                    self.assertIn(refused, said)
+                self.assertEqual(done.returncode, 1 if refused or "cannot be read" in said else 0, said)
+                self.check_end(process)
+
+    def test_a_process_that_sees_other_files(self):
+        hide = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+                f"mount -t tmpfs none {e2e.LIBRARY.parent} && exec \"$@\"", "sh"]
+        tried = e2e.run([*hide, "true"])
+        if tried.returncode != 0:
+            self.skipTest(f"no namespace may be made here: {tried.stderr.decode().strip()}")
+        folder = tempfile.mkdtemp(dir="/tmp")  # what is below the hidden folder cannot be executed
+        self.addCleanup(shutil.rmtree, folder)
+        program = shutil.copy2(e2e.program("attached"), folder)
+        outer = self.begin(*hide, program, "malloc")
+        (pid,) = pathlib.Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+        for _ in range(3):
+            self.memprof("attach", pid)
+            self.assertIn("memfd:libmemprof.so", pathlib.Path(f"/proc/{pid}/maps").read_text())
+            self.memprof("live", pid, "-n", "1", "--interval", "0.1")
+            self.memprof("attach", "--stop", pid)
+        self.assertEqual([f for f in os.listdir(f"/proc/{pid}/fd") if "memfd" in os.readlink(f"/proc/{pid}/fd/{f}")], [])
+        self.check_end(outer)
+
+    def test_live_says_how(self):
+        process = self.begin(e2e.program("attached"), "nanosleep")
+        done = self.memprof("live", str(process.pid), status=2)
+        self.assertIn(f"`memprof attach {process.pid}` starts it there", done.stderr.decode())
+        self.assertIn(f"memprof attach {process.pid}", self.memprof("doctor", str(process.pid), status=1).stdout.decode())
+        self.attach(process)
+        self.memprof("live", str(process.pid), "--interval", "0.1")
+        self.check_end(process)
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/attach.h"
+
+#include <dlfcn.h>
+#include <linux/memfd.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <utility>
+
+#include "memprof.h"
+#include "memprof/attach/guarded_calls.h"
+#include "memprof/attach/memory_file.h"
+#include "memprof/attach/remote_call.h"
+#include "memprof/attach/remote_stack.h"
+#include "memprof/attach/safe_point.h"
+#include "memprof/attach/survey.h"
+#include "memprof/attach/system_call_filter.h"
+#include "memprof/attach/traced_thread.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/arena_files.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kMemoryFileName[] = "libmemprof.so";
+constexpr size_t kMaxErrorBytes = 400;
+
+[[noreturn]] void fail(const Target& target, const std::string& why) {
+  throw Failure("attach: " + target.shown + ": " + why, kRefused);
+}
+
+// A signal to this command waits until the thread goes on.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsHeldBack() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// While the thread stands still, this command is what it waits for.
+class Haste {
+ public:
+  Haste() : priority_before_(getpriority(PRIO_PROCESS, 0)), slack_before_ns_(prctl(PR_GET_TIMERSLACK)) {
+    setpriority(PRIO_PROCESS, 0, -20);  // where that is allowed
+    prctl(PR_SET_TIMERSLACK, 1UL);
+  }
+  ~Haste() {
+    setpriority(PRIO_PROCESS, 0, priority_before_);
+    prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_before_ns_));
+  }
+  Haste(const Haste&) = delete;
+  Haste& operator=(const Haste&) = delete;
+
+ private:
+  int priority_before_;
+  int slack_before_ns_;
+};
+
+std::string with_end(const std::string& text) {
+  return text + '\0';
+}
+
+std::string library_options(const AttachOptions& options) {
+  memprof_options to{};
+  to.struct_size = sizeof(to);
+  to.rate_bytes = options.rate_bytes;
+  to.follow_fork = options.follow_fork ? 1 : 0;
+  to.python = options.python ? 0 : 1;
+  to.native_interpreter = options.native_interpreter ? 1 : 0;
+  return {reinterpret_cast<const char*>(&to), sizeof(to)};
+}
+
+// MEMPROF_STATE_* of what was started there; uninitialized: nothing, or it cannot be read.
+uint32_t state_there(uint64_t pid) {
+  int error = 0;
+  const std::string arena = arena_of_process(pid, &error);
+  memprof_snapshot* snapshot = nullptr;
+  if (arena.empty() || memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) {
+    return MEMPROF_STATE_UNINITIALIZED;
+  }
+  memprof_stats stats{};
+  stats.struct_size = sizeof(stats);
+  memprof_snapshot_get_stats(snapshot, &stats);
+  memprof_free_snapshot(snapshot);
+  return stats.state;
+}
+
+// One process, one of whose threads is to make calls.
+class Session {
+ public:
+  Session(uint64_t pid, const AttachOptions& options)
+      : options_(options),
+        target_(survey(pid)),
+        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {
+    result_.was_loaded = !target_.memprof.empty();
+  }
+
+  AttachResult start() {
+    const std::string id = std::to_string(target_.pid);
+    const uint32_t state = state_there(target_.pid);
+    if (state == MEMPROF_STATE_ACTIVE) {
+      fail(target_, "memprof is at work there already; `memprof live " + id + "` shows it");
+    }
+    if (state != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
+      fail(target_,
+           "memprof is linked into the program and was stopped; only the program can start it again");
+    }
+    return target_.memprof.empty() ? load_and_start() : start_again();
+  }
+
+  AttachResult stop() {
+    if (target_.memprof.empty()) {
+      fail(target_, "memprof is not loaded there; `memprof attach " + std::to_string(target_.pid) +
+                        "` loads and starts it");
+    }
+    run([this](GuardedCalls* calls) {
+      const size_t stop = calls->int_function(target_.memprof.at("memprof_stop"), 0);
+      return [this, stop](const std::string& image, const TargetMemory&) {
+        if (result_of(image, stop) != MEMPROF_OK) error_ = "memprof is not at work there";
+      };
+    });
+    return result_;
+  }
+
+ private:
+  // Adds calls; returns what reads their results.
+  using Build = std::function<RemoteCall::Results(GuardedCalls* calls)>;
+
+  void run(const Build& build) {
+    const SignalsHeldBack held_back;
+    const Haste haste;
+    TracedThread thread(static_cast<pid_t>(target_.pid));
+    if (thread.error() != 0) throw Failure(ptrace_refusal(target_.shown, thread.error()), kRefused);
+    SafePoint point = reach_safe_point(target_, walker_, &thread);
+    result_.stops = point.stops;
+    result_.breakpoints = point.breakpoints;
+    if (!options_.force) check_filters(target_, thread);
+    RemoteCall remote(target_, &thread, std::move(point));
+    GuardedCalls calls(target_, remote);
+    const RemoteCall::Results results = build(&calls);
+    remote.run(calls.finish(), answer_, results, options_.observer);
+    result_.pause_ns = remote.pause_ns();
+    if (!error_.empty()) fail(target_, error_);
+  }
+
+  AttachResult start_again() {
+    run([this](GuardedCalls* calls) {
+      const uint64_t settings = calls->data(library_options(options_));
+      const size_t init = calls->int_function(target_.memprof.at("memprof_init"), settings);
+      const size_t rate = calls->int_function(target_.memprof.at("memprof_set_rate"), options_.rate_bytes);
+      const size_t start = calls->int_function(target_.memprof.at("memprof_start"), 0);
+      return read_calls(calls, {init, rate, start});
+    });
+    return result_;
+  }
+
+  AttachResult load_and_start() {
+    result_.used_memory_file = !sees_file(target_.pid, options_.library);
+    run([this](GuardedCalls* calls) {
+      const std::string no_file = "/";  // that cannot be loaded, should nobody write another name
+      const uint64_t path_at = calls->data(result_.used_memory_file ? no_file + std::string(60, '\0')
+                                                                    : with_end(options_.library));
+      size_t made = 0;
+      if (result_.used_memory_file) {
+        made = calls->system_call(SYS_memfd_create, calls->data(with_end(kMemoryFileName)),
+                                  MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        calls->may_fail(made, CallStep::kIfNegative);
+        calls->await();
+        answer_ = [this, path_at, result_at = calls->address_of_result(made)](const TargetMemory& memory) {
+          return fill(memory, result_at, path_at);
+        };
+      }
+      const size_t opened = calls->function("dlopen", path_at, RTLD_NOW);
+      if (result_.used_memory_file) calls->system_call_with_result(SYS_close, made);
+      const size_t error = calls->function("dlerror");
+      calls->may_fail(error, CallStep::kIfNotZero);
+      const auto find = [&](const char* name) {
+        const size_t found = calls->function_with_result("dlsym", opened, calls->data(with_end(name)));
+        calls->may_fail(found, CallStep::kIfZero);
+        return found;
+      };
+      const size_t init_at = find("memprof_init");
+      const size_t start_at = find("memprof_start");
+      const size_t init = calls->int_function_of_result(init_at, calls->data(library_options(options_)));
+      const size_t start = calls->int_function_of_result(start_at, 0);
+      const RemoteCall::Results read = read_calls(calls, {init, start});
+      return [=](const std::string& image, const TargetMemory& memory) {
+        if (result_.used_memory_file && result_of(image, made) < 0) {
+          error_ =
+              "it cannot make a file in memory: " + error_text(static_cast<int>(-result_of(image, made)));
+        } else if (result_of(image, opened) == 0) {
+          if (error_.empty())
+            error_ = "it cannot load " + options_.library + ": " + text_at(memory, result_of(image, error));
+        } else if (result_of(image, start_at) == 0) {
+          error_ = options_.library + " is no library of memprof";
+        } else {
+          read(image, memory);
+        }
+      };
+    });
+    return result_;
+  }
+
+  // Functions of memprof, of which each one needs those before it.
+  RemoteCall::Results read_calls(GuardedCalls* calls, const std::vector<size_t>& steps) {
+    for (const size_t step : steps) calls->may_fail(step, CallStep::kIfNegative);
+    return [this, steps](const std::string& image, const TargetMemory&) {
+      for (const size_t step : steps) {
+        const auto error = static_cast<int>(result_of(image, step));
+        if (error == MEMPROF_OK) continue;
+        error_ = std::string("memprof cannot start: ") + memprof_strerror(error);
+        return;
+      }
+    };
+  }
+
+  uint32_t fill(const TargetMemory& memory, uint64_t result_at, uint64_t path_at) {
+    int64_t fd = -1;
+    if (!memory.read(result_at, &fd, sizeof(fd))) return 1;
+    error_ = fill_memory_file(target_.pid, fd, options_.library);
+    const std::string path = with_end("/proc/self/fd/" + std::to_string(fd));
+    if (error_.empty()) memory.write(path_at, path.data(), path.size());
+    return 1;
+  }
+
+  static std::string text_at(const TargetMemory& memory, int64_t address) {
+    std::string text(kMaxErrorBytes, '\0');
+    text.resize(memory.read_some(static_cast<uint64_t>(address), text.data(), text.size()));
+    return text.substr(0, text.find('\0'));
+  }
+
+  const AttachOptions& options_;
+  Target target_;
+  RemoteStack walker_;
+  AttachResult result_;
+  RemoteCall::Answer answer_;
+  std::string error_;
+};
+
+}  // namespace
+
+AttachResult attach_and_start(uint64_t pid, const AttachOptions& options) {
+  return Session(pid, options).start();
+}
+
+AttachResult attach_and_stop(uint64_t pid, const AttachOptions& options) {
+  return Session(pid, options).stop();
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts and stops memprof in a process that runs already, by loading libmemprof.so into it.
+//
+// Model: the process is surveyed without touching it; one of its threads is stopped where it holds no lock
+// (safe_point.h), makes the calls (remote_call.h), and goes on.  The library's file is loaded by its path where the
+// process sees the same file, else from a sealed file in memory that the process makes and this command fills.
+//
+// Threads: one, at most one call at a time.
+// Failure: throws Failure with status 1: what is wrong, and the way out.  The process goes on unharmed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace memprof::cli {
+
+struct AttachOptions {
+  std::string library;  // the file to load
+  uint64_t rate_bytes = 512 * 1024;
+  bool python = true;
+  bool native_interpreter = false;
+  bool follow_fork = false;
+  bool force = false;                              // also where a filter of system calls may end the process
+  std::function<void(const char* step)> observer;  // for tests
+};
+
+struct AttachResult {
+  bool was_loaded = false;  // the library was there before
+  bool used_memory_file = false;
+  int64_t pause_ns = 0;
+  int stops = 0;
+  int breakpoints = 0;
+};
+
+AttachResult attach_and_start(uint64_t pid, const AttachOptions& options);
+
+// `options`: observer and force.
+AttachResult attach_and_stop(uint64_t pid, const AttachOptions& options);
+
+}  // namespace memprof::cli

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/attach_command.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+
+#include "memprof/attach/attach.h"
+#include "memprof/attach/process_watch.h"
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/process_ids.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/host/program/find_library.h"
+#include "memprof/io/output_check.h"
+#include "memprof/io/path_pattern.h"
+#include "memprof/io/process_looks.h"
+#include "memprof/io/profile_format.h"
+#include "memprof/io/profile_input.h"
+#include "memprof/io/profile_output.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kHelp[] =
+    R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]
+                      [--no-python | --native-interpreter] [--follow-fork]
+                      [--force] [--raw] [--no-debuginfod]
+       memprof attach --stop PID | --stop --name PROGRAM
+
+Starts memprof in a process that runs already: loads libmemprof.so into it. One
+of its threads is stopped for that, for some milliseconds, where it holds no
+lock; the others run on. No debugger is needed. What the process allocated before
+is not known: the profile has what it allocates from now on. The library stays in
+the process; --stop ends the sampling, attaching again goes on.
+
+  -r RATE    mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
+             every allocation
+  --for TIME -o PATH  wait so long (30s, 5m, 1h), write the profile and stop:
+             .pb.gz or .pb; %n is the program, %p its process id, %t the time in
+             seconds since 1970. Ctrl-C, or the end of the process, ends the wait
+  --stop     stop the sampling; `memprof live PID -o PATH` still writes what there
+             is
+  --name PROGRAM        the process whose executable has this name
+  --no-python           look at no CPython: not at its objects, not at its frames
+  --native-interpreter  keep the frames of Python's evaluation loop in the stacks
+  --follow-fork         profile fork children that it makes from now on, too
+  --force    replace PATH if it exists; attach also where a filter of system calls
+             (seccomp) cannot be read, which may end the process
+  --raw      write addresses, and names only of code that the program made
+  --no-debuginfod       do not contact the servers in DEBUGINFOD_URLS
+
+A process of your own needs no rights but those of ptrace. Exit status: 0, 1 when
+the process was refused or something failed there, 2 for wrong use.
+)";
+
+struct Options {
+  std::string pid;
+  std::string name;
+  bool stop = false;
+  AttachOptions attach;
+  std::optional<double> seconds;
+  std::string output;
+  bool raw = false;
+  AskServers ask_servers = AskServers::kYes;
+};
+
+// "30", "30s", "5m", "1h"
+double parse_duration(const std::string& text) {
+  char* end = nullptr;
+  double seconds = std::strtod(text.c_str(), &end);
+  const std::string unit = text.empty() ? "?" : end;
+  if (unit == "m") seconds *= 60;
+  if (unit == "h") seconds *= 3600;
+  const bool is_unit = unit.empty() || unit == "s" || unit == "m" || unit == "h";
+  // NOLINTNEXTLINE(readability-simplify-boolean-expr): refuses what is no number, too
+  if (!is_unit || !(seconds >= 0.1 && seconds <= 31 * 86400)) {
+    throw Failure("--for: '" + text + "' is not a time; give one like 30s, 5m or 1h, at most 31 days");
+  }
+  return seconds;
+}
+
+void check(const Options& options, bool has_time, bool has_settings) {
+  if (options.pid.empty() == options.name.empty()) {
+    throw Failure("attach: give one process; usage: memprof attach PID, or memprof attach --name PROGRAM");
+  }
+  if (options.stop && (has_time || has_settings)) {
+    throw Failure("attach: --stop takes no other options than --name and --force");
+  }
+  if (has_time == options.output.empty()) {
+    throw Failure(
+        "attach: --for and -o belong together: how long, and which file; without them look with "
+        "`memprof live PID`");
+  }
+  if (options.raw && !has_time) throw Failure("attach: --raw needs --for and -o");
+  if (!options.attach.python && options.attach.native_interpreter) {
+    throw Failure("attach: --no-python and --native-interpreter exclude each other");
+  }
+  if (has_time && options.output == "-") throw Failure("-o: give the path of a file");
+  if (has_time) check_pprof_name("attach", options.output);
+}
+
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  CLI::App app;
+  std::string rate;
+  std::string time;
+  app.add_option("PID", options.pid);
+  app.add_option("--name", options.name);
+  app.add_flag("--stop", options.stop);
+  const auto* rate_option = app.add_option("-r,--rate", rate);
+  const auto* time_option = app.add_option("--for", time);
+  app.add_option("-o,--output", options.output);
+  const auto* no_python = app.add_flag("--no-python");
+  app.add_flag("--native-interpreter", options.attach.native_interpreter);
+  app.add_flag("--follow-fork", options.attach.follow_fork);
+  app.add_flag("--force", options.attach.force);
+  app.add_flag("--raw", options.raw);
+  const auto* no_servers = app.add_flag("--no-debuginfod");
+  if (parse_arguments(app, "attach", arguments)) return std::nullopt;
+  options.attach.python = no_python->count() == 0;
+  const bool has_settings = rate_option->count() != 0 || no_python->count() != 0 ||
+                            options.attach.native_interpreter || options.attach.follow_fork ||
+                            !options.output.empty() || options.raw;
+  check(options, time_option->count() != 0, has_settings);
+  if (time_option->count() != 0) options.seconds = parse_duration(time);
+  if (rate_option->count() != 0) options.attach.rate_bytes = parse_rate(rate);
+  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  return options;
+}
+
+uint64_t find_pid(const Options& options) {
+  if (!options.name.empty()) return find_any_process_named(options.name);
+  uint64_t pid = 0;
+  if (!parse_pid(options.pid, &pid)) {
+    throw Failure("attach: '" + options.pid +
+                  "' is not a process id; --name finds a process by the name of its program");
+  }
+  return pid;
+}
+
+std::string shown_ms(int64_t ns) {
+  char text[32];
+  static_cast<void>(std::snprintf(text, sizeof(text), "%.1f ms", static_cast<double>(ns) / 1e6));
+  return text;
+}
+
+std::string described(uint64_t pid) {
+  return std::to_string(pid) + " (" + program_of(pid) + ")";
+}
+
+// As long as was asked for; then the profile, and the end of the sampling.
+int wait_and_write(const Options& options, uint64_t pid) {
+  PathFacts facts;
+  facts.pid = static_cast<int64_t>(pid);
+  facts.program = program_of(pid);
+  facts.time_seconds = std::time(nullptr);
+  const std::string path = expand_path(options.output, facts);
+  ProcessWatch watch(find_process(std::to_string(pid)));
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): asked for by who calls
+  const ProcessWatch::End end = watch.wait(*options.seconds);
+  ProcessLooks looks(watch.process(), options.ask_servers);
+  write_profile(looks.look(options.raw), path, options.attach.force);
+  if (end == ProcessWatch::End::kProcessEnded) {
+    complain("process " + std::to_string(pid) + " has ended; the profile is as of then");
+  } else {
+    attach_and_stop(pid, options.attach);
+  }
+  complain("wrote " + shell_word(path) + "; next: memprof report " + shell_word(path));
+  return 0;
+}
+
+}  // namespace
+
+int attach_command(const std::vector<std::string>& arguments) {
+  std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(kHelp);
+    return 0;
+  }
+  const uint64_t pid = find_pid(*options);
+  const std::string id = std::to_string(pid);
+  if (options->stop) {
+    const AttachResult result = attach_and_stop(pid, options->attach);
+    complain("stopped in " + described(pid) + ", which paused for " + shown_ms(result.pause_ns) +
+             "; `memprof live " + id + "` shows what it held, `memprof attach " + id + "` goes on");
+    return 0;
+  }
+  options->attach.library = find_library();
+  if (options->seconds) {
+    PathFacts facts;
+    facts.pid = static_cast<int64_t>(pid);
+    facts.program = program_of(pid);
+    check_output_path(expand_path(options->output, facts), options->attach.force);
+  }
+  const AttachResult result = attach_and_start(pid, options->attach);
+  complain("attached to " + described(pid) + ", which paused for " + shown_ms(result.pause_ns) + "; rate " +
+           profile::format_bytes(static_cast<double>(options->attach.rate_bytes)) +
+           "; seen is what it allocates from now on");
+  if (options->seconds) return wait_and_write(*options, pid);
+  complain("next: memprof live " + id + ", memprof live " + id + " -o out.pb.gz, memprof attach --stop " +
+           id);
+  return 0;
+}
+
+}  // namespace memprof::cli

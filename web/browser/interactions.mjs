@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that a reader can do, by pointer and by keys.
+
+const rowNames = (page) => page.$$eval(".table tbody th button", (all) => all.map((one) => one.textContent));
+const step = (page) => page.$eval(".breadcrumb li:last-child", (one) => one.textContent.trim());
+const total = (page) => page.$eval(".total strong", (one) => one.textContent);
+const label = (page, text) => page.locator(`.toolbar label:has(> span:text-is("${text}")) >> css=input, select`).first();
+
+async function settled(page) {
+  await page.waitForTimeout(400);
+}
+
+async function pythonPage({ open, violations, picture, check }) {
+  const { page, errors, close } = await open("python.html");
+  const names = await rowNames(page);
+  check("rows are there", names.length > 10, `${names.length}`);
+  check("it opens on the peak", (await page.$eval(".total", (one) => one.textContent)).startsWith("Peak: bytes"));
+  check("the total has its interval", /95 %: .* to /.test(await page.$eval(".total", (one) => one.textContent)));
+  await settled(page);
+  const margins = await page.$$eval(".table tbody td.small", (all) => all.map((one) => one.textContent));
+  check("rows have their intervals", margins.every((text) => /^(<?\d+%)?$/.test(text)) && margins[0] !== "", margins[0]);
+  check("axe: whole page", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await picture(page, "python");
+
+  // A click in the graph zooms both; the back button takes it back.
+  const canvas = page.locator(".icicle canvas");
+  await canvas.click({ position: { x: 60, y: 50 } });
+  const zoomed = await step(page);
+  check("a click zooms", zoomed !== "Whole profile", zoomed);
+  check("the fragment says so", /z=\d+/.test(new URL(page.url()).hash));
+  check("the table is of what is below", (await page.$eval("caption", (one) => one.textContent)).includes("below"));
+  check("axe: zoomed", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  const address = page.url();
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes("z="));
+  check("back leads back", (await step(page)) === "Whole profile");
+  await page.goForward();
+  await settled(page);
+  check("forward leads forward", (await step(page)) === zoomed);
+  const again = await page.context().newPage();
+  await again.goto(address);
+  await again.waitForSelector("html[data-ready]");
+  check("a link shows the same", (await step(again)) === zoomed);
+  await again.close();
+  await page.getByRole("button", { name: "Reset" }).click();
+
+  // A row leads to its place.
+  await page.getByRole("button", { name: names[0], exact: true }).first().click();
+  check("a row zooms", (await step(page)) === names[0], await step(page));
+  await page.getByRole("button", { name: "Whole profile" }).click();
+
+  // Metric, grouping, search, focus, ignore.
+  const peak = await total(page);
+  await label(page, "Metric").selectOption("alloc_space");
+  check("another metric has another total", (await total(page)) !== peak);
+  await label(page, "Metric").selectOption("peak_objects");
+  check("blocks have no unit of bytes", !/B$/.test(await total(page)), await total(page));
+  await label(page, "Metric").selectOption("peak_space");
+  for (const by of ["line", "file", "package", "module", "function"]) {
+    await label(page, "Rows by").selectOption(by);
+    check(`rows by ${by}`, (await rowNames(page)).length > 1 && (await total(page)) === peak);
+  }
+  for (const colour of ["package", "file", "function", "module"]) await label(page, "Colour by").selectOption(colour);
+  await label(page, "Search").fill("JSON");
+  await page.waitForSelector("tr.marked");
+  const found = await page.$eval("header [role=status]", (one) => one.textContent);
+  check("search says what it finds", /finds [\d.]+ MiB, [\d.]+%/.test(found), found);
+  await label(page, "Search").fill("(");
+  await page.waitForSelector(".wrong");
+  check("what is no expression is said", (await page.$eval(".wrong", (one) => one.textContent)).length > 10);
+  check("axe: an error", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await label(page, "Search").fill("");
+  await label(page, "Focus").fill("json");
+  await page.waitForFunction(() => document.querySelector(".total").textContent.includes("% of"));
+  const focused = await total(page);
+  await label(page, "Ignore").fill("dumps");
+  await page.waitForFunction((old) => document.querySelector(".total strong").textContent !== old, focused);
+  check("focus and ignore leave less", (await total(page)) !== peak);
+  await page.getByRole("button", { name: "Reset" }).click();
+  check("reset shows all", (await total(page)) === peak);
+
+  // Frames that are left out.
+  const few = await page.$eval(".icicle canvas", (one) => one.height);
+  await page.getByText("Frames and names").click();
+  await page.getByLabel("interpreter", { exact: true }).check();
+  await settled(page);
+  check("the interpreter's frames can be shown", (await page.$eval(".icicle canvas", (one) => one.height)) > few);
+  check("axe: frames", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  for (const name of ["import system", "allocator and standard library", "code before main", "names in full"]) {
+    await page.getByLabel(name, { exact: true }).check();
+  }
+  check("sums stay", (await total(page)) === peak);
+  await page.getByRole("button", { name: "Reset" }).click();
+
+  // Callers and callees.
+  await page.getByRole("button", { name: `Callers and callees of ${names[0]}` }).first().click();
+  await page.waitForSelector(".sandwich");
+  check("callers are listed", (await page.$$eval(".edges tbody tr", (all) => all.length)) > 1);
+  check("axe: callers and callees", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await picture(page, "callers");
+  await page.getByRole("button", { name: "Back to the graph" }).click();
+
+  // Sorting.
+  await page.locator("thead button", { hasText: "name" }).click();
+  const sorted = (await rowNames(page)).slice(0, 20);
+  check("by name", JSON.stringify(sorted) === JSON.stringify(sorted.slice().sort()));
+  check("who sorts is told", (await page.$$eval("th[aria-sort=ascending]", (all) => all.length)) === 1);
+  check("no errors", errors.length === 0, errors.join("; "));
+  await close();
+}
+
+async function keysOnly({ open, check }) {
+  const { page, close } = await open("python.html");
+  for (let i = 0; i < 40; ++i) {
+    await page.keyboard.press("Tab");
+    if ((await page.evaluate(() => document.activeElement.tagName)) === "CANVAS") break;
+  }
+  check("Tab reaches the graph", (await page.evaluate(() => document.activeElement.tagName)) === "CANVAS");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  const said = await page.$eval(".icicle [role=status]", (one) => one.textContent);
+  check("arrows say where they are", /: [\d.]+ [KM]iB, /.test(said), said);
+  await page.keyboard.press("Enter");
+  check("Enter zooms", said.startsWith(await step(page)), await step(page));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  check("Escape leads back", (await step(page)) === "Whole profile");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Home");
+  const top = await page.$eval(".icicle [role=status]", (one) => one.textContent);
+  check("Home leads to the whole", top.startsWith("whole profile"), top);
+  await close();
+}
+
+async function hostileNames({ open, violations, picture, check }) {
+  const { page, errors, close } = await open("hostile.html", "#show=iml");
+  const names = await rowNames(page);
+  check("markup is text", names.some((name) => name.includes("<script>alert(1)</script>")), names.join(" ").slice(0, 200));
+  const kind = await page.$eval("header summary", (one) => one.textContent);
+  check("a file of others is not said to be exact", kind === "Values as the file has them, 10 stacks", kind);
+  check("quotes are text", names.some((name) => name.includes("\"'`<img src=x onerror=alert(2)>")));
+  check("NUL can be seen", names.some((name) => name.includes("␀")));
+  check("what is not UTF-8 can be seen", names.some((name) => name.includes("\uFFFD")));
+  check("nothing turns the direction", (await page.content()).match(/[\u202a-\u202e\u2066-\u2069]/) === null);
+  check("10,000 letters do not widen the page", await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+  for (const name of names.slice(0, 8)) {
+    await page.getByRole("button", { name, exact: true }).first().click();
+    await page.getByRole("button", { name: "Whole profile" }).click();
+  }
+  check("nothing of it runs", errors.length === 0 && !(await page.evaluate(() => "evil" in window)), errors.join("; "));
+  check("axe: hostile names", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await picture(page, "hostile");
+  await close();
+  for (const fragment of ["#z=99999999&fn=99999999", "#m=nonsense&by=x&q=%28&f=%5B", "#%00%ff=1"]) {
+    const odd = await open("python.html", fragment);
+    check(`fragment ${fragment}`, odd.errors.length === 0 && (await rowNames(odd.page)).length >= 0, odd.errors.join("; "));
+    await odd.close();
+  }
+}
+
+async function difference({ open, violations, picture, check }) {
+  const { page, errors, close } = await open("diff.html");
+  check("the change has a sign", /^[+-]/.test(await total(page)), await total(page));
+  const grown = await page.$$eval(".table tbody td.grown", (all) => all.length);
+  check("what grew", grown > 0 && (await page.$$eval(".table tbody td.shrunk", (all) => all.length)) === 0, `${grown}`);
+  await picture(page, "difference");
+  await page.getByLabel("significant only").check();
+  await settled(page);
+  const significant = (await rowNames(page)).length;
+  check("significant only is less", significant > 0 && significant < grown + 50, `${significant}`);
+  await label(page, "Change").selectOption("shrunk");
+  await settled(page);
+  check("what shrank", (await page.$$eval(".table tbody td.grown", (all) => all.length)) === 0);
+  check("axe: difference", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  check("no errors in the difference", errors.length === 0, errors.join("; "));
+  await close();
+}
+
+async function appearances({ open, violations, picture, check }) {
+  const dark = await open("python.html", "", { colorScheme: "dark" });
+  check("axe: dark", (await violations(dark.page)).length === 0, (await violations(dark.page)).join("; "));
+  await picture(dark.page, "dark");
+  await dark.close();
+  const narrow = await open("python.html", "", { viewport: { width: 360, height: 740 } });
+  check("360 pixels are enough", await narrow.page.evaluate(() => document.documentElement.scrollWidth <= 360));
+  check("axe: narrow", (await violations(narrow.page)).length === 0, (await violations(narrow.page)).join("; "));
+  await picture(narrow.page, "narrow");
+  await narrow.close();
+  const print = await open("python.html");
+  await print.page.emulateMedia({ media: "print" });
+  check("print leaves out what cannot be used", !(await print.page.locator(".toolbar").isVisible()));
+  check("print has the table", await print.page.locator(".table").isVisible());
+  await print.close();
+  const plain = await open("python.html", "", { javaScriptEnabled: false });
+  const text = await plain.page.locator("body").innerText();
+  check("without JavaScript it says so", text.includes("needs JavaScript"));
+  check("and has a table", (await plain.page.locator("tbody tr").count()) > 10);
+  await picture(plain.page, "without-javascript");
+  await plain.close();
+}
+
+export async function interactions(tools) {
+  await pythonPage(tools);
+  await keysOnly(tools);
+  await hostileNames(tools);
+  await difference(tools);
+  await appearances(tools);
+}

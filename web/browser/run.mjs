@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page in a real browser: node browser/run.mjs FOLDER, where FOLDER has the pages that ./dev web makes
+// (python.html, hostile.html, diff.html, large.html). CHROMIUM names the browser.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import { interactions } from "./interactions.mjs";
+import { speed } from "./speed.mjs";
+
+const FLAGS =
+  "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const folder = process.argv[2];
+const pictures = join(folder, "pictures");
+mkdirSync(pictures, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: [...FLAGS.split(" "), "--enable-precise-memory-info"],
+});
+let failed = 0;
+
+/** A page in a context of its own; whatever it loads, or says of its policy, is an error. */
+async function open(name, fragment = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  await context.setOffline(true);
+  const page = await context.newPage();
+  const errors = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("dialog", (dialog) => errors.push(`dialog: ${dialog.message()}`) && void dialog.dismiss());
+  page.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url())) errors.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(join(folder, name)).href + fragment);
+  if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
+  return { page, errors, close: () => context.close() };
+}
+
+async function violations(page) {
+  // The policy keeps scripts out; the debugger does not ask it.
+  await page.evaluate(axe);
+  const result = await page.evaluate(() => window.axe.run());
+  return result.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+const tools = {
+  open,
+  violations,
+  picture: (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) }),
+  check(what, isTrue, note = "") {
+    if (!isTrue) ++failed;
+    console.log(`${isTrue ? "ok" : "FAILED"}: ${what}${note === "" ? "" : ` (${note})`}`);
+  },
+};
+
+try {
+  await interactions(tools);
+  await speed(tools, folder);
+} finally {
+  await browser.close();
+}
+if (failed > 0) console.log(`${failed} FAILED; pictures are in ${pictures}`);
+process.exitCode = failed > 0 ? 1 : 0;

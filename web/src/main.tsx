@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the data block of the page and shows it. Where that fails the table that the file has stays, and says so.
+import { render } from "preact";
+import { readBlock, unpack } from "./data/block";
+import { App } from "./ui/app";
+
+async function start(): Promise<void> {
+  const main = document.querySelector("main");
+  const data = document.getElementById("data");
+  if (main === null || data === null) return;
+  try {
+    if (typeof DecompressionStream === "undefined") {
+      throw new Error("this browser is too old (Chrome 80, Firefox 113, Safari 16.4 or later is needed)");
+    }
+    const block = readBlock(await unpack(data.textContent));
+    data.remove();
+    main.textContent = "";
+    render(<App block={block} />, main);
+    document.documentElement.dataset.ready = "1";
+  } catch (error) {
+    const note = document.createElement("p");
+    note.className = "wrong";
+    note.textContent = `The graph cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+    main.prepend(note);
+  }
+}
+
+void start();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames are one: by function, line, file, package or module. The keys are those of `memprof report --by`
+// (src/profile/names/frame_grouping.cc); packages are the page's own.
+import { type Block } from "../data/block";
+
+export const GROUPINGS = ["function", "line", "file", "package", "module", "process", "heap"] as const;
+export type GroupBy = (typeof GROUPINGS)[number];
+
+export interface Group {
+  name: string;
+  file: string;
+  /** 0: unknown, or the group is of several lines. */
+  line: number;
+  module: string;
+  isMadeUp: boolean;
+}
+
+const UNKNOWN = "[unknown]";
+export const DEFAULT_LABEL = "[default]";
+
+/** What a file or a module belongs to, as its users would install it. */
+export function packageOf(file: string, module: string): string {
+  const installed = /\/(?:site|dist)-packages\/([^/]+)/.exec(file);
+  if (installed) return installed[1].replace(/\.py$/, "");
+  if (/\/python3\.\d+t?\/[^/]/.test(file) || file.startsWith("<frozen ")) return "Python's standard library";
+  const node = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file);
+  if (node) return node[1];
+  const crate = /\/registry\/src\/[^/]+\/([^/]+?)-\d[^/]*\//.exec(file);
+  if (crate) return crate[1];
+  if (module !== "" && module !== "[Python]") return module.replace(/\.so\b.*$/, ".so");
+  const folder = file.replace(/\/[^/]*$/, "");
+  return folder !== "" && folder !== file ? folder : module === "" ? UNKNOWN : module;
+}
+
+export class Groups {
+  readonly groups: Group[] = [];
+  /** Group of each frame. */
+  readonly ofFrame: Uint32Array;
+  private readonly index = new Map<string, number>();
+
+  constructor(block: Block, by: GroupBy, fullNames: boolean) {
+    const { frames, texts } = block;
+    const count = frames.name.length;
+    this.ofFrame = new Uint32Array(count);
+    for (let frame = 0; frame < count; ++frame) {
+      const name = texts[fullNames ? frames.name[frame] : frames.shown[frame]];
+      const file = texts[frames.file[frame]];
+      const line = frames.line[frame];
+      const module = texts[fullNames ? frames.module[frame] : frames.shownModule[frame]];
+      this.ofFrame[frame] = this.groupOf(by, name, file, line, module);
+    }
+  }
+
+  /** A group that is not code. */
+  madeUp(name: string): number {
+    return this.add(`\0${name}`, { name, file: "", line: 0, module: "", isMadeUp: true });
+  }
+
+  private groupOf(by: GroupBy, name: string, file: string, line: number, module: string): number {
+    switch (by) {
+      case "function": {
+        const index = this.add(`${name}\0${file}\0${module}`, { name, file, line, module, isMadeUp: false });
+        if (this.groups[index].line !== line) this.groups[index].line = 0;
+        return index;
+      }
+      case "line":
+        return this.add(`${name}\0${file}\0${line}\0${module}`, { name, file, line, module, isMadeUp: false });
+      case "file": {
+        const key = file === "" ? module || UNKNOWN : file;
+        return this.add(`${file === "" ? 1 : 0}${key}`, {
+          name: key,
+          file,
+          line: 0,
+          module: file === "" ? module : "",
+          isMadeUp: false,
+        });
+      }
+      case "package": {
+        const key = packageOf(file, module);
+        return this.add(key, { name: key, file: "", line: 0, module: "", isMadeUp: false });
+      }
+      case "module": {
+        const key = module || UNKNOWN;
+        return this.add(key, { name: key, file: "", line: 0, module, isMadeUp: false });
+      }
+      case "process":
+      case "heap":
+        return this.madeUp(DEFAULT_LABEL);
+    }
+  }
+
+  private add(key: string, group: Group): number {
+    const known = this.index.get(key);
+    if (known !== undefined) return known;
+    this.index.set(key, this.groups.length);
+    return this.groups.push(group) - 1;
+  }
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader sees of the stacks: frames that are left out, the others as groups, and these as a tree.
+// The rules are those of FrameGrouping in src/profile/names/frame_grouping.cc.
+import { type Block, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
+import { DEFAULT_LABEL, type GroupBy, Groups } from "./grouping";
+
+export interface Hidden {
+  interpreter: boolean;
+  imports: boolean;
+  library: boolean;
+  start: boolean;
+}
+export interface ViewOptions {
+  by: GroupBy;
+  hidden: Hidden;
+  fullNames: boolean;
+}
+
+export interface Tree {
+  /** Node 0 is the whole; nodes are in preorder. */
+  group: Uint32Array;
+  parent: Int32Array;
+  depth: Uint32Array;
+  /** Node i and what is below it: i to end[i]. */
+  end: Uint32Array;
+}
+
+export interface View extends Tree {
+  options: ViewOptions;
+  groups: Groups;
+  /** Whether no node above is of the same group. */
+  isOutermost: Uint8Array;
+  /** The node at which each stack ends. */
+  ofStack: Uint32Array;
+  /** Stacks in the order of their nodes: those of node i are stacks[stackBegin[i]] to stackBegin[i + 1]. */
+  stacks: Uint32Array;
+  stackBegin: Uint32Array;
+}
+
+export const WHOLE = "whole profile";
+
+/** Library frames from the root down to the first that is none: what runs before main. */
+function startNodes(block: Block): Uint8Array {
+  const { site, parent } = block.nodes;
+  const isStart = new Uint8Array(site.length);
+  for (let i = 0; i < site.length; ++i) {
+    const isLibrary = (block.sites.role[site[i]] & ROLE_MASK) === Role.library;
+    isStart[i] = isLibrary && (parent[i] < 0 || isStart[parent[i]] === 1) ? 1 : 0;
+  }
+  return isStart;
+}
+
+/** Numbers one behind the other: an Array that is emptied gives its memory back, and takes time to get it anew. */
+class List {
+  readonly items: Int32Array;
+  length = 0;
+
+  constructor(most: number) {
+    this.items = new Int32Array(most);
+  }
+  push(item: number): void {
+    this.items[this.length++] = item;
+  }
+}
+
+function deepest(block: Block): number {
+  return block.nodes.depth.reduce((most, depth) => Math.max(most, depth + 1), 1);
+}
+
+/** The frames of a stack that are seen, as groups and leaf first. */
+class Folding {
+  private readonly isStart: Uint8Array;
+  private readonly group: Int32Array; // of each site
+  private readonly all: List;
+  private readonly own: List;
+
+  constructor(
+    private readonly block: Block,
+    private readonly options: ViewOptions,
+    groups: Groups,
+  ) {
+    this.isStart = startNodes(block);
+    this.group = Int32Array.from(block.sites.frame, (frame) => groups.ofFrame[frame]);
+    this.all = new List(deepest(block) + 1);
+    this.own = new List(deepest(block) + 1);
+  }
+
+  groupsOf(leaf: number): List {
+    const { sites, nodes } = this.block;
+    const { hidden } = this.options;
+    const { all, own } = this;
+    all.length = own.length = 0;
+    let allocation = -1;
+    for (let node = leaf; node >= 0; node = nodes.parent[node]) {
+      const site = nodes.site[node];
+      const role = sites.role[site] & ROLE_MASK;
+      const isInterpreter = (sites.role[site] & IS_INTERPRETER) !== 0;
+      if (isInterpreter && hidden.interpreter) continue;
+      const group = this.group[site];
+      if (all.length === 0 && role === Role.allocation) {
+        allocation = group;
+        continue;
+      }
+      // Who called what stands before a gap is not known.
+      if (role === Role.gap && own.length === 0) {
+        own.items.set(all.items.subarray(0, all.length));
+        own.length = all.length;
+      }
+      all.push(group);
+      if (isInterpreter || !this.isFolded(role, node, own.length === 0)) own.push(group);
+    }
+    if (own.length > 0) return own;
+    if (all.length === 0) all.push(allocation);
+    return all;
+  }
+
+  /**
+   * The innermost frame of the stack that is seen, from which on outwards it does not matter what is below: all that
+   * is not left out by itself is seen. -1: there is none, or who called it is not known, and groupsOf() says what is.
+   */
+  innermost(leaf: number): number {
+    const { sites, nodes } = this.block;
+    let isAtLeaf = true;
+    for (let node = leaf; node >= 0; node = nodes.parent[node]) {
+      const role = sites.role[nodes.site[node]] & ROLE_MASK;
+      const isInterpreter = (sites.role[nodes.site[node]] & IS_INTERPRETER) !== 0;
+      if ((isInterpreter && this.options.hidden.interpreter) || (isAtLeaf && role === Role.allocation)) continue;
+      if (role === Role.gap) return -1;
+      isAtLeaf = false;
+      if (isInterpreter || !this.isFolded(role, node, true)) return node;
+    }
+    return -1;
+  }
+
+  /** Of a frame that another one is seen below: its group, or -1. */
+  groupAbove(node: number): number {
+    const { sites, nodes } = this.block;
+    const site = nodes.site[node];
+    if ((sites.role[site] & IS_INTERPRETER) !== 0) return this.options.hidden.interpreter ? -1 : this.group[site];
+    return this.isFolded(sites.role[site] & ROLE_MASK, node, false) ? -1 : this.group[site];
+  }
+
+  private isFolded(role: number, node: number, isLeaf: boolean): boolean {
+    const { hidden, by } = this.options;
+    switch (role) {
+      case Role.allocation:
+      case Role.wrapper:
+        return hidden.library && isLeaf;
+      case Role.library:
+        return this.isStart[node] === 1 ? hidden.start : hidden.library;
+      case Role.import:
+        return hidden.imports;
+      case Role.nameless: // its module has a name
+        return hidden.library && by !== "module" && by !== "package";
+      default:
+        return false;
+    }
+  }
+}
+
+/** What stands above the frames of each label: its process, its heap, that the stack was cut. */
+function labelGroups(block: Block, options: ViewOptions, groups: Groups): number[][] {
+  const { labels, texts } = block;
+  const result: number[][] = [];
+  for (let i = 0; i < labels.process.length; ++i) {
+    const process = texts[labels.process[i]];
+    const heap = texts[labels.heap[i]];
+    const own: number[] = [];
+    if (options.by === "process" || options.by === "heap") {
+      own.push(groups.madeUp((options.by === "process" ? process : heap) || DEFAULT_LABEL));
+    } else {
+      if (process !== "") own.push(groups.madeUp(`[process ${process}]`));
+      if (heap !== "") own.push(groups.madeUp(`[heap ${heap}]`));
+      if ((labels.flags[i] & LABEL_IS_CUT) !== 0) own.push(groups.madeUp("[stack cut]"));
+    }
+    result.push(own);
+  }
+  return result;
+}
+
+/** Numbers by pairs of numbers: open addressing, as a Map of half a million pairs takes a second. */
+class PairIndex {
+  private slots = new Int32Array(1 << 12).fill(-1);
+  private readonly first: number[] = [];
+  private readonly second: number[] = [];
+
+  /** The number of the pair, which is that of `next` where it is new. */
+  get(a: number, b: number, next: number): number {
+    let slot = this.slotOf(a, b);
+    for (; this.slots[slot] >= 0; slot = (slot + 1) & (this.slots.length - 1)) {
+      const known = this.slots[slot];
+      if (this.first[known] === a && this.second[known] === b) return known;
+    }
+    this.slots[slot] = next;
+    this.first[next] = a;
+    this.second[next] = b;
+    if (3 * next > this.slots.length) this.grow();
+    return next;
+  }
+
+  private slotOf(a: number, b: number): number {
+    let hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
+    hash ^= hash >>> 15;
+    return Math.imul(hash, 0x2c1b3c6d) >>> 3 & (this.slots.length - 1);
+  }
+
+  private grow(): void {
+    const count = this.first.length;
+    this.slots = new Int32Array(2 * this.slots.length).fill(-1);
+    for (let i = 0; i < count; ++i) {
+      let slot = this.slotOf(this.first[i], this.second[i]);
+      while (this.slots[slot] >= 0) slot = (slot + 1) & (this.slots.length - 1);
+      this.slots[slot] = i;
+    }
+  }
+}
+
+/** A tree in the order of making: each node after its parent. */
+export class TreeMaker {
+  readonly group: number[] = [0];
+  readonly parent: number[] = [-1];
+  private readonly index = new PairIndex();
+
+  constructor() {
+    this.index.get(-1, 0, 0);
+  }
+
+  child(parent: number, group: number): number {
+    const node = this.index.get(parent, group, this.group.length);
+    if (node === this.group.length) {
+      this.group.push(group);
+      this.parent.push(parent);
+    }
+    return node;
+  }
+
+  /** The tree in preorder, and where each node as it was made is in it. */
+  finish(): { tree: Tree; place: Uint32Array } {
+    const count = this.group.length;
+    const size = new Uint32Array(count).fill(1);
+    for (let i = count - 1; i > 0; --i) size[this.parent[i]] += size[i];
+    const place = new Uint32Array(count);
+    const next = new Uint32Array(count); // where the next child goes
+    next[0] = 1;
+    const tree: Tree = {
+      group: new Uint32Array(count),
+      parent: new Int32Array(count),
+      depth: new Uint32Array(count),
+      end: new Uint32Array(count),
+    };
+    tree.parent[0] = -1;
+    tree.end[0] = count;
+    for (let i = 1; i < count; ++i) {
+      const parent = this.parent[i];
+      const at = next[parent];
+      next[parent] += size[i];
+      place[i] = at;
+      next[i] = at + 1;
+      tree.group[at] = this.group[i];
+      tree.parent[at] = place[parent];
+      tree.depth[at] = tree.depth[place[parent]] + 1;
+      tree.end[at] = at + size[i];
+    }
+    return { tree, place };
+  }
+}
+
+function outermostNodes(tree: Tree, groupCount: number): Uint8Array {
+  const count = tree.group.length;
+  const isOutermost = new Uint8Array(count);
+  const lastEnd = new Uint32Array(groupCount); // of the last outermost node of each group
+  for (let i = 1; i < count; ++i) {
+    if (i < lastEnd[tree.group[i]]) continue;
+    isOutermost[i] = 1;
+    lastEnd[tree.group[i]] = tree.end[i];
+  }
+  return isOutermost;
+}
+
+/** The nodes at which stacks end, as they are made. */
+class Ends {
+  private readonly folding: Folding;
+  /** By node of the block: the node of the view, under the label; -1: not known yet. */
+  private readonly known: Int32Array;
+  private readonly open: List;
+  private top = 0; // node of the label
+
+  constructor(
+    private readonly block: Block,
+    options: ViewOptions,
+    groups: Groups,
+    private readonly maker: TreeMaker,
+  ) {
+    this.folding = new Folding(block, options, groups);
+    this.known = new Int32Array(block.nodes.site.length);
+    this.open = new List(deepest(block));
+  }
+
+  begin(label: number[]): number {
+    this.known.fill(-1);
+    this.top = label.reduce((node, group) => this.below(node, group), 0);
+    return this.top;
+  }
+
+  of(leaf: number): number {
+    const innermost = this.folding.innermost(leaf);
+    if (innermost >= 0) return this.above(innermost);
+    const frames = this.folding.groupsOf(leaf);
+    let node = this.top;
+    for (let i = frames.length - 1; i >= 0; --i) node = this.below(node, frames.items[i]);
+    return node;
+  }
+
+  private above(innermost: number): number {
+    const { known, open } = this;
+    const { parent } = this.block.nodes;
+    open.length = 0;
+    let node = innermost;
+    for (; node >= 0 && known[node] < 0; node = parent[node]) open.push(node);
+    let end = node < 0 ? this.top : known[node];
+    while (open.length > 0) {
+      const next = open.items[--open.length];
+      const group = this.folding.groupAbove(next);
+      if (group >= 0) end = this.below(end, group);
+      known[next] = end;
+    }
+    return end;
+  }
+
+  /** A function that calls itself is one node. */
+  private below(node: number, group: number): number {
+    return node > 0 && this.maker.group[node] === group ? node : this.maker.child(node, group);
+  }
+}
+
+/** Stacks label by label, and in their order within each. */
+function byLabel(block: Block): number[][] {
+  const stacks: number[][] = Array.from(block.labels.process, () => []);
+  block.stacks.label.forEach((label, stack) => stacks[label].push(stack));
+  return stacks;
+}
+
+export function makeView(block: Block, options: ViewOptions): View {
+  const groups = new Groups(block, options.by, options.fullNames);
+  const prefixes = labelGroups(block, options, groups);
+  const onlyLabels = options.by === "process" || options.by === "heap";
+  const maker = new TreeMaker();
+  const ends = new Ends(block, options, groups, maker);
+  const { node: leaves } = block.stacks;
+  const count = leaves.length;
+  const made = new Uint32Array(count);
+  byLabel(block).forEach((stacks, label) => {
+    const top = ends.begin(prefixes[label]);
+    for (const stack of stacks) made[stack] = onlyLabels ? top : ends.of(leaves[stack]);
+  });
+  const { tree, place } = maker.finish();
+  const nodes = tree.group.length;
+  const ofStack = made.map((node) => place[node]);
+  const stackBegin = new Uint32Array(nodes + 1);
+  for (const node of ofStack) ++stackBegin[node + 1];
+  for (let i = 0; i < nodes; ++i) stackBegin[i + 1] += stackBegin[i];
+  const next = stackBegin.slice();
+  const stacks = new Uint32Array(count);
+  for (let stack = 0; stack < count; ++stack) stacks[next[ofStack[stack]]++] = stack;
+  return {
+    ...tree,
+    options,
+    groups,
+    isOutermost: outermostNodes(tree, groups.groups.length),
+    ofStack,
+    stacks,
+    stackBegin,
+  };
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The icicle graph of the view.
+import { useMemo } from "preact/hooks";
+import type { Block } from "../data/block";
+import { WHOLE } from "../model/view";
+import { colourKey, Palette } from "./colours";
+import { Icicle } from "./icicle";
+import type { Pictures } from "./pictures";
+import type { Colour, State } from "./state";
+import { metricText, nameText, percentText, shortened } from "./text";
+
+/** Fill of each group: keys get their hues in the order of what they hold. */
+export function groupFills(pictures: Pictures, colour: Colour, palette: Palette): string[] {
+  const { view, sums } = pictures;
+  const groups = view.groups.groups;
+  const keys = groups.map((group) => colourKey(group, colour));
+  const held = new Map<string, number>();
+  for (let i = 1; i < view.group.length; ++i) {
+    const parent = view.parent[i];
+    const key = keys[view.group[i]];
+    if (parent === 0 || keys[view.group[parent]] !== key) held.set(key, (held.get(key) ?? 0) + sums.weight[i]);
+  }
+  const order = new Map([...held].sort((a, b) => b[1] - a[1]).map(([key], i) => [key, i]));
+  return keys.map((key) => palette.fill(key, order.get(key) ?? Number.MAX_SAFE_INTEGER));
+}
+
+/** How strong something is drawn whose 95 % interval is so wide, as a share of the value. */
+export function strengthOf(margin: number): number {
+  return Math.min(Math.max(1.15 - 0.65 * margin, 0.4), 1);
+}
+
+export function Graph(props: {
+  block: Block;
+  pictures: Pictures;
+  state: State;
+  isDark: boolean;
+  onZoom: (node: number) => void;
+  onPoint: (node: number) => void;
+}) {
+  const { block, pictures, state } = props;
+  const { view, sums, whole } = pictures;
+  const groups = view.groups.groups;
+  const isDifference = block.facts.sides.length > 1;
+  const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
+  const fills = useMemo(() => groupFills(pictures, state.colour, palette), [view, sums, state.colour, palette]);
+  const fillOf = (node: number) => {
+    if (node === 0) return palette.fold;
+    if (!isDifference) return fills[view.group[node]];
+    const change = sums.total[node];
+    const after = sums.before[node] + change;
+    return palette.change(change > 0, Math.abs(change) / Math.max(sums.before[node], after, 1e-9));
+  };
+  const strength = (node: number) => {
+    const weight = Math.abs(sums.total[node]);
+    if (!block.facts.has_intervals || isDifference || node === 0 || !(weight > 0)) return 1;
+    return strengthOf((1.96 * Math.sqrt(sums.variance[node])) / weight);
+  };
+  const describe = (node: number) => {
+    const name = node === 0 ? WHOLE : shortened(nameText(groups[view.group[node]].name), 300);
+    const weight = sums.weight[node];
+    return `${name}: ${metricText(state.metric, weight)}, ${percentText(weight, whole)}`;
+  };
+  return (
+    <Icicle
+      label={`Calls from the root down, as wide as they hold ${state.metric}`}
+      tree={view}
+      weight={sums.weight}
+      zoom={pictures.zoom}
+      palette={palette}
+      nameOf={(node) => (node === 0 ? WHOLE : nameText(groups[view.group[node]].name.slice(0, 300)))}
+      fillOf={fillOf}
+      strengthOf={strength}
+      isMarked={(node) => node > 0 && pictures.isSearched !== null && pictures.isSearched[view.group[node]] === 1}
+      describe={describe}
+      restText={(count, weight) => `… ${count.toLocaleString("en-US")} more, ${percentText(weight, whole)}`}
+      onZoom={props.onZoom}
+      onPoint={props.onPoint}
+    />
+  );
+}

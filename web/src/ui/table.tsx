@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table: a row for each function (or file, module ...). It is the accessible form of the graph.
+import type { Metric } from "../data/block";
+import type { Group } from "../model/grouping";
+import type { Row } from "../model/sums";
+import type { Margins } from "./margins";
+import type { Sort } from "./state";
+import { metricText, nameText, percentText, placeText, shortened, shortPlaceText, signedText } from "./text";
+
+const LONGEST_NAME = 300;
+
+export interface TableProps {
+  caption: string;
+  metric: Metric;
+  isDifference: boolean;
+  /** In order; the first of them are shown. */
+  rows: Row[];
+  shown: number;
+  /** What percents are of. */
+  whole: number;
+  groups: Group[];
+  sort: Sort;
+  ascending: boolean;
+  chosen: number;
+  isMarked: (group: number) => boolean;
+  /** null: not known. */
+  marginOf: Margins["ofRow"];
+  onSort: (sort: Sort, ascending: boolean) => void;
+  onRow: (group: number) => void;
+  onSandwich: (group: number) => void;
+  onMore: () => void;
+}
+
+export function sortRows(rows: Row[], groups: Group[], sort: Sort, ascending: boolean): Row[] {
+  const direction = ascending ? -1 : 1;
+  const name = (row: Row) => groups[row.group].name;
+  const key = (row: Row) => (sort === "self" ? row.self : row.total);
+  const other = (row: Row) => (sort === "self" ? row.total : row.self);
+  const byName = (a: Row, b: Row) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a.group - b.group);
+  return rows.slice().sort((a, b) => {
+    if (sort === "name") return direction * byName(a, b);
+    return (
+      direction * (Math.abs(key(b)) - Math.abs(key(a))) ||
+      direction * (Math.abs(other(b)) - Math.abs(other(a))) ||
+      byName(a, b)
+    );
+  });
+}
+
+function Head(props: TableProps & { sort: Sort; by: Sort; title: string; number?: boolean }) {
+  const isSorted = props.sort === props.by;
+  return (
+    <th
+      scope="col"
+      class={props.number ? "number" : undefined}
+      aria-sort={isSorted ? (props.ascending !== (props.by === "name") ? "ascending" : "descending") : "none"}
+    >
+      <button type="button" onClick={() => props.onSort(props.by, isSorted && !props.ascending)}>
+        {props.title}
+        <span aria-hidden="true">{isSorted ? (props.ascending !== (props.by === "name") ? " ▲" : " ▼") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+function OneRow(props: TableProps & { row: Row }) {
+  const { row, metric, whole, isDifference } = props;
+  const group = props.groups[row.group];
+  const margin = props.marginOf(row);
+  const text = isDifference ? signedText : metricText;
+  const classes = [row.group === props.chosen ? "chosen" : "", props.isMarked(row.group) ? "marked" : ""];
+  const tone = !isDifference ? "" : row.self > 0 ? " grown" : row.self < 0 ? " shrunk" : "";
+  return (
+    <tr class={classes.join(" ").trim() || undefined}>
+      <td class={`number${tone}`}>{row.self === 0 ? "" : text(metric, row.self)}</td>
+      <td class="number small">{margin === null ? "" : margin.text}</td>
+      <td class="number">{row.self === 0 ? "" : percentText(row.self, whole)}</td>
+      {isDifference && <td class="number">{metricText(metric, row.selfBefore)}</td>}
+      <td class="number">{text(metric, row.total)}</td>
+      <td class="number">{percentText(row.total, whole)}</td>
+      <th scope="row" class="name">
+        <button
+          type="button"
+          class={margin?.isWide === true ? "link wide" : "link"}
+          title={nameText(shortened(group.name, 2000))}
+          onClick={() => props.onRow(row.group)}
+        >
+          {nameText(shortened(group.name, LONGEST_NAME))}
+        </button>
+        <span class="place" title={nameText(placeText(group))}>
+          {nameText(shortened(shortPlaceText(group), 120))}
+        </span>
+      </th>
+      <td>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Callers and callees of ${nameText(shortened(group.name, 80))}`}
+          title="Callers and callees"
+          onClick={() => props.onSandwich(row.group)}
+        >
+          ⇅
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+export function Table(props: TableProps) {
+  const rest = props.rows.slice(props.shown);
+  const restSum = rest.reduce((sum, row) => sum + row.self, 0);
+  return (
+    <div class="table">
+      <table>
+        <caption>{props.caption}</caption>
+        <thead>
+          <tr>
+            <Head {...props} by="self" title={props.isDifference ? "change" : "self"} number />
+            <th scope="col" class="number" title="half of the 95 % interval, the larger one, of the number before it">
+              ±
+            </th>
+            <th scope="col" class="number">
+              %
+            </th>
+            {props.isDifference && (
+              <th scope="col" class="number">
+                before
+              </th>
+            )}
+            <Head {...props} by="total" title={props.isDifference ? "with callees" : "cumulative"} number />
+            <th scope="col" class="number">
+              %
+            </th>
+            <Head {...props} by="name" title="name" />
+            <th scope="col">
+              <span class="for-readers">Callers and callees</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.rows.slice(0, props.shown).map((row) => (
+            <OneRow key={row.group} {...props} row={row} />
+          ))}
+        </tbody>
+      </table>
+      {rest.length > 0 && (
+        <p class="rest">
+          … {rest.length.toLocaleString("en-US")} more, {percentText(restSum, props.whole) || "0%"}{" "}
+          <button type="button" onClick={props.onMore}>
+            Show more
+          </button>
+        </p>
+      )}
+      {props.rows.length === 0 && <p class="rest">Nothing here holds any of this metric.</p>}
+    </div>
+  );
+}
