@@ -181,7 +181,9 @@ class Attach(e2e.Test):
         self.assertEqual(process.stdout.readline(), b"more\n")
         later = self.folder / "later.pb.gz"
         self.memprof("live", str(process.pid), "-o", later)
-        self.assertEqual(self.report(later)["totals"]["inuse_space"], report["totals"]["inuse_space"])
+        # The 40 MB that came after the stop are not in it. Blocks of the interpreter may have been freed in between: at 64k some of
+        # 64 KiB each, of which 1 MB would be 15.
+        self.assertAlmostEqual(self.report(later)["totals"]["inuse_space"]["value"], report["totals"]["inuse_space"]["value"], delta=1_000_000)
         self.check_end(process)
 
     def test_for_a_while(self):

@@ -193,14 +193,25 @@ class Programs(Patched):
         self.assertIn(b"another copy of memprof is at work", done.stderr)
         e2e.Profile(self.only_profile("out.pb"))
 
-    def test_start_and_stop_under_load(self):
-        """Lesson 11, through patched tables, the library linked without its interposer."""
-        done = self.check(e2e.run([e2e.program("start_stop_api")], timeout=150))
+    def start_and_stop(self, *rounds, **environment):
+        done = self.check(e2e.run([e2e.program("start_stop_api"), *rounds], e2e.plain_environment(**environment), timeout=150))
         found = re.fullmatch(r"samples (\d+) live (\d+) dropped (\d+) replaced (\d+)\n", done.stdout.decode())
         samples, live, dropped, replaced = map(int, found.groups())
         self.assertGreater(samples, 1000)
+        self.assertEqual(dropped, 0)
+        return samples, live, replaced
+
+    def test_start_and_stop_under_load(self):
+        """Lesson 11, through patched tables, the library linked without its interposer."""
+        _, live, replaced = self.start_and_stop(LD_BIND_NOW="1")
         self.assertLess(live, 10)
-        self.assertEqual((dropped, replaced), (0, 0))
+        self.assertEqual(replaced, 0)
+
+    def test_start_while_threads_bind_their_slots(self):
+        """Decision 0014: a thread that had no processor may write the real free over the hook after the start has waited for it. A sample
+        notices that: what is freed unseen until then is little, where no free at all would be seen."""
+        samples, live, replaced = self.start_and_stop("500")
+        self.assertLess(live + replaced, samples / 10)
 
     def test_libraries_come_and_go_while_patched(self):
         """Lessons 1 and 9: two libraries take turns at one address while threads allocate."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts and stops 10,000 times, with snapshots in between, while threads allocate and free; in the end all
-// is freed, and nothing is live.
+// Starts and stops 10,000 times, or as often as the argument says, with snapshots in between, while threads
+// allocate and free; in the end all is freed, and nothing is live.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "memprof.h"
 #include "truth.h"
 
-enum { kThreads = 8, kRounds = 10000, kBlocks = 64 };
+enum { kThreads = 8, kBlocks = 64 };
 
 static atomic_bool g_stop;
 
@@ -32,14 +32,15 @@ static memprof_stats stats(void) {
   return s;
 }
 
-int main(void) {
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? atoi(arguments[1]) : 10000;
   memprof_options options;
   memprof_options_init(&options, sizeof(options));
   options.rate_bytes = 0;
   if (memprof_init(&options) != MEMPROF_OK) die("memprof_init");
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, run, NULL);
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     if (memprof_start() != MEMPROF_OK) die("memprof_start");
     if (i % 100 == 0) {
       // Every now and then until samples were recorded, whatever the scheduler does.

@@ -105,30 +105,30 @@ void check(const Options& options, bool has_time, bool has_settings) {
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  CLI::App app;
+  ArgumentParser parser("attach");
   std::string rate;
   std::string time;
-  app.add_option("PID", options.pid);
-  app.add_option("--name", options.name);
-  app.add_flag("--stop", options.stop);
-  const auto* rate_option = app.add_option("-r,--rate", rate);
-  const auto* time_option = app.add_option("--for", time);
-  app.add_option("-o,--output", options.output);
-  const auto* no_python = app.add_flag("--no-python");
-  app.add_flag("--native-interpreter", options.attach.native_interpreter);
-  app.add_flag("--follow-fork", options.attach.follow_fork);
-  app.add_flag("--force", options.attach.force);
-  app.add_flag("--raw", options.raw);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "attach", arguments)) return std::nullopt;
-  options.attach.python = no_python->count() == 0;
-  const bool has_settings = rate_option->count() != 0 || no_python->count() != 0 ||
+  parser.add_option("PID", options.pid);
+  parser.add_option("--name", options.name);
+  parser.add_flag("--stop", options.stop);
+  parser.add_option("-r,--rate", rate);
+  parser.add_option("--for", time);
+  parser.add_option("-o,--output", options.output);
+  parser.add_flag("--no-python");
+  parser.add_flag("--native-interpreter", options.attach.native_interpreter);
+  parser.add_flag("--follow-fork", options.attach.follow_fork);
+  parser.add_flag("--force", options.attach.force);
+  parser.add_flag("--raw", options.raw);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
+  options.attach.python = !parser.is_given("--no-python");
+  const bool has_settings = parser.is_given("--rate") || parser.is_given("--no-python") ||
                             options.attach.native_interpreter || options.attach.follow_fork ||
                             !options.output.empty() || options.raw;
-  check(options, time_option->count() != 0, has_settings);
-  if (time_option->count() != 0) options.seconds = parse_duration(time);
-  if (rate_option->count() != 0) options.attach.rate_bytes = parse_rate(rate);
-  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  check(options, parser.is_given("--for"), has_settings);
+  if (parser.is_given("--for")) options.seconds = parse_duration(time);
+  if (parser.is_given("--rate")) options.attach.rate_bytes = parse_rate(rate);
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   return options;
 }
 

@@ -163,28 +163,28 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const bool has_groups = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     return argument == "--before" || argument == "--after";
   });
-  CLI::App app;
+  ArgumentParser parser("diff");
   std::vector<std::string> files;
   std::vector<std::string> limits;
   std::map<std::string, std::string> values;
-  app.add_option("FILES", files);
+  parser.add_option("FILES", files);
   for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--junit"}) {
-    app.add_option(option, values[option]);
+    parser.add_option(option, values[option]);
   }
-  app.add_option("-o,--output", options.output);
-  app.add_option("--fail-on", limits)->expected(1)->take_all();
-  app.add_flag("--tree", options.comparison.has_tree);
-  app.add_flag("--json", options.json);
-  app.add_flag("--markdown", options.markdown);
-  app.add_flag("--force", options.force);
-  app.add_flag("--native-interpreter", options.comparison.view.interpreter);
-  app.add_flag("--all-frames", options.comparison.view.all);
-  app.add_flag("--full-names", options.comparison.view.full_names);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "diff", take_groups(arguments, &options))) return std::nullopt;
-  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  parser.add_option("-o,--output", options.output);
+  parser.add_repeated_option("--fail-on", limits);
+  parser.add_flag("--tree", options.comparison.has_tree);
+  parser.add_flag("--json", options.json);
+  parser.add_flag("--markdown", options.markdown);
+  parser.add_flag("--force", options.force);
+  parser.add_flag("--native-interpreter", options.comparison.view.interpreter);
+  parser.add_flag("--all-frames", options.comparison.view.all);
+  parser.add_flag("--full-names", options.comparison.view.full_names);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(take_groups(arguments, &options))) return std::nullopt;
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   const auto given = [&](const char* option, const auto& use) {
-    if (app.count(option) != 0) use(std::string(option), values[option]);
+    if (parser.is_given(option)) use(std::string(option), values[option]);
   };
   using Text = const std::string&;
   profile::ComparisonOptions& comparison = options.comparison;

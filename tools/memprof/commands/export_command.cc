@@ -80,19 +80,19 @@ std::string convert(const profile::Profile& profile, ExportFormat format, profil
 }  // namespace
 
 int export_command(const std::vector<std::string>& arguments) {
-  CLI::App app;
+  ArgumentParser parser("export");
   std::string input;
   std::string output;
   std::string format_name;
   std::string metric_text;
   bool force = false;
-  app.add_option("FILE", input);
-  app.add_option("-o,--output", output);
-  app.add_option("--format", format_name);
-  app.add_option("--metric", metric_text);
-  app.add_flag("--force", force);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "export", arguments)) {
+  parser.add_option("FILE", input);
+  parser.add_option("-o,--output", output);
+  parser.add_option("--format", format_name);
+  parser.add_option("--metric", metric_text);
+  parser.add_flag("--force", force);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) {
     print(kHelp);
     return 0;
   }
@@ -111,7 +111,7 @@ int export_command(const std::vector<std::string>& arguments) {
   }
 
   const profile::Profile profile =
-      load_profile(input, no_servers->count() == 0 ? AskServers::kYes : AskServers::kNo);
+      load_profile(input, parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes);
   if (metric) require_metric(profile, *metric, input);
   if (profile.from_memprof && profile.samples == 0) {
     complain("note: " + input + " has no sample: nothing was allocated, or less than the rate shows");

@@ -227,8 +227,8 @@ bool remove_file(const std::string& path) {
 }  // namespace
 
 int list_command(const std::vector<std::string>& arguments) {
-  CLI::App app;
-  if (parse_arguments(app, "list", arguments)) {
+  ArgumentParser parser("list");
+  if (parser.parse(arguments)) {
     print(kListHelp);
     return 0;
   }
@@ -264,10 +264,10 @@ int list_command(const std::vector<std::string>& arguments) {
 }
 
 int clean_command(const std::vector<std::string>& arguments) {
-  CLI::App app;
+  ArgumentParser parser("clean");
   bool all = false;
-  app.add_flag("--all", all);
-  if (parse_arguments(app, "clean", arguments)) {
+  parser.add_flag("--all", all);
+  if (parser.parse(arguments)) {
     print(kCleanHelp);
     return 0;
   }

@@ -95,46 +95,46 @@ profile::LiveSort parse_sort(const std::string& text) {
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  CLI::App app;
+  ArgumentParser parser("live");
   std::string output;
   std::string rows;
   std::string sort;
   std::string interval;
   std::string count;
-  app.add_option("PID", options.pid);
-  app.add_option("--name", options.name);
-  const auto* output_option = app.add_option("-o,--output", output);
-  const auto* force = app.add_flag("--force", options.force);
-  const auto* raw = app.add_flag("--raw", options.raw);
-  const auto* rows_option = app.add_option("-n", rows);
-  const auto* sort_option = app.add_option("--sort", sort);
-  app.add_flag("--tree", options.tree);
-  const auto* interval_option = app.add_option("--interval", interval);
-  const auto* count_option = app.add_option("--count", count);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "live", arguments)) return std::nullopt;
+  parser.add_option("PID", options.pid);
+  parser.add_option("--name", options.name);
+  parser.add_option("-o,--output", output);
+  parser.add_flag("--force", options.force);
+  parser.add_flag("--raw", options.raw);
+  parser.add_option("-n", rows);
+  parser.add_option("--sort", sort);
+  parser.add_flag("--tree", options.tree);
+  parser.add_option("--interval", interval);
+  parser.add_option("--count", count);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
   if (options.pid.empty() == options.name.empty()) {
     throw Failure("live: give one process; usage: memprof live PID, or memprof live --name PROGRAM");
   }
-  if (output_option->count() != 0) options.output = output;
+  if (parser.is_given("--output")) options.output = output;
   if (options.output && (options.output->empty() || *options.output == "-")) {
     throw Failure("-o: give the path of a file");
   }
   if (options.output) check_pprof_name("live", *options.output);
-  if (!options.output && (force->count() != 0 || raw->count() != 0)) {
+  if (!options.output && (parser.is_given("--force") || parser.is_given("--raw"))) {
     throw Failure("live: --force and --raw need -o");
   }
-  if (options.output && (options.tree || sort_option->count() != 0)) {
+  if (options.output && (options.tree || parser.is_given("--sort"))) {
     throw Failure("live: -o writes all there is; --sort and --tree are for the view, and for memprof report");
   }
-  if (options.tree && sort_option->count() != 0) {
+  if (options.tree && parser.is_given("--sort")) {
     throw Failure("live: a tree is ordered by what is live; --sort is for the table");
   }
-  if (sort_option->count() != 0) options.sort = parse_sort(sort);
-  if (rows_option->count() != 0) options.rows = parse_count("-n", rows);
-  if (interval_option->count() != 0) options.interval_s = parse_seconds(interval);
-  if (count_option->count() != 0) options.count = parse_count("--count", count);
-  if (no_servers->count() != 0) options.ask_servers = AskServers::kNo;
+  if (parser.is_given("--sort")) options.sort = parse_sort(sort);
+  if (parser.is_given("-n")) options.rows = parse_count("-n", rows);
+  if (parser.is_given("--interval")) options.interval_s = parse_seconds(interval);
+  if (parser.is_given("--count")) options.count = parse_count("--count", count);
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   return options;
 }
 

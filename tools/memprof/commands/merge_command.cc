@@ -147,14 +147,14 @@ class Merge {
 }  // namespace
 
 int merge_command(const std::vector<std::string>& arguments) {
-  CLI::App app;
+  ArgumentParser parser("merge");
   Options options;
-  app.add_option("FILES", options.files);
-  app.add_option("-o,--output", options.output);
-  app.add_flag("--skip-damaged", options.skip_damaged);
-  app.add_flag("--force", options.force);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "merge", arguments)) {
+  parser.add_option("FILES", options.files);
+  parser.add_option("-o,--output", options.output);
+  parser.add_flag("--skip-damaged", options.skip_damaged);
+  parser.add_flag("--force", options.force);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) {
     print(kHelp);
     return 0;
   }
@@ -167,7 +167,7 @@ int merge_command(const std::vector<std::string>& arguments) {
   Merge merge(options.skip_damaged);
   for (const std::string& file : options.files) merge.add(file);
   profile::Profile merged = merge.take();
-  add_names(merged, no_servers->count() == 0 ? AskServers::kYes : AskServers::kNo);
+  add_names(merged, parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes);
   write_profile(merged, options.output, options.force);
   std::string said = "merged " + std::to_string(merge.merged()) + (merge.merged() == 1 ? " file" : " files");
   if (merge.damaged() != 0) said += " (" + std::to_string(merge.damaged()) + " left out)";

@@ -116,23 +116,23 @@ std::string parse_function(const std::string& option, const std::string& text) {
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  CLI::App app;
+  ArgumentParser parser("report");
   std::map<std::string, std::string> values;
-  app.add_option("FILE", options.file);
+  parser.add_option("FILE", options.file);
   for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--min-percent", "--depth",
                              "--callers", "--callees"}) {
-    app.add_option(option, values[option]);
+    parser.add_option(option, values[option]);
   }
-  app.add_flag("--tree", options.tree);
-  app.add_flag("--json", options.json);
-  app.add_flag("--native-interpreter", options.view.interpreter);
-  app.add_flag("--all-frames", options.view.all);
-  app.add_flag("--full-names", options.view.full_names);
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "report", arguments)) return std::nullopt;
-  options.ask_servers = no_servers->count() == 0;
+  parser.add_flag("--tree", options.tree);
+  parser.add_flag("--json", options.json);
+  parser.add_flag("--native-interpreter", options.view.interpreter);
+  parser.add_flag("--all-frames", options.view.all);
+  parser.add_flag("--full-names", options.view.full_names);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
+  options.ask_servers = !parser.is_given("--no-debuginfod");
   const auto given = [&](const char* option, const auto& use) {
-    if (app.count(option) != 0) use(std::string(option), values[option]);
+    if (parser.is_given(option)) use(std::string(option), values[option]);
   };
   using Text = const std::string&;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
@@ -146,7 +146,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
   if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
   for (const char* option : {"--min-percent", "--depth"}) {
-    if (app.count(option) != 0 && !options.tree) {
+    if (parser.is_given(option) && !options.tree) {
       throw Failure(std::string(option) + ": applies to trees only; add --tree");
     }
   }

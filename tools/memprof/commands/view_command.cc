@@ -74,21 +74,21 @@ std::function<std::string()> page_of_process(const std::string& pid, AskServers 
 }  // namespace
 
 int view_command(const std::vector<std::string>& arguments) {
-  CLI::App app;
+  ArgumentParser parser("view");
   std::string input;
   std::string port_text;
-  app.add_option("FILE", input);
-  app.add_option("--port", port_text);
-  const auto* no_open = app.add_flag("--no-open");
-  const auto* no_servers = app.add_flag("--no-debuginfod");
-  if (parse_arguments(app, "view", arguments)) {
+  parser.add_option("FILE", input);
+  parser.add_option("--port", port_text);
+  parser.add_flag("--no-open");
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) {
     print(kHelp);
     return 0;
   }
   if (input.empty()) throw Failure("view: no profile given; usage: memprof view FILE");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
   if (port > kMostPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
-  const AskServers ask_servers = no_servers->count() == 0 ? AskServers::kYes : AskServers::kNo;
+  const AskServers ask_servers = parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes;
   uint64_t pid = 0;
   std::error_code missing;
   std::function<std::string()> page;
@@ -100,7 +100,7 @@ int view_command(const std::vector<std::string>& arguments) {
       return text;
     };
   }
-  serve(std::move(page), static_cast<uint16_t>(port), no_open->count() == 0);
+  serve(std::move(page), static_cast<uint16_t>(port), !parser.is_given("--no-open"));
   return 0;
 }
 

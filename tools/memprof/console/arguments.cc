@@ -1,21 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/console/arguments.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "memprof/console/failure.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
 
-bool parse_arguments(CLI::App& app, const std::string& name, const std::vector<std::string>& arguments) {
-  const std::string hint = "; see `memprof " + name + " --help`";
+struct ArgumentParser::Parser {
+  CLI::App app;
   bool wants_help = false;
-  app.set_help_flag();
-  app.add_flag("-h,--help", wants_help);
-  app.allow_extras();
+};
+
+ArgumentParser::ArgumentParser(std::string command)
+    : command_(std::move(command)), parser_(std::make_unique<Parser>()) {
+  parser_->app.set_help_flag();
+  parser_->app.allow_extras();
+  add_flag("-h,--help", parser_->wants_help);
+}
+
+ArgumentParser::~ArgumentParser() = default;
+
+void ArgumentParser::add_flag(const std::string& names) {
+  parser_->app.add_flag(names);
+}
+
+void ArgumentParser::add_flag(const std::string& names, bool& value) {
+  parser_->app.add_flag(names, value);
+}
+
+void ArgumentParser::add_option(const std::string& names, std::string& value) {
+  parser_->app.add_option(names, value);
+}
+
+void ArgumentParser::add_option(const std::string& names, std::vector<std::string>& values) {
+  parser_->app.add_option(names, values);
+}
+
+void ArgumentParser::add_repeated_option(const std::string& name, std::vector<std::string>& values) {
+  parser_->app.add_option(name, values)->expected(1)->take_all();
+}
+
+bool ArgumentParser::is_given(const std::string& name) const {
+  return parser_->app.count(name) != 0;
+}
+
+bool ArgumentParser::parse(const std::vector<std::string>& arguments) {
+  const std::string& name = command_;
+  const std::string hint = "; see `memprof " + name + " --help`";
   // An unknown option before --help must not hide it.
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   if (std::find(arguments.begin(), end, "--help") != end || std::find(arguments.begin(), end, "-h") != end) {
@@ -23,7 +60,7 @@ bool parse_arguments(CLI::App& app, const std::string& name, const std::vector<s
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-    app.parse(reversed);
+    parser_->app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     // "--rate: 1 required TEXT missing" and the like.
     const std::string what = error.what();
@@ -35,13 +72,13 @@ bool parse_arguments(CLI::App& app, const std::string& name, const std::vector<s
     }
     throw Failure(name + ": " + what + hint);
   }
-  for (const std::string& extra : app.remaining()) {
+  for (const std::string& extra : parser_->app.remaining()) {
     if (extra == "--") continue;
     const bool is_option = extra.size() > 1 && extra[0] == '-';
     throw Failure(name + ": " + (is_option ? "unknown option '" : "unexpected argument '") + extra + "'" +
                   hint);
   }
-  return wants_help;
+  return parser_->wants_help;
 }
 
 size_t parse_count(const std::string& option, const std::string& text) {

@@ -22,12 +22,12 @@ std::string failure_of(F&& function) {
 }
 
 TEST(Arguments, ParsesOptionsAndPositionals) {
-  CLI::App app;
+  ArgumentParser parser("export");
   std::string file;
   std::string output;
-  app.add_option("FILE", file);
-  app.add_option("-o", output);
-  EXPECT_FALSE(parse_arguments(app, "export", {"-o", "-", "in.pb"}));
+  parser.add_option("FILE", file);
+  parser.add_option("-o", output);
+  EXPECT_FALSE(parser.parse({"-o", "-", "in.pb"}));
   EXPECT_EQ(file, "in.pb");
   EXPECT_EQ(output, "-");
 }
@@ -35,12 +35,12 @@ TEST(Arguments, ParsesOptionsAndPositionals) {
 TEST(Arguments, ErrorsAreOneLineThatNamesTheInput) {
   const auto parse = [](std::vector<std::string> arguments) {
     return failure_of([&] {
-      CLI::App app;
+      ArgumentParser parser("report");
       std::string value;
       std::string file;
-      app.add_option("FILE", file);
-      app.add_option("-n", value);
-      parse_arguments(app, "report", arguments);
+      parser.add_option("FILE", file);
+      parser.add_option("-n", value);
+      parser.parse(arguments);
     });
   };
   EXPECT_EQ(parse({"--wat"}), "report: unknown option '--wat'; see `memprof report --help`");
