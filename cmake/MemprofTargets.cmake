@@ -132,9 +132,11 @@ function(memprof_tests name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
-  # Outside of the profiled process no test depends on how it is compiled, and most of a build is its tests.
-  if(NOT memprof_engine IN_LIST arg_LIBRARIES)
-    target_compile_options(${name} PRIVATE -O0)
+  # Most of a build is its tests. Those of the engine need inlining, as it has; the others nothing.
+  if(memprof_engine IN_LIST arg_LIBRARIES)
+    target_compile_options(${name} PRIVATE -O1 -g1)
+  else()
+    target_compile_options(${name} PRIVATE -O0 -g1)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=) # no files of processes that tests kill
