@@ -14,6 +14,7 @@
 #include "profile/formats/speedscope.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/pprof/pprof_writer.h"
+#include "profile/view/profile_view.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace memprof::profile;
@@ -26,9 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error&) {
     return 0;
   }
-  write_speedscope(profile, "input");
+  write_speedscope(profile, {"input", {}, {}});
   write_collapsed(profile);
   write_json(profile);
+  for (const GroupBy by : {GroupBy::kFunction, GroupBy::kFile}) {
+    ViewRequest request;
+    request.by = by;
+    request.names = NameStyle::kShown;
+    write_collapsed(view_of(profile, request));
+  }
   const std::string once = write_pprof(profile, {false});
   if (write_pprof(read_pprof(once, "once"), {false}) != once) {
     std::abort();  // something was lost or changed on the way

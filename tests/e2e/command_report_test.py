@@ -162,6 +162,8 @@ class Report(e2e.Test):
         self.assertTrue(any("push_back" in name for name in self.report(path, "--callers", "push_back")["callers"]["matched"]))
         collapsed = self.folder / "cache.collapsed"
         self.memprof("export", path, "-o", collapsed)
+        self.assertNotIn("std::", collapsed.read_text())
+        self.memprof("export", path, "-o", collapsed, "--force", "--all-frames")
         self.assertIn("std::", collapsed.read_text())
 
     def test_text_of_a_sampled_profile(self):

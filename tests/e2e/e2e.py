@@ -231,10 +231,10 @@ class Test(unittest.TestCase):
         return done
 
     def named(self, path):
-        """The profile with names, as `memprof export` writes it."""
+        """The profile with names and all frames, as `memprof export` writes it."""
         with tempfile.TemporaryDirectory(prefix="memprof-e2e-named-") as folder:
             out = pathlib.Path(folder) / "named.pb"
-            self.memprof("export", path, "-o", out)
+            self.memprof("export", path, "-o", out, "--all-frames", "--full-names")
             return Profile(out)
 
     def report(self, path, *arguments):

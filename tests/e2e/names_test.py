@@ -70,7 +70,7 @@ class Names(e2e.Test):
 
     def stacks(self, profile):
         """Frames of each stack, leaf first, as (name, file name, line)."""
-        data = json.loads(self.memprof("export", profile, "--format", "json", "-o", "-").stdout)
+        data = json.loads(self.memprof("export", profile, "--all-frames", "--format", "json", "-o", "-").stdout)
         frames = [[(f["name"], f.get("file", "").rsplit("/", 1)[-1], f.get("line", 0)) for f in location["frames"]]
                   for location in data["locations"]]
         return [[frame for index in stack["locations"] for frame in frames[index]] for stack in data["stacks"]]

@@ -28,7 +28,7 @@ def main():
         subprocess.run(["/usr/bin/python3", "-c", PROGRAM], check=True,
                        env={**os.environ, "LD_PRELOAD": str(library), "MEMPROF_RATE": "1k", "MEMPROF_PROFILE": str(profile)})
         text = subprocess.run([pathlib.Path(a.build) / "bin/memprof", "export", profile, "-o", "-", "--format", "collapsed",
-                               "--metric", "alloc_space"], check=True, capture_output=True, text=True).stdout
+                               "--metric", "alloc_space", "--all-frames"], check=True, capture_output=True, text=True).stdout
         stacks = [line.rsplit(" ", 1)[0].split(";") for line in text.splitlines()]
         assert len(stacks) >= 20, text
         whole = sum(re.search(r"_start|__libc_start", stack[0]) is not None for stack in stacks)

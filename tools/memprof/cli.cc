@@ -40,6 +40,7 @@ usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
                            [--json | --markdown] [--junit FILE]
        memprof merge FILE... -o OUT [--skip-damaged] [--force]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
+                           [--focus REGEX] [--by WHAT] [--since OLD]
        memprof live PID | --name PROGRAM [-o PATH]
        memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]
        memprof attach --stop PID

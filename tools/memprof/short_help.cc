@@ -107,13 +107,18 @@ All options: memprof merge --help
 )"},
     {"export", R"(usage: memprof export FILE -o OUT [--force]
 
-Writes a profile in another format, with names. The name of OUT says which:
+Writes a profile in another format, with names and with the frames that
+memprof report shows. The name of OUT says which:
 
   .html             a page for the browser: flame graph and table
   .pb.gz, .pb       pprof, compressed or not
   .speedscope.json  speedscope (open it at speedscope.app)
   .collapsed        one line a stack, for flame graphs
   .json             memprof's own, for scripts
+
+  --focus REGEX     only stacks with a frame that matches; --ignore: without
+  --by module       what a frame is: function (default), line, file, module ...
+  --since OLD       only what was allocated since OLD, an earlier profile
 
 All options: memprof export --help
 )"},

@@ -108,5 +108,5 @@ class Names:
 
 def read_names(native: NativeSnapshot) -> Names:
     """All that the command can find out about the addresses of a snapshot."""
-    profile = json.loads(_export(native, "-o", "-", "--format", "json"))
+    profile = json.loads(_export(native, "-o", "-", "--format", "json", "--all-frames"))
     return Names(profile["locations"], [mapping["path"] for mapping in profile["mappings"]])

@@ -212,8 +212,7 @@ Comparison compare(const std::vector<ComparedProfile>& before, const std::vector
                    const ComparisonOptions& options) {
   Comparison result = comparison_facts(before, after, options.metric);
   result.by = options.by;
-  if (options.filter.focus) result.focus = options.filter.focus->text();
-  if (options.filter.ignore) result.ignore = options.filter.ignore->text();
+  result.filter = filter_texts(options.filter);
   Comparer comparer(options, &result);
   for (const ComparedProfile& one : before) comparer.add(0, one.profile);
   for (const ComparedProfile& one : after) comparer.add(1, one.profile);

@@ -77,10 +77,9 @@ struct Comparison {
   ComparedSide after;
   std::vector<std::string> warnings;  // sentences
   bool is_tested = false;             // whether p-values are known
-  std::optional<std::string> focus;
-  std::optional<std::string> ignore;
+  FilterTexts filter;
   std::array<bool, kMetricCount> has_metric{};  // all files have it
-  std::array<Change, kMetricCount> totals;      // of the stacks that focus and ignore leave
+  std::array<Change, kMetricCount> totals;      // of the stacks that the filter leaves
 
   // Listed: significant, or where nothing is tested those that differ.  Largest change first; those beyond
   // max_intervals have no interval.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
+#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 namespace {
@@ -13,10 +13,6 @@ namespace {
 constexpr size_t kMostUnseen = 64;  // comments of a sum
 
 }  // namespace
-
-std::string process_label(const Profile& profile) {
-  return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
-}
 
 void Merger::add_facts(const Profile& profile) {
   if (files_++ == 0) {
@@ -130,43 +126,50 @@ uint32_t Merger::location_of(const Profile& profile, const Location& location, c
   return place->second;
 }
 
-void Merger::add(const Profile& profile) {
-  add_facts(profile);
-  std::string process = process_label(profile);
-  const unsigned count = ++processes_[process];
-  if (count > 1) process += " #" + std::to_string(count);
+std::vector<Stack> Merger::own_stacks(const Profile& profile, const std::string& process) {
   std::vector<uint32_t> mappings;
   for (const Mapping& mapping : profile.mappings) mappings.push_back(mapping_of(mapping));
   std::vector<uint32_t> locations;
   for (const Location& location : profile.locations) {
     locations.push_back(location_of(profile, location, process, mappings));
   }
-  for (const Stack& stack : profile.stacks) {
-    Stack own = stack;
-    if (processes_mode_ == Processes::kApart) own.process = process;
-    for (uint32_t& location : own.locations) location = locations[location];
-    add_stack(std::move(own));
+  std::vector<Stack> stacks = profile.stacks;
+  for (Stack& stack : stacks) {
+    for (uint32_t& location : stack.locations) location = locations[location];
   }
+  return stacks;
 }
 
-Stack* Merger::stack_like(const Stack& stack) {
-  const auto [first, last] = stacks_by_hash_.equal_range(stack_hash(stack));
-  for (auto known = first; known != last; ++known) {
-    Stack& other = merged_.stacks[known->second];
-    if (is_same_stack(stack, other) && stack.has_statistics == other.has_statistics) return &other;
-  }
-  return nullptr;
-}
-
-void Merger::add_stack(Stack stack) {
-  if (processes_mode_ == Processes::kAddedUp) {
-    if (Stack* known = stack_like(stack)) {
-      add_to_stack(stack, known);
-      return;
+void Merger::add(const Profile& profile) {
+  add_facts(profile);
+  std::string process = process_label(profile);
+  const unsigned count = ++processes_[process];
+  if (count > 1) process += " #" + std::to_string(count);
+  for (Stack& stack : own_stacks(profile, process)) {
+    if (processes_mode_ == Processes::kAddedUp) {
+      sums_.add(std::move(stack));
+    } else {
+      stack.process = process;
+      merged_.stacks.push_back(std::move(stack));
     }
-    stacks_by_hash_.emplace(stack_hash(stack), static_cast<uint32_t>(merged_.stacks.size()));
   }
-  merged_.stacks.push_back(std::move(stack));
+}
+
+void Merger::subtract(const Profile& earlier) {
+  for (const Stack& stack : own_stacks(earlier, process_label(earlier))) {
+    Stack* known = sums_.find(stack);
+    if (known == nullptr) {
+      Stack nothing = stack;
+      nothing.live.clear();
+      nothing.allocated = nothing.freed = nothing.peak = Totals();
+      nothing.values = {};
+      nothing.parts.clear();
+      nothing.lifetime_ns = 0;
+      sums_.add(std::move(nothing));
+      known = sums_.find(stack);
+    }
+    subtract_from_stack(stack, known);
+  }
 }
 
 Profile Merger::take() {

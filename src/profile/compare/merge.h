@@ -16,10 +16,10 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/model/stack_sum.h"
 
 namespace memprof::profile {
 
@@ -28,9 +28,14 @@ enum class Processes : unsigned char { kApart, kAddedUp };
 class Merger {
  public:
   explicit Merger(Processes processes = Processes::kApart) : processes_mode_(processes) {}
+  Merger(const Merger&) = delete;  // sums_ refers to merged_
+  Merger& operator=(const Merger&) = delete;
 
   // Names that the profile has are kept; it is best named before.
   void add(const Profile& profile);
+
+  // Takes off what the process had allocated at an earlier look.  Only where profiles are added up.
+  void subtract(const Profile& earlier);
 
   // All that was added.  Program and process id are those of the first; of a sum of several the id is 0, and
   // the rate the largest.
@@ -42,13 +47,12 @@ class Merger {
   using Place = std::tuple<uint32_t, uint64_t, std::string>;  // mapping, address, process (code in no file)
 
   void add_facts(const Profile& profile);
+  // The stacks of a profile, of places in the sum.
+  std::vector<Stack> own_stacks(const Profile& profile, const std::string& process);
   uint32_t mapping_of(const Mapping& mapping);
   uint32_t function_of(const Function& function);
   uint32_t location_of(const Profile& profile, const Location& location, const std::string& process,
                        const std::vector<uint32_t>& mappings);
-
-  void add_stack(Stack stack);
-  Stack* stack_like(const Stack& stack);
 
   const Processes processes_mode_;
   Profile merged_;
@@ -56,11 +60,8 @@ class Merger {
   std::map<File, uint32_t> mappings_;
   std::map<FunctionKey, uint32_t> functions_;
   std::map<Place, uint32_t> locations_;
-  std::map<std::string, unsigned> processes_;                   // how many have this label
-  std::unordered_multimap<uint64_t, uint32_t> stacks_by_hash_;  // only where they are added up
+  std::map<std::string, unsigned> processes_;  // how many have this label
+  StackSums sums_{&merged_.stacks};            // only where they are added up
 };
-
-// "NAME PID", the label of a process.
-std::string process_label(const Profile& profile);
 
 }  // namespace memprof::profile

@@ -26,11 +26,12 @@ std::string escaped(const std::string& name) {
 
 }  // namespace
 
-std::string write_collapsed(const Profile& profile, Metric metric) {
-  const StackFrames stack_frames(profile);
+std::string write_collapsed(const Profile& profile, Metric metric, GroupBy by) {
+  const StackFrames stack_frames(profile, by);
   std::vector<std::string> names;
   for (const Frame& frame : stack_frames.frames()) {
     names.push_back(escaped(frame.name));
+    if (by == GroupBy::kLine && frame.line > 0) names.back() += ":" + std::to_string(frame.line);
   }
   // Stacks that differ in addresses only are one line; the map sorts them.
   std::map<std::string, double> lines;

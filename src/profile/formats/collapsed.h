@@ -9,9 +9,12 @@
 #include <string>
 
 #include "profile/model/model.h"
+#include "profile/names/frame_grouping.h"
 
 namespace memprof::profile {
 
-std::string write_collapsed(const Profile& profile, Metric metric = Metric::kInuseSpace);
+// By line, a frame is `function:123`.
+std::string write_collapsed(const Profile& profile, Metric metric = Metric::kInuseSpace,
+                            GroupBy by = GroupBy::kFunction);
 
 }  // namespace memprof::profile

@@ -92,18 +92,21 @@ std::string sampled_profile(const Stacks& stacks, Metric metric, Part part) {
 
 }  // namespace
 
-std::string write_speedscope(const Profile& profile, const std::string& name) {
-  const StackFrames stack_frames(profile);
+std::string write_speedscope(const Profile& profile, const SpeedscopeOptions& options) {
+  const StackFrames stack_frames(profile, options.by);
   std::string out = fmt::format(
       "{{\"$schema\":\"https://www.speedscope.app/"
       "file-format-schema.json\",\"exporter\":\"memprof\",\"name\":{},"
       "\"activeProfileIndex\":0,\n\"shared\":{{\"frames\":[",
-      json_text(name));
+      json_text(options.name));
   const char* separator = "\n";
   for (const Frame& frame : stack_frames.frames()) {
     out += fmt::format("{}{{\"name\":{}", separator, json_text(frame.name));
     if (!frame.file.empty()) {
       out += fmt::format(",\"file\":{}", json_text(frame.file));
+    }
+    if (frame.line > 0) {
+      out += fmt::format(",\"line\":{}", frame.line);
     }
     out += '}';
     separator = ",\n";
@@ -112,7 +115,7 @@ std::string write_speedscope(const Profile& profile, const std::string& name) {
   separator = "\n";
   std::array<Metric, kMetricCount> order{};
   std::copy(std::begin(kOrder), std::end(kOrder), order.begin());
-  const auto first = std::find(order.begin(), order.end(), default_metric(profile));
+  const auto first = std::find(order.begin(), order.end(), options.metric.value_or(default_metric(profile)));
   std::rotate(order.begin(), first, first + 1);
   for (const Metric metric : order) {
     if (!profile.has_metric[metric_index(metric)]) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model/stack_health.h"
 
+#include <algorithm>
 #include <map>
 
 #include "profile/model/estimate.h"
@@ -25,12 +26,16 @@ std::optional<StackHealth> stack_health(const Profile& profile) {
   health.samples = profile.walks;
   for (const uint64_t count : profile.walks) health.walks += count;
   if (health.walks == 0) return std::nullopt;
+  // Where another program altered or merged the profile, the stacks that kept their statistics are some of all, and
+  // say nothing of the others.
+  const bool has_statistics = std::all_of(profile.stacks.begin(), profile.stacks.end(),
+                                          [](const Stack& stack) { return stack.has_statistics; });
+  if (!has_statistics) return health;
 
   std::map<uint64_t, uint64_t> samples_of_depth;
   uint64_t samples = 0;
   double depths = 0;
   for (const Stack& stack : profile.stacks) {
-    if (!stack.has_statistics) continue;
     const double bytes = estimated_value(stack, Metric::kAllocSpace);
     health.allocated_bytes[static_cast<size_t>(stack.walk)] += bytes;
     health.total_allocated_bytes += bytes;

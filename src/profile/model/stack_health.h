@@ -23,7 +23,7 @@ struct StackHealth {
   std::array<uint64_t, kWalkCount> samples{};        // of them, by Walk
   std::array<double, kWalkCount> allocated_bytes{};  // estimates, by Walk
   double total_allocated_bytes = 0;
-  // Of the stacks in the file; nothing where it has no statistics.
+  // Of the stacks in the file; nothing where one of them has no statistics.
   std::optional<uint64_t> median_depth;
   std::optional<uint64_t> min_depth;
   std::optional<double> mean_depth;

@@ -6,7 +6,11 @@
 #include <iterator>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include "profile/model/estimate.h"
+#include "profile/model/metric.h"
 
 namespace memprof::profile {
 namespace {
@@ -59,8 +63,12 @@ uint64_t stack_hash(const Stack& stack) {
 }
 
 void add_to_stack(const Stack& more, Stack* sum) {
+  // Values without labels are a part of their own beside those with labels.
+  std::vector<LabeledValues> parts = more.parts;
+  if (parts.empty() && !sum->parts.empty()) parts.push_back({{}, more.values});
+  if (sum->parts.empty() && !parts.empty()) sum->parts.push_back({{}, sum->values});
   for (size_t i = 0; i < kMetricCount; ++i) sum->values[i] += more.values[i];
-  for (const LabeledValues& part : more.parts) {
+  for (const LabeledValues& part : parts) {
     const auto known = std::find_if(sum->parts.begin(), sum->parts.end(),
                                     [&](const LabeledValues& other) { return has_same_labels(part, other); });
     if (known == sum->parts.end()) {
@@ -76,6 +84,73 @@ void add_to_stack(const Stack& more, Stack* sum) {
   add_totals(more.freed, &sum->freed);
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
+}
+
+namespace {
+
+bool has_all_of(const Totals& later, const Totals& earlier) {
+  return later.samples >= earlier.samples && later.size_bytes >= earlier.size_bytes;
+}
+
+Totals difference(const Totals& later, const Totals& earlier) {
+  Totals rest;
+  rest.samples = later.samples - earlier.samples;
+  if (rest.samples == 0) return rest;
+  rest.size_bytes = later.size_bytes - earlier.size_bytes;
+  // A block stands for itself at least, whatever the sums were rounded to.
+  rest.weight_bytes =
+      std::max(later.weight_bytes - earlier.weight_bytes, static_cast<double>(rest.size_bytes));
+  rest.weight_count = std::max(later.weight_count - earlier.weight_count, static_cast<double>(rest.samples));
+  rest.variance_bytes = std::max(later.variance_bytes - earlier.variance_bytes, 0.0);
+  rest.variance_count = std::max(later.variance_count - earlier.variance_count, 0.0);
+  rest.max_missed_bytes = later.max_missed_bytes;  // of all so far: a bound
+  rest.max_missed_count = later.max_missed_count;
+  return rest;
+}
+
+}  // namespace
+
+void subtract_from_stack(const Stack& earlier, Stack* stack) {
+  constexpr Metric kGrowing[] = {Metric::kAllocObjects, Metric::kAllocSpace};
+  if (stack->has_statistics && earlier.has_statistics && has_all_of(stack->allocated, earlier.allocated) &&
+      has_all_of(stack->freed, earlier.freed)) {
+    for (const Metric metric : kGrowing)
+      stack->values[metric_index(metric)] -= earlier.values[metric_index(metric)];
+    stack->allocated = difference(stack->allocated, earlier.allocated);
+    stack->freed = difference(stack->freed, earlier.freed);
+    stack->lifetime_ns = std::max(stack->lifetime_ns - earlier.lifetime_ns, 0.0);
+    return;
+  }
+  if (stack->has_statistics) {
+    for (const Metric metric : kMetrics)
+      stack->values[metric_index(metric)] = estimated_value(*stack, metric);
+    stack->has_statistics = false;
+    stack->live.clear();
+  }
+  LabeledValues less;
+  for (const Metric metric : kGrowing) {
+    less.values[metric_index(metric)] = -estimated_value(earlier, metric);
+    stack->values[metric_index(metric)] += less.values[metric_index(metric)];
+  }
+  if (!stack->parts.empty()) stack->parts.push_back(less);
+}
+
+Stack* StackSums::find(const Stack& like) {
+  const auto [first, last] = by_hash_.equal_range(stack_hash(like));
+  for (auto known = first; known != last; ++known) {
+    Stack& other = stacks_[known->second];
+    if (is_same_stack(like, other) && like.has_statistics == other.has_statistics) return &other;
+  }
+  return nullptr;
+}
+
+void StackSums::add(Stack stack) {
+  if (Stack* known = find(stack)) {
+    add_to_stack(stack, known);
+    return;
+  }
+  by_hash_.emplace(stack_hash(stack), static_cast<uint32_t>(stacks_.size()));
+  stacks_.push_back(std::move(stack));
 }
 
 }  // namespace memprof::profile

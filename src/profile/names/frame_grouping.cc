@@ -102,7 +102,10 @@ const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t 
   std::vector<KnownFrame>& known = at_location_[location];
   if (known.empty()) {
     for (const Frame& frame : location_frames(profile_, profile_.locations[location])) {
-      known.push_back(known_frame(frame));
+      KnownFrame own = known_frame(frame);
+      own.frame.location = location;
+      own.frame.inlined = static_cast<uint32_t>(known.size());
+      known.push_back(own);
     }
   }
   return known;
@@ -124,7 +127,12 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
 
 FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
   const KnownFunction& function = known_function(frame);
-  return {{group_of(frame, function.shown), function.index, frame.line}, function.role};
+  KnownFrame known;
+  known.frame.group = group_of(frame, function.shown);
+  known.frame.function = function.index;
+  known.frame.line = frame.line;
+  known.role = function.role;
+  return known;
 }
 
 uint32_t FrameGrouping::made_up_group(const std::string& name) {

@@ -46,10 +46,15 @@ struct FrameGroup {
   std::string build_id;  // of the module, where the name is a place in it; empty: unknown
 };
 
+inline constexpr uint32_t kNowhere = UINT32_MAX;
+
 struct GroupedFrame {
   uint32_t group = 0;     // index into groups()
   uint32_t function = 0;  // index into functions()
   int64_t line = 0;       // 0: unknown
+  // Where it stands: the location, and of the location's frames which, innermost first.  kNowhere: in none.
+  uint32_t location = kNowhere;
+  uint32_t inlined = 0;
 };
 
 // What a stack without one frame is called.

@@ -63,10 +63,23 @@ class LocationFacts {
 
 }  // namespace
 
+FilterTexts filter_texts(const StackFilter& filter) {
+  FilterTexts texts;
+  if (filter.focus) texts.focus = filter.focus->text();
+  if (filter.ignore) texts.ignore = filter.ignore->text();
+  if (filter.process) texts.process = filter.process->text();
+  return texts;
+}
+
+std::string process_label(const Profile& profile) {
+  return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
+}
+
 std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filter) {
   std::vector<bool> selected(profile.stacks.size(), true);
   if (filter.is_empty()) return selected;
   LocationFacts locations(profile, filter);
+  const std::string only_process = process_label(profile);
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     bool is_leaf = true;
     bool has_focus = !filter.focus;
@@ -84,7 +97,10 @@ std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filte
       has_focus = has_focus || facts.is_focus;
       is_ignored = is_ignored || facts.is_ignored;
     }
-    selected[i] = has_focus && !is_ignored;
+    const std::string& process = profile.stacks[i].process;
+    const bool is_of_process =
+        !filter.process || filter.process->is_in(process.empty() ? only_process : process);
+    selected[i] = has_focus && !is_ignored && is_of_process;
   }
   return selected;
 }

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/names/stack_frames.h"
 
+#include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
-#include "profile/names/frame_grouping.h"
+#include "profile/model/estimate.h"
 
 namespace memprof::profile {
 
-StackFrames::StackFrames(const Profile& profile) {
+StackFrames::StackFrames(const Profile& profile, GroupBy by) {
+  using Key = std::tuple<std::string, std::string, int64_t>;
   Frame unknown;
   unknown.name = kUnknownFrame;
-  std::map<std::pair<std::string, std::string>, uint32_t> index_of = {{{unknown.name, {}}, 0}};
+  std::map<Key, uint32_t> index_of = {{Key(unknown.name, "", 0), 0}};
   frames_.push_back(std::move(unknown));
   of_location_.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
     std::vector<uint32_t>& indices = of_location_.emplace_back();
     for (Frame& frame : location_frames(profile, location)) {
       const auto next = static_cast<uint32_t>(frames_.size());
-      const auto [known, is_new] = index_of.emplace(std::pair(frame.name, frame.file), next);
+      const auto [known, is_new] =
+          index_of.emplace(Key(frame.name, frame.file, by == GroupBy::kLine ? frame.line : 0), next);
       if (is_new) {
         frames_.push_back(std::move(frame));
       }
       indices.push_back(known->second);
     }
   }
+  if (by != GroupBy::kLine) choose_lines(profile);
   for (const Stack& stack : profile.stacks) {
     for (const std::string& label : root_labels(stack)) {
       if (!of_label_.emplace(label, static_cast<uint32_t>(frames_.size())).second) {
@@ -34,6 +39,29 @@ StackFrames::StackFrames(const Profile& profile) {
       frame.name = label;
       frames_.push_back(std::move(frame));
     }
+  }
+}
+
+void StackFrames::choose_lines(const Profile& profile) {
+  const Metric metric = default_metric(profile);
+  std::vector<double> values(profile.locations.size());
+  for (const Stack& stack : profile.stacks) {
+    const double value = std::abs(estimated_value(stack, metric));
+    for (const uint32_t location : stack.locations) values[location] += value;
+  }
+  std::map<std::pair<uint32_t, int64_t>, double> lines;
+  for (size_t i = 0; i < profile.locations.size(); ++i) {
+    const std::vector<Line>& known = profile.locations[i].lines;
+    for (size_t k = 0; k < known.size() && k < of_location_[i].size(); ++k) {
+      lines[{of_location_[i][k], known[k].line}] += values[i];
+    }
+  }
+  std::vector<double> largest(frames_.size(), -1);
+  for (const auto& [key, value] : lines) {
+    const auto& [frame, line] = key;
+    if (value <= largest[frame]) continue;
+    largest[frame] = value;
+    frames_[frame].line = line;
   }
 }
 

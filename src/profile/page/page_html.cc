@@ -71,9 +71,9 @@ std::string static_table(const Report& report, const std::vector<std::string>& f
   return out + "</tbody></table>\n";
 }
 
-Report static_report(const Profile& profile) {
+Report static_report(const Profile& profile, std::optional<Metric> metric) {
   ReportOptions options;
-  options.metric = default_metric(profile);
+  options.metric = metric.value_or(default_metric(profile));
   options.max_rows = kStaticRows;
   options.skip_empty = true;
   return build_report(profile, options);
@@ -87,11 +87,12 @@ std::vector<std::string> header_lines(const Report& report) {
 
 }  // namespace
 
-std::string write_page(const Profile& profile, const std::string& name) {
-  const Report report = static_report(profile);
+std::string write_page(const Profile& profile, const std::string& name, std::optional<Metric> metric) {
+  const Report report = static_report(profile, metric);
   PageSubject subject;
   subject.title = name;
   subject.facts = header_lines(report);
+  subject.metric = metric;
   return fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
 }
 

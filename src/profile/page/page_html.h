@@ -18,8 +18,9 @@
 
 namespace memprof::profile {
 
-// `name`: of the file.
-std::string write_page(const Profile& profile, const std::string& name);
+// `name`: of the file.  `metric`: that it opens on; else the profile's default.
+std::string write_page(const Profile& profile, const std::string& name,
+                       std::optional<Metric> metric = std::nullopt);
 
 // Of what changed between two profiles; their names are those of the files.  The vectors have one each.
 // Failure: throws Error where the two have no metric in common, or not the one that is asked for.

@@ -43,8 +43,9 @@ struct Evidence {
 
 class Writer {
  public:
-  explicit Writer(const Profile& profile)
+  Writer(const Profile& profile, std::optional<Metric> default_metric)
       : profile_(profile),
+        default_metric_(default_metric),
         buffer_(size_t{256} << 10),
         output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {}
 
@@ -103,6 +104,7 @@ class Writer {
         if (!metric_is_peak(metric) || profile_.has_ended) default_type = string(metric_name(metric));
       }
     }
+    if (default_metric_) default_type = string(metric_name(*default_metric_));
     if (!profile_.drop_frames.empty()) {
       output_.field(field::kDropFrames, string(profile_.drop_frames));
     } else if (profile_.from_memprof) {
@@ -309,6 +311,7 @@ class Writer {
   }
 
   const Profile& profile_;
+  const std::optional<Metric> default_metric_;
   std::string bytes_;
   std::vector<uint8_t> buffer_;
   wire::Output output_;
@@ -321,7 +324,7 @@ class Writer {
 }  // namespace
 
 std::string write_pprof(const Profile& profile, const PprofWriteOptions& options) {
-  std::string bytes = Writer(profile).write();
+  std::string bytes = Writer(profile, options.metric).write();
   return options.gzip ? gzip(bytes) : bytes;
 }
 

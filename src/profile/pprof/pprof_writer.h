@@ -5,6 +5,7 @@
 // Threads: no state.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "profile/model/model.h"
@@ -13,6 +14,8 @@ namespace memprof::profile {
 
 struct PprofWriteOptions {
   bool gzip = true;  // the same bytes each time: no time stamp, no file name
+  std::optional<Metric> metric =
+      std::nullopt;  // the default sample type; else what the profile is most likely asked for
 };
 
 std::string write_pprof(const Profile& profile, const PprofWriteOptions& options = {});

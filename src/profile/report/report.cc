@@ -309,8 +309,7 @@ std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFil
   report->totals = all.estimates();
   report->selected = filter.is_empty() ? report->totals : selected.estimates();
   report->has_intervals = profile.from_memprof && report->totals[0].has_interval;
-  if (filter.focus) report->focus = filter.focus->text();
-  if (filter.ignore) report->ignore = filter.ignore->text();
+  report->filter = filter_texts(filter);
   return stacks;
 }
 

@@ -103,9 +103,8 @@ struct Report {
   double unlisted_bound_bytes = 0;
 
   std::array<Estimate, kMetricCount> totals;  // of the whole profile
-  std::optional<std::string> focus;
-  std::optional<std::string> ignore;
-  std::array<Estimate, kMetricCount> selected;  // of the stacks that these leave; else the totals
+  FilterTexts filter;
+  std::array<Estimate, kMetricCount> selected;  // of the stacks that it leaves; else the totals
 
   std::vector<ReportHeap> heaps;  // the largest of the metric first
 
@@ -118,7 +117,7 @@ struct Report {
   std::optional<CallTree> tree;
   std::vector<ReportCalls> calls;  // callers first
 
-  bool is_filtered() const { return focus || ignore; }
+  bool is_filtered() const { return !filter.is_empty(); }
 };
 
 // Values first by self, then by cumulative, then names: the order is always the same.

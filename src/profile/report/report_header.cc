@@ -11,6 +11,7 @@
 
 #include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
+#include "profile/text/filter_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -237,13 +238,7 @@ class Header {
     }
   }
 
-  void filter() {
-    std::string line = "Only stacks";
-    if (report_.focus) line += " with a frame that matches '" + printable(*report_.focus) + "'";
-    if (report_.focus && report_.ignore) line += ", and";
-    if (report_.ignore) line += " without a frame that matches '" + printable(*report_.ignore) + "'";
-    say(line + "; percents are of the total.");
-  }
+  void filter() { say(filter_sentence(report_.filter) + "; percents are of the total."); }
 
   std::string interval(Metric metric) const {
     const Estimate& total = report_.selected[metric_index(metric)];

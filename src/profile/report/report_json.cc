@@ -148,8 +148,10 @@ std::string report_json(const Report& report) {
   }
   json["stack_health"] = health(report);
   if (report.is_filtered()) {
-    json["focus"] = report.focus ? Json(*report.focus) : Json(nullptr);
-    json["ignore"] = report.ignore ? Json(*report.ignore) : Json(nullptr);
+    const auto or_null = [](const auto& text) { return text ? Json(*text) : Json(nullptr); };
+    json["focus"] = or_null(report.filter.focus);
+    json["ignore"] = or_null(report.filter.ignore);
+    json["process"] = or_null(report.filter.process);
     json["selected"] = estimates(report, report.selected);
   }
   if (report.tree) json["tree"] = tree(report, *report.tree);

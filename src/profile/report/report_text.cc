@@ -85,11 +85,17 @@ class TextReport {
     const bool has_allocated = has(Metric::kAllocSpace) && !is_zero(Metric::kAllocSpace);
     if (report_.is_filtered() && !has_allocated &&
         (!has(Metric::kInuseSpace) || is_zero(Metric::kInuseSpace))) {
-      if (report_.focus && !report_.ignore) {
+      const FilterTexts& filter = report_.filter;
+      if (filter.focus && !filter.ignore && !filter.process) {
         return fmt::format("No stack has a frame that matches '{}' ((?i) ignores case). What there is: {}",
-                           printable(*report_.focus), ask);
+                           printable(*filter.focus), ask);
       }
-      return "--focus and --ignore leave no stack. What there is: " + ask;
+      if (filter.process && !filter.focus && !filter.ignore) {
+        return fmt::format("No process is called like '{}'. Those that there are: {} --by process",
+                           printable(*filter.process), ask);
+      }
+      return std::string(filter.process ? "--focus, --ignore and --process" : "--focus and --ignore") +
+             " leave no stack. What there is: " + ask;
     }
     if (metric_is_live(report_.metric) && has_allocated) {
       const std::string filter = report_.is_filtered() ? " with the same filter" : "";

@@ -57,7 +57,7 @@ TEST(Comparison, FocusSelectsStacks) {
   EXPECT_THAT(result.growth, SizeIs(1));
   EXPECT_EQ(result.row_count(), 1u);
   EXPECT_TRUE(is_significant(result.total()));
-  EXPECT_EQ(result.focus, "cache");
+  EXPECT_EQ(result.filter.focus, "cache");
 }
 
 TEST(Comparison, GroupsAreComparedByTheirMeans) {

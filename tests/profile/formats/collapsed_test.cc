@@ -21,6 +21,12 @@ TEST(Collapsed, writes_the_metric_that_was_asked_for) {
             "main;0x12345 3\n");
 }
 
+TEST(Collapsed, by_line_frames_have_theirs) {
+  EXPECT_EQ(write_collapsed(named_profile(), Metric::kInuseSpace, GroupBy::kLine),
+            "libc.so.6+0x1000;main:12;ns::make<int: char>(int):30;inner:7 4200616\n"
+            "main:12;0x12345 3153545\n");
+}
+
 TEST(Collapsed, equal_names_are_added_and_zeros_left_out) {
   Profile profile = named_profile();
   profile.locations.push_back({0x402010, 0, false, {{0, 99}}});  // main at another line

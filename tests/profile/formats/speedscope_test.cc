@@ -32,7 +32,7 @@ void check_schema(const SpeedscopeJson& file) {
   for (const SpeedscopeJson& frame : frames) {
     ASSERT_TRUE(frame.at("name").is_string());
     for (const auto& item : frame.items()) {
-      EXPECT_TRUE(item.key() == "name" || item.key() == "file") << item.key();
+      EXPECT_TRUE(item.key() == "name" || item.key() == "file" || item.key() == "line") << item.key();
     }
     EXPECT_TRUE(identities.emplace(frame.at("name"), frame.value("file", "")).second) << frame;
   }
@@ -66,11 +66,11 @@ void check_schema(const SpeedscopeJson& file) {
 }
 
 TEST(Speedscope, follows_the_schema) {
-  check_schema(SpeedscopeJson::parse(write_speedscope(named_profile(), "server")));
+  check_schema(SpeedscopeJson::parse(write_speedscope(named_profile(), {"server", {}, {}})));
 }
 
 TEST(Speedscope, live_bytes_first_and_inlined_functions_as_frames) {
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(named_profile(), "server 42"));
+  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(named_profile(), {"server 42", {}, {}}));
   EXPECT_EQ(file.at("name"), "server 42");
   EXPECT_EQ(file.at("activeProfileIndex"), 0);
   ASSERT_EQ(file.at("profiles").size(), kMetricCount);
@@ -88,10 +88,32 @@ TEST(Speedscope, live_bytes_first_and_inlined_functions_as_frames) {
   EXPECT_EQ(live.at("weights")[1], 4200616);
 }
 
+TEST(Speedscope, frames_have_lines) {
+  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(named_profile(), {"x", {}, {}}));
+  for (const SpeedscopeJson& frame : file.at("shared").at("frames")) {
+    if (frame.at("name") == "main") {
+      EXPECT_EQ(frame.at("line"), 12);
+    }
+    if (frame.at("name") == "inner") {
+      EXPECT_EQ(frame.at("line"), 7);
+    }
+    if (frame.at("name") == "0x12345") {
+      EXPECT_FALSE(frame.contains("line"));
+    }
+  }
+}
+
+TEST(Speedscope, opens_on_the_metric_that_was_asked_for) {
+  const SpeedscopeJson file =
+      SpeedscopeJson::parse(write_speedscope(named_profile(), {"x", Metric::kAllocObjects, {}}));
+  check_schema(file);
+  EXPECT_EQ(file.at("profiles")[0].at("name").get<std::string>().substr(0, 13), "alloc_objects");
+}
+
 TEST(Speedscope, survives_names_that_are_not_text) {
   Profile profile = named_profile();
   profile.functions[0].name = "a\"b\\c\n\xff\x01";
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, "\xfe\"quoted\""));
+  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"\xfe\"quoted\"", {}, {}}));
   check_schema(file);
   EXPECT_EQ(file.at("name"), "\xef\xbf\xbd\"quoted\"");
 }
@@ -102,7 +124,7 @@ TEST(Speedscope, a_difference_is_what_is_more_and_what_is_less) {
   profile.stacks[0] = Stack();
   profile.stacks[0].locations = {1};
   profile.stacks[0].values = {-5, -5000, -5, -5000};
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, "x"));
+  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}}));
   check_schema(file);
   ASSERT_EQ(file.at("profiles").size(), 2u);
   const SpeedscopeJson& more = file.at("profiles")[0];
@@ -117,13 +139,13 @@ TEST(Speedscope, a_difference_is_what_is_more_and_what_is_less) {
 TEST(Speedscope, has_the_metrics_of_the_profile_only) {
   Profile profile = named_profile();
   profile.has_metric = {false, false, true, true};
-  EXPECT_EQ(SpeedscopeJson::parse(write_speedscope(profile, "x")).at("profiles").size(), 2u);
+  EXPECT_EQ(SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}})).at("profiles").size(), 2u);
 }
 
 TEST(Speedscope, an_empty_profile_is_valid) {
   Profile profile;
   profile.has_metric = {true, true, true, true};
-  check_schema(SpeedscopeJson::parse(write_speedscope(profile, "true")));
+  check_schema(SpeedscopeJson::parse(write_speedscope(profile, {"true", {}, {}})));
 }
 
 }  // namespace

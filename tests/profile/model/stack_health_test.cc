@@ -89,6 +89,19 @@ TEST(StackHealth, WithoutStatisticsThereAreSharesOfSamplesOnly) {
   EXPECT_EQ(health->total_allocated_bytes, 0);
 }
 
+// Some of the stacks of a profile that another program merged have kept theirs.
+TEST(StackHealth, SomeStacksSayNothingOfAll) {
+  Builder b;
+  const uint32_t f = b.at("f");
+  b.stack({f}, 1, 10).stack({f, f}, 1, 10);
+  b.profile().stacks[1].has_statistics = false;
+  const auto health = stack_health(b.profile());
+  ASSERT_TRUE(health);
+  EXPECT_EQ(health->walks, 20u);
+  EXPECT_FALSE(health->min_depth || health->median_depth || health->mean_depth);
+  EXPECT_EQ(health->total_allocated_bytes, 0);
+}
+
 TEST(StackHealth, ConfidenceIsThatOfTheSpecification) {
   EXPECT_STREQ(confidence_name(0), "high");
   EXPECT_STREQ(confidence_name(0.0499), "high");

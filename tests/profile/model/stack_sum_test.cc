@@ -51,6 +51,39 @@ TEST(StackSum, LabelsAreKeptApartAndCutStacksStayCut) {
   EXPECT_EQ(a.walk, Walk::kBadFrame);
 }
 
+TEST(StackSum, ValuesWithoutLabelsStayBesideThoseWithLabels) {
+  Stack plain;
+  plain.values = {1, 10, 1, 10};
+  Stack labelled;
+  labelled.values = {2, 20, 2, 20};
+  labelled.parts = {{{{"k", "x", 0, ""}}, labelled.values}};
+  for (const bool is_plain_first : {true, false}) {
+    Stack sum = is_plain_first ? plain : labelled;
+    add_to_stack(is_plain_first ? labelled : plain, &sum);
+    EXPECT_EQ(sum.values[3], 30);
+    ASSERT_EQ(sum.parts.size(), 2u);
+    EXPECT_EQ(sum.parts[0].values[3] + sum.parts[1].values[3], 30);
+  }
+}
+
+TEST(StackSums, EachIsThereOnce) {
+  std::vector<Stack> stacks;
+  StackSums sums(&stacks);
+  Stack a;
+  a.locations = {1};
+  a.values = {1, 1, 1, 1};
+  Stack exact = a;
+  exact.has_statistics = true;
+  Stack other = a;
+  other.heap = "h";
+  for (const Stack& stack : {a, exact, other, a}) sums.add(stack);
+  ASSERT_EQ(stacks.size(), 3u);
+  EXPECT_EQ(stacks[0].values[0], 2);
+  EXPECT_EQ(sums.find(other), &stacks[2]);
+  other.heap = "k";
+  EXPECT_EQ(sums.find(other), nullptr);
+}
+
 TEST(StackSum, SameMeansPlaceHeapAndProcess) {
   Stack a;
   a.locations = {1, 2};

@@ -67,6 +67,24 @@ TEST_F(StackFilterTest, TheAllocatorIsOnEveryStackAndMatchesNone) {
   EXPECT_EQ(selected(nullptr, "^malloc$"), "0123");
 }
 
+TEST(StackFilter, OfSeveralProcessesOne) {
+  report_fixture::Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({main}, 1, 1).stack({main}, 1, 1);
+  b.profile().stacks[0].process = "cc1plus 12";
+  b.profile().stacks[1].process = "as 13";
+  StackFilter filter;
+  filter.process = Pattern("^cc1");
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{true, false}));
+  filter.process = Pattern(" 13$");
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{false, true}));
+  // Of one process all stacks are its own.
+  for (Stack& stack : b.profile().stacks) stack.process.clear();
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{false, false}));
+  filter.process = Pattern("^server 4711$");
+  EXPECT_EQ(select_stacks(b.profile(), filter), (std::vector<bool>{true, true}));
+}
+
 TEST(StackFilter, AHeapCountsAsAFrame) {
   report_fixture::Builder b;
   const uint32_t main = b.at("main");

@@ -37,6 +37,24 @@ TEST(StackFrames, are_one_for_a_function_whatever_its_line) {
   EXPECT_NE(apart.root_first(profile.stacks[0])[0], apart.root_first(profile.stacks[0])[2]);
 }
 
+TEST(StackFrames, have_the_line_that_holds_the_most_or_one_for_each) {
+  Profile profile = named_profile();
+  profile.locations.push_back({0x402010, 0, false, {{0, 99}}});  // main again, with less
+  Stack small = profile.stacks[0];
+  small.locations = {4};
+  small.live.resize(1);
+  profile.stacks.push_back(small);
+  const auto lines_of = [&](const StackFrames& frames) {
+    std::vector<int64_t> lines;
+    for (const Stack& stack : profile.stacks)
+      lines.push_back(frames.frames()[frames.root_first(stack)[0]].line);
+    return lines;
+  };
+  profile.stacks[0].locations.pop_back();  // begins at main
+  EXPECT_THAT(lines_of(StackFrames(profile)), testing::ElementsAre(12, 12, 12));
+  EXPECT_THAT(lines_of(StackFrames(profile, GroupBy::kLine)), testing::ElementsAre(12, 12, 99));
+}
+
 TEST(StackFrames, an_empty_stack_is_one_unknown_frame) {
   const Profile profile = named_profile();
   EXPECT_THAT(names_of(StackFrames(profile), Stack()), testing::ElementsAre(kUnknownFrame));

@@ -221,6 +221,16 @@ TEST(PprofWriter, sample_types_stand_as_viewers_expect_them) {
   EXPECT_EQ(period, kTestRate);
 }
 
+TEST(PprofWriter, viewers_open_on_the_metric_that_was_asked_for) {
+  PprofWriteOptions options;
+  options.gzip = false;
+  options.metric = Metric::kAllocSpace;
+  const std::string bytes = write_pprof(named_profile(), options);
+  protozero::pbf_reader reader(bytes);
+  ASSERT_TRUE(reader.next(schema::profile_field::kDefaultSampleType));
+  EXPECT_EQ(reader.get_uint64(), schema::kAllocSpace);
+}
+
 TEST(PprofWriter, heaps_stay_apart) {
   Profile profile = named_profile();
   Stack pool = profile.stacks[0];

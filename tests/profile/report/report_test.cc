@@ -264,8 +264,8 @@ TEST(Report, FocusAndIgnoreLeaveTheTotalsAsTheyAre) {
   EXPECT_EQ(self(report, "parse"), 100);
   EXPECT_EQ(cumulative(report, "main"), 100);
   EXPECT_EQ(row(report, "cache"), nullptr);
-  EXPECT_EQ(report.focus, "parse");
-  EXPECT_EQ(report.ignore, "^cache$");
+  EXPECT_EQ(report.filter.focus, "parse");
+  EXPECT_EQ(report.filter.ignore, "^cache$");
   EXPECT_EQ(build_report(b.profile()).selected[bytes].value, 111);
 }
 

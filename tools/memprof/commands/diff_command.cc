@@ -51,8 +51,9 @@ without a name by build id and place in the file.
                    or process
   --metric METRIC  peak (default where all programs have ended), live (else),
                    alloc; or a name of pprof's: peak_objects, inuse_objects ...
-  --focus REGEX, --ignore REGEX
-                   only stacks with, or without, a frame that matches
+  --focus REGEX, --ignore REGEX, --process REGEX
+                   only stacks with, or without, a frame that matches; only of
+                   a process that does
   --tree           the calls from the root down to what changed
   --all-frames, --native-interpreter, --full-names, --no-debuginfod
                    as in memprof report
@@ -132,7 +133,7 @@ void take_files(const std::vector<std::string>& files, bool has_groups, Options*
 }
 
 bool is_page(const Options& options) {
-  return format_of_path(options.output) == ExportFormat::kPage;
+  return is_page_path(options.output);
 }
 
 void check_outputs(const Options& options) {
@@ -168,18 +169,14 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> limits;
   std::map<std::string, std::string> values;
   parser.add_option("FILES", files);
-  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--junit"}) {
-    parser.add_option(option, values[option]);
-  }
+  for (const char* option : {"-n", "--junit"}) parser.add_option(option, values[option]);
+  ReaderOptions reader(parser);
   parser.add_option("-o,--output", options.output);
   parser.add_repeated_option("--fail-on", limits);
   parser.add_flag("--tree", options.comparison.has_tree);
   parser.add_flag("--json", options.json);
   parser.add_flag("--markdown", options.markdown);
   parser.add_flag("--force", options.force);
-  parser.add_flag("--native-interpreter", options.comparison.view.interpreter);
-  parser.add_flag("--all-frames", options.comparison.view.all);
-  parser.add_flag("--full-names", options.comparison.view.full_names);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(take_groups(arguments, &options))) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
@@ -189,10 +186,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   using Text = const std::string&;
   profile::ComparisonOptions& comparison = options.comparison;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
-  given("--by", [&](Text, Text text) { comparison.by = parse_group_by(text); });
-  given("--metric", [&](Text, Text text) { comparison.metric = parse_metric(text); });
-  given("--focus", [&](Text option, Text text) { comparison.filter.focus = parse_pattern(option, text); });
-  given("--ignore", [&](Text option, Text text) { comparison.filter.ignore = parse_pattern(option, text); });
+  const ReaderChoice choice = reader.choice();
+  comparison.by = choice.by.value_or(comparison.by);
+  comparison.metric = choice.metric;
+  comparison.filter = choice.filter;
+  comparison.view = choice.view;
   given("--junit", [&](Text option, Text text) {
     if (text.empty()) throw Failure(option + ": give the name of a file");
     options.junit = text;

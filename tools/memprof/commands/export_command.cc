@@ -4,127 +4,181 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
+#include "profile/compare/increment.h"
 #include "profile/files/atomic_file.h"
-#include "profile/formats/collapsed.h"
-#include "profile/formats/json_export.h"
-#include "profile/formats/speedscope.h"
-#include "profile/page/page_html.h"
-#include "profile/pprof/pprof_writer.h"
-#include "profile/report/report.h"
+#include "profile/view/profile_view.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
-                           [--no-debuginfod]
+                           [--focus REGEX] [--ignore REGEX] [--process REGEX]
+                           [--by function|line|file|module|heap|process]
+                           [--all-frames] [--native-interpreter] [--full-names]
+                           [--since OLD] [--no-debuginfod]
 
-Writes a profile in another format, with names. FILE is a pprof file, by memprof
-or others; `-` is standard input.
+Writes a profile in another format, with names, and with the frames that
+`memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
+standard input.
 
-  -o OUT           the file to write; its name ends in .pb.gz, .pb,
-                   .html (a page for the browser, docs/view.md),
-                   .speedscope.json, .collapsed or .json. `-` is standard
-                   output and needs --format
-  --format FORMAT  the format, whatever the name of OUT: pb.gz, pb (pprof),
-                   html, speedscope, collapsed, json
-  --metric METRIC  for collapsed, which holds one metric: inuse_space (default),
-                   inuse_objects, alloc_space, alloc_objects
-  --force          replace OUT if it exists
-  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+  -o OUT           the file to write. Its name says the format:
 )";
 
-constexpr char kFormats[] = "pb.gz, pb, html, speedscope, collapsed or json";
+constexpr char kMiddleHelp[] =
+    R"(                   `-` is standard output and needs --format
+  --format FORMAT  the format, whatever the name of OUT: its end without the
+                   first dot
+  --metric METRIC  peak, live, alloc, or pprof's names (peak_space, inuse_objects
+                   ...), as in `memprof report`: what a viewer opens on, and what
+                   formats that have one metric hold
+  --by WHAT        what a frame is: function (default), line, file, module, heap
+                   or process
+)";
 
-ExportFormat choose_format(const std::string& output, const std::string& format) {
-  if (!format.empty()) {
-    const auto chosen = format_from_name(format);
-    if (!chosen) throw Failure("--format: '" + format + "' is not one of " + kFormats);
+constexpr char kLastHelp[] =
+    R"(  --since OLD      only what was allocated since OLD, an earlier profile of the
+                   process: increments, as services that collect profiles want
+                   them. What is live, and the peak, are those of FILE
+  --full-names     keep template arguments, return types and the suffixes of
+                   clones (.isra.0); pprof and JSON always have the first
+  --force          replace OUT if it exists
+  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+
+A page (.html) has all frames and switches for them; --by, --all-frames,
+--native-interpreter and --full-names are not for it.
+)";
+
+std::string help() {
+  std::string text = kHelp;
+  for (const ExportFormat& format : export_formats()) {
+    const std::string end = format.end;
+    text += "                     " + end + std::string(end.size() < 18 ? 18 - end.size() : 1, ' ') +
+            format.what + "\n";
+  }
+  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kLastHelp;
+}
+
+const ExportFormat& choose_format(const std::string& output, const std::string& name) {
+  if (!name.empty()) {
+    const ExportFormat* chosen = format_from_name(name);
+    if (chosen == nullptr) throw Failure("--format: '" + name + "' is not one of " + format_names());
     return *chosen;
   }
-  if (output == "-") throw Failure(std::string("export: standard output needs --format ") + kFormats);
-  const auto chosen = format_of_path(output);
-  if (!chosen) {
-    throw Failure(output +
-                  ": unknown ending; the name must end in .pb.gz, .pb, .html, "
-                  ".speedscope.json, .collapsed or .json, or give --format");
+  if (output == "-") throw Failure("export: standard output needs --format " + format_names());
+  const ExportFormat* chosen = format_of_path(output);
+  if (chosen == nullptr) {
+    throw Failure(output + ": unknown ending; the name must end in " + format_ends() + ", or give --format");
   }
   return *chosen;
 }
 
-std::string convert(const profile::Profile& profile, ExportFormat format, profile::Metric metric,
-                    const std::string& input) {
-  const std::string name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);
-  switch (format) {
-    case ExportFormat::kPprofGzip:
-      return profile::write_pprof(profile);
-    case ExportFormat::kPprof: {
-      profile::PprofWriteOptions options;
-      options.gzip = false;
-      return profile::write_pprof(profile, options);
-    }
-    case ExportFormat::kSpeedscope:
-      return profile::write_speedscope(profile, name);
-    case ExportFormat::kCollapsed:
-      return profile::write_collapsed(profile, metric);
-    case ExportFormat::kJson:
-      return profile::write_json(profile);
-    case ExportFormat::kPage:
-      return profile::write_page(profile, name);
+struct Options {
+  std::string input;
+  std::string output;
+  std::string format;
+  std::string since;
+  bool force = false;
+  AskServers ask_servers = AskServers::kYes;
+  ReaderChoice reader;
+};
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  ArgumentParser parser("export");
+  parser.add_option("FILE", options.input);
+  parser.add_option("-o,--output", options.output);
+  parser.add_option("--format", options.format);
+  parser.add_option("--since", options.since);
+  parser.add_flag("--force", options.force);
+  ReaderOptions reader(parser);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
+  options.reader = reader.choice();
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  if (options.input.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
+  if (options.output.empty()) {
+    throw Failure("export: no output given; add -o OUT, like -o out.speedscope.json");
   }
-  throw Failure("export: no such format");
+  return options;
+}
+
+void check(const Options& options, const ExportFormat& format) {
+  if (options.reader.metric && format.metric == MetricUse::kNone) {
+    throw Failure("--metric: " + std::string(format.end) +
+                  " carries all metrics, and none before the others");
+  }
+  const profile::FrameView& view = options.reader.view;
+  if (format.folds_itself && (options.reader.by || view.all || view.interpreter || view.full_names)) {
+    throw Failure("export: a page has all frames, and switches for them; leave out --by, --all-frames, " +
+                  std::string("--native-interpreter and --full-names"));
+  }
+  if (options.input == "-" && options.since == "-") {
+    throw Failure("export: standard input can be one profile only");
+  }
+  if (options.output == "-" && !format.is_text && is_output_terminal()) {
+    throw Failure("export: standard output is a terminal, and pprof is not text; give -o FILE or a pipe");
+  }
+}
+
+// Of `later` what was allocated since the profile in the file `since`.
+profile::Profile increment_since(const std::string& since, const Options& options,
+                                 const profile::Profile& later) {
+  const profile::Profile earlier = load_profile(since, options.ask_servers);
+  if (const std::string why = profile::why_no_increment(earlier, later); !why.empty()) {
+    throw Failure("--since: " + (since == "-" ? "standard input" : since) + ": " + why);
+  }
+  return profile::increment(earlier, later);
+}
+
+profile::Profile seen(profile::Profile profile, const ReaderChoice& reader, const ExportFormat& format) {
+  profile::ViewRequest request;
+  request.filter = reader.filter;
+  request.by = reader.by.value_or(profile::GroupBy::kFunction);
+  request.view = reader.view;
+  request.view.all = request.view.all || format.folds_itself;
+  request.names = reader.view.full_names ? profile::NameStyle::kWhole : format.names;
+  return profile::view_of(std::move(profile), request);
 }
 
 }  // namespace
 
 int export_command(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("export");
-  std::string input;
-  std::string output;
-  std::string format_name;
-  std::string metric_text;
-  bool force = false;
-  parser.add_option("FILE", input);
-  parser.add_option("-o,--output", output);
-  parser.add_option("--format", format_name);
-  parser.add_option("--metric", metric_text);
-  parser.add_flag("--force", force);
-  parser.add_flag("--no-debuginfod");
-  if (parser.parse(arguments)) {
-    print(kHelp);
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(help());
     return 0;
   }
-  if (input.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
-  if (output.empty()) throw Failure("export: no output given; add -o OUT, like -o out.speedscope.json");
-  const ExportFormat format = choose_format(output, format_name);
-  std::optional<profile::Metric> metric;
-  if (!metric_text.empty()) {
-    metric = parse_metric(metric_text);
-    if (format != ExportFormat::kCollapsed)
-      throw Failure("--metric: only collapsed has one metric; the other formats carry all");
-  }
-  const bool is_binary = format == ExportFormat::kPprof || format == ExportFormat::kPprofGzip;
-  if (output == "-" && is_binary && is_output_terminal()) {
-    throw Failure("export: standard output is a terminal, and pprof is not text; give -o FILE or a pipe");
-  }
-
-  const profile::Profile profile =
-      load_profile(input, parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes);
-  if (metric) require_metric(profile, *metric, input);
+  const std::string& input = options->input;
+  const std::string& output = options->output;
+  const ExportFormat& format = choose_format(output, options->format);
+  check(*options, format);
+  profile::Profile profile = load_profile(input, options->ask_servers);
+  if (options->reader.metric) require_metric(profile, *options->reader.metric, input);
+  if (!options->since.empty()) profile = increment_since(options->since, *options, profile);
   if (profile.from_memprof && profile.samples == 0) {
-    complain("note: " + input + " has no sample: nothing was allocated, or less than the rate shows");
+    complain("note: " + input + " has no sample" + (options->since.empty() ? "" : " since then") +
+             ": nothing was allocated, or less than the rate shows");
   }
-  const auto convert_now = [&] {
-    return convert(profile, format, metric.value_or(profile::default_metric(profile)), input);
-  };
+  const bool had_stacks = !profile.stacks.empty();
+  ExportSubject subject;
+  subject.name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);
+  subject.metric = options->reader.metric;
+  subject.by = options->reader.by.value_or(profile::GroupBy::kFunction);
+  profile = seen(std::move(profile), options->reader, format);
+  if (had_stacks && profile.stacks.empty()) {
+    complain("note: --focus, --ignore and --process leave no stack of " + input);
+  }
   if (output == "-") {
-    print(convert_now());
+    print(format.write(profile, subject));
     return 0;
   }
-  profile::write_file_atomically(output, convert_now(),
-                                 force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
+  profile::write_file_atomically(output, format.write(profile, subject),
+                                 options->force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
   return 0;
 }
 

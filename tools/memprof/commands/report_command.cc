@@ -25,7 +25,8 @@ constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabyte
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
                            [--metric METRIC] [--focus REGEX] [--ignore REGEX]
-                           [--tree] [--min-percent P] [--depth N]
+                           [--process REGEX] [--tree] [--min-percent P]
+                           [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
                            [--no-debuginfod]
@@ -45,11 +46,10 @@ standard input.
                      alloc  bytes allocated since the start
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks
-  --focus REGEX    only stacks with a frame whose function, source file or
-                   module matches, or whose heap or process does; percents
-                   stay those of the whole profile
-  --ignore REGEX   without the stacks that have such a frame
-  --tree           show the calls from the root down, heaviest first; a function
+)";
+
+constexpr char kTreeHelp[] =
+    R"(  --tree           show the calls from the root down, heaviest first; a function
                    that calls itself is one row
   --min-percent P  leave out branches that hold less than this share of the tree
                    (0.5; with --json 0.1)
@@ -60,15 +60,10 @@ standard input.
   --callees FUNCTION
                    show the functions that it calls, and what it allocates itself
   --json           print JSON for programs (docs/report-json.md describes it)
-  --all-frames     show all frames. By default what these allocate counts as their
-                   caller's: known wrappers of malloc (xmalloc, g_malloc ...);
-                   the standard libraries of C, C++ and Rust; Python's import
-                   machinery; code of extension modules without a name.
-                   Exports (memprof export) always have all frames
-  --native-interpreter  show the functions of the Python interpreter itself. By
-                   default what they allocate counts as that of the Python line
-                   or extension function that called them
-  --full-names     show template arguments, return types and the suffixes of
+)";
+
+constexpr char kLastHelp[] =
+    R"(  --full-names     show template arguments, return types and the suffixes of
                    clones (.isra.0), with a row for each; --json has them
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
@@ -87,7 +82,7 @@ unless COLUMNS says how wide lines are.
 
 std::string help() {
   constexpr std::string_view kSign = "±";
-  std::string text = kHelp;
+  std::string text = std::string(kHelp) + kFilterHelp + kTreeHelp + kFrameHelp + kLastHelp;
   if (!wants_utf8()) text.replace(text.find(kSign), kSign.size() + 1, "+-");
   return text;
 }
@@ -95,16 +90,13 @@ std::string help() {
 struct Options {
   std::string file;
   std::optional<size_t> rows;
-  profile::GroupBy by = profile::GroupBy::kFunction;
-  std::optional<profile::Metric> metric;
-  profile::StackFilter filter;
+  ReaderChoice choice;
   bool tree = false;
   std::optional<double> min_percent;
   std::optional<size_t> depth;
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
-  profile::FrameView view;
   bool ask_servers = true;  // debuginfod's
 };
 
@@ -119,15 +111,12 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   ArgumentParser parser("report");
   std::map<std::string, std::string> values;
   parser.add_option("FILE", options.file);
-  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--min-percent", "--depth",
-                             "--callers", "--callees"}) {
+  for (const char* option : {"-n", "--min-percent", "--depth", "--callers", "--callees"}) {
     parser.add_option(option, values[option]);
   }
+  ReaderOptions reader(parser);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
-  parser.add_flag("--native-interpreter", options.view.interpreter);
-  parser.add_flag("--all-frames", options.view.all);
-  parser.add_flag("--full-names", options.view.full_names);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.ask_servers = !parser.is_given("--no-debuginfod");
@@ -136,10 +125,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   };
   using Text = const std::string&;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
-  given("--by", [&](Text, Text text) { options.by = parse_group_by(text); });
-  given("--metric", [&](Text, Text text) { options.metric = parse_metric(text); });
-  given("--focus", [&](Text option, Text text) { options.filter.focus = parse_pattern(option, text); });
-  given("--ignore", [&](Text option, Text text) { options.filter.ignore = parse_pattern(option, text); });
+  options.choice = reader.choice();
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
@@ -156,13 +142,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 profile::ReportOptions report_options(const Options& options, const profile::Profile& profile) {
   profile::ReportOptions report;
   const bool has_calls = options.callers || options.callees;
-  report.by = options.by;
-  report.metric = options.metric.value_or(profile::default_metric(profile));
+  report.by = options.choice.by.value_or(profile::GroupBy::kFunction);
+  report.metric = options.choice.metric.value_or(profile::default_metric(profile));
   report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
   report.skip_empty = !options.json;
-  report.filter = options.filter;
-  report.view = options.view;
-  report.view.full_names = options.view.full_names || options.json;
+  report.filter = options.choice.filter;
+  report.view = options.choice.view;
+  report.view.full_names = report.view.full_names || options.json;
   report.has_table = options.json || (!options.tree && !has_calls);
   report.has_tree = options.tree;
   report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);
@@ -182,7 +168,7 @@ int report_command(const std::vector<std::string>& arguments) {
   }
   const profile::Profile profile =
       load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
-  if (options->metric) require_metric(profile, *options->metric, options->file);
+  if (options->choice.metric) require_metric(profile, *options->choice.metric, options->file);
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {
     print(profile::report_json(report));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/console/report_options.h"
 
+#include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
 #include "profile/model/error.h"
 
 namespace memprof::cli {
+namespace {
 
 profile::GroupBy parse_group_by(const std::string& text) {
   const auto by = profile::group_by_from_name(text);
@@ -19,6 +21,50 @@ profile::Pattern parse_pattern(const std::string& option, const std::string& tex
   } catch (const profile::Error& error) {
     throw Failure(option + ": " + error.what());
   }
+}
+
+}  // namespace
+
+const char kFilterHelp[] =
+    R"(  --focus REGEX    only stacks with a frame whose function, source file or
+                   module matches, or whose heap or process does; percents
+                   stay those of the whole profile
+  --ignore REGEX   without the stacks that have such a frame
+  --process REGEX  only stacks of a process whose "NAME PID" matches, in a file
+                   of several (memprof run --merge)
+)";
+
+const char kFrameHelp[] =
+    R"(  --all-frames     show all frames. By default what these allocate counts as their
+                   caller's: known wrappers of malloc (xmalloc, g_malloc ...);
+                   the standard libraries of C, C++ and Rust; Python's import
+                   machinery; code of extension modules without a name
+  --native-interpreter  show the functions of the Python interpreter itself. By
+                   default what they allocate counts as that of the Python line
+                   or extension function that called them
+)";
+
+ReaderOptions::ReaderOptions(ArgumentParser& parser) : parser_(parser) {
+  for (const char* option : {"--by", "--metric", "--focus", "--ignore", "--process"}) {
+    parser.add_option(option, values_[option]);
+  }
+  parser.add_flag("--native-interpreter", view_.interpreter);
+  parser.add_flag("--all-frames", view_.all);
+  parser.add_flag("--full-names", view_.full_names);
+}
+
+ReaderChoice ReaderOptions::choice() const {
+  ReaderChoice choice;
+  choice.view = view_;
+  for (const auto& [option, text] : values_) {
+    if (!parser_.is_given(option)) continue;
+    if (option == "--by") choice.by = parse_group_by(text);
+    if (option == "--metric") choice.metric = parse_metric(text);
+    if (option == "--focus") choice.filter.focus = parse_pattern(option, text);
+    if (option == "--ignore") choice.filter.ignore = parse_pattern(option, text);
+    if (option == "--process") choice.filter.process = parse_pattern(option, text);
+  }
+  return choice;
 }
 
 }  // namespace memprof::cli

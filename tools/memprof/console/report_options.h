@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options by which a reader says what to see of a profile, the same in all commands that show one.
+// The options by which a reader says what to see of a profile, the same in all commands that show or write
+// one: --by, --metric, --focus, --ignore, --process, --all-frames, --native-interpreter, --full-names.
 //
 // Failure: throws Failure.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 
+#include "memprof/console/arguments.h"
+#include "profile/model/metric.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/pattern.h"
+#include "profile/names/stack_filter.h"
 
 namespace memprof::cli {
 
-// "--by" with one of function, line, file, module, heap, process.
-profile::GroupBy parse_group_by(const std::string& text);
-// "--focus", "--ignore".
-profile::Pattern parse_pattern(const std::string& option, const std::string& text);
+// What these options say.
+struct ReaderChoice {
+  std::optional<profile::GroupBy> by;
+  std::optional<profile::Metric> metric;
+  profile::StackFilter filter;
+  profile::FrameView view;
+};
+
+class ReaderOptions {
+ public:
+  // Adds them to a command, which must outlive this.
+  explicit ReaderOptions(ArgumentParser& parser);
+
+  // What was given; after the command has parsed its arguments.
+  ReaderChoice choice() const;
+
+ private:
+  ArgumentParser& parser_;
+  std::map<std::string, std::string> values_;
+  profile::FrameView view_;
+};
+
+// What --help says of those that choose stacks, and of those that choose frames.
+extern const char kFilterHelp[];
+extern const char kFrameHelp[];
 
 }  // namespace memprof::cli

@@ -3,68 +3,131 @@
 
 #include <sys/stat.h>
 
-#include <string_view>
-
+#include "format/pprof_name.h"
 #include "memprof/console/failure.h"
+#include "profile/formats/collapsed.h"
+#include "profile/formats/json_export.h"
+#include "profile/formats/speedscope.h"
+#include "profile/model/estimate.h"
+#include "profile/page/page_html.h"
+#include "profile/pprof/pprof_writer.h"
 
 namespace memprof::cli {
 namespace {
 
-struct FormatName {
-  const char* name;
-  ExportFormat format;
+using profile::NameStyle;
+using profile::Profile;
+using Subject = const ExportSubject&;
+
+std::string pprof(const Profile& profile, Subject subject, bool has_gzip) {
+  profile::PprofWriteOptions options;
+  options.gzip = has_gzip;
+  options.metric = subject.metric;
+  return profile::write_pprof(profile, options);
+}
+
+const std::vector<ExportFormat> kFormats = {
+    {"pb.gz", ".pb.gz", "pprof, for go tool pprof and many others", MetricUse::kFirst,
+     NameStyle::kNoReturnType, false, false,
+     [](const Profile& profile, Subject subject) { return pprof(profile, subject, true); }},
+    {"pb", ".pb", "the same, not compressed", MetricUse::kFirst, NameStyle::kNoReturnType, false, false,
+     [](const Profile& profile, Subject subject) { return pprof(profile, subject, false); }},
+    {"html", ".html", "a page for the browser (docs/view.md)", MetricUse::kFirst, NameStyle::kWhole, true,
+     true,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_page(profile, subject.name, subject.metric);
+     }},
+    {"speedscope", ".speedscope.json", "for speedscope.app", MetricUse::kFirst, NameStyle::kShown, false,
+     true,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_speedscope(profile, {subject.name, subject.metric, subject.by});
+     }},
+    {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
+     false, true,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_collapsed(profile, subject.metric_of(profile), subject.by);
+     }},
+    {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true,
+     [](const Profile& profile, Subject) { return profile::write_json(profile); }},
 };
 
-// A longer end stands before the shorter one that it ends in.
-constexpr FormatName kEnds[] = {{".pb.gz", ExportFormat::kPprofGzip},
-                                {".pprof", ExportFormat::kPprofGzip},
-                                {".pb", ExportFormat::kPprof},
-                                {".speedscope.json", ExportFormat::kSpeedscope},
-                                {".collapsed", ExportFormat::kCollapsed},
-                                {".json", ExportFormat::kJson},
-                                {".html", ExportFormat::kPage}};
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
 
-constexpr FormatName kNames[] = {{"pprof", ExportFormat::kPprofGzip},
-                                 {"pb.gz", ExportFormat::kPprofGzip},
-                                 {"pb", ExportFormat::kPprof},
-                                 {"speedscope", ExportFormat::kSpeedscope},
-                                 {"speedscope.json", ExportFormat::kSpeedscope},
-                                 {"collapsed", ExportFormat::kCollapsed},
-                                 {"json", ExportFormat::kJson},
-                                 {"html", ExportFormat::kPage}};
+const ExportFormat* named(std::string_view name) {
+  for (const ExportFormat& format : kFormats) {
+    if (name == format.name) return &format;
+  }
+  return nullptr;
+}
 
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
+bool is_pprof(const ExportFormat* format) {
+  return format != nullptr && profile::pprof_end_of(format->end) != nullptr;
+}
+
+template <typename Text>
+std::string list(const Text& text) {
+  std::string out;
+  for (const ExportFormat& format : kFormats) {
+    const bool is_last = &format == &kFormats.back();
+    out += std::string(out.empty() ? "" : is_last ? " or " : ", ") + text(format);
+  }
+  return out;
 }
 
 }  // namespace
 
-std::optional<ExportFormat> format_of_path(const std::string& path) {
-  const std::string name = file_name(path);
-  for (const FormatName& end : kEnds) {
-    const std::string_view text = end.name;
-    if (name.size() >= text.size() && name.compare(name.size() - text.size(), text.size(), text) == 0) {
-      return end.format;
-    }
-  }
-  return std::nullopt;
+profile::Metric ExportSubject::metric_of(const Profile& profile) const {
+  return metric.value_or(profile::default_metric(profile));
 }
 
-std::optional<ExportFormat> format_from_name(const std::string& name) {
-  for (const FormatName& known : kNames) {
-    if (name == known.name) return known.format;
+const std::vector<ExportFormat>& export_formats() {
+  return kFormats;
+}
+
+const ExportFormat* format_of_path(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  // These have an end more, which the profiled process knows, too.
+  if (const profile::PprofEnd* end = profile::pprof_end_of(name.c_str())) {
+    return named(end->has_gzip ? "pb.gz" : "pb");
   }
-  return std::nullopt;
+  const ExportFormat* found = nullptr;  // of several the one with the longest end
+  for (const ExportFormat& format : kFormats) {
+    if (!ends_with(name, format.end)) continue;
+    if (found == nullptr || ends_with(format.end, found->end)) found = &format;
+  }
+  return found;
+}
+
+const ExportFormat* format_from_name(const std::string& name) {
+  const ExportFormat* format = named(name);
+  if (format != nullptr || name.empty() || name.find('/') != std::string::npos) return format;
+  format = format_of_path("." + name);
+  // Not any name that ends so.
+  return format != nullptr && ("." + name == format->end || name == "pprof") ? format : nullptr;
+}
+
+bool is_page_path(const std::string& path) {
+  const ExportFormat* format = format_of_path(path);
+  return format != nullptr && format == named("html");
+}
+
+std::string format_ends() {
+  return list([](const ExportFormat& format) { return format.end; });
+}
+
+std::string format_names() {
+  return list([](const ExportFormat& format) { return format.name; });
 }
 
 void check_pprof_name(const std::string& command, const std::string& path) {
-  const auto format = format_of_path(path);
-  if (format == ExportFormat::kPprofGzip || format == ExportFormat::kPprof) return;
+  const ExportFormat* format = format_of_path(path);
+  if (is_pprof(format)) return;
   struct stat status{};
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
-  const bool is_exported = format.has_value();
   throw Failure(path + ": " + command + " writes pprof, and its name ends in .pb.gz or .pb" +
-                (is_exported ? "; `memprof export` makes this of it" : ""));
+                (format != nullptr ? "; `memprof export` makes this of it" : ""));
 }
 
 }  // namespace memprof::cli

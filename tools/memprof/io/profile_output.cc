@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/profile_output.h"
 
-#include "memprof/io/profile_format.h"
+#include "format/pprof_name.h"
 #include "profile/files/atomic_file.h"
 #include "profile/pprof/pprof_writer.h"
 
@@ -9,7 +9,8 @@ namespace memprof::cli {
 
 void write_profile(const profile::Profile& profile, const std::string& path, bool force) {
   profile::PprofWriteOptions options;
-  options.gzip = format_of_path(path) != ExportFormat::kPprof;
+  const profile::PprofEnd* end = profile::pprof_end_of(path.c_str());
+  options.gzip = end == nullptr || end->has_gzip;
   profile::write_file_atomically(path, profile::write_pprof(profile, options),
                                  force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
 }

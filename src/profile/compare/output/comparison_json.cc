@@ -90,8 +90,10 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
   json["warnings"] = comparison.warnings;
   json["by"] = group_by_name(comparison.by);
   json["metric"] = metric_name(comparison.metric);
-  json["focus"] = comparison.focus ? Json(*comparison.focus) : Json(nullptr);
-  json["ignore"] = comparison.ignore ? Json(*comparison.ignore) : Json(nullptr);
+  const auto or_null = [](const auto& text) { return text ? Json(*text) : Json(nullptr); };
+  json["focus"] = or_null(comparison.filter.focus);
+  json["ignore"] = or_null(comparison.filter.ignore);
+  json["process"] = or_null(comparison.filter.process);
   json["correction"] = comparison.is_tested ? Json("benjamini-hochberg") : Json(nullptr);
   json["significance"] = kSignificance;
   json["tested_rows"] = comparison.row_count();

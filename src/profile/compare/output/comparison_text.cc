@@ -9,6 +9,7 @@
 #include "profile/compare/comparison_cells.h"
 #include "profile/model/metric.h"
 #include "profile/report/report_cells.h"
+#include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -39,14 +40,7 @@ class ComparisonText {
     say(writer_.bold("Before: ") + printable(side_text(comparison_.before)));
     say(writer_.bold("After:  ") + printable(side_text(comparison_.after)));
     for (const std::string& warning : comparison_.warnings) say("Warning: " + printable(warning));
-    if (comparison_.focus || comparison_.ignore) {
-      std::string line = "Only stacks";
-      if (comparison_.focus) line += " with a frame that matches '" + printable(*comparison_.focus) + "'";
-      if (comparison_.focus && comparison_.ignore) line += ", and";
-      if (comparison_.ignore)
-        line += " without a frame that matches '" + printable(*comparison_.ignore) + "'";
-      say(line + ".");
-    }
+    if (!comparison_.filter.is_empty()) say(filter_sentence(comparison_.filter) + ".");
     writer_.blank();
     total(comparison_.metric);
     for (const Metric metric : kMetrics) {
@@ -145,7 +139,7 @@ class ComparisonText {
     writer_.blank();
     if (comparison_.row_count() == 0) {
       say(fmt::format("Neither side has anything of {}{}.", metric_name(comparison_.metric),
-                      comparison_.focus || comparison_.ignore ? " in these stacks" : ""));
+                      !comparison_.filter.is_empty() ? " in these stacks" : ""));
       return;
     }
     if (const std::string others = others_text(comparison_); !others.empty()) say(others);

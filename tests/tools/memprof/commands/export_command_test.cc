@@ -54,6 +54,48 @@ TEST_F(ExportCommand, CollapsedTakesAMetric) {
   EXPECT_EQ(result.out, "main;insert(int) 3\n");
 }
 
+TEST_F(ExportCommand, OnlyWhatIsAskedFor) {
+  const auto collapsed = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"export", file_, "-o", "-", "--format", "collapsed"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return memprof(arguments);
+  };
+  EXPECT_EQ(collapsed({"--focus", "insert"}).out, "main;insert(int) 300\n");
+  const auto none = collapsed({"--ignore", "insert"});
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("leave no stack"));
+  EXPECT_EQ(collapsed({"--process", "no such"}).out, "");
+  EXPECT_THAT(collapsed({"--by", "process"}).out, HasSubstr("[default] 300"));
+}
+
+TEST_F(ExportCommand, SinceAnEarlierProfile) {
+  const std::string old = folder_ / "old.pb";
+  testing_tools::write_file(old, profile::write_pprof(testing_tools::small_profile()));
+  const auto since = [&](const std::string& earlier, const std::string& metric) {
+    return memprof(
+        {"export", file_, "--since", earlier, "-o", "-", "--format", "collapsed", "--metric", metric});
+  };
+  EXPECT_EQ(since(old, "alloc").out, "");
+  EXPECT_EQ(since(old, "live").out, "main;insert(int) 300\n");
+  profile::Profile other = testing_tools::small_profile();
+  other.pid = 1;
+  testing_tools::write_file(old, profile::write_pprof(other));
+  const auto refused = since(old, "alloc");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--since: " + old + ": is of another process"));
+  EXPECT_EQ(since(folder_ / "gone", "alloc").status, 2);
+  EXPECT_THAT(memprof({"export", "-", "--since", "-", "-o", "-", "--format", "json"}).err,
+              HasSubstr("one profile only"));
+}
+
+TEST_F(ExportCommand, HelpListsTheTableOfFormats) {
+  const std::string help = memprof({"export", "--help"}).out;
+  for (const char* part :
+       {".pb.gz ", ".speedscope.json", ".collapsed", ".html", "--process REGEX", "--all-frames"}) {
+    EXPECT_THAT(help, HasSubstr(part));
+  }
+}
+
 TEST_F(ExportCommand, AnExistingFileNeedsForce) {
   testing_tools::write_file(folder_ / "a.json", "precious");
   const auto refused = memprof({"export", file_, "-o", folder_ / "a.json"});
@@ -74,7 +116,11 @@ TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
       {{"export", file_, "-o", folder_ / "a.json", "--format", "svg"}, "'svg'"},
       {{"export", file_, "-o", folder_ / "gone/a.json"}, "gone"},
       {{"export", file_, "-o", folder_.path(), "--format", "json"}, folder_.path()},
-      {{"export", file_, "-o", folder_ / "a.json", "--metric", "inuse_space"}, "only collapsed"},
+      {{"export", file_, "-o", folder_ / "a.json", "--metric", "inuse_space"}, "--metric: .json"},
+      {{"export", file_, "-o", folder_ / "a.html", "--by", "module"}, "leave out --by"},
+      {{"export", file_, "-o", folder_ / "a.html", "--native-interpreter"}, "a page has all frames"},
+      {{"export", file_, "-o", folder_ / "a.json", "--by", "colour"}, "'colour'"},
+      {{"export", file_, "-o", folder_ / "a.json", "--focus", "("}, "--focus: '('"},
       {{"export", file_, "-o", folder_ / "a.collapsed", "--metric", "rss"}, "'rss'"},
       {{"export", file_, "-o"}, "needs a value"},
   };

@@ -4,25 +4,53 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {
 namespace {
 
-TEST(ReportOptions, By) {
-  EXPECT_EQ(parse_group_by("heap"), profile::GroupBy::kHeap);
-  EXPECT_THROW(parse_group_by("colour"), Failure);
+ReaderChoice parsed(const std::vector<std::string>& arguments) {
+  ArgumentParser parser("x");
+  ReaderOptions options(parser);
+  static_cast<void>(parser.parse(arguments));
+  return options.choice();
 }
 
-TEST(ReportOptions, Patterns) {
-  EXPECT_EQ(parse_pattern("--focus", "a.*b").text(), "a.*b");
-  EXPECT_THROW(parse_pattern("--focus", ""), Failure);
+std::string failure(const std::vector<std::string>& arguments) {
   try {
-    parse_pattern("--ignore", "[");
-    FAIL();
+    parsed(arguments);
   } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), ::testing::StartsWith("--ignore: '['"));
+    return failure.what();
   }
+  return "";
+}
+
+TEST(ReportOptions, NothingGivenIsNothingChosen) {
+  const ReaderChoice choice = parsed({});
+  EXPECT_FALSE(choice.by || choice.metric || choice.view.all || choice.view.interpreter ||
+               choice.view.full_names);
+  EXPECT_TRUE(choice.filter.is_empty());
+}
+
+TEST(ReportOptions, AllOfThem) {
+  const ReaderChoice choice =
+      parsed({"--by", "heap", "--metric", "peak", "--focus", "a.*b", "--ignore=c", "--process", "cc1plus 12",
+              "--all-frames", "--native-interpreter", "--full-names"});
+  EXPECT_EQ(choice.by, profile::GroupBy::kHeap);
+  EXPECT_EQ(choice.metric, profile::Metric::kPeakSpace);
+  EXPECT_EQ(profile::filter_texts(choice.filter).focus, "a.*b");
+  EXPECT_EQ(profile::filter_texts(choice.filter).ignore, "c");
+  EXPECT_EQ(profile::filter_texts(choice.filter).process, "cc1plus 12");
+  EXPECT_TRUE(choice.view.all && choice.view.interpreter && choice.view.full_names);
+}
+
+TEST(ReportOptions, WhatIsWrongIsNamed) {
+  EXPECT_THAT(failure({"--by", "colour"}), ::testing::StartsWith("--by: 'colour' is not one of"));
+  EXPECT_THAT(failure({"--metric", "rss"}), ::testing::StartsWith("--metric: 'rss'"));
+  EXPECT_THAT(failure({"--focus", ""}), ::testing::StartsWith("--focus: an empty expression"));
+  EXPECT_THAT(failure({"--ignore", "["}), ::testing::StartsWith("--ignore: '['"));
+  EXPECT_THAT(failure({"--process", "("}), ::testing::StartsWith("--process: '('"));
 }
 
 }  // namespace
