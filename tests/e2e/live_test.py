@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof live`, `list` and `clean` on real processes: one that runs, and what a killed one leaves."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -190,15 +191,27 @@ class Live(e2e.Test):
 
     def test_killed_at_any_moment(self):
         """What a killed process leaves can be read, whenever it was killed."""
-        script = "import os, sys\nkeep = {}\nn = 0\nwhile True:\n    n += 1\n    keep[n % 5000] = bytearray(n % 3000)\n"
+        script = ("keep = {}\nn = 0\nwhile True:\n    n += 1\n    keep[n % 5000] = bytearray(n % 3000)\n"
+                  "    if n == 5000: print('begun', flush=True)\n")
         for round_ in range(25):
-            process = subprocess.Popen([e2e.system_python(), "-c", script],
+            has_begun = round_ % 5 == 0  # else it may be killed while it starts, on a busy machine
+            process = subprocess.Popen([e2e.system_python(), "-c", script], stdout=subprocess.PIPE,
                                        env=e2e.preloaded(self.folder / "x.%p.pb", 512, MEMPROF_ARENA_DIR=str(self.folder)))
+            if has_begun:
+                self.assertEqual(process.stdout.readline(), b"begun\n")
             time.sleep(0.02 + 0.007 * round_)
             process.kill()
             process.wait()
-            for path in self.folder.glob("*.arena"):
-                self.report(path)
+            process.stdout.close()
+            arenas = list(self.folder.glob("*.arena"))
+            self.assertIn(len(arenas), [1] if has_begun else [0, 1])
+            for path in arenas:
+                done = e2e.run([e2e.COMMAND, "report", path, "--json"])
+                if has_begun or done.returncode == 0:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    json.loads(done.stdout)
+                else:
+                    self.assertIn(b"killed while starting", done.stderr)
                 path.unlink()
 
 
