@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
@@ -13,6 +14,8 @@
 #include "core/reader/snapshot.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "format/counters.h"
+#include "format/walk.h"
 #include "platform/imports.h"
 #include "platform/modules.h"
 #include "platform/stack.h"
@@ -35,7 +38,23 @@ MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
               MEMPROF_HOOKS_IMPORTS == memprof::kHooksImports);
-static_assert(MEMPROF_WALK_REASONS == platform::kWalkReasons);
+#define MEMPROF_SAME_WALK(enumerator, name, NAME) \
+  static_assert(MEMPROF_WALK_##NAME == static_cast<int>(memprof::Walk::enumerator));
+MEMPROF_WALKS(MEMPROF_SAME_WALK)
+static_assert(MEMPROF_WALK_REASONS == memprof::kWalkReasons);
+// memprof_stats has each counter of the list, by its name and at full width, and besides them only its size, the
+// state, the walks and what is known of runtimes.
+#define MEMPROF_SAME_COUNTER(name, ...) \
+  static_assert(std::is_same_v<decltype(memprof_stats::name), uint64_t>);
+MEMPROF_COUNTERS(MEMPROF_SAME_COUNTER, MEMPROF_SAME_COUNTER, MEMPROF_NO_FACT)
+#define MEMPROF_COUNTER_BYTES(name, ...) +sizeof(memprof_stats::name)
+constexpr size_t kCounterBytes =
+    0 MEMPROF_COUNTERS(MEMPROF_COUNTER_BYTES, MEMPROF_COUNTER_BYTES, MEMPROF_NO_FACT);
+constexpr size_t kOtherBytes = sizeof(memprof_stats::struct_size) + sizeof(memprof_stats::state) +
+                               sizeof(memprof_stats::walks) + sizeof(memprof_stats::python_version) +
+                               sizeof(memprof_stats::python_objects) + sizeof(memprof_stats::python_stacks) +
+                               sizeof(memprof_stats::reserved) + sizeof(memprof_stats::runtimes);
+static_assert(sizeof(memprof_stats) == kCounterBytes + kOtherBytes, "format/counters.h lacks a counter");
 static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMostRuntimes);
 static_assert(MEMPROF_USE_NOTHING == static_cast<int>(memprof::runtimes::Use::kNothing) &&
               MEMPROF_USE_STACKS == static_cast<int>(memprof::runtimes::Use::kStacksOnly));
@@ -110,35 +129,10 @@ int give_counters(const memprof::Counters& c, memprof_stats* stats) {
   }
   memprof_stats out{};
   out.state = static_cast<uint32_t>(c.state);
-  out.rate_bytes = c.rate_bytes;
-  out.samples = c.samples;
-  out.live_samples = c.live_samples;
-  out.freed_samples = c.freed_samples;
-  out.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
-  out.dropped_weight_bytes = c.dropped_weight_bytes;
-  out.dropped_live_table = c.dropped_live_table;
-  out.dropped_stack_table = c.dropped_stack_table;
-  out.replaced_samples = c.replaced_samples;
-  out.stacks = c.stacks;
-  out.modules = c.modules;
-  out.frames = c.frames;
+#define MEMPROF_COPY(name, ...) out.name = c.name;
+  MEMPROF_COUNTERS(MEMPROF_COPY, MEMPROF_COPY, MEMPROF_NO_FACT)
+#undef MEMPROF_COPY
   memcpy(out.walks, c.walks, sizeof(out.walks));
-  out.min_depth = c.min_depth;
-  out.cold_paths = c.cold_paths;
-  out.filter_saturated = c.filter_saturated;
-  out.arena_bytes = c.arena_bytes;
-  out.arena_used_bytes = c.arena_used_bytes;
-  out.muted_bytes = c.muted_bytes;
-  out.hooks = c.hooks;
-  out.import_modules = c.imports.modules;
-  out.import_patched = c.imports.patched;
-  out.import_refused = c.imports.refused;
-  out.import_foreign = c.imports.foreign;
-  out.import_unbound = c.imports.unbound;
-  out.live_weight_bytes = c.live_weight_bytes;
-  out.peak_weight_bytes = c.peak_weight_bytes;
-  out.folded_stacks = c.folded_stacks;
-  out.thinned_samples = c.thinned_samples;
   for (uint32_t i = 0; i < memprof::kMostRuntimes; ++i) {
     out.runtimes[i] = {c.runtimes[i].version, c.runtimes[i].objects, c.runtimes[i].stacks, 0};
   }

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "format/profile_facts.h"
 #include "format/runtime_frame.h"
 #include "format/sink.h"
+#include "format/walk.h"
 
 namespace memprof::profile {
 
@@ -81,7 +83,8 @@ struct RawRuntime {
   std::string_view name;
 };
 
-struct RawProfile {
+// The facts that it has as its base are those of memprof_stats and of a snapshot.
+struct RawProfile : ProfileFacts {
   const RawModule* modules = nullptr;  // main program first
   size_t module_count = 0;
   const char* const* heaps = nullptr;  // names; "": no heap, or one without a name
@@ -96,28 +99,9 @@ struct RawProfile {
   const char* program = "";  // file name without folder
   uint64_t pid = 0;
   uint64_t rate_bytes = 0;
-  uint64_t time_unix_ns = 0;  // when the snapshot was taken
-  uint64_t duration_ns = 0;   // from memprof_init to then
-  uint64_t samples = 0;       // counters of memprof_stats
-  uint64_t live_samples = 0;
-  uint64_t dropped_samples = 0;
-  uint64_t dropped_weight_bytes = 0;
-  uint64_t replaced_samples = 0;
-  uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
-  uint64_t peak_resident_bytes = 0;
-  uint64_t max_resident_bytes = 0;
-  uint64_t seen_after_ns = 0;  // always 0: who looks from outside knows
-  bool has_ended = false;
-  bool is_before_end = false;
-  uint64_t folded_stacks = 0;
-  uint64_t thinned_samples = 0;
-  uint64_t muted_bytes = 0;
-  uint64_t unseen_processes = 0;  // always 0: who is in the process sees no other
-  uint64_t uncollected_processes = 0;
-  uint64_t walks[6] = {};  // samples by MEMPROF_WALK_*
-  uint64_t import_refused = 0;
-  uint64_t import_foreign = 0;
-  uint64_t import_unbound = 0;
+  uint64_t time_unix_ns = 0;           // when the snapshot was taken
+  uint64_t duration_ns = 0;            // from memprof_init to then
+  uint64_t walks[kWalkReasons] = {};   // samples by MEMPROF_WALK_*
   RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on
   const char* note = "";               // a comment for people; empty: none
 };

@@ -9,6 +9,7 @@
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
 #include "dump/raw_pprof.h"
+#include "format/counters.h"
 #include "format/path_pattern.h"
 #include "format/pprof_name.h"
 #include "format/runtime_frame.h"
@@ -31,7 +32,6 @@ static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
 static_assert(profile::kOlderStacks == platform::kOlderStacks &&
               platform::kOlderStacks == MEMPROF_OLDER_STACKS);
-static_assert(sizeof(profile::RawProfile::walks) == MEMPROF_WALK_REASONS * sizeof(uint64_t));
 
 // Pages that go when the scope ends.
 class Pages {
@@ -203,23 +203,16 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.rate_bytes = s.rate_bytes;
   p.time_unix_ns = s.time_unix_ns;
   p.duration_ns = s.time_ns - s.start_ns;
-  p.samples = s.counters.samples;
-  p.live_samples = s.records.size;
-  p.dropped_samples = s.counters.dropped_live_table + s.counters.dropped_stack_table;
-  p.dropped_weight_bytes = s.counters.dropped_weight_bytes;
-  p.replaced_samples = s.counters.replaced_samples;
+#define MEMPROF_COPY(name, ...) p.name = s.counters.name;
+  MEMPROF_COUNTERS(MEMPROF_NO_FACT, MEMPROF_COPY, MEMPROF_NO_FACT)
+#undef MEMPROF_COPY
+  p.live_samples = s.records.size;  // those that the profile has
   p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
   p.peak_resident_bytes = s.peak.resident_bytes;
   p.max_resident_bytes = s.peak.max_resident_bytes;
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
-  p.muted_bytes = s.counters.muted_bytes;
-  p.folded_stacks = s.counters.folded_stacks;
-  p.thinned_samples = s.counters.thinned_samples;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
-  p.import_refused = s.counters.imports.refused;
-  p.import_foreign = s.counters.imports.foreign;
-  p.import_unbound = s.counters.imports.unbound;
   for (uint32_t i = 0; i < kMostRuntimes; ++i) {
     const RuntimeCounters& runtime = s.counters.runtimes[i];
     p.runtimes[i] = {runtime.version, runtime.objects, runtime.stacks, runtimes::name_of(i + 1)};

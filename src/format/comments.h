@@ -11,7 +11,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "format/profile_facts.h"
 #include "format/runtime_frame.h"
+#include "format/walk.h"
 
 namespace memprof::profile {
 
@@ -128,8 +130,7 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 30 fields of at most 42 characters and the program's name of at most 1209; of
-  // four runtimes 12 fields of at most 28, and three names of at most 74.  Signal handlers have it on their stack.
+  // Enough for either comment (most_of_profile_comment).  Signal handlers have it on their stack.
   static constexpr size_t kCapacity = 3072;
 
   const char* data() const { return text_; }
@@ -217,44 +218,29 @@ inline constexpr RuntimeKeys kRuntimeKeys[] = {
 };
 static_assert(sizeof(kRuntimeKeys) / sizeof(kRuntimeKeys[0]) == kMostRuntimes);
 
-// ProfileFacts is RawProfile or Profile: both have these members.
-template <typename ProfileFacts>
-void profile_comment(CommentText& text, const char* program, size_t program_size, const ProfileFacts& facts) {
+inline constexpr size_t kMostProgram = 400;  // longer than any file name
+inline constexpr size_t kMostRuntimeName = 20;
+
+// Facts is RawProfile or Profile.
+template <typename Facts>
+void profile_comment(CommentText& text, const char* program, size_t program_size, const Facts& facts) {
   text.literal(kProfileComment);
   text.decimal("version", kCommentVersion);
-  constexpr size_t kMostProgram = 400;  // longer than any file name
   text.text("program", {program, program_size}, kMostProgram);
   text.decimal("pid", facts.pid);
-  text.decimal("samples", facts.samples);
-  text.decimal("live_samples", facts.live_samples);
-  text.decimal("dropped_samples", facts.dropped_samples);
-  text.decimal("dropped_weight_bytes", facts.dropped_weight_bytes);
-  text.decimal("replaced_samples", facts.replaced_samples);
-  text.decimal("walk_root", facts.walks[0]);
-  text.decimal("walk_depth_limit", facts.walks[1]);
-  text.decimal("walk_bad_frame", facts.walks[2]);
-  text.decimal("walk_left_stack", facts.walks[3]);
-  text.decimal("walk_no_rule", facts.walks[4]);
-  text.decimal("walk_middle_left_out", facts.walks[5]);
-  // Those that are mostly 0 are left out then.
-  const auto decimal_unless_0 = [&text](const char* key, uint64_t value) {
-    if (value != 0) text.decimal(key, value);
-  };
-  decimal_unless_0("peak_after_ns", facts.peak_after_ns);
-  decimal_unless_0("peak_resident", facts.peak_resident_bytes);
-  decimal_unless_0("max_resident", facts.max_resident_bytes);
-  decimal_unless_0("seen_after_ns", facts.seen_after_ns);
-  decimal_unless_0("ended", facts.has_ended ? 1 : 0);
-  decimal_unless_0("before_end", facts.is_before_end ? 1 : 0);
-  decimal_unless_0("muted_bytes", facts.muted_bytes);
-  decimal_unless_0("folded_stacks", facts.folded_stacks);
-  decimal_unless_0("thinned_samples", facts.thinned_samples);
-  decimal_unless_0("unseen_processes", facts.unseen_processes);
-  decimal_unless_0("uncollected_processes", facts.uncollected_processes);
-  if (facts.import_refused + facts.import_foreign + facts.import_unbound != 0) {
-    text.decimal("import_refused", facts.import_refused);
-    text.decimal("import_foreign", facts.import_foreign);
-    text.decimal("import_unbound", facts.import_unbound);
+  bool has_imports = false;
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (fact.part == FactPart::kSamples) text.decimal(fact.key, fact.of(facts));
+    has_imports = has_imports || (fact.part == FactPart::kImports && fact.of(facts) != 0);
+  }
+  for (size_t i = 0; i < kWalkReasons; ++i) {
+    text.decimal(kWalkNames[i].key, facts.walks[i]);
+  }
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (fact.part == FactPart::kImports ? has_imports
+                                        : fact.part != FactPart::kSamples && fact.of(facts) != 0) {
+      text.decimal(fact.key, fact.of(facts));
+    }
   }
   for (size_t i = 0; i < kMostRuntimes; ++i) {
     const auto& runtime = facts.runtimes[i];
@@ -263,11 +249,27 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
       text.decimal(keys.version, runtime.version);
       text.decimal(keys.objects, runtime.objects);
       text.decimal(keys.stacks, runtime.stacks);
-      constexpr size_t kMostName = 20;
-      if (keys.name != nullptr) text.text(keys.name, runtime.name, kMostName);
+      if (keys.name != nullptr) text.text(keys.name, runtime.name, kMostRuntimeName);
     }
   }
 }
+
+// The longest that this comment can be.
+inline constexpr size_t most_of_profile_comment() {
+  constexpr size_t kDigits = 20;
+  constexpr size_t kEscaped = 3;  // %XX
+  const auto field = [](std::string_view key, size_t value) { return 1 + key.size() + 1 + value; };
+  size_t most = sizeof(kProfileComment) - 1 + field("version", kDigits) +
+                field("program", kEscaped * kMostProgram) + field("pid", kDigits);
+  for (const ProfileFact& fact : kProfileFacts) most += field(fact.key, kDigits);
+  for (const WalkName& walk : kWalkNames) most += field(walk.key, kDigits);
+  for (const RuntimeKeys& keys : kRuntimeKeys) {
+    most += field(keys.version, kDigits) + field(keys.objects, kDigits) + field(keys.stacks, kDigits);
+    if (keys.name != nullptr) most += field(keys.name, kEscaped * kMostRuntimeName);
+  }
+  return most;
+}
+static_assert(most_of_profile_comment() <= CommentText::kCapacity);
 
 // How totals are called in a stack's comment.
 struct TotalsKeys {

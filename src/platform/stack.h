@@ -7,17 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/walk.h"
+
 namespace memprof::platform {
 
-enum class Walk : uint8_t {
-  kRoot = 0,
-  kDepthLimit = 1,
-  kBadFrame = 2,
-  kLeftStack = 3,
-  kNoRule = 4,
-  kMiddleLeftOut = 5,  // the root was reached; the stack is deeper than the limit
-};
-inline constexpr uint32_t kWalkReasons = 6;
+using memprof::kWalkReasons;
+using memprof::Walk;
 
 // Is the function gone (it returned, or was jumped out of) whose stack frame `frame` lies in?  `here`: an
 // address in the stack frame of a function that runs; what the other one calls lies below `frame`.  false

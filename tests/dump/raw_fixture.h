@@ -56,7 +56,7 @@ class RawFixture {
     profile.muted_bytes = 77;
     profile.folded_stacks = 78;
     profile.thinned_samples = 79;
-    for (uint64_t i = 0; i < kWalkCount; ++i) {
+    for (uint64_t i = 0; i < kWalkReasons; ++i) {
       profile.walks[i] = 10 + i;
     }
     point();

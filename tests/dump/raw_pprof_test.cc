@@ -103,7 +103,7 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.muted_bytes, 77u);
   EXPECT_EQ(profile.folded_stacks, 78u);
   EXPECT_EQ(profile.thinned_samples, 79u);
-  EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkCount>{10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkReasons>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");
   EXPECT_EQ(profile.mappings[0].build_id, "deadbeef000102030405060708090a0b0c0d0eff");
@@ -147,6 +147,21 @@ TEST(RawPprof, everything_comes_back) {
     EXPECT_EQ(live[i].size_bytes, raw.live[i].size_bytes) << i;
     EXPECT_EQ(live[i].rate_bytes, raw.live[i].rate_bytes) << i;
     EXPECT_EQ(live[i].samples, raw.live[i].samples) << i;
+  }
+}
+
+// Each fact of the list, through the writer in the process, the reader, and the writer outside.
+TEST(RawPprof, every_fact_of_the_list_comes_back) {
+  RawFixture raw;
+  uint64_t value = 1000;
+  for (const ProfileFact& fact : kProfileFacts) fact.set(&raw.profile, ++value);
+  Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  for (int round = 0; round < 2; ++round) {
+    for (const ProfileFact& fact : kProfileFacts) {
+      EXPECT_EQ(fact.of(profile), fact.of(raw.profile)) << fact.key;
+      EXPECT_NE(fact.of(profile), 0u) << fact.key;
+    }
+    profile = read_pprof(write_pprof(profile), "again");
   }
 }
 

@@ -132,13 +132,13 @@ class HeapSnapshot:
         notes = []
         if self.dropped_samples:
             notes.append(f"{self.dropped_samples:,} samples were dropped for want of room (max_live_samples, max_stacks)")
-        if getattr(stats, "folded_stacks", 0):
+        if stats.folded_stacks:
             notes.append(f"{stats.folded_stacks:,} older stacks were shortened, to [older stacks]: the table was full")
-        if getattr(stats, "thinned_samples", 0):
+        if stats.thinned_samples:
             notes.append(f"the table of live blocks was full: {stats.thinned_samples:,} samples left it to others of a higher rate")
-        if getattr(stats, "python_objects", 0) == getattr(lib, "MEMPROF_PYTHON_REFUSED", -1):
+        if stats.python_objects == lib.MEMPROF_PYTHON_REFUSED:
             notes.append("Python objects are not seen: the allocators of this interpreter could not be replaced")
-        if getattr(stats, "python_version", 1) == 0:
+        if stats.python_version == 0:
             notes.append("This interpreter is not known: stacks are native, without Python's functions and lines")
         advice = self.frame_pointer_health.recommendation
         return (*notes, advice) if advice else tuple(notes)

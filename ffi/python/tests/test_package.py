@@ -3,6 +3,7 @@
 import importlib.metadata
 import inspect
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -38,6 +39,17 @@ def test_the_wheel_is_for_every_python():
     assert tags and all(tag.startswith("py3-none-") for tag in tags)
     assert any(str(file) == "memprof/py.typed" for file in files)
     assert memprof.__version__ == importlib.metadata.version("libmemprof")
+
+
+def test_statistics_have_every_counter():
+    """The struct of the binding is made of memprof.h when the wheel is built; the list of counters is the library's."""
+    from memprof._library import ffi
+    text = (pathlib.Path(__file__).parents[3] / "src/format/counters.h").read_text()
+    counters = re.findall(r"^  (?:COUNTER|FILED)\((\w+),", text, re.M)
+    assert len(counters) > 20
+    members = dict(ffi.typeof("memprof_stats").fields)
+    assert {name for name in counters if name not in members or members[name].type.kind != "primitive"} == set()
+    assert all(ffi.sizeof(members[name].type) == 8 for name in counters)
 
 
 def test_import_is_quick():

@@ -61,7 +61,7 @@ void thin_slot(uint64_t slot, uint64_t rate, uint64_t now_ns) {
   if (uniform >= kept_share(sample.size_bytes, sample.rate_bytes, rate)) {
     LiveSample thinned;
     if (take(sample.address, token, &thinned)) {
-      count(g_arena.header().thin.thinned_samples);
+      count(g_arena.header().later_statistics.thinned_samples);
       account_thinned(thinned, now_ns);
     }
     return;

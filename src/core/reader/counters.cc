@@ -19,14 +19,23 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
       state <= static_cast<uint32_t>(State::kTerminated) ? static_cast<State>(state) : State::kUninitialized;
   c.rate_bytes = get(header.rate_bytes);
   const Statistics& s = header.statistics;
-  c.dropped_weight_bytes = get(s.dropped_weight_bytes);
-  c.dropped_live_table = get(s.dropped_live_table);
-  c.dropped_stack_table = get(s.dropped_stack_table);
-  c.replaced_samples = get(s.replaced_samples);
+#define MEMPROF_FIRST(name) c.name = get(s.name);
+#define MEMPROF_LATER(name) c.name = has_later ? get(header.later_statistics.name) : 0;
+#define MEMPROF_DERIVED(name)
+#define MEMPROF_READ(name, place) MEMPROF_##place(name)
+#define MEMPROF_FILED_READ(name, place, part, merge, report) MEMPROF_##place(name)
+  const bool has_later = header.version >= kFirstVersionOfLaterStatistics;
+  MEMPROF_COUNTERS(MEMPROF_READ, MEMPROF_FILED_READ, MEMPROF_NO_FACT)
+#undef MEMPROF_FIRST
+#undef MEMPROF_LATER
+#undef MEMPROF_DERIVED
+#undef MEMPROF_READ
+#undef MEMPROF_FILED_READ
+  c.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
   c.modules = get(header.section(kModuleSection).used_bytes) / sizeof(ModuleEntry);
   c.frames = get(s.frames);
   uint64_t least = get(s.min_depth_plus_one);
-  for (uint32_t i = 0; i < platform::kWalkReasons; ++i) {
+  for (uint32_t i = 0; i < kWalkReasons; ++i) {
     c.walks[i] = get(s.walks[i]);
   }
   for (uint64_t i = 0; i < stack_count; ++i) {
@@ -40,7 +49,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
     const uint32_t walk = __atomic_load_n(&e.walk, __ATOMIC_RELAXED) & kWalkMask;
     ++c.stacks;
     c.frames += samples * depth;
-    c.walks[walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule)] += samples;
+    c.walks[walk < kWalkReasons ? walk : static_cast<uint32_t>(Walk::kNoRule)] += samples;
     if (stack_kind(__atomic_load_n(&e.walk, __ATOMIC_RELAXED)) == StackKind::kWhole) {
       least = least == 0 || depth + 1 < least ? depth + 1 : least;
     }
@@ -50,22 +59,11 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   }
   // A sample is live, freed, dropped, or others stand for it.  For the moment between its walk and its entry into the live map it
   // counts as freed.
-  if (header.version == kArenaVersion) {
-    c.folded_stacks = get(header.fold.folded_stacks);
-    c.thinned_samples = get(header.thin.thinned_samples);
-  }
-  const uint64_t dropped = c.dropped_live_table + c.dropped_stack_table + c.thinned_samples;
+  const uint64_t dropped = c.dropped_samples + c.thinned_samples;
   c.live_samples = get(header.live_count);
   c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
   c.min_depth = least == 0 ? 0 : least - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);
-  c.filter_saturated = get(s.filter_saturated);
-  c.muted_bytes = get(s.muted_bytes);
-  c.live_weight_bytes = get(s.live_weight_bytes);
-  c.peak_weight_bytes = get(s.peak_weight_bytes);
-  c.hooks = get(s.hooks);
-  c.imports = {get(s.import_modules), get(s.import_patched), get(s.import_refused), get(s.import_foreign),
-               get(s.import_unbound)};
   const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMostRuntimes;
   for (uint32_t i = 0; i < runtimes; ++i) {
     const RuntimeFacts& runtime = header.runtime(i);

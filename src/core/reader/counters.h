@@ -6,8 +6,8 @@
 
 #include "core/tables/arena.h"
 #include "core/tables/stack_table.h"
-#include "platform/imports.h"
-#include "platform/stack.h"
+#include "format/counters.h"
+#include "format/walk.h"
 
 namespace memprof {
 
@@ -20,19 +20,13 @@ struct RuntimeCounters {
   uint32_t stacks;
 };
 
+// Those of format/counters.h.  hooks: MEMPROF_HOOKS_*.
 struct Counters {
   State state;
-  uint64_t rate_bytes;
-  uint64_t samples, live_samples, freed_samples;
-  uint64_t dropped_weight_bytes, dropped_live_table, dropped_stack_table, replaced_samples;
-  uint64_t stacks, modules, frames;
-  uint64_t walks[platform::kWalkReasons];
-  uint64_t min_depth, cold_paths, filter_saturated, muted_bytes;
-  uint64_t folded_stacks, thinned_samples;
-  uint64_t arena_bytes, arena_used_bytes;
-  uint64_t live_weight_bytes, peak_weight_bytes;
-  uint64_t hooks;  // MEMPROF_HOOKS_*
-  platform::Imports imports;
+#define MEMPROF_MEMBER(name, ...) uint64_t name;
+  MEMPROF_COUNTERS(MEMPROF_MEMBER, MEMPROF_MEMBER, MEMPROF_NO_FACT)
+#undef MEMPROF_MEMBER
+  uint64_t walks[kWalkReasons];
   RuntimeCounters runtimes[kMostRuntimes];  // of ids from 1 on
 };
 

@@ -91,6 +91,8 @@ inline constexpr uint32_t kArenaVersion = 8;
 inline constexpr uint32_t kOldestArenaVersion = 6;
 // Before it there is room for the facts of one language runtime.
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
+// Before it there are no LaterStatistics.
+inline constexpr uint32_t kFirstVersionOfLaterStatistics = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -123,11 +125,10 @@ struct Ending {
 // upward, and finds both equal, knows that nothing was being moved.
 struct FoldState {
   std::atomic<uint64_t> done;
-  std::atomic<uint64_t> begun;     // the number of the next fold, which has its place in the log by it
-  std::atomic<uint64_t> hands[2];  // the entry that is looked at next: of whole stacks, of shortened ones
-  std::atomic<uint64_t> folded_stacks;
-  std::atomic<uint64_t> leaving;          // entries whose live samples are being moved to shortened stacks
-  std::atomic<uint64_t> live_hand;        // the slot of the live map that is looked at next for them
+  std::atomic<uint64_t> begun;      // the number of the next fold, which has its place in the log by it
+  std::atomic<uint64_t> hands[2];   // the entry that is looked at next: of whole stacks, of shortened ones
+  std::atomic<uint64_t> leaving;    // entries whose live samples are being moved to shortened stacks
+  std::atomic<uint64_t> live_hand;  // the slot of the live map that is looked at next for them
   std::atomic<uint64_t> first_shortened;  // the entry from which on there are no whole ones; 0: not full yet
 };
 
@@ -139,7 +140,6 @@ struct ThinState {
   std::atomic<uint64_t> rate_before;  // what the rate falls back to; kNone: it is that
   std::atomic<uint64_t> hand;         // the slot of the live map that it comes to next
   std::atomic<uint64_t> end;          // where it ends
-  std::atomic<uint64_t> thinned_samples;
   // Monotonic; when the thread began that is changing the samples of these slots of the live map (those of a
   // range share one of these); 0: none is.
   static constexpr uint32_t kRanges = 16;
@@ -181,6 +181,8 @@ struct ArenaHeader {
   FoldState fold;
   ThinState thin;
   RuntimeFacts later_runtimes[kMostRuntimes - 1];
+  LaterStatistics later_statistics;
+  uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

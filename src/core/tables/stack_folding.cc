@@ -216,7 +216,7 @@ bool StackTable::fold(uint32_t id) {
   }
   index_.remove(e.hash.load(std::memory_order_relaxed), id);
   begin_move(id, to);
-  count(arena_.header().fold.folded_stacks);
+  count(arena_.header().later_statistics.folded_stacks);
   e.ready.store(0, std::memory_order_release);
   // Frames are counted as samples times depth.
   const uint64_t samples = e.allocated.samples.load(std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a profiler, in its arena.  capi/include/memprof.h says what each means.  What follows from
-// others is not counted (core/reader/counters.cc): each counter is a locked instruction in every sample.
+// The counters of a profiler, in its arena.  format/counters.h lists them, capi/include/memprof.h says what each
+// means.  What follows from others is not counted (core/reader/counters.cc): each counter is a locked instruction
+// in every sample.
 //
 // Threads: every counter is written by the cold paths of all threads with relaxed read-modify-writes and read
 // relaxed; they order nothing.
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/counters.h"
 #include "format/runtime_frame.h"
 #include "platform/stack.h"
 
@@ -25,6 +27,8 @@ struct RuntimeFacts {
   std::atomic<uint64_t> stacks;  // MEMPROF_STACKS_*
 };
 
+// Those that files of version 6 have, FIRST in the list, and what others are derived from.  Their places are
+// fixed.
 struct Statistics {
   std::atomic<uint64_t> dropped_weight_bytes;
   std::atomic<uint64_t> dropped_live_table;
@@ -49,6 +53,25 @@ struct Statistics {
   std::atomic<uint64_t> import_unbound;
   RuntimeFacts first_runtime;  // of id 1; those after it: ArenaHeader::later_runtimes
 };
+
+// Those that files have from version 8 on, LATER in the list, each in the place that it has in the list of these.
+// What an older writer did not know is 0.
+struct LaterStatistics {
+#define MEMPROF_FIRST(name)
+#define MEMPROF_DERIVED(name)
+#define MEMPROF_LATER(name) std::atomic<uint64_t> name;
+#define MEMPROF_MEMBER(name, place) MEMPROF_##place(name)
+#define MEMPROF_FILED_MEMBER(name, place, part, merge, report) MEMPROF_##place(name)
+  MEMPROF_COUNTERS(MEMPROF_MEMBER, MEMPROF_FILED_MEMBER, MEMPROF_NO_FACT)
+#undef MEMPROF_FIRST
+#undef MEMPROF_DERIVED
+#undef MEMPROF_LATER
+#undef MEMPROF_MEMBER
+#undef MEMPROF_FILED_MEMBER
+};
+// Bytes that the header of an arena has for them.
+inline constexpr uint64_t kLaterStatisticsBytes = 256;
+static_assert(sizeof(LaterStatistics) < kLaterStatisticsBytes);
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n = 1) {
   counter.fetch_add(n, std::memory_order_relaxed);

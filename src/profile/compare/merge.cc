@@ -21,15 +21,11 @@ void Merger::add_facts(const Profile& profile) {
     merged_.rate_bytes = profile.rate_bytes;
     merged_.from_memprof = profile.from_memprof;
     merged_.has_metric = profile.has_metric;
-    merged_.peak_after_ns = profile.peak_after_ns;
-    merged_.peak_resident_bytes = profile.peak_resident_bytes;
-    merged_.max_resident_bytes = profile.max_resident_bytes;
-    merged_.has_ended = profile.has_ended;
-    merged_.is_before_end = profile.is_before_end;
+    static_cast<ProfileFacts&>(merged_) = profile;
     merged_.drop_frames = profile.drop_frames;
     merged_.keep_frames = profile.keep_frames;
   } else {
-    combine_ends(merged_, profile.has_ended, profile.is_before_end);
+    merge_facts(profile, &merged_);
     const size_t first = processes_mode_ == Processes::kAddedUp ? 0 : kFirstMetrics;
     for (size_t i = first; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
   }
@@ -40,24 +36,10 @@ void Merger::add_facts(const Profile& profile) {
   }
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
-  merged_.samples += profile.samples;
-  merged_.live_samples += profile.live_samples;
-  merged_.dropped_samples += profile.dropped_samples;
-  merged_.dropped_weight_bytes += profile.dropped_weight_bytes;
-  merged_.replaced_samples += profile.replaced_samples;
-  merged_.muted_bytes += profile.muted_bytes;
-  merged_.folded_stacks += profile.folded_stacks;
-  merged_.thinned_samples += profile.thinned_samples;
-  merged_.seen_after_ns = std::max(merged_.seen_after_ns, profile.seen_after_ns);
-  merged_.unseen_processes += profile.unseen_processes;
-  merged_.uncollected_processes += profile.uncollected_processes;
   for (const std::string& comment : profile.comments) {
     const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMostUnseen;
     if (comment.rfind(kUnseenComment, 0) == 0 && has_room) merged_.comments.push_back(comment);
   }
-  merged_.import_refused += profile.import_refused;
-  merged_.import_foreign += profile.import_foreign;
-  merged_.import_unbound += profile.import_unbound;
   combine_runtimes(merged_.runtimes, profile.runtimes);
   for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
 }

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <iterator>
 #include <vector>
 
+#include "format/profile_facts.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/stack_health.h"
@@ -103,6 +105,17 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
   return out + "}";
 }
 
+// The facts of one part, as members of an object, each with a comma behind it.
+std::string facts_json(const ProfileFacts& facts, FactPart part) {
+  std::string out;
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (fact.part != part || fact.json == nullptr) continue;
+    out += fact.flag != nullptr ? fmt::format("\"{}\":{},", fact.json, facts.*fact.flag)
+                                : fmt::format("\"{}\":{},", fact.json, facts.*fact.number);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string write_json(const Profile& profile) {
@@ -114,19 +127,14 @@ std::string write_json(const Profile& profile) {
   out += fmt::format(R"("program":{},"pid":{},"rate_bytes":{},"time_unix_ns":{},"duration_ns":{},)",
                      json_text(profile.program), profile.pid, profile.rate_bytes, profile.time_unix_ns,
                      profile.duration_ns);
-  out += fmt::format(
-      "\n\"samples\":{},\"live_samples\":{},\"dropped_samples\":{},\"dropped_weight_bytes\":{},"
-      "\"replaced_samples\":{},\n\"peak_after_ns\":{},\"peak_resident_bytes\":{},\"max_resident_bytes\":{},"
-      "\"ended\":{},\"live_is_before_end\":{},\n\"folded_stacks\":{},\"thinned_samples\":{},\"muted_bytes\":{"
-      "},\"unseen_processes\":{},\"uncollected_"
-      "processes\":{},"
-      "\n\"import_refused\":{},\"import_foreign\":{},\"import_unbound\":{},"
-      "\n\"walks\":{{",
-      profile.samples, profile.live_samples, profile.dropped_samples, profile.dropped_weight_bytes,
-      profile.replaced_samples, profile.peak_after_ns, profile.peak_resident_bytes,
-      profile.max_resident_bytes, profile.has_ended, profile.is_before_end, profile.folded_stacks,
-      profile.thinned_samples, profile.muted_bytes, profile.unseen_processes, profile.uncollected_processes,
-      profile.import_refused, profile.import_foreign, profile.import_unbound);
+  for (const std::initializer_list<FactPart> line : {std::initializer_list<FactPart>{FactPart::kSamples},
+                                                     {FactPart::kMoments, FactPart::kEnds},
+                                                     {FactPart::kFullTables, FactPart::kMissing},
+                                                     {FactPart::kImports}}) {
+    out += '\n';
+    for (const FactPart part : line) out += facts_json(profile, part);
+  }
+  out += "\n\"walks\":{";
   for (size_t i = 0; i < profile.walks.size(); ++i) {
     out += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", walk_name(static_cast<Walk>(i)), profile.walks[i]);
   }

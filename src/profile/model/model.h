@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "format/profile_facts.h"
 #include "format/runtime_frame.h"
+#include "format/walk.h"
 
 namespace memprof::profile {
 
@@ -102,16 +104,6 @@ inline void add_totals(const Totals& more, Totals* sum) {
   sum->max_missed_count = std::max(sum->max_missed_count, more.max_missed_count);
 }
 
-enum class Walk : uint8_t {
-  kRoot = 0,
-  kDepthLimit = 1,
-  kBadFrame = 2,
-  kLeftStack = 3,
-  kNoRule = 4,
-  kMiddleLeftOut = 5,  // both ends are there, and between them a location that says so
-};
-inline constexpr size_t kWalkCount = 6;
-
 struct Stack {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
   // Of the program's own allocators, as it was registered; empty: malloc's, or one without a name.  Stacks of
@@ -133,10 +125,7 @@ struct Stack {
   double lifetime_ns = 0;
 };
 
-// Whether the outermost frames of a stack that ended so are missing.
-inline bool is_cut(Walk walk) {
-  return walk != Walk::kRoot && walk != Walk::kMiddleLeftOut;
-}
+// Whether its outermost frames are missing.
 inline bool is_cut(const Stack& stack) {
   return stack.has_statistics && is_cut(stack.walk);
 }
@@ -163,41 +152,15 @@ inline void combine_runtimes(Runtimes& sum, const Runtimes& more) {
   }
 }
 
-struct Profile {
+struct Profile : ProfileFacts {
   std::string program;
   uint64_t pid = 0;
   uint64_t rate_bytes = 0;  // period
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
   bool from_memprof = false;  // has a #memprof.profile comment
-  uint64_t samples = 0;
-  uint64_t live_samples = 0;
-  uint64_t dropped_samples = 0;
-  uint64_t dropped_weight_bytes = 0;
-  uint64_t replaced_samples = 0;
-  // The heap at its highest: when, after the profiler began; what of the process was resident then; and the
-  // most that was resident, as last asked: at peaks and when the process ended.  0: unknown, or of several
-  // processes.
-  uint64_t peak_after_ns = 0;
-  uint64_t peak_resident_bytes = 0;
-  uint64_t max_resident_bytes = 0;
-  // How long the process had run when memprof was started in it: what it allocated before is not known.  0: it was
-  // there from the begin, or nobody knows.  Of several processes: the longest.
-  uint64_t seen_after_ns = 0;
-  bool has_ended = false;        // all processes came to their end by themselves
-  bool is_before_end = false;    // what is live is what was live before that end began
-  uint64_t folded_stacks = 0;    // shortened because the table was full: detail is missing, no bytes
-  uint64_t thinned_samples = 0;  // taken out because the table was full: others stand for them
-  uint64_t muted_bytes = 0;      // allocated by the profiler or while a thread was in it: passed unseen
-  // Of the run that it is of: processes that memprof was not in, and those whose data was not read.
-  uint64_t unseen_processes = 0;
-  uint64_t uncollected_processes = 0;
-  // Slots of allocation functions that do not lead to memprof, where import tables were patched: memprof.h.
-  uint64_t import_refused = 0;
-  uint64_t import_foreign = 0;
-  uint64_t import_unbound = 0;
   Runtimes runtimes;
-  std::array<uint64_t, kWalkCount> walks{};     // samples by Walk
+  std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had
 
   std::string drop_frames;  // pprof's regular expressions; empty in a profile of memprof: the usual ones
@@ -209,12 +172,5 @@ struct Profile {
   std::vector<Stack> stacks;
   std::vector<std::string> comments;  // those for people, without '#memprof.'
 };
-
-// Into facts of several processes: peaks are of different times, and only what holds of all is said.
-inline void combine_ends(Profile& sum, bool has_ended, bool is_before_end) {
-  sum.peak_after_ns = sum.peak_resident_bytes = sum.max_resident_bytes = 0;
-  sum.has_ended = sum.has_ended && has_ended;
-  sum.is_before_end = sum.is_before_end && is_before_end;
-}
 
 }  // namespace memprof::profile

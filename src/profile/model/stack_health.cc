@@ -15,7 +15,7 @@ double StackHealth::truncation_rate() const {
 // From above, so that it is all of them, to the last bit, where none is cut.
 double StackHealth::complete_bytes() const {
   double bytes = total_allocated_bytes;
-  for (size_t i = 0; i < kWalkCount; ++i) {
+  for (size_t i = 0; i < kWalkReasons; ++i) {
     if (is_cut(static_cast<Walk>(i))) bytes -= allocated_bytes[i];
   }
   return bytes;
@@ -60,12 +60,6 @@ const char* confidence_name(double truncation_rate) {
   constexpr double kMedium = 0.05;
   constexpr double kLow = 0.20;
   return truncation_rate < kMedium ? "high" : truncation_rate < kLow ? "medium" : "low";
-}
-
-const char* walk_name(Walk walk) {
-  static constexpr const char* kNames[kWalkCount] = {"root",       "depth_limit", "bad_frame",
-                                                     "left_stack", "no_rule",     "middle_left_out"};
-  return kNames[static_cast<size_t>(walk)];
 }
 
 }  // namespace memprof::profile

@@ -4,8 +4,7 @@
 // Model: shares of samples are counted by the profiler, over all that it walked.  Shares of bytes and depths
 // are of the stacks in the file, weighted by the bytes allocated there and by their samples; an inlined
 // function adds no depth.  Nothing is guessed from a depth: a stack is complete when its walk reached the
-// root, also where its middle was left out, for both of its ends are there (is_cut in model.h, in the same
-// sense); else it is truncated.
+// root, also where its middle was left out, for both of its ends are there (is_cut in format/walk.h); else it is truncated.
 //
 // Threads: plain values.
 #pragma once
@@ -19,9 +18,9 @@
 namespace memprof::profile {
 
 struct StackHealth {
-  uint64_t walks = 0;                                // stacks taken, one a sample
-  std::array<uint64_t, kWalkCount> samples{};        // of them, by Walk
-  std::array<double, kWalkCount> allocated_bytes{};  // estimates, by Walk
+  uint64_t walks = 0;                                  // stacks taken, one a sample
+  std::array<uint64_t, kWalkReasons> samples{};        // of them, by Walk
+  std::array<double, kWalkReasons> allocated_bytes{};  // estimates, by Walk
   double total_allocated_bytes = 0;
   // Of the stacks in the file; nothing where one of them has no statistics.
   std::optional<uint64_t> median_depth;
@@ -41,8 +40,5 @@ std::optional<StackHealth> stack_health(const Profile& profile);
 
 // "high": less than 5 % of the samples are truncated; "medium": less than 20 %; "low".
 const char* confidence_name(double truncation_rate);
-
-// "root", "depth_limit", "bad_frame", "left_stack", "no_rule", "middle_left_out"
-const char* walk_name(Walk walk);
 
 }  // namespace memprof::profile

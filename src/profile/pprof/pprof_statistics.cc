@@ -184,47 +184,26 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     const std::string program = fields.text("program");
     const uint64_t pid = fields.decimal("pid");
-    const uint64_t peak_after_ns = fields.decimal_or_0("peak_after_ns");
-    const uint64_t peak_resident = fields.decimal_or_0("peak_resident");
-    const uint64_t max_resident = fields.decimal_or_0("max_resident");
-    const bool has_ended = fields.decimal_or_0("ended") != 0;
-    const bool is_before_end = fields.decimal_or_0("before_end") != 0;
+    ProfileFacts facts;
+    for (const ProfileFact& fact : kProfileFacts) {
+      // Older versions, and others that are 0, left some out.
+      fact.set(&facts, fields.decimal_or_0(fact.key));
+    }
     if (!has_profile_comment_) {
       profile.program = program;
       profile.pid = pid;
-      profile.peak_after_ns = peak_after_ns;
-      profile.peak_resident_bytes = peak_resident;
-      profile.max_resident_bytes = max_resident;
-      profile.has_ended = has_ended;
-      profile.is_before_end = is_before_end;
+      static_cast<ProfileFacts&>(profile) = facts;
     } else {
-      combine_ends(profile, has_ended, is_before_end);
+      merge_facts(facts, &profile);
     }
     if (has_profile_comment_ && pid != profile.pid) {
       profile.pid = 0;  // several processes
     }
     has_profile_comment_ = true;
     profile.from_memprof = true;
-    profile.samples += fields.decimal("samples");
-    profile.live_samples += fields.decimal("live_samples");
-    profile.dropped_samples += fields.decimal("dropped_samples");
-    profile.dropped_weight_bytes += fields.decimal("dropped_weight_bytes");
-    profile.replaced_samples += fields.decimal("replaced_samples");
-    profile.muted_bytes += fields.decimal_or_0("muted_bytes");
-    profile.folded_stacks += fields.decimal_or_0("folded_stacks");
-    profile.thinned_samples += fields.decimal_or_0("thinned_samples");
-    profile.seen_after_ns = std::max(profile.seen_after_ns, fields.decimal_or_0("seen_after_ns"));
-    profile.unseen_processes += fields.decimal_or_0("unseen_processes");
-    profile.uncollected_processes += fields.decimal_or_0("uncollected_processes");
-    profile.walks[0] += fields.decimal("walk_root");
-    profile.walks[1] += fields.decimal("walk_depth_limit");
-    profile.walks[2] += fields.decimal("walk_bad_frame");
-    profile.walks[3] += fields.decimal("walk_left_stack");
-    profile.walks[4] += fields.decimal("walk_no_rule");
-    profile.walks[5] += fields.decimal("walk_middle_left_out");
-    profile.import_refused += fields.decimal_or_0("import_refused");
-    profile.import_foreign += fields.decimal_or_0("import_foreign");
-    profile.import_unbound += fields.decimal_or_0("import_unbound");
+    for (size_t i = 0; i < kWalkReasons; ++i) {
+      profile.walks[i] += fields.decimal_or_0(kWalkNames[i].key);
+    }
     Runtimes runtimes;
     for (size_t i = 0; i < runtimes.size(); ++i) {
       const RuntimeKeys& keys = kRuntimeKeys[i];
@@ -246,7 +225,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     if (fields.has(kPeakKeys.samples)) {
       facts.peak = totals_of(fields, kPeakKeys);
     }
-    if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkCount) {
+    if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkReasons) {
       return;
     }
     facts.walk = static_cast<Walk>(walk);

@@ -259,29 +259,11 @@ Report header_of(const Profile& profile) {
   report.duration_ns = profile.duration_ns;
   report.rate_bytes = profile.rate_bytes;
   report.from_memprof = profile.from_memprof;
-  report.samples = profile.samples;
-  report.live_samples = profile.live_samples;
-  report.dropped_samples = profile.dropped_samples;
-  report.dropped_weight_bytes = profile.dropped_weight_bytes;
-  report.replaced_samples = profile.replaced_samples;
-  report.peak_after_ns = profile.peak_after_ns;
-  report.peak_resident_bytes = profile.peak_resident_bytes;
-  report.max_resident_bytes = profile.max_resident_bytes;
-  report.has_ended = profile.has_ended;
-  report.is_before_end = profile.is_before_end;
-  report.muted_bytes = profile.muted_bytes;
-  report.folded_stacks = profile.folded_stacks;
-  report.thinned_samples = profile.thinned_samples;
-  report.seen_after_ns = profile.seen_after_ns;
-  report.unseen_processes = profile.unseen_processes;
-  report.uncollected_processes = profile.uncollected_processes;
+  static_cast<ProfileFacts&>(report) = profile;
   for (const std::string& comment : profile.comments) {
     constexpr size_t kLength = sizeof(kUnseenComment) - 1;
     if (comment.rfind(kUnseenComment, 0) == 0) report.unseen.push_back(comment.substr(kLength));
   }
-  report.import_refused = profile.import_refused;
-  report.import_foreign = profile.import_foreign;
-  report.import_unbound = profile.import_unbound;
   report.runtimes = profile.runtimes;
   report.has_metric = profile.has_metric;
   report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "format/profile_facts.h"
 #include "profile/model/cut_stacks.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
@@ -65,7 +66,8 @@ struct ReportCalls {
   std::optional<CallTree> tree;
 };
 
-struct Report {
+// Its facts are those of the profile.
+struct Report : ProfileFacts {
   GroupBy by = GroupBy::kFunction;
   Metric metric = Metric::kInuseSpace;
 
@@ -75,28 +77,9 @@ struct Report {
   uint64_t duration_ns = 0;
   uint64_t rate_bytes = 0;
   bool from_memprof = false;
-  bool has_intervals = false;  // of the totals, and so of every row
-  uint64_t samples = 0;
-  uint64_t live_samples = 0;
-  uint64_t dropped_samples = 0;
-  uint64_t dropped_weight_bytes = 0;
-  uint64_t replaced_samples = 0;
-  uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
-  uint64_t peak_resident_bytes = 0;
-  uint64_t max_resident_bytes = 0;
-  bool has_ended = false;
-  bool is_before_end = false;
-  uint64_t folded_stacks = 0;
-  uint64_t thinned_samples = 0;
-  uint64_t muted_bytes = 0;
-  uint64_t seen_after_ns = 0;
-  uint64_t unseen_processes = 0;
-  uint64_t uncollected_processes = 0;
+  bool has_intervals = false;       // of the totals, and so of every row
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
-  uint64_t import_refused = 0;
-  uint64_t import_foreign = 0;
-  uint64_t import_unbound = 0;
-  Runtimes runtimes;  // as in profile/model/model.h
+  Runtimes runtimes;                // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
   std::array<bool, kMetricCount> has_metric{};

@@ -209,7 +209,7 @@ class Header {
                       share(samples), bytes_text(health, health.bytes_of(Walk::kMiddleLeftOut))));
     }
     std::vector<std::string> reasons;
-    for (size_t i = 0; i < kWalkCount; ++i) {
+    for (size_t i = 0; i < kWalkReasons; ++i) {
       const auto walk = static_cast<Walk>(i);
       if (!is_cut(walk) || health.of(walk) == 0) continue;
       reasons.push_back(fmt::format("{} {}{}", share(health.of(walk)), cut_text(walk),

@@ -37,12 +37,24 @@ Json known(bool is_known, uint64_t number) {
   return is_known ? Json(number) : Json(nullptr);
 }
 
-Json known_flag(bool is_known, bool flag) {
-  return is_known ? Json(flag) : Json(nullptr);
-}
-
 Json optional(const std::optional<uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
+}
+
+// What is counted, then flags, then moments; what is not known is null.
+void add_facts(const Report& report, Json* json) {
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (!fact.is_reported || fact.part == FactPart::kEnds || fact.part == FactPart::kMoments) continue;
+    (*json)[fact.json] = known(report.from_memprof, fact.of(report));
+  }
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (!fact.is_reported || fact.part != FactPart::kEnds) continue;
+    (*json)[fact.json] = report.from_memprof ? Json(fact.of(report) != 0) : Json(nullptr);
+  }
+  for (const ProfileFact& fact : kProfileFacts) {
+    if (!fact.is_reported || fact.part != FactPart::kMoments) continue;
+    (*json)[fact.json] = known(fact.of(report) != 0, fact.of(report));
+  }
 }
 
 Json share(double part, double whole) {
@@ -60,7 +72,7 @@ Json health(const Report& report) {
   json["avg_native_depth"] = health.mean_depth ? Json(*health.mean_depth) : Json(nullptr);
   json["median_native_depth"] = optional(health.median_depth);
   json["min_native_depth"] = optional(health.min_depth);
-  for (size_t i = 0; i < kWalkCount; ++i) {
+  for (size_t i = 0; i < kWalkReasons; ++i) {
     json["endings"][walk_name(static_cast<Walk>(i))] = {
         {"samples", health.samples[i]},
         {"share", share(static_cast<double>(health.samples[i]), static_cast<double>(health.walks))},
@@ -117,18 +129,7 @@ std::string report_json(const Report& report) {
   json["program"] = report.program;
   json["pid"] = known(report.pid != 0, report.pid);
   json["rate_bytes"] = report.rate_bytes;
-  json["samples"] = known(report.from_memprof, report.samples);
-  json["dropped_samples"] = known(report.from_memprof, report.dropped_samples);
-  json["muted_bytes"] = known(report.from_memprof, report.muted_bytes);
-  json["folded_stacks"] = known(report.from_memprof, report.folded_stacks);
-  json["thinned_samples"] = known(report.from_memprof, report.thinned_samples);
-  json["unseen_processes"] = known(report.from_memprof, report.unseen_processes);
-  json["uncollected_processes"] = known(report.from_memprof, report.uncollected_processes);
-  json["ended"] = known_flag(report.from_memprof, report.has_ended);
-  json["live_is_before_end"] = known_flag(report.from_memprof, report.is_before_end);
-  json["peak_after_ns"] = known(report.peak_after_ns != 0, report.peak_after_ns);
-  json["peak_resident_bytes"] = known(report.peak_resident_bytes != 0, report.peak_resident_bytes);
-  json["max_resident_bytes"] = known(report.max_resident_bytes != 0, report.max_resident_bytes);
+  add_facts(report, &json);
   json["metric"] = metric_name(report.metric);
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();

@@ -102,7 +102,7 @@ TEST(Thinning, TheLiveTotalStaysUnbiased) {
       const Counters c = profiler::counters();
       EXPECT_EQ(0u, c.dropped_live_table);
       EXPECT_LE(c.live_samples, kLimits.max_live_samples);
-      EXPECT_GT(profiler::arena().header().thin.thinned_samples.load(), 0u);
+      EXPECT_GT(profiler::arena().header().later_statistics.thinned_samples.load(), 0u);
       EXPECT_GT(sampler_rate(), 256u);
       const auto s = take(profiler::arena());
       expect_sums_agree(*s);

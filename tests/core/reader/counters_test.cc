@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include "core/tables/module_table.h"
 #include "core/tables/stack_table.h"
 #include "platform/stack.h"
@@ -24,8 +26,8 @@ TEST(Counters, OfANewArenaAreZero) {
   EXPECT_EQ(State::kUninitialized, c.state);
   EXPECT_EQ(0u, c.samples + c.live_samples + c.freed_samples + c.dropped_weight_bytes + c.dropped_live_table +
                     c.dropped_stack_table + c.replaced_samples + c.stacks + c.modules + c.frames +
-                    c.min_depth + c.cold_paths + c.filter_saturated + c.muted_bytes + c.imports.modules +
-                    c.imports.patched + c.imports.refused + c.imports.foreign + c.imports.unbound +
+                    c.min_depth + c.cold_paths + c.filter_saturated + c.muted_bytes + c.import_modules +
+                    c.import_patched + c.import_refused + c.import_foreign + c.import_unbound +
                     c.runtimes[0].version + c.runtimes[0].objects);
   EXPECT_EQ(a.header().total_bytes, c.arena_bytes);
   EXPECT_EQ(kPageBytes, c.arena_used_bytes);
@@ -81,16 +83,51 @@ TEST(Counters, EachIsReadFromItsPlace) {
   EXPECT_EQ(29u, c.live_weight_bytes);
   EXPECT_EQ(30u, c.peak_weight_bytes);
   EXPECT_EQ(27u, c.hooks);
-  EXPECT_EQ(22u, c.imports.modules);
-  EXPECT_EQ(23u, c.imports.patched);
-  EXPECT_EQ(24u, c.imports.refused);
-  EXPECT_EQ(25u, c.imports.foreign);
-  EXPECT_EQ(26u, c.imports.unbound);
+  EXPECT_EQ(22u, c.import_modules);
+  EXPECT_EQ(23u, c.import_patched);
+  EXPECT_EQ(24u, c.import_refused);
+  EXPECT_EQ(25u, c.import_foreign);
+  EXPECT_EQ(26u, c.import_unbound);
   EXPECT_EQ(27u, c.runtimes[0].version);
   EXPECT_EQ(28u, c.runtimes[0].objects);
   EXPECT_EQ(0u, c.stacks);
   EXPECT_EQ(21u, c.modules);
   EXPECT_EQ(kPageBytes + 21 * sizeof(ModuleEntry), c.arena_used_bytes);
+}
+
+// A line of the list that nothing reads would be 0 here.
+TEST(Counters, EachOfTheListIsRead) {
+  ScopedArena a;
+  bool is_new = false;
+  const uint64_t frames[] = {0x401000, 0x402000};
+  const uint32_t stack = a.stacks.intern(frames, 2, Walk::kRoot, &is_new);
+  for (int i = 0; i < 100; ++i) {
+    a.stacks.add_allocated(stack, 100, weigh(100, 0));
+  }
+  ArenaHeader& h = a.arena.header();
+  h.rate_bytes = 1;
+  h.live_count = 1;
+  h.section(kModuleSection).used_bytes = sizeof(ModuleEntry);
+#define MEMPROF_FIRST(name) h.statistics.name = 2;
+#define MEMPROF_LATER(name) h.later_statistics.name = 3;
+#define MEMPROF_DERIVED(name)
+#define MEMPROF_SET(name, place) MEMPROF_##place(name)
+#define MEMPROF_SET_FILED(name, place, part, merge, report) MEMPROF_##place(name)
+  MEMPROF_COUNTERS(MEMPROF_SET, MEMPROF_SET_FILED, MEMPROF_NO_FACT)
+  const Counters c = counters_of(a.arena);
+#define MEMPROF_EXPECT(name, ...) EXPECT_NE(0u, c.name) << #name;
+  MEMPROF_COUNTERS(MEMPROF_EXPECT, MEMPROF_EXPECT, MEMPROF_NO_FACT)
+  // What an arena of version 7 has in their place is not a counter.
+  h.version = kFirstVersionOfLaterStatistics - 1;
+  const Counters old = counters_of(a.arena);
+  EXPECT_EQ(0u, old.folded_stacks + old.thinned_samples);
+  EXPECT_EQ(c.replaced_samples, old.replaced_samples);
+}
+
+// Files have counters by their places: those that a release wrote never move.
+TEST(Counters, OfFilesKeepTheirPlaces) {
+  EXPECT_EQ(0u, offsetof(LaterStatistics, folded_stacks));
+  EXPECT_EQ(8u, offsetof(LaterStatistics, thinned_samples));
 }
 
 TEST(Counters, SamplesAreSummedOverStacks) {

@@ -129,7 +129,7 @@ TEST(SnapshotStacks, AnArenaOfVersion7IsRead) {
   ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
   h.last_sections[0].offset = 12345;  // whatever was there
   h.fold.begun = 99;
-  h.thin.thinned_samples = 99;
+  h.later_statistics.thinned_samples = 99;
   const SnapshotPointer s = take(a.arena);
   ASSERT_NE(nullptr, s);
   EXPECT_EQ(1u, s->records.size);

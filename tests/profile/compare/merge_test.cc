@@ -85,6 +85,36 @@ TEST(Merge, WhatIsMissingIsAddedUp) {
   EXPECT_THAT(profile.comments, SizeIs(2));
 }
 
+TEST(Merge, EachFactIsMergedAsTheListSays) {
+  Profile a = process("make", 10, 0, 1);
+  Profile b = process("cc", 11, 0, 1);
+  uint64_t value = 1;
+  for (const ProfileFact& fact : kProfileFacts) {
+    fact.set(&a, value);
+    fact.set(&b, 10 * value);
+    ++value;
+  }
+  b.is_before_end = false;
+  Merger one;
+  one.add(a);
+  const Profile alone = one.take();
+  Merger two;
+  two.add(a);
+  two.add(b);
+  const Profile both = two.take();
+  value = 1;
+  for (const ProfileFact& fact : kProfileFacts) {
+    const uint64_t expected = fact.merge == FactMerge::kSum   ? 11 * value
+                              : fact.merge == FactMerge::kMax ? 10 * value
+                              : fact.merge == FactMerge::kOfOneProcess
+                                  ? 0
+                                  : fact.flag == &ProfileFacts::has_ended;
+    EXPECT_EQ(fact.of(both), expected) << fact.key;
+    EXPECT_EQ(fact.of(alone), fact.of(a)) << fact.key;
+    ++value;
+  }
+}
+
 TEST(Merge, PythonCodeIsTheSameByItsFunctionAndLine) {
   const auto python = [](uint64_t pid, int64_t line) {
     report_fixture::Builder b(4096);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "profile/model/metric.h"
 #include "tests/profile/sample_profile.h"
@@ -44,6 +45,24 @@ TEST(JsonExport, has_what_the_document_says) {
   EXPECT_NEAR(stack.at("mean_lifetime_ns").get<double>(), 5e6 * sampling_probability(64, kTestRate), 1e-6);
   EXPECT_EQ(stack.at("live")[1],
             ExportJson({{"size_bytes", 4096}, {"rate_bytes", kTestRate}, {"samples", 3}}));
+}
+
+// Stable, with their order: docs/profile-json.md.
+TEST(JsonExport, facts_stand_where_they_always_stood) {
+  Profile profile = named_profile();
+  uint64_t value = 1000;
+  for (const ProfileFact& fact : kProfileFacts) fact.set(&profile, ++value);
+  profile.is_before_end = false;
+  const std::string json = write_json(profile);
+  const size_t from = json.find("\"samples\"");
+  EXPECT_EQ(json.substr(from, json.find("\"walks\"") - from),
+            "\"samples\":1001,\"live_samples\":1002,\"dropped_samples\":1003,\"dropped_weight_bytes\":1004,"
+            "\"replaced_samples\":1005,\n"
+            "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"ended\":true,"
+            "\"live_is_before_end\":false,\n"
+            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"muted_bytes\":1012,\"unseen_processes\":1015,"
+            "\"uncollected_processes\":1016,\n"
+            "\"import_refused\":1017,\"import_foreign\":1018,\"import_unbound\":1019,\n");
 }
 
 TEST(JsonExport, totals_are_the_sum_and_intervals_hold_the_value) {

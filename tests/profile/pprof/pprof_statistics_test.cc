@@ -189,6 +189,25 @@ TEST(PprofStatistics, facts_of_merged_profiles_are_added) {
 }
 
 // What a label may be off does not grow with the number of samples of the stack.
+// As a version wrote it that knew fewer facts and endings.
+TEST(PprofStatistics, comments_of_older_versions_are_read) {
+  StatisticsReader reader;
+  Profile profile;
+  reader.comment(
+      "#memprof.profile version=1 program=a pid=1 samples=10 live_samples=4 dropped_samples=1 "
+      "dropped_weight_bytes=2 replaced_samples=3 walk_root=9 walk_depth_limit=0 walk_bad_frame=1 "
+      "walk_left_stack=0 walk_no_rule=0 import_refused=0 import_foreign=5 import_unbound=0",
+      profile);
+  EXPECT_TRUE(profile.from_memprof);
+  EXPECT_EQ(profile.samples, 10u);
+  EXPECT_EQ(profile.live_samples, 4u);
+  EXPECT_EQ(profile.replaced_samples, 3u);
+  EXPECT_EQ(profile.import_foreign, 5u);
+  EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkReasons>{9, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(profile.folded_stacks + profile.muted_bytes + profile.peak_after_ns, 0u);
+  EXPECT_FALSE(profile.has_ended);
+}
+
 TEST(PprofStatistics, a_merged_sample_among_many_is_told_by_its_value) {
   ForeignPprof file(ForeignPprof::Types{{"alloc_objects", "count"},
                                         {"alloc_space", "bytes"},

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of all counters of a process and facts of a profile.  From it follow the counters of the arena
+// (core/tables/statistics.h) and of a snapshot (core/reader/counters.h), the assignments to memprof_stats
+// (capi/memprof.cc), the facts of a profile in the process and outside of it with the way they are merged
+// (format/profile_facts.h), the profile's comment as it is written and read (format/comments.h,
+// profile/pprof/pprof_statistics.cc), and the members of both JSON formats.
+//
+// A new counter is one line here, one at the end of memprof_stats in memprof.h, and one in the pages that
+// tests/checks/counters.py names.  The order is that of the comment; counters of the arena that are kLater
+// keep their order for ever: it is their place in files.
+//
+// Three kinds of lines:
+//   COUNTER(name, place)
+//       in memprof_stats, not in profiles
+//   FILED(name, place, part, merge, report)
+//       in memprof_stats, and under the same name in profiles, comments and JSON
+//   FACT(type, name, key, json, part, merge, report)
+//       of profiles only; `key` in the comment, `json` in JSON (nullptr: not there)
+// with
+//   place   where the arena has it.  FIRST: a member of Statistics, which files of version 6 have; no new
+//           ones.  LATER: a counter that files have from version 8 on, made from this list.
+//           DERIVED: read_counters() computes it
+//   part    FactPart
+//   merge   FactMerge
+//   report  kReported: `memprof report --json` has it; kUnreported: only the JSON of a whole profile
+#pragma once
+
+namespace memprof {
+
+// clang-format off
+#define MEMPROF_COUNTERS(COUNTER, FILED, FACT)                                                               \
+  COUNTER(rate_bytes, DERIVED)                                                                               \
+  FILED(samples, DERIVED, kSamples, kSum, kReported)                                                         \
+  FILED(live_samples, DERIVED, kSamples, kSum, kUnreported)                                                  \
+  COUNTER(freed_samples, DERIVED)                                                                            \
+  FILED(dropped_samples, DERIVED, kSamples, kSum, kReported)                                                 \
+  FILED(dropped_weight_bytes, FIRST, kSamples, kSum, kUnreported)                                            \
+  COUNTER(dropped_live_table, FIRST)                                                                         \
+  COUNTER(dropped_stack_table, FIRST)                                                                        \
+  FILED(replaced_samples, FIRST, kSamples, kSum, kUnreported)                                                \
+  COUNTER(stacks, DERIVED)                                                                                   \
+  COUNTER(modules, DERIVED)                                                                                  \
+  COUNTER(frames, DERIVED)                                                                                   \
+  COUNTER(min_depth, DERIVED)                                                                                \
+  COUNTER(cold_paths, DERIVED)                                                                               \
+  COUNTER(filter_saturated, FIRST)                                                                           \
+  COUNTER(arena_bytes, DERIVED)                                                                              \
+  COUNTER(arena_used_bytes, DERIVED)                                                                         \
+  COUNTER(live_weight_bytes, FIRST)                                                                          \
+  COUNTER(peak_weight_bytes, FIRST)                                                                          \
+  /* The heap at its highest: when, after the profiler began; what of the process was resident then; the */  \
+  /* most that was resident, as last asked.  0: unknown. */                                                  \
+  FACT(uint64_t, peak_after_ns, "peak_after_ns", "peak_after_ns", kMoments, kOfOneProcess, kReported)        \
+  FACT(uint64_t, peak_resident_bytes, "peak_resident", "peak_resident_bytes", kMoments, kOfOneProcess, kReported) \
+  FACT(uint64_t, max_resident_bytes, "max_resident", "max_resident_bytes", kMoments, kOfOneProcess, kReported) \
+  /* How long the process had run when memprof was started in it: what it allocated before is not known. */  \
+  /* 0: it was there from the beginning, or nobody knows. */                                                 \
+  FACT(uint64_t, seen_after_ns, "seen_after_ns", nullptr, kMoments, kMax, kUnreported)                       \
+  /* The process came to its end by itself; what is live is what was live before that end began. */          \
+  FACT(bool, has_ended, "ended", "ended", kEnds, kAll, kReported)                                            \
+  FACT(bool, is_before_end, "before_end", "live_is_before_end", kEnds, kAll, kReported)                      \
+  FILED(muted_bytes, FIRST, kMissing, kSum, kReported)                                                       \
+  FILED(folded_stacks, LATER, kFullTables, kSum, kReported)                                                  \
+  FILED(thinned_samples, LATER, kFullTables, kSum, kReported)                                                \
+  /* Of the run that the profile is of: processes that memprof was not in, and those whose data was not */   \
+  /* read.  Who is in the process sees no other: 0 there. */                                                 \
+  FACT(uint64_t, unseen_processes, "unseen_processes", "unseen_processes", kMissing, kSum, kReported)        \
+  FACT(uint64_t, uncollected_processes, "uncollected_processes", "uncollected_processes", kMissing, kSum, kReported) \
+  COUNTER(hooks, FIRST)                                                                                      \
+  COUNTER(import_modules, FIRST)                                                                             \
+  COUNTER(import_patched, FIRST)                                                                             \
+  FILED(import_refused, FIRST, kImports, kSum, kUnreported)                                                  \
+  FILED(import_foreign, FIRST, kImports, kSum, kUnreported)                                                  \
+  FILED(import_unbound, FIRST, kImports, kSum, kUnreported)
+// clang-format on
+
+// For lines that are not looked at.
+#define MEMPROF_NO_FACT(...)
+
+}  // namespace memprof
