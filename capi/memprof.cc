@@ -15,6 +15,7 @@
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/counters.h"
+#include "format/lifetime_class.h"
 #include "format/walk.h"
 #include "platform/imports.h"
 #include "platform/modules.h"
@@ -22,6 +23,7 @@
 
 using memprof::Limits;
 using memprof::Snapshot;
+using memprof::SnapshotTotals;
 namespace platform = memprof::platform;
 namespace profiler = memprof::profiler;
 
@@ -32,6 +34,7 @@ namespace profiler = memprof::profiler;
 MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
+MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
@@ -412,6 +415,31 @@ const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot,
 const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_totals>(ours(snapshot)->peaks, count)
                              : no_elements<memprof_totals>(count);
+}
+
+const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_lifetime>(ours(snapshot)->lifetimes, count)
+                             : no_elements<memprof_lifetime>(count);
+}
+
+const uint64_t* memprof_lifetime_bounds(uint64_t* count) {
+  if (count != nullptr) {
+    *count = memprof::kLifetimeBounds;
+  }
+  return memprof::kLifetimeScale.bounds_ns;
+}
+
+int memprof_snapshot_younger(const memprof_snapshot* snapshot, uint64_t lifetime_ns, memprof_totals* totals,
+                             uint64_t count, uint64_t* used_ns) {
+  if (snapshot == nullptr || totals == nullptr || count > ours(snapshot)->stacks.size || lifetime_ns == 0) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const uint64_t used =
+      ours(snapshot)->sum_younger(lifetime_ns, reinterpret_cast<SnapshotTotals*>(totals), count);
+  if (used_ns != nullptr) {
+    *used_ns = used;
+  }
+  return MEMPROF_OK;
 }
 
 const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count) {

@@ -68,6 +68,7 @@ void fill(const Arena& arena) {
                       static_cast<uint32_t>(i % 3));
     stacks.add_allocated(id, 100 * i, weigh(100 * i, 4096));
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i);
+    stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i * 10000000);
     live.insert({0x7f0000000000 + i * 16, 64 + i % 3, 4096 + i % 2, i, id, 7});
   }
   arena.use_up_to(kFoldSection, kPage);
@@ -106,7 +107,7 @@ std::vector<uint8_t> make_arena() {
       h.section(kNameSection).used_bytes,    h.section(kTextSection).used_bytes,
       h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
       h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes,
-      h.section(kFoldSection).used_bytes};
+      h.section(kFoldSection).used_bytes,    h.section(kLifetimeSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {
@@ -196,6 +197,14 @@ uint64_t walk_over(const Snapshot& s) {
     for (uint64_t f = 0; f < stack.frame_count; ++f) {
       sum += s.frames.data[stack.first_frame + f];
     }
+  }
+  for (uint64_t i = 0; i < s.lifetimes.size; ++i) {
+    const SnapshotLifetime& l = s.lifetimes.data[i];
+    MEMPROF_REQUIRE(l.stack_id < s.stacks.size);
+    MEMPROF_REQUIRE(l.lifetime_class < kLifetimeClasses);
+    MEMPROF_REQUIRE(i == 0 || s.lifetimes.data[i - 1].stack_id <= l.stack_id);
+    MEMPROF_REQUIRE(l.weight_count >= 1 && l.samples != 0);
+    sum += l.size_bytes;
   }
   MEMPROF_REQUIRE(s.strings.size > 0 && s.strings.data[0] == '\0' &&
                   s.strings.data[s.strings.size - 1] == '\0');

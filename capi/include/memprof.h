@@ -569,11 +569,22 @@ typedef struct memprof_stack {
   uint32_t walk;        /* MEMPROF_WALK_*: why the stack ends where it ends                               */
   memprof_totals allocated;
   memprof_totals freed; /* variance_* and max_* are not kept here and 0                                   */
-  double lifetime_ns;   /* sum over freed samples of lifetime times weight_count: divide by
+  /* These as close as a class of lifetimes is wide (memprof_snapshot_lifetimes); 0: none was freed.       */
+  double lifetime_ns;       /* sum over freed samples of lifetime times weight_count: divide by
                            freed.weight_count for the mean lifetime of a block                            */
-  uint64_t min_lifetime_ns; /* of a freed sample; 0 if none was freed                                      */
-  uint64_t max_lifetime_ns;
+  uint64_t min_lifetime_ns; /* no freed sample lived less                                                  */
+  uint64_t max_lifetime_ns; /* nor more                                                                    */
 } memprof_stack;
+
+/* What was freed of one stack after it had lived for a time of one class (memprof_lifetime_bounds). */
+typedef struct memprof_lifetime {
+  uint32_t stack_id;
+  uint32_t lifetime_class;
+  uint64_t samples; /* these as in memprof_totals                                                          */
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
+} memprof_lifetime;
 
 /* Of memprof_module.flags: the process has unloaded it (dlclose).  Another module may overlap it. */
 #define MEMPROF_MODULE_UNLOADED 1u
@@ -662,6 +673,10 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *            memprof_reset_peak; no element where that is not known (the arena of an older version).  The
  *            moment is chosen by one half of the samples and its amounts are told by the other, with twice the
  *            rate, so that the estimates are unbiased (docs/decisions/0047-the-peak.md)
+ *   lifetimes  how long the blocks of each stack lived: what was freed, ordered by stack_id, then
+ *            lifetime_class; those without a sample are left out.  What of memprof_stack.freed is in none of
+ *            them was freed after an unknown time: the room for lifetimes was full, or samples were taken out
+ *            of a full table.  No element: the arena of a version before 8
  *   frames   return addresses, of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index
  *   runtime_frames  what those stand for; each different place once
  *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
@@ -673,6 +688,8 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot,
+                                                               uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,
@@ -682,6 +699,18 @@ MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapsho
 MEMPROF_API const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
+
+/* The bounds between the classes of lifetimes, in nanoseconds, ascending: class i holds those of bounds[i - 1]
+ * and more, and less than bounds[i]; the first and the last class have one bound.  *count (which may be NULL)
+ * becomes the number of bounds.  Never NULL; static. */
+MEMPROF_API const uint64_t* memprof_lifetime_bounds(uint64_t* count);
+
+/* What was allocated and freed again within `lifetime_ns`, for each stack: fills totals[stack_id] for the first
+ * `count` stacks of the snapshot.  The bound of a class that is next to lifetime_ns is used; *used_ns (which may
+ * be NULL) becomes that.  What was freed after an unknown time is in none (memprof_snapshot_lifetimes).
+ * MEMPROF_ERR_INVALID: snapshot or totals is NULL, count is more than there are stacks, or lifetime_ns is 0. */
+MEMPROF_API int memprof_snapshot_younger(const memprof_snapshot* snapshot, uint64_t lifetime_ns,
+                                         memprof_totals* totals, uint64_t count, uint64_t* used_ns);
 
 /* ---- Names -------------------------------------------------------------------------------------------- */
 

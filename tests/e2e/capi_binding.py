@@ -14,7 +14,8 @@ HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports "
          "memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
-         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_stacks memprof_snapshot_frames "
+         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes "
+         "memprof_snapshot_younger memprof_lifetime_bounds memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
@@ -72,6 +73,11 @@ class Stack(ctypes.Structure):
                 ("max_lifetime_ns", c_uint64)]
 
 
+class Lifetime(ctypes.Structure):
+    _fields_ = [("stack_id", c_uint32), ("lifetime_class", c_uint32), ("samples", c_uint64), ("size_bytes", c_uint64),
+                ("weight_bytes", c_double), ("weight_count", c_double)]
+
+
 class Module(ctypes.Structure):
     _fields_ = [("start", c_uint64), ("limit", c_uint64), ("file_offset", c_uint64), ("bias", c_uint64),
                 ("path_offset", c_uint64), ("build_id_size", c_uint32), ("flags", c_uint32),
@@ -100,7 +106,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
@@ -138,6 +144,9 @@ def load(path=None):
         "memprof_snapshot_get_info": (c_int, [snapshot, POINTER(Info)]),
         "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
         "memprof_snapshot_peaks": (POINTER(Totals), [snapshot, count]),
+        "memprof_snapshot_lifetimes": (POINTER(Lifetime), [snapshot, count]),
+        "memprof_snapshot_younger": (c_int, [snapshot, c_uint64, POINTER(Totals), c_uint64, count]),
+        "memprof_lifetime_bounds": (POINTER(c_uint64), [count]),
         "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
         "memprof_snapshot_runtime_frames": (POINTER(RuntimeFrame), [snapshot, count]),

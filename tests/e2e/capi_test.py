@@ -145,6 +145,34 @@ class InProcess(unittest.TestCase):
         self.libc.free(first)
         self.assertIsNone(self.record_of(first))
 
+    def check_lifetimes(self, snapshot, stacks, stack_count):
+        bound_count = ctypes.c_uint64()
+        bounds = self.lib.memprof_lifetime_bounds(bound_count)[:bound_count.value]
+        self.assertEqual((len(bounds), bounds[0], bounds[8]), (27, 1000, 10_000_000))
+        self.assertEqual(bounds, sorted(bounds))
+        lifetimes, count = self.array("lifetimes", snapshot)
+        order = [(one.stack_id, one.lifetime_class) for one in lifetimes[:count]]
+        self.assertEqual(order, sorted(set(order)))
+        freed, young = {}, {}
+        for one in lifetimes[:count]:
+            self.assertLess(one.lifetime_class, 28)
+            freed[one.stack_id] = freed.get(one.stack_id, 0) + one.size_bytes
+            if one.lifetime_class <= 8:
+                young[one.stack_id] = young.get(one.stack_id, 0) + one.size_bytes
+        totals = (api.Totals * stack_count)()
+        used = ctypes.c_uint64()
+        younger = self.lib.memprof_snapshot_younger
+        self.assertEqual(younger(snapshot, 11_000_000, totals, stack_count, used), api.OK)
+        self.assertEqual(used.value, 10_000_000)
+        for i in range(stack_count):
+            self.assertEqual(stacks[i].freed.size_bytes, freed.get(i, 0))
+            self.assertEqual((totals[i].size_bytes, totals[i].weight_bytes), (young.get(i, 0), young.get(i, 0)))
+        self.assertGreater(sum(freed.values()), 1000 * 250)
+        self.assertEqual(younger(snapshot, 11_000_000, totals, stack_count, None), api.OK)
+        self.assertEqual(younger(snapshot, 0, totals, stack_count, used), api.INVALID)
+        self.assertEqual(younger(snapshot, 1, totals, stack_count + 1, used), api.INVALID)
+        self.assertEqual(younger(None, 1, totals, 0, used), api.INVALID)
+
     def test_arrays_fit_together(self):
         self.begin()
         blocks = [self.libc.malloc(1000 + i % 7) for i in range(500)]
@@ -195,6 +223,7 @@ class InProcess(unittest.TestCase):
                 self.assertLessEqual(stack.min_lifetime_ns, stack.lifetime_ns / freed.weight_count)
                 self.assertLessEqual(stack.lifetime_ns / freed.weight_count, stack.max_lifetime_ns * 1.000001)
         self.assertTrue(before.samples <= allocated_samples <= after.samples)
+        self.check_lifetimes(snapshot, stacks, stack_count)
         paths = []
         for module in modules[:module_count]:
             self.assertLess(module.start, module.limit)

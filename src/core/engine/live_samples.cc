@@ -19,6 +19,7 @@ bool take(uint64_t address, HeapMap::Token token, LiveSample* freed, const KeptF
     return false;
   }
   g_stacks.prefetch_freed(stack_id_of(freed->stack_id));
+  g_peaks.prefetch(stack_id_of(freed->stack_id));
   g_sampled_filter.unmark(freed->address);
   return true;
 }
@@ -40,9 +41,11 @@ void account_refused(const LiveSample& sample, const Weight& weight) {
 void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   const uint32_t stack = stack_id_of(freed.stack_id);
   const uint64_t now = platform::monotonic_ns();
+  StackTotals* const sums =
+      g_stacks.freed_sums(stack, now > freed.time_ns ? now - freed.time_ns : 0);  // its line comes meanwhile
   const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
   g_peaks.take(freed, now);
-  g_stacks.add_freed(stack, freed.size_bytes, weight, now > freed.time_ns ? now - freed.time_ns : 0);
+  add_totals(sums, freed.size_bytes, weight);
   live_weight().fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
   if (!is_kept(freed, kept)) {
     g_stacks.release(stack);

@@ -182,6 +182,9 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   g_live.prefetch(address);
   g_sampled_filter.prefetch(block);
   pending->stack = g_stacks.find_likely(pending->key);
+  if (pending->stack != StackTable::kNone) {
+    g_peaks.prefetch(pending->stack);
+  }
   const Weight weight = weigh(size_bytes, rate_bytes);
   const uint64_t time_ns = platform::monotonic_ns();
   if (pending->stack == StackTable::kNone || !g_stacks.hold(pending->stack, pending->key)) {
@@ -232,6 +235,7 @@ void before_sandbox() {
   g_stacks.open_for(kStacks);
   g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
   g_arena.commit_ahead(kPeakSection, kStacks * sizeof(StackPeak));
+  g_arena.commit_ahead(kLifetimeSection, kStacks * kMeanUnits * sizeof(LifetimeUnit));
   g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
   current_thread_id();
   uint64_t frame = 0;

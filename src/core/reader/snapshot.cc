@@ -129,7 +129,10 @@ Snapshot* Snapshot::read(Source* from) {
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
   const uint64_t peaks_at = stacks_at + most_stacks * sizeof(SnapshotStack);
-  const uint64_t frames_at = peaks_at + most_stacks * sizeof(SnapshotTotals);
+  const uint64_t most_lifetimes = source.capacities[kLifetimeSection] / sizeof(LifetimeUnit) * kUnitClasses;
+  const uint64_t lifetimes_at = peaks_at + most_stacks * sizeof(SnapshotTotals);
+  const uint64_t lifetime_places_at = lifetimes_at + most_lifetimes * sizeof(SnapshotLifetime);
+  const uint64_t frames_at = lifetime_places_at + most_stacks * sizeof(LifetimePlace);
   const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
   const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
   const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
@@ -145,9 +148,12 @@ Snapshot* Snapshot::read(Source* from) {
   s->mapping_bytes_ = total;
   s->most_text_ = most_text;
   s->most_frames_ = most_frames;
+  s->most_lifetimes_ = most_lifetimes;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
+  s->lifetimes.data = reinterpret_cast<SnapshotLifetime*>(memory + lifetimes_at);
+  s->lifetime_places_.data = reinterpret_cast<LifetimePlace*>(memory + lifetime_places_at);
   s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
   s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
   s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
@@ -174,6 +180,7 @@ Snapshot* Snapshot::read(Source* from) {
     return nullptr;
   }
   s->copy_stacks_and_peaks(from);
+  s->finish_lifetimes();
   s->match_records(source);
   s->finish_peaks(source);
   source.refresh();

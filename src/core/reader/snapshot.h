@@ -52,9 +52,19 @@ struct SnapshotStack {
   uint32_t walk;
   SnapshotTotals allocated;
   SnapshotTotals freed;
-  double lifetime_ns;
+  double lifetime_ns;  // sum of lifetimes times blocks; these by the classes, as close as a class is wide
   uint64_t min_lifetime_ns;
   uint64_t max_lifetime_ns;
+};
+
+// What was freed of one stack after a time of one class (format/lifetime_class.h).
+struct SnapshotLifetime {
+  uint32_t stack_id;
+  uint32_t lifetime_class;
+  uint64_t samples;
+  uint64_t size_bytes;
+  double weight_bytes;
+  double weight_count;
 };
 
 // The heap at its highest.
@@ -118,6 +128,10 @@ class Snapshot {
   // Names of all frames, by platform::find_symbol.  Returns how many were found; -1: no memory.
   int64_t resolve_symbols();
 
+  // For each of the first `count` stacks what was freed within that time, as classes have it; returns the bound
+  // that was used.
+  uint64_t sum_younger(uint64_t lifetime_ns, SnapshotTotals* totals, uint64_t count) const;
+
   const char* program() const { return program_; }
 
   uint32_t process_id = 0;
@@ -136,6 +150,7 @@ class Snapshot {
   Span<SnapshotRecord> records;  // ordered by stack, size, rate
   Span<SnapshotStack> stacks;
   Span<SnapshotTotals> peaks;  // for each stack what was live when the heap was at its highest; none: unknown
+  Span<SnapshotLifetime> lifetimes;  // ordered by stack, class; those with samples
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
   Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
@@ -159,6 +174,9 @@ class Snapshot {
   void copy_stacks_and_peaks(Source* source);
   void copy_stack(const Source& source, uint64_t i);
   void copy_folded(Source* source, uint64_t number);
+  void copy_lifetimes(const Source& source, uint64_t i);
+  void store_lifetimes(uint64_t i, const SnapshotLifetime* classes, uint32_t count);
+  void finish_lifetimes();
   void copy_peaks(Source* source);
   void copy_peak(Source* source, uint64_t i);
   void finish_peaks(const Source& source);
@@ -175,6 +193,13 @@ class Snapshot {
   uint64_t peak_climb_ = 0;
   uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/tables/heap_map.h)
   uint64_t mapping_bytes_ = 0;
+  // Where a stack has its part of `lifetimes` until finish_lifetimes(), and how much room there is.
+  struct LifetimePlace {
+    uint64_t first;
+    uint64_t room;
+  };
+  Span<LifetimePlace> lifetime_places_;
+  uint64_t most_lifetimes_ = 0;
   uint64_t most_frames_ = 0;  // what `frames` has room for
   uint64_t most_text_ = 0;    // what `strings` has room for
   void* symbol_mapping_ = nullptr;

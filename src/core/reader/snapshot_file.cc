@@ -70,7 +70,7 @@ uint64_t Snapshot::Source::filled_bytes(uint32_t id) const {
 }
 
 void Snapshot::Source::load(SectionId id) {
-  if (file >= 0) {
+  if (file >= 0 && used[id] != 0) {
     copy_part(offsets[id], used[id]);
   }
 }

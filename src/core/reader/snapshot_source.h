@@ -8,6 +8,7 @@
 
 #include "core/reader/snapshot.h"
 #include "core/tables/arena.h"
+#include "core/tables/stack_table.h"
 
 namespace memprof {
 
@@ -39,6 +40,9 @@ struct Snapshot::Source {
   // Nor do those of before version 8 fold stacks.
   bool has_folds() const { return section_count > kFoldSection; }
 
+  // From then on what was freed is kept by how long it lived.
+  bool has_lifetimes() const { return section_count > kLifetimeSection; }
+
   bool is_thinned() const {
     return has_folds() && header().thin.thinnings.load(std::memory_order_relaxed) != 0;
   }
@@ -56,10 +60,22 @@ struct Snapshot::Source {
   // What is in use of a section: of a file, before it is looked at.
   void load(SectionId id);
   void load_part(SectionId id, uint64_t offset_in_section, uint64_t size_bytes);
+  // The lifetimes of an entry, some of which may be new.
+  void load_units(const StackEntry& e);
 
   void copy_part(uint64_t offset, uint64_t size_bytes);
   uint64_t filled_bytes(uint32_t id) const;
 };
+
+// A thread may be adding to them.  Acquire pairs with the releases in add_totals(): each sample that is counted
+// here is in the sums, and without one there are none.
+// Totals: SnapshotTotals or SnapshotLifetime.
+template <typename Totals>
+inline void copy_sums_of(const StackTotals& from, Totals* to) {
+  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
+  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
+  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
+}
 
 // A plain field of the arena, read once: whoever writes the arena may change it between a check and a use.
 template <typename T>

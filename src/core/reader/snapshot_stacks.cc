@@ -23,17 +23,13 @@ constexpr int kMostCopies = 3;
 // Threads that may be in a fold at once.
 constexpr uint64_t kMostAtOnce = 64;
 
-// A thread may be adding to them.  Acquire pairs with the releases in stack_table.cc: each sample that is
-// counted here is in the sums, and without one there are none.
 // `is_thinned`: sums without a sample are what live samples stand for beyond what they stood for at first.
 void copy_totals(const StackTotals& from, SnapshotTotals* to, bool is_thinned = false) {
   to->samples = from.samples.load(std::memory_order_acquire);
   if (to->samples == 0 && !is_thinned) {
     return;
   }
-  to->size_bytes = from.size_bytes.load(std::memory_order_acquire);
-  to->weight_bytes = from.weight_bytes.load(std::memory_order_relaxed);
-  to->weight_count = from.weight_count.load(std::memory_order_relaxed);
+  copy_sums_of(from, to);
 }
 
 }  // namespace
@@ -73,10 +69,7 @@ void Snapshot::copy_stack(const Source& source, uint64_t i) {
   s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
   s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
   s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
-  s.lifetime_ns = e.lifetime_ns.load(std::memory_order_relaxed);
-  const uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
-  s.min_lifetime_ns = least == 0 ? 0 : least - 1;
-  s.max_lifetime_ns = e.max_lifetime_ns.load(std::memory_order_relaxed);
+  copy_lifetimes(source, i);
 }
 
 void Snapshot::copy_stacks_and_peaks(Source* source) {
@@ -85,9 +78,12 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
     source->load(kStackSection);
     source->load(kFrameSection);
     stacks.size = stack_heaps.size = source->count<StackEntry>(kStackSection);
-    frames.size = 0;
+    source->refresh();  // and the units that the entries name
+    source->load(kLifetimeSection);
+    frames.size = lifetimes.size = 0;
     for (uint64_t i = 0; i < stacks.size; ++i) {
       stacks.data[i] = {};
+      lifetime_places_.data[i] = {};
       copy_stack(*source, i);
     }
     copy_peaks(source);
@@ -154,6 +150,7 @@ void Snapshot::copy_folded(Source* source, uint64_t number) {
       source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
       const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
       source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
+      source->load_units(e);
       copy_stack(*source, i);
       copy_peak(source, i);
     }

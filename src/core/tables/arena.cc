@@ -177,6 +177,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return limits.max_stacks * sizeof(StackPeak);
     case kFoldSection:
       return kFoldLogPlaces * sizeof(FoldRecord);
+    case kLifetimeSection:
+      return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
     case kHeapSection:
       return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:

@@ -4,7 +4,7 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes | peaks | log of folds
+//                code index | codes | peaks | log of folds | lifetimes
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -62,7 +62,8 @@ enum SectionId : uint32_t {
   kCodeIndexSection,
   kCodeSection,
   kPeakSection,  // from version 7 on
-  kFoldSection,  // from version 8 on
+  kFoldSection,  // these from version 8 on
+  kLifetimeSection,
   kSectionCount
 };
 // Those that every version has, and those of version 7.
@@ -183,6 +184,7 @@ struct ArenaHeader {
   RuntimeFacts later_runtimes[kMostRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
+  std::atomic<uint64_t> unclassed_frees;  // samples whose lifetime no unit had room for; relaxed
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

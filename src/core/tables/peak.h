@@ -63,6 +63,9 @@ class PeakTable {
   // Makes the entry of a stack usable.
   static bool reserve(const Arena& arena, uint32_t stack_id);
 
+  // Asks for the line of a stack's sums.
+  void prefetch(uint32_t stack_id) const { __builtin_prefetch(&entries_[stack_id], 1); }
+
   void add(const LiveSample& sample) const;
   void take(const LiveSample& sample, uint64_t now_ns) const;
 

@@ -40,16 +40,7 @@ void move_most(std::atomic<T>* from, std::atomic<T>* to) {
   raise(*to, from->exchange(T{}, std::memory_order_relaxed));
 }
 
-// Of numbers plus one; 0: there is none.
-void move_least(std::atomic<uint64_t>* from, std::atomic<uint64_t>* to) {
-  const uint64_t value = from->exchange(0, std::memory_order_relaxed);
-  uint64_t least = to->load(std::memory_order_relaxed);
-  while (value != 0 && (least == 0 || value < least) &&
-         !to->compare_exchange_weak(least, value, std::memory_order_relaxed)) {
-  }
-}
-
-// In the order of stack_table.cc.
+// In the order of add_totals().
 void move_totals(StackTotals* from, StackTotals* to) {
   move_sum(&from->weight_bytes, &to->weight_bytes);
   move_sum(&from->weight_count, &to->weight_count);
@@ -64,9 +55,6 @@ void move_sums(StackEntry* from, StackEntry* to) {
   move_most(&from->max_missed_count, &to->max_missed_count);
   move_totals(&from->allocated, &to->allocated);
   move_totals(&from->freed, &to->freed);
-  move_sum(&from->lifetime_ns, &to->lifetime_ns);
-  move_least(&from->min_lifetime_plus_one_ns, &to->min_lifetime_plus_one_ns);
-  move_most(&from->max_lifetime_ns, &to->max_lifetime_ns);
 }
 
 StackKind kind_of(const StackEntry& e) {
@@ -200,6 +188,28 @@ void StackTable::move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, co
   count(arena_.header().statistics.frames, e.depth - uint64_t{entries_[to].depth});
 }
 
+// `from` is closed: its units are nobody else's.  Where `to` has none it gets the unit itself, so that a fold
+// needs no new ones; a unit that is emptied stays for the next stack of its entry.
+void StackTable::move_lifetimes(StackEntry* from, StackEntry* to) const {
+  for (uint32_t unit = 0; unit < kLifetimeUnits; ++unit) {
+    const uint32_t ref = from->units[unit].load(std::memory_order_acquire);
+    if (ref == 0) {
+      continue;
+    }
+    uint32_t other = 0;
+    if (to->units[unit].compare_exchange_strong(other, ref, std::memory_order_acq_rel,
+                                                std::memory_order_acquire)) {
+      from->units[unit].store(0, std::memory_order_relaxed);
+      continue;
+    }
+    for (uint32_t i = 0; i < kUnitClasses; ++i) {
+      if (unit_classes(ref)[i].samples.load(std::memory_order_relaxed) != 0) {
+        move_totals(&unit_classes(ref)[i], &unit_classes(other)[i]);
+      }
+    }
+  }
+}
+
 // Of an entry that is closed.  true: nothing is left of it, and the fold has begun and is not done.
 bool StackTable::fold(uint32_t id) {
   if (!arena_.use_up_to(kFoldSection, arena_.section(kFoldSection).capacity_bytes)) {
@@ -222,6 +232,7 @@ bool StackTable::fold(uint32_t id) {
   const uint64_t samples = e.allocated.samples.load(std::memory_order_relaxed);
   count(arena_.header().statistics.frames, samples * (e.depth - uint64_t{entries_[to].depth}));
   move_sums(&e, &entries_[to]);
+  move_lifetimes(&e, &entries_[to]);
   PeakTable(arena_).fold(id, to);
   e.folded_to.store(to, std::memory_order_relaxed);
   release(to);

@@ -34,7 +34,8 @@ StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk, 
 StackTable::StackTable(const Arena& arena)
     : arena_(arena),
       index_(arena, kStackIndexSection, &arena.header().stack_levels),
-      entries_(arena.at<StackEntry>(kStackSection)) {}
+      entries_(arena.at<StackEntry>(kStackSection)),
+      units_(arena.at<LifetimeUnit>(kLifetimeSection)) {}
 
 namespace {
 
@@ -177,19 +178,6 @@ uint32_t StackTable::find_likely(const StackKey& key) const {
   return id;
 }
 
-namespace {
-
-// In this order, and read in the other one (core/reader/snapshot.cc): the sums that a reader finds are never
-// of fewer samples than it counts.
-void add_totals(StackTotals* totals, uint64_t size_bytes, const Weight& weight) {
-  add(totals->weight_bytes, weight.bytes);
-  add(totals->weight_count, weight.count);
-  totals->size_bytes.fetch_add(size_bytes, std::memory_order_release);
-  totals->samples.fetch_add(1, std::memory_order_release);
-}
-
-}  // namespace
-
 void StackTable::add_allocated(uint32_t id, uint64_t size_bytes, const Weight& weight) {
   StackEntry& e = entries_[id];
   add_totals(&e.allocated, size_bytes, weight);
@@ -202,15 +190,34 @@ void StackTable::add_allocated(uint32_t id, uint64_t size_bytes, const Weight& w
   }
 }
 
-void StackTable::add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns) {
+StackTotals* StackTable::freed_sums(uint32_t id, uint64_t lifetime_ns) {
   StackEntry& e = entries_[id];
-  add_totals(&e.freed, size_bytes, weight);
-  add(e.lifetime_ns, static_cast<double>(lifetime_ns) * weight.count);
-  raise(e.max_lifetime_ns, lifetime_ns);
-  uint64_t least = e.min_lifetime_plus_one_ns.load(std::memory_order_relaxed);
-  while ((least == 0 || lifetime_ns + 1 < least) && !e.min_lifetime_plus_one_ns.compare_exchange_weak(
-                                                        least, lifetime_ns + 1, std::memory_order_relaxed)) {
+  const uint32_t lifetime = lifetime_class(lifetime_ns);
+  // acquire pairs with the release in make_unit(): it can be touched.
+  const uint32_t ref = e.units[lifetime / kUnitClasses].load(std::memory_order_acquire);
+  StackTotals* classes =
+      __builtin_expect(ref != 0, 1) ? unit_classes(ref) : make_unit(&e, lifetime / kUnitClasses);
+  if (__builtin_expect(classes == nullptr, 0)) {
+    count(arena_.header().unclassed_frees);
+    return &e.freed;
   }
+  __builtin_prefetch(&classes[lifetime % kUnitClasses], 1);
+  return &classes[lifetime % kUnitClasses];
+}
+
+// nullptr: there is none left, or no memory.
+[[gnu::noinline, gnu::cold]] StackTotals* StackTable::make_unit(StackEntry* e, uint32_t unit) {
+  const uint64_t offset = arena_.allocate(kLifetimeSection, sizeof(LifetimeUnit));
+  if (offset == Arena::kNoOffset) {
+    return nullptr;
+  }
+  const auto ref = static_cast<uint32_t>(offset / sizeof(LifetimeUnit) + 1);
+  uint32_t none = 0;
+  // Another thread was faster: its unit is taken, and this one stays empty.
+  return unit_classes(
+      e->units[unit].compare_exchange_strong(none, ref, std::memory_order_acq_rel, std::memory_order_acquire)
+          ? ref
+          : none);
 }
 
 void StackTable::add_thinned(uint32_t id, uint64_t size_bytes, const Weight& weight) {

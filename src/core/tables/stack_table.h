@@ -9,6 +9,11 @@
 // Whoever works with an id, and each live sample, holds a use of it: it stays what it is.  After that the id
 // can become another stack's, and `reuse` tells them apart.
 //
+// What was freed is kept by how long it lived (format/lifetime_class.h), in units of five classes that an entry
+// gets when it first needs them, from a section that all stacks share.  A unit stays with its entry, or goes to
+// the stack that gets the sums.  What a unit was refused for counts in StackEntry::freed: all of them together
+// are what was freed.
+//
 // Threads: any number.  An entry is published with its frames written; totals are relaxed atomics, each right
 // by itself (a snapshot may see one sample in some of them and not yet in others).
 // Allocates: from its sections.
@@ -20,6 +25,7 @@
 
 #include "core/sampling/weight.h"
 #include "core/tables/intern_index.h"
+#include "format/lifetime_class.h"
 #include "platform/stack.h"
 
 namespace memprof {
@@ -33,8 +39,27 @@ struct StackTotals {
   std::atomic<double> weight_count;
 };
 
-// Three cache lines: a sample of a known stack reads the first and adds to the first two, its free adds to
-// the third.
+// In this order, and read in the other one (core/reader/snapshot_stacks.cc): the sums that a reader finds are
+// never of fewer samples than it counts.
+inline void add_totals(StackTotals* totals, uint64_t size_bytes, const Weight& weight) {
+  add(totals->weight_bytes, weight.bytes);
+  add(totals->weight_count, weight.count);
+  totals->size_bytes.fetch_add(size_bytes, std::memory_order_release);
+  totals->samples.fetch_add(1, std::memory_order_release);
+}
+
+// What was freed of neighbouring classes of lifetimes: half a cache line each.
+inline constexpr uint32_t kUnitClasses = 5;
+inline constexpr uint32_t kLifetimeUnits = (kLifetimeClasses + kUnitClasses - 1) / kUnitClasses;
+struct LifetimeUnit {
+  StackTotals classes[kUnitClasses];
+};
+static_assert(sizeof(LifetimeUnit) % 32 == 0);
+// Units that there are for a stack, on average (docs/decisions/0064-lifetimes.md has what programs use).
+inline constexpr uint64_t kMeanUnits = 2;
+
+// Three cache lines: a sample of a known stack reads the first and adds to the first two, its free reads the
+// third and adds to a class of lifetimes.
 struct alignas(64) StackEntry {
   std::atomic<uint16_t> ready;  // 1: the fields down to the totals are written (release; readers acquire)
   uint16_t heap;                // core/tables/heap_names.h
@@ -53,10 +78,10 @@ struct alignas(64) StackEntry {
   std::atomic<uint32_t> seen;       // samples, low half, when it was last looked at for folding
   std::atomic<uint32_t> folded_to;  // who got the sums of the stack that was here before
 
-  alignas(64) StackTotals freed;
-  std::atomic<double> lifetime_ns;                 // sum of lifetime times blocks
-  std::atomic<uint64_t> min_lifetime_plus_one_ns;  // 0: nothing was freed
-  std::atomic<uint64_t> max_lifetime_ns;
+  alignas(64) StackTotals freed;  // what is in no class of lifetimes
+  // Of each the index and 1; 0: none yet (written by compare-exchange, release; readers acquire).  Before
+  // version 8: the sum of lifetimes times blocks as a double, the least and one, and the most.
+  alignas(8) std::atomic<uint32_t> units[kLifetimeUnits];
   // Live samples, and threads that work with it; with kClosed: it is being made anew; with kLeaving: it gets
   // no more samples, and its live ones go to a shorter stack.
   std::atomic<uint32_t> uses;
@@ -145,7 +170,11 @@ class StackTable {
 
   void add_allocated(uint32_t id, uint64_t size_bytes, const Weight& weight);
   void prefetch_freed(uint32_t id) const { __builtin_prefetch(&entries_[id].freed, 1); }
-  void add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns);
+  // Where to add what was freed after so long, in steps as above: this asks for the line.
+  StackTotals* freed_sums(uint32_t id, uint64_t lifetime_ns);
+  void add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns) {
+    add_totals(freed_sums(id, lifetime_ns), size_bytes, weight);
+  }
 
   // A live sample was taken out and others stand for it, or it stands for others (core/engine/thinning.h): both
   // are freed sums, so that what was allocated stays, and the rest is what is live.
@@ -190,11 +219,15 @@ class StackTable {
   uint32_t make_anew(const Content& content);
   void write(uint32_t id, const Content& content);
   bool fold(uint32_t id);
+  void move_lifetimes(StackEntry* from, StackEntry* to) const;
   void let_leave(uint32_t id);
+  StackTotals* make_unit(StackEntry* e, uint32_t unit);
+  StackTotals* unit_classes(uint32_t ref) const { return units_[ref - 1].classes; }
 
   Arena arena_;
   InternIndex index_;
   StackEntry* entries_ = nullptr;
+  LifetimeUnit* units_ = nullptr;
 };
 
 }  // namespace memprof

@@ -40,7 +40,7 @@ TEST(StackFolding, SumsStayAndTheNewestAreWhole) {
     expected.weight_bytes += w.bytes;
     expected.size_bytes += 64 + i % 1000;
     expected.variance_bytes += (1 - w.probability) * w.bytes * w.bytes;
-    expected.lifetime_ns += (1000.0 + static_cast<double>(i)) * w.count;
+    expected.lifetime_ns += lifetime_class_mean_ns(lifetime_class(1000 + i)) * w.count;
   }
   const SnapshotPointer s = take(a.arena);
   const Sums sums = sums_of(*s);
@@ -50,6 +50,15 @@ TEST(StackFolding, SumsStayAndTheNewestAreWhole) {
   EXPECT_NEAR(expected.weight_bytes, sums.weight_bytes, 1e-9 * expected.weight_bytes);
   EXPECT_NEAR(expected.variance_bytes, sums.variance_bytes, 1e-9 * expected.variance_bytes);
   EXPECT_NEAR(expected.lifetime_ns, sums.lifetime_ns, 1e-9 * expected.lifetime_ns);
+  // So are the classes: what lived 1 to 3 us, 3 to 10, and 10 to 30.
+  uint64_t freed[kLifetimeClasses] = {};
+  for (uint64_t i = 0; i < s->lifetimes.size; ++i) {
+    freed[s->lifetimes.data[i].lifetime_class] += s->lifetimes.data[i].samples;
+  }
+  EXPECT_EQ(2000u, freed[1]);
+  EXPECT_EQ(7000u, freed[2]);
+  EXPECT_EQ(kStacks - 9000, freed[3]);
+  EXPECT_EQ(0u, a.header().unclassed_frees.load());  // a fold needs no new units
   for (uint64_t i = kStacks - 300; i < kStacks; ++i) {
     ASSERT_TRUE(has_whole(*s, i)) << i;
   }

@@ -145,20 +145,54 @@ TEST(StackTable, ExactSamplesHaveNoVariance) {
   EXPECT_EQ(0.0, a.stacks.entry(id).max_missed_count.load());
 }
 
-TEST(StackTable, KeepsLifetimes) {
+// What was freed of a stack after so long; nullptr: no unit is there.
+const StackTotals* freed_after(ScopedArena& a, uint32_t id, uint64_t lifetime_ns) {
+  const uint32_t index = lifetime_class(lifetime_ns);
+  const uint32_t ref = a.stacks.entry(id).units[index / kUnitClasses].load();
+  return ref == 0 ? nullptr
+                  : &a.arena.at<LifetimeUnit>(kLifetimeSection)[ref - 1].classes[index % kUnitClasses];
+}
+
+TEST(StackTable, KeepsLifetimesByClasses) {
   ScopedArena a;
   const uint32_t id = intern(a, {0x401000});
   const StackEntry& e = a.stacks.entry(id);
   const Weight w = weigh(4096, 4096);
+  EXPECT_EQ(nullptr, freed_after(a, id, 0));
   a.stacks.add_freed(id, 4096, w, 500);
-  EXPECT_EQ(501u, e.min_lifetime_plus_one_ns.load());
-  a.stacks.add_freed(id, 4096, w, 0);  // freed within the resolution of the clock
-  a.stacks.add_freed(id, 4096, w, 900);
-  EXPECT_EQ(1u, e.min_lifetime_plus_one_ns.load());
-  EXPECT_EQ(900u, e.max_lifetime_ns.load());
-  EXPECT_DOUBLE_EQ(1400 * w.count, e.lifetime_ns.load());
-  EXPECT_EQ(3u, e.freed.samples.load());
-  EXPECT_DOUBLE_EQ(3 * w.bytes, e.freed.weight_bytes.load());
+  a.stacks.add_freed(id, 4096, w, 0);  // within the resolution of the clock
+  a.stacks.add_freed(id, 4096, w, 999);
+  a.stacks.add_freed(id, 100, w, 1000);
+  a.stacks.add_freed(id, 4096, w, UINT64_MAX);
+  const StackTotals* least = freed_after(a, id, 1);
+  ASSERT_NE(nullptr, least);
+  EXPECT_EQ(3u, least->samples.load());
+  EXPECT_EQ(3u * 4096, least->size_bytes.load());
+  EXPECT_DOUBLE_EQ(3 * w.bytes, least->weight_bytes.load());
+  EXPECT_DOUBLE_EQ(3 * w.count, least->weight_count.load());
+  EXPECT_EQ(1u, freed_after(a, id, 2999)->samples.load());
+  EXPECT_EQ(100u, freed_after(a, id, 2999)->size_bytes.load());
+  EXPECT_EQ(1u, freed_after(a, id, UINT64_MAX)->samples.load());
+  EXPECT_EQ(0u, e.freed.samples.load());
+  // Units are made when they are needed: of the first classes, and of the last.
+  EXPECT_EQ(2 * sizeof(LifetimeUnit), a.arena.section(kLifetimeSection).used_bytes.load());
+  EXPECT_EQ(0u, e.units[1].load());
+}
+
+TEST(StackTable, WhatFindsNoUnitIsFreedAllTheSame) {
+  ScopedArena a({1024, 256, 32});
+  Section& section = a.arena.section(kLifetimeSection);
+  section.used_bytes = section.capacity_bytes - sizeof(LifetimeUnit);
+  const uint32_t id = intern(a, {0x401000});
+  a.stacks.add_freed(id, 64, weigh(64, 0), 10);        // gets the last one
+  a.stacks.add_freed(id, 64, weigh(64, 0), 20000000);  // none is left
+  a.stacks.add_freed(id, 64, weigh(64, 0), 20000000);
+  EXPECT_EQ(2u, a.stacks.entry(id).freed.samples.load());
+  EXPECT_EQ(2u, a.arena.header().unclassed_frees.load());
+  const auto s = take(a.arena);
+  EXPECT_EQ(3u, s->stacks.data[id].freed.samples);
+  EXPECT_EQ(3u * 64, s->stacks.data[id].freed.size_bytes);
+  EXPECT_EQ(1u, s->lifetimes.size);
 }
 
 TEST(StackTable, TheLimitOfStacksShortensTheNextOneOnly) {
@@ -218,9 +252,8 @@ TEST(StackTable, EightThreadsInterningTheSameStacksShareIdsAndTotals) {
     ASSERT_EQ(8u, e.allocated.samples.load());
     ASSERT_EQ(8 * n, e.allocated.size_bytes.load());
     ASSERT_EQ(8.0 * static_cast<double>(n), e.allocated.weight_bytes.load());
-    ASSERT_EQ(8.0, e.freed.weight_count.load());
-    ASSERT_EQ(n + 1, e.min_lifetime_plus_one_ns.load());
-    ASSERT_EQ(n, e.max_lifetime_ns.load());
+    ASSERT_EQ(8u, freed_after(a, ids[0][n], n)->samples.load());
+    ASSERT_EQ(8.0, freed_after(a, ids[0][n], n)->weight_count.load());
   }
 }
 
@@ -260,12 +293,13 @@ TEST(StackTable, TotalsAreExactUnderRaces) {
   EXPECT_EQ(8 * each, e.allocated.samples.load());
   EXPECT_EQ(24 * each, e.allocated.size_bytes.load());
   EXPECT_EQ(6 * n, e.allocated.weight_bytes.load());
-  EXPECT_EQ(2 * n, e.freed.weight_count.load());
   EXPECT_EQ(0.5 * 36 * n, e.variance_bytes.load());
   EXPECT_EQ(0.5 * 4 * n, e.variance_count.load());
   EXPECT_EQ(3.0, e.max_missed_bytes.load());
-  EXPECT_EQ(1u, e.min_lifetime_plus_one_ns.load());
-  EXPECT_EQ(7000u + std::min<uint64_t>(each, 1000) - 1, e.max_lifetime_ns.load());
+  // Threads 0, 1 and 2, 3 to 7: below 1 us, 3 us, 10 us.
+  EXPECT_EQ(2.0 * 1 * static_cast<double>(each), freed_after(a, id, 0)->weight_count.load());
+  EXPECT_EQ(2.0 * 2 * static_cast<double>(each), freed_after(a, id, 1000)->weight_count.load());
+  EXPECT_EQ(2.0 * 5 * static_cast<double>(each), freed_after(a, id, 3000)->weight_count.load());
 }
 
 TEST(StackTable, HeapIsPartOfAStack) {

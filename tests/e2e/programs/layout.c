@@ -88,6 +88,13 @@ int main(void) {
   FIELD(memprof_stack, lifetime_ns);
   FIELD(memprof_stack, min_lifetime_ns);
   FIELD(memprof_stack, max_lifetime_ns);
+  STRUCT(memprof_lifetime);
+  FIELD(memprof_lifetime, stack_id);
+  FIELD(memprof_lifetime, lifetime_class);
+  FIELD(memprof_lifetime, samples);
+  FIELD(memprof_lifetime, size_bytes);
+  FIELD(memprof_lifetime, weight_bytes);
+  FIELD(memprof_lifetime, weight_count);
   STRUCT(memprof_module);
   FIELD(memprof_module, start);
   FIELD(memprof_module, limit);
