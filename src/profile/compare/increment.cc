@@ -70,7 +70,7 @@ Profile increment(const Profile& earlier, const Profile& later) {
                       result.stacks.end());
   result.duration_ns = later.time_unix_ns - earlier.time_unix_ns;
   subtract(earlier.samples, &result.samples);
-  for (size_t i = 0; i < kWalkCount; ++i) subtract(earlier.walks[i], &result.walks[i]);
+  for (size_t i = 0; i < kWalkReasons; ++i) subtract(earlier.walks[i], &result.walks[i]);
   result.comments.push_back(fmt::format("increment: what was allocated is that of the last {:.3f} s",
                                         static_cast<double>(result.duration_ns) / kSecondNs));
   return result;
