@@ -16,6 +16,7 @@
 #include "dump/dump.h"
 #include "format/counters.h"
 #include "format/lifetime_class.h"
+#include "format/runtime_state.h"
 #include "format/walk.h"
 #include "platform/imports.h"
 #include "platform/modules.h"
@@ -38,6 +39,7 @@ MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
+MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
               MEMPROF_HOOKS_IMPORTS == memprof::kHooksImports);
@@ -61,6 +63,16 @@ static_assert(sizeof(memprof_stats) == kCounterBytes + kOtherBytes, "format/coun
 static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMostRuntimes);
 static_assert(MEMPROF_USE_NOTHING == static_cast<int>(memprof::runtimes::Use::kNothing) &&
               MEMPROF_USE_STACKS == static_cast<int>(memprof::runtimes::Use::kStacksOnly));
+#define MEMPROF_SAME_STATE(PUBLIC, OURS) static_assert(PUBLIC == static_cast<int>(memprof::OURS))
+MEMPROF_SAME_STATE(MEMPROF_OBJECTS_NONE, RuntimeObjects::kNone);
+MEMPROF_SAME_STATE(MEMPROF_OBJECTS_HOOKED, RuntimeObjects::kHooked);
+MEMPROF_SAME_STATE(MEMPROF_OBJECTS_BY_MALLOC, RuntimeObjects::kByMalloc);
+MEMPROF_SAME_STATE(MEMPROF_OBJECTS_REFUSED, RuntimeObjects::kRefused);
+MEMPROF_SAME_STATE(MEMPROF_STACKS_NONE, RuntimeStacks::kNone);
+MEMPROF_SAME_STATE(MEMPROF_STACKS_UNCHECKED, RuntimeStacks::kUnchecked);
+MEMPROF_SAME_STATE(MEMPROF_STACKS_READ, RuntimeStacks::kRead);
+MEMPROF_SAME_STATE(MEMPROF_STACKS_UNKNOWN_VERSION, RuntimeStacks::kUnknownVersion);
+MEMPROF_SAME_STATE(MEMPROF_STACKS_UNKNOWN_LAYOUT, RuntimeStacks::kUnknownLayout);
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
 static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerminated));
 
@@ -272,7 +284,7 @@ int memprof_start(void) {
   const KeepErrno keep;
   if (!profiler::has_hooks()) {
     // As in profiler::start: a fork child is told so in every state.
-    if (!profiler::is_mine()) {
+    if (!profiler::become_owner()) {
       return MEMPROF_ERR_FORKED;
     }
     const memprof::State state = profiler::state();
@@ -292,7 +304,7 @@ int memprof_start(void) {
 
 int memprof_rescan_imports(void) {
   const KeepErrno keep;
-  if (profiler::is_off_in_child()) {
+  if (profiler::remains_off()) {
     return MEMPROF_ERR_FORKED;
   }
   if (profiler::state() != memprof::State::kActive) {
@@ -338,7 +350,7 @@ int memprof_get_stats(memprof_stats* stats) {
 
 int memprof_reset_peak(void) {
   const KeepErrno keep;
-  if (profiler::is_off_in_child()) {
+  if (profiler::remains_off()) {
     return MEMPROF_ERR_FORKED;
   }
   if (profiler::state() == memprof::State::kUninitialized) {

@@ -23,8 +23,10 @@
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "format/arena_name.h"
 #include "format/path_pattern.h"
 #include "format/pprof_name.h"
+#include "format/size_text.h"
 #include "memprof.h"
 #include "platform/files.h"
 #include "platform/messages.h"
@@ -38,75 +40,6 @@ std::atomic<bool> g_complained{false};
 char g_profile_path[4096];  // a copy: the program may change its environment; "": nothing is written at exit
 bool g_keep_arena = false;
 std::atomic<bool> g_ended{false};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// "", "B", "k", "kB", "KiB" and so on up to P, powers of 1024, whatever the case.  -1: not that.
-int shift_of_unit(const char* unit) {
-  static const char kUnits[] = "kmgtp";
-  if (unit[0] == ' ' && unit[1] != '\0') {
-    ++unit;
-  }
-  if (*unit == '\0' || (lower(*unit) == 'b' && unit[1] == '\0')) {
-    return 0;
-  }
-  const char* found = strchr(kUnits, lower(*unit));
-  const char* rest = unit + 1;
-  if (found == nullptr) {
-    return -1;
-  }
-  if (lower(*rest) == 'i' && rest[1] != '\0') {
-    ++rest;
-  }
-  if (lower(*rest) == 'b') {
-    ++rest;
-  }
-  return *rest == '\0' ? 10 * static_cast<int>(found - kUnits + 1) : -1;
-}
-
-// What `memprof run -r` takes, too (profile::parse_bytes): 65536, 64k, 0.5M.  false: not that, no whole
-// number of bytes, or too large.
-bool parse_size(const char* text, uint64_t* value) {
-  uint64_t n = 0;
-  const char* p = text;
-  for (; is_digit(*p); ++p) {
-    if (__builtin_mul_overflow(n, uint64_t{10}, &n) || __builtin_add_overflow(n, uint64_t(*p - '0'), &n)) {
-      return false;
-    }
-  }
-  if (p == text) {
-    return false;
-  }
-  // The digits of the fraction, over 10^digits = 2^digits * fives.
-  uint64_t fraction = 0;
-  uint64_t fives = 1;
-  int digits = 0;
-  if (*p == '.' && is_digit(p[1])) {
-    for (++p; is_digit(*p); ++p) {
-      constexpr int kMostDigits = 13;
-      if (digits++ == kMostDigits) {
-        return false;
-      }
-      fraction = fraction * 10 + uint64_t(*p - '0');
-      fives *= 5;
-    }
-  }
-  const int shift = shift_of_unit(p);
-  if (shift < 0 || (n << shift) >> shift != n || fraction % fives != 0) {
-    return false;
-  }
-  const uint64_t halves = (fraction / fives) << shift;  // less than 2^(digits + shift)
-  if (halves % (uint64_t{1} << digits) != 0 || __builtin_add_overflow(n << shift, halves >> digits, value)) {
-    return false;
-  }
-  return true;
-}
 
 void read_number(const char* name, uint64_t least, uint64_t most, const char* wanted, bool quiet,
                  uint64_t* value) {
@@ -177,7 +110,7 @@ const char* reason_text(int error) {
 }
 
 const char* read_arena_folder() {
-  const char* folder = platform::environment("MEMPROF_ARENA_DIR");
+  const char* folder = platform::environment(kArenaFolderVariable);
   return folder != nullptr ? folder : platform::arena_folder();
 }
 

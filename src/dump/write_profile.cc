@@ -245,7 +245,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
 
 int take_snapshot(Snapshot** snapshot) {
   *snapshot = nullptr;
-  if (profiler::is_off_in_child()) {
+  if (profiler::remains_off()) {
     return MEMPROF_ERR_FORKED;
   }
   if (profiler::state() == State::kUninitialized) {

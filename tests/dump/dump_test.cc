@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MEMPROF_DUMP_* variables, in a child each; whole programs are in tests/e2e/dump_test.py.
+// The MEMPROF_DUMP_* variables, in a child each; whole programs are in tests/e2e/lost_test.py.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -44,6 +44,12 @@ class Family(Patched):
     def test_with_mimalloc(self):
         self.check_family(behind=e2e.allocator("mimalloc"))
 
+    def test_an_allocator_without_aligned_functions(self):
+        """Aligned operators go on to whoever has them, as without the library."""
+        said, profile = self.run_patched("aligned_new", behind=e2e.program("bare_allocator.so"))
+        self.assertEqual(said, "0 wrong\n")
+        self.assertGreaterEqual(int(profile.facts["samples"]), 200)
+
     def test_bound_at_once(self):
         self.check_family(LD_BIND_NOW="1")
 

@@ -7,11 +7,13 @@ import re
 
 from memprof._model import StackFrame
 
+# The text of kDropFramesRegex in src/format/pprof_schema.h: tests/test_roles.py compares them.
+_DROPPED = (r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
+            r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|"
+            r"operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|memprof_report_(re)?alloc(_end|_inline)?")
 # What these allocate is their caller's.
 _ALLOCATOR = re.compile(
-    r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
-    r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|(.*::)?operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|"
-    r"memprof_report_(re)?alloc(_end|_inline)?|_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)|"
+    rf"{_DROPPED}|.*::operator new(\[\])?( ?\(.*\))?|_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)|"
     r"PyDataMem_(NEW|RENEW|NEW_ZEROED|UserNEW|UserNEW_ZEROED|UserRENEW)|default_(malloc|calloc|realloc)")
 
 _LIBRARY = re.compile(r"(libc|libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libm|libdl|libpthread|librt)\.so|ld-linux|"

@@ -44,12 +44,21 @@ def test_the_wheel_is_for_every_python():
 def test_statistics_have_every_counter():
     """The struct of the binding is made of memprof.h when the wheel is built; the list of counters is the library's."""
     from memprof._library import ffi
-    text = (pathlib.Path(__file__).parents[3] / "src/format/counters.h").read_text()
+    text = (pathlib.Path(__file__).resolve().parents[3] / "src/format/counters.h").read_text()
     counters = re.findall(r"^  (?:COUNTER|FILED)\((\w+),", text, re.M)
     assert len(counters) > 20
     members = dict(ffi.typeof("memprof_stats").fields)
     assert {name for name in counters if name not in members or members[name].type.kind != "primitive"} == set()
     assert all(ffi.sizeof(members[name].type) == 8 for name in counters)
+
+
+def test_endings_of_walks_are_the_librarys():
+    from memprof import _model
+    from memprof._library import lib
+    assert _model._MIDDLE_LEFT_OUT == lib.MEMPROF_WALK_MIDDLE_LEFT_OUT
+    assert len(_model._CUTS) == lib.MEMPROF_WALK_REASONS
+    assert [i for i in range(lib.MEMPROF_WALK_REASONS) if _model.is_whole(i)] == [lib.MEMPROF_WALK_ROOT,
+                                                                                  lib.MEMPROF_WALK_MIDDLE_LEFT_OUT]
 
 
 def test_import_is_quick():

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which frame of a stack holds what was allocated."""
+import pathlib
+import re
+
 import pytest
 
 from memprof import StackFrame
@@ -46,3 +49,10 @@ def test_stacks_of_little():
     assert place(()).function == "[unknown]"
     assert native_leaf((MODULE,)) is None
     assert native_leaf((native("malloc"),)).function == "malloc"
+
+
+def test_the_allocators_names_are_those_that_profiles_drop():
+    from memprof._roles import _DROPPED
+    schema = (pathlib.Path(__file__).resolve().parents[3] / "src/format/pprof_schema.h").read_text()
+    literal = re.search(r"kDropFramesRegex\[\] =\n((?: +\".*\"\n?)+);", schema).group(1)
+    assert "".join(re.findall(r'"(.*)"', literal)).replace("\\\\", "\\") == _DROPPED

@@ -8,7 +8,7 @@
 #include "core/engine/recorder.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
-#include "format/path_pattern.h"
+#include "format/arena_name.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/memory.h"
@@ -47,7 +47,7 @@ struct {
   ProcessIdentity owner;  // who called initialize()
 } g_settings;
 
-char g_arena_path[sizeof(g_settings.folder) + 128];
+char g_arena_path[sizeof(g_settings.folder) + 1 + kMostArenaNameBytes];
 // How often tables were made; relaxed: changes before anybody has a new id.
 std::atomic<uint32_t> g_tables_made{0};
 
@@ -61,28 +61,13 @@ void publish_state() {
   } while (g_state.load(std::memory_order_seq_cst) != now);
 }
 
-// FOLDER/memprof-PID-NAMESPACE-START.arena, or with -IMAGE behind it where `image` is not 0.
+// `image`: 0, or what tells this file from those of programs that the process executed before.
 void name_arena(const ProcessIdentity& owner, uint64_t image) {
-  char* at = g_arena_path;
-  const auto append = [&at](const char* text) {
-    const size_t length = strlen(text);
-    memcpy(at, text, length + 1);
-    at += length;
-  };
-  const auto append_number = [&append](const char* before, uint64_t number) {
-    char digits[24];
-    format_decimal(number, digits);
-    append(before);
-    append(digits);
-  };
-  append(g_settings.folder);
-  append_number("/memprof-", owner.process_id);
-  append_number("-", owner.process_namespace);
-  append_number("-", owner.process_start);
-  if (image != 0) {
-    append_number("-", image);
-  }
-  append(".arena");
+  const size_t length = strlen(g_settings.folder);
+  memcpy(g_arena_path, g_settings.folder, length);
+  g_arena_path[length] = '/';
+  write_arena_name({owner.process_id, owner.process_namespace, owner.process_start, image},
+                   g_arena_path + length + 1);
 }
 
 // nullptr: there is to be no file.  The name is of this process alone: the file of a dead one that had its id
@@ -257,7 +242,7 @@ bool is_owner() {
   return owns();
 }
 
-bool is_mine() {
+bool become_owner() {
   return is_owner() || (g_settings.follow_fork.load(std::memory_order_relaxed) && ensure_arena());
 }
 
@@ -272,8 +257,8 @@ bool ensure_arena() {
   return true;
 }
 
-bool is_off_in_child() {
-  return g_state.load(std::memory_order_acquire) != raw(State::kUninitialized) && !is_mine();
+bool remains_off() {
+  return g_state.load(std::memory_order_acquire) != raw(State::kUninitialized) && !become_owner();
 }
 
 uint32_t tables_number() {

@@ -41,7 +41,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
 }
 
 Status start() {
-  if (!is_mine()) {
+  if (!become_owner()) {
     return Status::kForked;
   }
   if (!change_state(State::kInitialized, State::kActive) && !change_state(State::kStopped, State::kActive)) {
@@ -52,7 +52,7 @@ Status start() {
 }
 
 Status stop() {
-  if (!is_mine()) {
+  if (!become_owner()) {
     return Status::kForked;
   }
   if (!change_state(State::kActive, State::kStopped)) {
@@ -62,7 +62,7 @@ Status stop() {
 }
 
 Status shutdown() {
-  if (!is_mine()) {
+  if (!become_owner()) {
     return Status::kForked;
   }
   if (state() == State::kTerminated) {

@@ -38,11 +38,12 @@ struct Sharing {
 void adopt_process();
 // true in the process that created the mark (and its vfork children), false in other children.
 bool is_owner();
-// The same; a child that is followed becomes its own owner by this call.
-bool is_mine();
+// Makes a child that is followed its own owner, with tables of its own, if it is not yet.  true: this process
+// is the owner now.
+bool become_owner();
 
-// A fork child of a process that had begun, with nothing of its own.
-bool is_off_in_child();
+// true in a fork child of a process that had begun, unless become_owner() succeeds there.
+bool remains_off();
 
 Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {});
 Status start();

@@ -226,7 +226,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
 
 // What the tables take while they can: as many samples, stacks and frames as most programs ever have.
 void before_sandbox() {
-  if (!is_mine() || !ensure_arena()) {
+  if (!become_owner() || !ensure_arena()) {
     return;
   }
   constexpr uint64_t kSamples = 10000;

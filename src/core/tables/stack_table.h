@@ -30,8 +30,8 @@
 
 namespace memprof {
 
-// Sums over samples: what estimates and their intervals need when the samples are no longer at hand
-// (shared with memprof_totals; ../shared/design/intervals.md derives them).
+// Sums over samples: what estimates and their intervals need when the samples are no longer at hand (shared
+// with memprof_totals; docs/accuracy.md says how they are used).
 struct StackTotals {
   std::atomic<uint64_t> samples;
   std::atomic<uint64_t> size_bytes;

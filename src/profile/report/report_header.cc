@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "format/runtime_state.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
@@ -19,6 +20,12 @@ namespace {
 
 std::string number(uint64_t count) {
   return format_count(static_cast<double>(count));
+}
+
+// A state as files have it.
+template <typename State>
+uint64_t number_of(State state) {
+  return static_cast<uint64_t>(state);
 }
 
 // Never "100 %" for less than all, nor "0 %" for some.
@@ -153,20 +160,19 @@ class Header {
 
   // What is missing of a language runtime.
   void runtimes() {
-    constexpr uint64_t kRefused = 3, kUnknownVersion = 3, kUnknownLayout = 4;
     for (size_t i = 0; i < report_.runtimes.size(); ++i) {
       const RuntimeFacts& runtime = report_.runtimes[i];
       const std::string language = language_name(report_.runtimes, i);
       const std::string name =
           fmt::format("{} {}.{}", language, runtime.version >> 8, runtime.version & 0xff);
-      if (runtime.version != 0 && runtime.objects == kRefused) {
+      if (runtime.version != 0 && runtime.objects == number_of(RuntimeObjects::kRefused)) {
         say("The objects of " + name +
             " that it does not get from malloc are missing below: its allocators could not be replaced.");
       }
-      if (runtime.stacks == kUnknownVersion) {
+      if (runtime.stacks == number_of(RuntimeStacks::kUnknownVersion)) {
         say(fmt::format("{}: stacks have no {} frames, because memprof does not know this version.",
                         runtime.version != 0 ? name : "This " + language, language));
-      } else if (runtime.stacks == kUnknownLayout) {
+      } else if (runtime.stacks == number_of(RuntimeStacks::kUnknownLayout)) {
         say(fmt::format(
             "{}: stacks have no {} frames, because this interpreter is not laid out as its version says.",
             name, language));

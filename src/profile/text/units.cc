@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 
+#include "format/size_text.h"
 #include "profile/model/metric.h"
 
 namespace memprof::profile {
 namespace {
 
-constexpr double kMaxParsedBytes = 1125899906842624.0;  // 2^50, the largest rate
+constexpr uint64_t kMaxParsedBytes = uint64_t{1} << 50;  // the largest rate
 
 std::string with_separators(double whole) {
   std::string text = fmt::format("{:.0f}", whole);
@@ -60,25 +59,9 @@ std::string format_rate(uint64_t bytes) {
 }
 
 std::optional<uint64_t> parse_bytes(std::string_view text) {
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || !(number >= 0)) return std::nullopt;
-  std::string unit;
-  for (const char* c = end; c != text.data() + text.size(); ++c) {
-    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
-  }
-  if (unit.size() > 1 && unit[0] == ' ') unit.erase(0, 1);
-  static constexpr std::string_view kPrefixes = "kmgtp";
-  if (!unit.empty() && unit != "b") {
-    const size_t prefix = kPrefixes.find(unit[0]);
-    const std::string_view rest = std::string_view(unit).substr(1);
-    if (prefix == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib"))
-      return std::nullopt;
-    number = std::ldexp(number, 10 * static_cast<int>(prefix + 1));
-  }
-  if (number > kMaxParsedBytes || number != std::floor(number)) return std::nullopt;
-  return static_cast<uint64_t>(number);
+  uint64_t bytes = 0;
+  if (!parse_size(text, &bytes) || bytes > kMaxParsedBytes) return std::nullopt;
+  return bytes;
 }
 
 }  // namespace memprof::profile

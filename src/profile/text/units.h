@@ -20,8 +20,7 @@ std::string format_metric(Metric metric, double value);
 // Exact, in the largest unit that needs no fraction: `512 KiB`, `1000 B`.
 std::string format_rate(uint64_t bytes);
 
-// `0`, `4096`, `64k`, `64K`, `64KB`, `64KiB`, `1M`, `1.5M`, `1G`: all of them powers of 1024.  Nothing where
-// the text is not a size or is more than 2^50.
+// As parse_size (format/size_text.h).  Nothing where the text is not a size or is more than 2^50.
 std::optional<uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace memprof::profile

@@ -28,17 +28,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/runtime_state.h"
 #include "runtime/cpython/interpreter.h"
 
 namespace memprof::cpython {
 
-// MEMPROF_OBJECTS_* of memprof.h.
-enum class ObjectState : uint32_t {
-  kNone = 0,      // not attached
-  kHooked = 1,    // seen by hooks
-  kByMalloc = 2,  // all of them are malloc's, and seen there
-  kRefused = 3,   // the allocators could not be replaced
-};
+using ObjectState = RuntimeObjects;
 
 // Installs what is missing.
 void attach_objects(const Interpreter& python);

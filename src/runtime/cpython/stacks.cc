@@ -16,7 +16,7 @@ constexpr uint32_t kMostFailures = 3;
 // Written by compare-exchange; acquire where the layout is read, pairs with the releases in prepare() and
 // settle().
 std::atomic<uint32_t> g_state{static_cast<uint32_t>(StackState::kNone)};
-std::atomic<bool> g_has_tail_calls{false};         // relaxed: before kGood
+std::atomic<bool> g_has_tail_calls{false};         // relaxed: before kRead
 std::atomic<uint32_t> g_failures{0};               // relaxed
 std::atomic<bool> g_shows_evaluation_loop{false};  // relaxed
 Layout g_layout;
@@ -91,7 +91,7 @@ RunningThread running_thread() {
     state = g_state.load(std::memory_order_acquire);
   }
   // Another version that was loaded later is laid out in another way.
-  if ((state != raw(StackState::kGood) && state != raw(StackState::kUnchecked)) ||
+  if ((state != raw(StackState::kRead) && state != raw(StackState::kUnchecked)) ||
       g_version.load(std::memory_order_relaxed) != interpreter->version) {
     return {};
   }
@@ -100,7 +100,7 @@ RunningThread running_thread() {
   const RunningThread running{interpreter,
                               &g_layout,
                               thread.address,
-                              state == raw(StackState::kGood),
+                              state == raw(StackState::kRead),
                               g_has_tail_calls.load(std::memory_order_relaxed),
                               thread.is_attached};
   return thread.address == 0 || may_be_gone(running) ? RunningThread{} : running;
@@ -121,7 +121,7 @@ void settle(bool is_good, bool has_tail_calls) {
   uint32_t expected = raw(StackState::kUnchecked);
   StackState state = StackState::kUnknownLayout;
   if (is_good) {
-    state = StackState::kGood;
+    state = StackState::kRead;
     g_has_tail_calls.store(has_tail_calls, std::memory_order_relaxed);
   } else if (g_failures.fetch_add(1, std::memory_order_relaxed) + 1 < kMostFailures) {
     return;

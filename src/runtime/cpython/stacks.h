@@ -17,18 +17,12 @@
 
 #include <cstdint>
 
+#include "format/runtime_state.h"
 #include "runtime/cpython/layout.h"
 
 namespace memprof::cpython {
 
-// MEMPROF_STACKS_* of memprof.h.
-enum class StackState : uint32_t {
-  kNone = 0,       // no interpreter was seen
-  kUnchecked = 1,  // none of its frames was seen yet
-  kGood = 2,
-  kUnknownVersion = 3,  // native stacks only
-  kUnknownLayout = 4,   // native stacks only
-};
+using StackState = RuntimeStacks;
 StackState stack_state();
 
 struct RunningThread {

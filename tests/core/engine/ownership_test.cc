@@ -63,6 +63,31 @@ TEST(Ownership, AForkChildRecordsNothingAndIsRefused) {
   });
 }
 
+// Questions make no tables; become_owner() does, where children are followed.
+TEST(Ownership, OnlyBecomingTheOwnerMakesTables) {
+  for (const bool follow : {true, false}) {
+    in_child([follow] {
+      profiler::Sharing sharing;
+      sharing.follow_fork = follow;
+      ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 4096, sharing));
+      ASSERT_EQ(Status::kOk, profiler::start());
+      EXPECT_TRUE(profiler::become_owner());
+      EXPECT_FALSE(profiler::remains_off());
+      in_child([follow] {
+        EXPECT_FALSE(profiler::is_owner());
+        profiler::state();
+        profiler::counters();
+        EXPECT_FALSE(profiler::is_owner());
+        EXPECT_FALSE(profiler::arena());
+        EXPECT_EQ(follow, profiler::become_owner());
+        EXPECT_EQ(follow, profiler::is_owner());
+        EXPECT_EQ(follow, static_cast<bool>(profiler::arena()));
+        EXPECT_EQ(!follow, profiler::remains_off());
+      });
+    });
+  }
+}
+
 // In C as in a gunicorn's post_fork.
 TEST(Ownership, AForkChildBeginsAnew) {
   in_child([] {

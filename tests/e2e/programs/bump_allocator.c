@@ -64,6 +64,7 @@ void* realloc(void* block, size_t size) {
   return moved;
 }
 
+#ifndef BARE
 int posix_memalign(void** result, size_t alignment, size_t size) {
   *result = memalign(alignment, size);
   return *result == NULL ? ENOMEM : 0;
@@ -80,6 +81,7 @@ void* valloc(size_t size) {
 void* pvalloc(size_t size) {
   return memalign(4096, (size + 4095) & ~(size_t)4095);
 }
+#endif
 
 size_t malloc_usable_size(void* block) {
   return block == NULL ? 0 : ((size_t*)block)[-1];

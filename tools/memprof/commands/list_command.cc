@@ -17,6 +17,7 @@
 #include <set>
 #include <system_error>
 
+#include "format/arena_name.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -75,11 +76,11 @@ struct Everything {
 
 std::vector<std::string> places() {
   std::vector<std::string> all;
-  const char* given = std::getenv("MEMPROF_ARENA_DIR");
+  const char* given = std::getenv(kArenaFolderVariable);
   if (given != nullptr && *given != '\0') {
     all.emplace_back(given);
   } else {
-    all = {"/dev/shm", "/tmp"};
+    all = {kSharedMemoryFolder, kLastArenaFolder};
     const char* temporary = std::getenv("TMPDIR");
     if (temporary != nullptr && *temporary == '/') all.emplace_back(temporary);
   }

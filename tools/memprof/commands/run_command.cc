@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 
+#include "format/arena_name.h"
 #include "memprof/commands/view_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -125,7 +126,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
     environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
   }
   environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
-  environment.emplace_back("MEMPROF_ARENA_DIR", arenas);
+  environment.emplace_back(kArenaFolderVariable, arenas);
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "format/arena_name.h"
 #include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/doctor/doctor_limits.h"
@@ -127,11 +128,11 @@ std::optional<RuntimesSeen> runtimes_seen_in(const std::string& arena) {
 
 // As the library chooses it (arena_parent), seen from the process.
 std::string arena_folder_of(const ProcessFacts& facts, const std::string& root) {
-  const auto given = facts.environment.find("MEMPROF_ARENA_DIR");
+  const auto given = facts.environment.find(kArenaFolderVariable);
   if (given != facts.environment.end()) return given->second;
-  if (access((root + "/dev/shm").c_str(), W_OK | X_OK) == 0) return "/dev/shm";
   const auto temporary = facts.environment.find("TMPDIR");
-  return temporary != facts.environment.end() && temporary->second[0] == '/' ? temporary->second : "/tmp";
+  return usual_arena_folder(access((root + kSharedMemoryFolder).c_str(), W_OK | X_OK) == 0,
+                            temporary != facts.environment.end() ? temporary->second.c_str() : nullptr);
 }
 
 // What would stop it when it is started anew.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "format/arena_name.h"
 #include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/host/process/arena_files.h"
@@ -78,9 +79,8 @@ ArenaContent read_arena(const std::string& path) {
 }
 
 bool is_arena_path(const std::string& path) {
-  constexpr char kSuffix[] = ".arena";
-  constexpr size_t kLength = sizeof(kSuffix) - 1;
-  return path.size() > kLength && path.compare(path.size() - kLength, kLength, kSuffix) == 0;
+  constexpr size_t kLength = sizeof(kArenaSuffix) - 1;
+  return path.size() > kLength && path.compare(path.size() - kLength, kLength, kArenaSuffix) == 0;
 }
 
 }  // namespace memprof::cli

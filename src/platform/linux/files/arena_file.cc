@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/tables/arena.h"
+#include "format/arena_name.h"
 #include "platform/linux/files/arena_file.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/linux/memory/sparse_pages.h"
@@ -55,17 +56,11 @@ bool commit_page(uint8_t* page) {
 
 }  // namespace
 
-// Memory rather than a disk: /dev/shm, where there is one that we may write to.
 const char* arena_folder() {
   if (is_privileged()) {
     return "";
   }
-  constexpr const char* kSharedMemory = "/dev/shm";
-  if (access(kSharedMemory, W_OK | X_OK) == 0) {
-    return kSharedMemory;
-  }
-  const char* temporary = environment("TMPDIR");
-  return temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp";
+  return usual_arena_folder(access(kSharedMemoryFolder, W_OK | X_OK) == 0, environment("TMPDIR"));
 }
 
 void* map_pieces(const char* path, size_t size_bytes, const Piece* pieces, uint32_t count) {

@@ -70,6 +70,12 @@ bool ImportTargets::choose(const HookNames& names) {
     const bool is_wanted = h.kind == HookKind::kLoader ||
                            (h.kind == HookKind::kMemory && d.module == malloc.module) ||
                            (h.kind == HookKind::kOperator && has_operators_ && d.module == malloc.module);
+    // The aligned operators go on to it also where the allocator lacks it: without us, too, the program's
+    // operators get their blocks from whoever has it.
+    constexpr size_t kPosixMemalign = offsetof(interpose::Forwards, real.posix_memalign);
+    if (d.definitions != 0 && !is_wanted && h.forward == kPosixMemalign && !d.is_indirect) {
+      memcpy(reinterpret_cast<char*>(&forwards) + h.forward, &d.address, sizeof(d.address));
+    }
     if (d.definitions == 0 || !is_wanted) {
       continue;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dlclose, in front of the real one: what is cached about the code of a library must not outlive it, because
-// another library can be loaded at the same addresses.
+// another library can be loaded at the same addresses.  Where import tables are patched, libraries that were
+// loaded meanwhile are noticed, as by the hooks of loader_calls.h.
 //
 // There is no such hook for dlopen: a function in front of it would become its caller and change what it
 // finds.
@@ -24,7 +25,9 @@ std::atomic<Dlclose> g_real_dlclose{nullptr};  // relaxed: whoever looks it up f
 MEMPROF_DEFINE_HOOK(int, dlclose, (void* handle)) {
   // Where import tables are patched, that one is known.
   Dlclose real = memprof_real_loader.dlclose;
-  if (real == nullptr) {
+  if (real != nullptr) {
+    memprof_before_loader_call();
+  } else {
     real = g_real_dlclose.load(std::memory_order_relaxed);
   }
   if (real == nullptr) {

@@ -42,8 +42,8 @@ extern const HookEntry* const g_hooks;
 extern const uint32_t g_hook_count;
 // NOLINTEND(readability-identifier-naming)
 
-// Makes the hooks go on to `forwards`, for good; what is nullptr there stays as it is.  Before any caller can
-// come to them.
+// Makes the hooks go on to `forwards`, for good.  What of the allocator is nullptr there is made of what is not
+// (absent.h).  Before any caller can come to them.
 void set_forwards(const Forwards& forwards);
 
 }  // namespace memprof::interpose

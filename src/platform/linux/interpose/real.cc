@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "core/sampling/sampler.h"
+#include "platform/linux/interpose/absent.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
@@ -125,14 +126,6 @@ void first_free_aligned_sized(void* block, size_t, size_t) {
   first_free(block);
 }
 
-// Where an allocator behind us lacks a function of the family.
-void plain_free_sized(void* block, size_t) {
-  g_real.free(block);
-}
-void plain_free_aligned_sized(void* block, size_t, size_t) {
-  g_real.free(block);
-}
-
 template <typename Function>
 void set(Function*& slot, const char* name, Function* otherwise) {
   void* found = dlsym(RTLD_NEXT, name);
@@ -228,7 +221,7 @@ void resolve() {
     return;  // done, or somebody is at it
   }
   const MuteScope mute;  // what dlsym allocates is ours, not the program's
-  Real found = g_real;
+  Real found{};
   set(found.malloc, "malloc", &__libc_malloc);
   set(found.free, "free", &__libc_free);
   set(found.calloc, "calloc", &__libc_calloc);
@@ -239,8 +232,9 @@ void resolve() {
   set(found.valloc, "valloc", found.valloc);
   set(found.pvalloc, "pvalloc", found.pvalloc);
   set(found.malloc_usable_size, "malloc_usable_size", found.malloc_usable_size);
-  set(found.free_sized, "free_sized", &plain_free_sized);
-  set(found.free_aligned_sized, "free_aligned_sized", &plain_free_aligned_sized);
+  set(found.free_sized, "free_sized", found.free_sized);
+  set(found.free_aligned_sized, "free_aligned_sized", found.free_aligned_sized);
+  complete(&found);  // a stub that went on to itself would never end
   resolve_operators(found.malloc);
   platform::find_loader_functions();
 
@@ -250,7 +244,9 @@ void resolve() {
 }
 
 void set_forwards(const Forwards& forwards) {
-  publish_all(forwards.real);
+  Real real = forwards.real;
+  complete(&real);
+  publish_all(real);
   memprof_real_loader = forwards.loader;
   const bool present = forwards.foreign.present;
   ForeignOperators operators = forwards.foreign;

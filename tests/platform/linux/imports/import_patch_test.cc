@@ -336,6 +336,20 @@ TEST(ImportPatch, ALibraryThatWasUnloadedIsForgotten) {
   });
 }
 
+TEST(ImportPatch, ALibraryIsNoticedAtTheNextDlclose) {
+  in_child([] {
+    start();
+    void* other = dlopen("libm.so.6", RTLD_NOW);
+    const Library library("now");
+    const std::vector<uint64_t*> of_malloc = slots(library.path, "malloc");
+    ASSERT_FALSE(of_malloc.empty());
+    const uint64_t before = *of_malloc[0];
+    EXPECT_EQ(0, dlclose(other));
+    EXPECT_NE(before, *of_malloc[0]);
+    expect_is_seen(library);
+  });
+}
+
 // A pass comes while the loader is relocating a library: what is not ready is left alone and seen to later.
 TEST(ImportPatch, ALibraryThatIsBeingRelocatedIsLeftAlone) {
   for (const char* name : {"half_now", "half_lazy"}) {

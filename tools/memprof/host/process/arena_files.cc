@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "format/arena_name.h"
 #include "memprof/host/process/memory_map.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
@@ -23,21 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 bool parse_name(const std::string& name, ArenaFile* file) {
-  constexpr size_t kLeastNumbers = 2;
-  constexpr size_t kMostNumbers = 4;
-  std::vector<uint64_t> numbers;
-  const char* at = name.c_str();
-  unsigned long long number = 0;
-  for (int end = 0; numbers.size() < kMostNumbers; at += end, end = 0) {
-    const int found = numbers.empty() ? std::sscanf(at, "memprof-%20llu%n", &number, &end)
-                                      : std::sscanf(at, "-%20llu%n", &number, &end);
-    if (found != 1 || end == 0) break;
-    numbers.push_back(number);
-  }
-  if (numbers.size() < kLeastNumbers || std::string(at) != ".arena") return false;
-  file->pid = numbers[0];
-  file->pid_namespace = numbers[1];
-  file->process_start = numbers.size() > 2 ? numbers[2] : 0;
+  ArenaName parsed;
+  if (!parse_arena_name(name, &parsed)) return false;
+  file->pid = parsed.process_id;
+  file->pid_namespace = parsed.process_namespace;
+  file->process_start = parsed.process_start;
   return true;
 }
 
@@ -166,11 +157,9 @@ std::string arena_of_process(uint64_t pid, int* error) {
 }
 
 std::string arena_parent() {
-  const char* given = std::getenv("MEMPROF_ARENA_DIR");
+  const char* given = std::getenv(kArenaFolderVariable);
   if (given != nullptr) return given;
-  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
-  const char* temporary = std::getenv("TMPDIR");
-  return temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp";
+  return usual_arena_folder(access(kSharedMemoryFolder, W_OK | X_OK) == 0, std::getenv("TMPDIR"));
 }
 
 }  // namespace memprof::cli

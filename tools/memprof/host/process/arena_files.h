@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that the arenas of profiled processes lie in, and whether those processes live.
 //
-// A file is called memprof-PID-NAMESPACE-START-IMAGE.arena: the process id, the namespace in which it is one,
-// when the process began, and a random number for each program that the process executes.  IMAGE is missing
-// outside of runs; files of older versions have no START either.
+// Their names: format/arena_name.h.
 //
 // Threads: no state.
 #pragma once
@@ -61,7 +59,7 @@ bool parse_run_folder(const std::string& name, ArenaFile* memprof);
 // containers, given the right to.  *error: the errno, where the process cannot be looked at.
 std::string arena_of_process(uint64_t pid, int* error);
 
-// Where arenas are by default: MEMPROF_ARENA_DIR, or /dev/shm, or $TMPDIR, or /tmp; empty: nowhere is wanted.
+// Where arenas of programs that this process starts are by default (format/arena_name.h); empty: nowhere is wanted.
 std::string arena_parent();
 
 }  // namespace memprof::cli
