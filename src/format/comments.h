@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
@@ -150,6 +151,10 @@ class CommentText {
 
   void decimal(const char* name, uint64_t value) {
     key(name);
+    number(value);
+  }
+
+  void number(uint64_t value) {
     char digits[20];
     size_t count = 0;
     do {
@@ -163,9 +168,22 @@ class CommentText {
 
   void hex16(const char* name, uint64_t value) {
     key(name);
-    for (int shift = 60; shift >= 0; shift -= 4) {
+    hex(value, 16);
+  }
+
+  void hex(uint64_t value, int digits) {
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
       character(hex_digit(value >> shift & 15));
     }
+  }
+
+  // The nearest 32-bit float: seven digits of it.
+  void short_real(double value) {
+    const auto nearest = static_cast<float>(value);
+    uint32_t bits = 0;
+    static_assert(sizeof(bits) == sizeof(nearest));
+    std::memcpy(&bits, &nearest, sizeof(bits));
+    hex(bits, 8);
   }
 
   void real(const char* name, double value) {
@@ -310,6 +328,23 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
   text.real("fwb", facts.freed.weight_bytes);
   text.real("fwc", facts.freed.weight_count);
   text.real("life", facts.lifetime_ns);
+  // Class, samples, sizes and, unless they stand for themselves, weights of bytes and of blocks.
+  bool is_first = true;
+  for (const Lifetime& lifetime : facts.lifetimes) {
+    is_first ? text.key("lt") : text.literal(",");
+    is_first = false;
+    text.number(lifetime.lifetime_class);
+    text.literal(":");
+    text.number(lifetime.samples);
+    text.literal(":");
+    text.number(lifetime.size_bytes);
+    if (lifetime.weight_count != static_cast<double>(lifetime.samples)) {
+      text.literal(":");
+      text.short_real(lifetime.weight_bytes);
+      text.literal(":");
+      text.short_real(lifetime.weight_count);
+    }
+  }
   if (facts.peak.samples != 0) {
     totals_fields(text, kPeakKeys, facts.peak);
   }

@@ -54,6 +54,12 @@ class Site:
         self._bytes: Estimate | None = None
 
     @property
+    def key(self) -> Key:
+        """What tells it from other places."""
+        frame = self.frame
+        return frame.function, frame.file, frame.line, frame.is_python
+
+    @property
     def bytes(self) -> Estimate:
         """Live bytes; the interval is computed when it is asked for."""
         if self._bytes is None:

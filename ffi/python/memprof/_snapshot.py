@@ -11,6 +11,7 @@ from memprof._frames import Frames
 from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
 from memprof._library import check, ffi, lib, muted
+from memprof._lifetimes import METRICS, read_places, top_places
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
 
 if TYPE_CHECKING:
@@ -242,18 +243,35 @@ class HeapSnapshot:
         with muted():
             return _sites.Sites(self)
 
-    def top_allocators(self, n: int = 10) -> list[dict[str, Any]]:
+    def top_allocators(self, n: int = 10, metric: str = "live", younger_ns: int = 10_000_000) -> list[dict[str, Any]]:
         """The places that hold the most: where Python code is on the stack the innermost line of it, else the
         native function that called the allocator.
 
+        metric: what they are ordered by, and what estimated_bytes, estimated_blocks, samples and percent are of:
+            "live"       what is live
+            "allocated"  what was allocated since the start
+            "temporary"  of that, what was freed again within younger_ns (10 ms).  Lifetimes are kept in classes, two
+                         a decade (1, 3, 10 ...): the bound next to it is used.
+
         Each is a dict: function, file, line, is_python, native_function (the innermost native one that is
         no allocator), estimated_bytes and estimated_blocks (Estimate), samples, percent, stack (of its
-        largest part).
+        largest part); and whatever the metric is, allocated_bytes, temporary_bytes (Estimate) and lifetime_ns, the
+        mean lifetime of what was freed, as close as a class is wide (None: nothing was).
+
+        Raises ValueError for another metric or a number that is out of range.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(f"top_allocators: n is {n!r}; give how many places, like 10")
+        if metric not in METRICS:
+            raise ValueError(f"top_allocators: metric is {metric!r}; give one of {', '.join(METRICS)}")
+        if isinstance(younger_ns, bool) or not isinstance(younger_ns, int) or not 0 < younger_ns < 1 << 63:
+            raise ValueError(f"top_allocators: younger_ns is {younger_ns!r}; give nanoseconds, like 10_000_000")
         with muted():
-            return [site.as_dict() for site in self.sites().top(n)]
+            if metric == "live":
+                rows = self.sites().top(n)
+                places = read_places(self, younger_ns, metric) if rows else {}
+                return [{**site.as_dict(), **places[site.key].facts()} for site in rows]
+            return top_places(read_places(self, younger_ns, metric), metric, n)
 
     # ---- names and files
 

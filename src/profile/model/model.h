@@ -11,22 +11,27 @@
 #include <string>
 #include <vector>
 
+#include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
 
 namespace memprof::profile {
 
-// Peak: what was live when the heap was at its highest.
+// Peak: what was live when the heap was at its highest.  Temporary: what was allocated and freed again within a
+// time that the reader chooses (profile/lifetimes/temporary.h); no file has it.
 enum class Metric : uint8_t {
   kAllocObjects = 0,
   kAllocSpace = 1,
   kInuseObjects = 2,
   kInuseSpace = 3,
   kPeakObjects = 4,
-  kPeakSpace = 5
+  kPeakSpace = 5,
+  kTemporaryObjects = 6,
+  kTemporarySpace = 7
 };
-inline constexpr size_t kMetricCount = 6;
+inline constexpr size_t kMetricCount = 8;
+inline constexpr size_t kFileMetrics = 6;   // those that files have
 inline constexpr size_t kFirstMetrics = 4;  // those that every profile of memprof has
 
 struct Mapping {
@@ -123,6 +128,9 @@ struct Stack {
   Totals freed;  // variance_* and max_* unused
   Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
+  std::vector<Lifetime>
+      lifetimes;  // what was freed, by classes, ascending; what is in none: after unknown times
+  Totals temporary;
 };
 
 // Whether its outermost frames are missing.
@@ -159,6 +167,7 @@ struct Profile : ProfileFacts {
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
   bool from_memprof = false;  // has a #memprof.profile comment
+  uint64_t temporary_ns = 0;  // what "temporary" means in it; 0: nothing yet
   Runtimes runtimes;
   std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had

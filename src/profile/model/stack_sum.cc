@@ -49,6 +49,22 @@ bool has_same_labels(const LabeledValues& a, const LabeledValues& b) {
 
 }  // namespace
 
+void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum) {
+  for (const Lifetime& lifetime : more) {
+    const auto at = std::lower_bound(
+        sum->begin(), sum->end(), lifetime.lifetime_class,
+        [](const Lifetime& a, uint32_t lifetime_class) { return a.lifetime_class < lifetime_class; });
+    if (at == sum->end() || at->lifetime_class != lifetime.lifetime_class) {
+      sum->insert(at, lifetime);
+      continue;
+    }
+    at->samples += lifetime.samples;
+    at->size_bytes += lifetime.size_bytes;
+    at->weight_bytes += lifetime.weight_bytes;
+    at->weight_count += lifetime.weight_count;
+  }
+}
+
 bool is_same_stack(const Stack& a, const Stack& b) {
   return a.locations == b.locations && a.heap == b.heap && a.process == b.process;
 }
@@ -84,6 +100,8 @@ void add_to_stack(const Stack& more, Stack* sum) {
   add_totals(more.freed, &sum->freed);
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
+  add_lifetimes(more.lifetimes, &sum->lifetimes);
+  add_totals(more.temporary, &sum->temporary);
 }
 
 namespace {
@@ -108,6 +126,25 @@ Totals difference(const Totals& later, const Totals& earlier) {
   return rest;
 }
 
+// Both ascending by class; `later` has all that `earlier` has.
+void subtract_lifetimes(const std::vector<Lifetime>& earlier, std::vector<Lifetime>* later) {
+  auto known = earlier.begin();
+  for (Lifetime& rest : *later) {
+    known = std::find_if(known, earlier.end(), [&](const Lifetime& lifetime) {
+      return lifetime.lifetime_class >= rest.lifetime_class;
+    });
+    if (known == earlier.end() || known->lifetime_class != rest.lifetime_class) continue;
+    rest.samples -= std::min(known->samples, rest.samples);
+    rest.size_bytes -= std::min(known->size_bytes, rest.size_bytes);
+    rest.weight_bytes =
+        std::max(rest.weight_bytes - known->weight_bytes, static_cast<double>(rest.size_bytes));
+    rest.weight_count = std::max(rest.weight_count - known->weight_count, static_cast<double>(rest.samples));
+  }
+  later->erase(std::remove_if(later->begin(), later->end(),
+                              [](const Lifetime& lifetime) { return lifetime.samples == 0; }),
+               later->end());
+}
+
 }  // namespace
 
 void subtract_from_stack(const Stack& earlier, Stack* stack) {
@@ -119,6 +156,7 @@ void subtract_from_stack(const Stack& earlier, Stack* stack) {
     stack->allocated = difference(stack->allocated, earlier.allocated);
     stack->freed = difference(stack->freed, earlier.freed);
     stack->lifetime_ns = std::max(stack->lifetime_ns - earlier.lifetime_ns, 0.0);
+    subtract_lifetimes(earlier.lifetimes, &stack->lifetimes);
     return;
   }
   if (stack->has_statistics) {
@@ -126,6 +164,7 @@ void subtract_from_stack(const Stack& earlier, Stack* stack) {
       stack->values[metric_index(metric)] = estimated_value(*stack, metric);
     stack->has_statistics = false;
     stack->live.clear();
+    stack->lifetimes.clear();
   }
   LabeledValues less;
   for (const Metric metric : kGrowing) {

@@ -16,6 +16,9 @@ namespace memprof::profile {
 bool is_same_stack(const Stack& a, const Stack& b);
 uint64_t stack_hash(const Stack& stack);
 
+// Both ascending by class.
+void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum);
+
 // Both with statistics, or both without.
 void add_to_stack(const Stack& more, Stack* sum);
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/error.h"
 #include "profile/names/function_match.h"
 #include "profile/names/short_name.h"
@@ -260,6 +261,8 @@ Report header_of(const Profile& profile) {
   report.rate_bytes = profile.rate_bytes;
   report.from_memprof = profile.from_memprof;
   static_cast<ProfileFacts&>(report) = profile;
+  report.temporary_ns = profile.temporary_ns;
+  if (profile.temporary_ns != 0) report.unknown_lifetime_bytes = unknown_lifetime_bytes(profile);
   for (const std::string& comment : profile.comments) {
     constexpr size_t kLength = sizeof(kUnseenComment) - 1;
     if (comment.rfind(kUnseenComment, 0) == 0) report.unseen.push_back(comment.substr(kLength));

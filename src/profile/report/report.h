@@ -77,9 +77,11 @@ struct Report : ProfileFacts {
   uint64_t duration_ns = 0;
   uint64_t rate_bytes = 0;
   bool from_memprof = false;
-  bool has_intervals = false;       // of the totals, and so of every row
-  std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
-  Runtimes runtimes;                // as in profile/model/model.h
+  bool has_intervals = false;         // of the totals, and so of every row
+  uint64_t temporary_ns = 0;          // as in profile/model/model.h
+  double unknown_lifetime_bytes = 0;  // freed after an unknown time; where temporary_ns is given
+  std::vector<std::string> unseen;    // some of the unseen by name: "nginx (pid 12) is statically linked ..."
+  Runtimes runtimes;                  // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
   std::array<bool, kMetricCount> has_metric{};

@@ -9,6 +9,7 @@
 #include "memprof/io/profile_input.h"
 #include "profile/compare/increment.h"
 #include "profile/files/atomic_file.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/view/profile_view.h"
 
 namespace memprof::cli {
@@ -99,6 +100,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.reader = reader.choice();
+  const auto& metric = options.reader.metric;
+  settle_younger(metric && profile::metric_is_temporary(*metric), false, &options.reader.younger_ns);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   if (options.input.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
   if (options.output.empty()) {
@@ -111,6 +114,10 @@ void check(const Options& options, const ExportFormat& format) {
   if (options.reader.metric && format.metric == MetricUse::kNone) {
     throw Failure("--metric: " + std::string(format.end) +
                   " carries all metrics, and none before the others");
+  }
+  if (options.reader.younger_ns && format.metric != MetricUse::kOnly) {
+    throw Failure("--metric temporary: " + std::string(format.end) +
+                  " carries the metrics that need no --younger; collapsed takes this one");
   }
   const profile::FrameView& view = options.reader.view;
   if (format.folds_itself && (options.reader.by || view.all || view.interpreter || view.full_names)) {
@@ -158,8 +165,9 @@ int export_command(const std::vector<std::string>& arguments) {
   const ExportFormat& format = choose_format(output, options->format);
   check(*options, format);
   profile::Profile profile = load_profile(input, options->ask_servers);
-  if (options->reader.metric) require_metric(profile, *options->reader.metric, input);
   if (!options->since.empty()) profile = increment_since(options->since, *options, profile);
+  if (options->reader.younger_ns) profile::set_temporary(*options->reader.younger_ns, input, &profile);
+  if (options->reader.metric) require_metric(profile, *options->reader.metric, input);
   if (profile.from_memprof && profile.samples == 0) {
     complain("note: " + input + " has no sample" + (options->since.empty() ? "" : " since then") +
              ": nothing was allocated, or less than the rate shows");

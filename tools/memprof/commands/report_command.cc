@@ -10,6 +10,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_input.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/report/report.h"
 #include "profile/report/report_json.h"
 #include "profile/report/report_text.h"
@@ -24,9 +25,9 @@ constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabyte
 
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
-                           [--metric METRIC] [--focus REGEX] [--ignore REGEX]
-                           [--process REGEX] [--tree] [--min-percent P]
-                           [--depth N]
+                           [--metric METRIC] [--younger TIME] [--focus REGEX]
+                           [--ignore REGEX] [--process REGEX] [--tree]
+                           [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
                            [--no-debuginfod]
@@ -44,8 +45,14 @@ standard input.
                      live   bytes that are live (default for others); of a program
                             that ended, before it began to clean up
                      alloc  bytes allocated since the start
+                     temporary  of these, bytes that were freed again within the
+                            time of --younger
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
-                   peak_objects, inuse_objects, alloc_objects for blocks
+                   peak_objects, inuse_objects, alloc_objects for blocks; and
+                   temporary_space, temporary_objects
+  --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
+                   Lifetimes are kept in classes, two a decade (1, 3, 10 ...): the
+                   bound next to TIME is used. With --metric temporary, or --json
 )";
 
 constexpr char kTreeHelp[] =
@@ -131,6 +138,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
   if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
+  const auto& metric = options.choice.metric;
+  settle_younger(metric && profile::metric_is_temporary(*metric), options.json, &options.choice.younger_ns);
   for (const char* option : {"--min-percent", "--depth"}) {
     if (parser.is_given(option) && !options.tree) {
       throw Failure(std::string(option) + ": applies to trees only; add --tree");
@@ -166,8 +175,12 @@ int report_command(const std::vector<std::string>& arguments) {
     print(help());
     return 0;
   }
-  const profile::Profile profile =
+  profile::Profile profile =
       load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
+  if (options->choice.younger_ns) {
+    profile::set_temporary(*options->choice.younger_ns,
+                           options->file == "-" ? "standard input" : options->file, &profile);
+  }
   if (options->choice.metric) require_metric(profile, *options->choice.metric, options->file);
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {

@@ -3,6 +3,7 @@
 
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/error.h"
 
 namespace memprof::cli {
@@ -45,7 +46,7 @@ const char kFrameHelp[] =
 )";
 
 ReaderOptions::ReaderOptions(ArgumentParser& parser) : parser_(parser) {
-  for (const char* option : {"--by", "--metric", "--focus", "--ignore", "--process"}) {
+  for (const char* option : {"--by", "--metric", "--younger", "--focus", "--ignore", "--process"}) {
     parser.add_option(option, values_[option]);
   }
   parser.add_flag("--native-interpreter", view_.interpreter);
@@ -60,11 +61,19 @@ ReaderChoice ReaderOptions::choice() const {
     if (!parser_.is_given(option)) continue;
     if (option == "--by") choice.by = parse_group_by(text);
     if (option == "--metric") choice.metric = parse_metric(text);
+    if (option == "--younger") choice.younger_ns = parse_duration_ns(option, text);
     if (option == "--focus") choice.filter.focus = parse_pattern(option, text);
     if (option == "--ignore") choice.filter.ignore = parse_pattern(option, text);
     if (option == "--process") choice.filter.process = parse_pattern(option, text);
   }
   return choice;
+}
+
+void settle_younger(bool is_temporary, bool is_used_else, std::optional<uint64_t>* younger_ns) {
+  if (*younger_ns && !is_temporary && !is_used_else) {
+    throw Failure("--younger: applies to what is temporary; add --metric temporary");
+  }
+  if (is_temporary && !*younger_ns) *younger_ns = profile::kDefaultTemporaryNs;
 }
 
 }  // namespace memprof::cli

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options by which a reader says what to see of a profile, the same in all commands that show or write
-// one: --by, --metric, --focus, --ignore, --process, --all-frames, --native-interpreter, --full-names.
+// one: --by, --metric, --younger, --focus, --ignore, --process, --all-frames, --native-interpreter, --full-names.
 //
 // Failure: throws Failure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ namespace memprof::cli {
 struct ReaderChoice {
   std::optional<profile::GroupBy> by;
   std::optional<profile::Metric> metric;
+  std::optional<uint64_t> younger_ns;  // what is temporary
   profile::StackFilter filter;
   profile::FrameView view;
 };
@@ -37,6 +39,10 @@ class ReaderOptions {
   std::map<std::string, std::string> values_;
   profile::FrameView view_;
 };
+
+// Gives --younger its default where what is temporary is asked for.  Failure: throws Failure where it was given
+// and neither that nor anything else uses it.
+void settle_younger(bool is_temporary, bool is_used_else, std::optional<uint64_t>* younger_ns);
 
 // What --help says of those that choose stacks, and of those that choose frames.
 extern const char kFilterHelp[];
