@@ -52,18 +52,22 @@ static_assert(MEMPROF_WALK_REASONS == memprof::kWalkReasons);
 #define MEMPROF_SAME_COUNTER(name, ...) \
   static_assert(std::is_same_v<decltype(memprof_stats::name), uint64_t>);
 MEMPROF_COUNTERS(MEMPROF_SAME_COUNTER, MEMPROF_SAME_COUNTER, MEMPROF_NO_FACT)
-#define MEMPROF_COUNTER_BYTES(name, ...) +sizeof(memprof_stats::name)
-constexpr size_t kCounterBytes =
-    0 MEMPROF_COUNTERS(MEMPROF_COUNTER_BYTES, MEMPROF_COUNTER_BYTES, MEMPROF_NO_FACT);
+namespace {
+struct EachCounter {
+#define MEMPROF_ONE_COUNTER(name, ...) uint64_t name;
+  MEMPROF_COUNTERS(MEMPROF_ONE_COUNTER, MEMPROF_ONE_COUNTER, MEMPROF_NO_FACT)
+};
+}  // namespace
 constexpr size_t kOtherBytes = sizeof(memprof_stats::struct_size) + sizeof(memprof_stats::state) +
                                sizeof(memprof_stats::walks) + sizeof(memprof_stats::python_version) +
                                sizeof(memprof_stats::python_objects) + sizeof(memprof_stats::python_stacks) +
                                sizeof(memprof_stats::reserved) + sizeof(memprof_stats::runtimes);
-static_assert(sizeof(memprof_stats) == kCounterBytes + kOtherBytes, "format/counters.h lacks a counter");
+static_assert(sizeof(memprof_stats) == sizeof(EachCounter) + kOtherBytes,
+              "format/counters.h lacks a counter");
 static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMostRuntimes);
 static_assert(MEMPROF_USE_NOTHING == static_cast<int>(memprof::runtimes::Use::kNothing) &&
               MEMPROF_USE_STACKS == static_cast<int>(memprof::runtimes::Use::kStacksOnly));
-#define MEMPROF_SAME_STATE(PUBLIC, OURS) static_assert(PUBLIC == static_cast<int>(memprof::OURS))
+#define MEMPROF_SAME_STATE(PUBLIC, OURS) static_assert((PUBLIC) == static_cast<int>(memprof::OURS))
 MEMPROF_SAME_STATE(MEMPROF_OBJECTS_NONE, RuntimeObjects::kNone);
 MEMPROF_SAME_STATE(MEMPROF_OBJECTS_HOOKED, RuntimeObjects::kHooked);
 MEMPROF_SAME_STATE(MEMPROF_OBJECTS_BY_MALLOC, RuntimeObjects::kByMalloc);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "format/comments.h"
+#include "format/hash.h"
 #include "format/pprof_schema.h"
 #include "format/proto_encoder.h"
 #include "format/sample_writer.h"
@@ -118,7 +119,7 @@ class LocationTable {
 
   // The slot of the address, or the empty one where it belongs.
   uint32_t* find(uint64_t address) const {
-    uint64_t hash = address * 0x9e3779b97f4a7c15u;
+    uint64_t hash = address * kGolden;
     hash ^= hash >> 32;
     for (size_t i = hash & (slot_count_ - 1);; i = (i + 1) & (slot_count_ - 1)) {
       if (slots_[i] == 0 || addresses_[slots_[i] - 1] == address) {
@@ -164,7 +165,7 @@ class FunctionTable {
   uint32_t id(const RawRuntimeFrame& frame) {
     uint64_t hash = (reinterpret_cast<uintptr_t>(frame.name) ^ reinterpret_cast<uintptr_t>(frame.file) << 20 ^
                      frame.function_line) *
-                    0x9e3779b97f4a7c15u;
+                    kGolden;
     hash ^= hash >> 32;
     for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
       Slot& slot = slots_[i];

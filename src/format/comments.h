@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "format/lifetime_class.h"
+#include "format/hash.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
@@ -73,27 +74,6 @@ class LocationKeys {
   const Mapping* mappings_;
   size_t count_;
   bool overlap_;
-};
-
-// 64-bit FNV-1a.
-class Fnv1a {
- public:
-  void byte(uint64_t value) { hash_ = (hash_ ^ (value & 0xff)) * 0x100000001b3u; }
-  void bytes(const char* data, size_t size) {
-    for (size_t i = 0; i < size; ++i) {
-      byte(static_cast<unsigned char>(data[i]));
-    }
-  }
-  // 8 bytes, little-endian.
-  void word(uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      byte(value >> shift);
-    }
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
 // What tells a location that has no address: code that a language's runtime executes.  FNV-1a over the

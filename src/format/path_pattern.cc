@@ -19,6 +19,45 @@ size_t format_decimal(uint64_t value, char* digits) {
   return length;
 }
 
+namespace {
+
+// The next percent sign of a pattern; nullptr: there is none.
+const char* find_fact(const char* pattern) {
+  return strchr(pattern, '%');
+}
+
+void make_file_name(char* name, size_t length) {
+  bool is_folder = length == 1 || length == 2;  // "." or ".."
+  for (size_t i = 0; i < length; ++i) {
+    is_folder = is_folder && name[i] == '.';
+    const auto byte = static_cast<unsigned char>(name[i]);
+    name[i] = byte == '/' || byte < 0x20 || byte == 0x7f ? '_' : name[i];
+  }
+  if (is_folder) {
+    memset(name, '_', length);
+  }
+}
+
+}  // namespace
+
+const char* find_wrong_fact(const char* pattern) {
+  for (const char* at = find_fact(pattern); at != nullptr; at = find_fact(at + 2)) {
+    if (at[1] == '\0' || strchr("pnt%", at[1]) == nullptr) {
+      return at;
+    }
+  }
+  return nullptr;
+}
+
+bool has_fact(const char* pattern, char letter) {
+  for (const char* at = find_fact(pattern); at != nullptr && at[1] != '\0'; at = find_fact(at + 2)) {
+    if (at[1] == letter) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool expand_path(const char* pattern, uint64_t process_id, const char* program_name, uint64_t time_s,
                  char* path, size_t path_bytes) {
   size_t at = 0;
@@ -49,9 +88,7 @@ bool expand_path(const char* pattern, uint64_t process_id, const char* program_n
         case 'n': {
           const size_t start = at;
           fits = append(program_name, strlen(program_name));
-          for (size_t i = start; fits && i < at; ++i) {
-            path[i] = path[i] == '/' ? '_' : path[i];
-          }
+          make_file_name(path + start, at - start);
           break;
         }
         case '%':

@@ -159,21 +159,6 @@ TEST(RawPprof, everything_comes_back) {
   }
 }
 
-// Each fact of the list, through the writer in the process, the reader, and the writer outside.
-TEST(RawPprof, every_fact_of_the_list_comes_back) {
-  RawFixture raw;
-  uint64_t value = 1000;
-  for (const ProfileFact& fact : kProfileFacts) fact.set(&raw.profile, ++value);
-  Profile profile = read_pprof(write_raw(raw.profile), "raw");
-  for (int round = 0; round < 2; ++round) {
-    for (const ProfileFact& fact : kProfileFacts) {
-      EXPECT_EQ(fact.of(profile), fact.of(raw.profile)) << fact.key;
-      EXPECT_NE(fact.of(profile), 0u) << fact.key;
-    }
-    profile = read_pprof(write_pprof(profile), "again");
-  }
-}
-
 // A library was unloaded, and another one came to its addresses: stacks of equal addresses stay two, each
 // with its statistics, through the writer in the process, the reader, and the writer outside.
 TEST(RawPprof, modules_that_overlap_keep_their_stacks_apart) {

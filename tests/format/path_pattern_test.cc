@@ -24,8 +24,27 @@ TEST(PathPattern, PutsFactsIn) {
   EXPECT_EQ("%p", expand("%%p"));
 }
 
-TEST(PathPattern, ASlashInANameBecomesAnUnderscore) {
+TEST(PathPattern, ANameIsOnePartOfAPath) {
   EXPECT_EQ("/tmp/_bin_a/b", expand("/tmp/%n/b", "/bin/a"));
+  EXPECT_EQ("/tmp/.._etc", expand("/tmp/%n", "../etc"));
+  EXPECT_EQ("a_b_", expand("%n", "a\nb\x1b"));
+  EXPECT_EQ("x/__/y", expand("x/%n/y", ".."));
+  EXPECT_EQ("x/_/y", expand("x/%n/y", "."));
+  EXPECT_EQ("...", expand("%n", "..."));
+  EXPECT_EQ("x_", expand("x%n", "."));
+}
+
+TEST(PathPattern, WhatIsWrongIsFound) {
+  const auto place = [](const char* pattern) {
+    const char* found = find_wrong_fact(pattern);
+    return found != nullptr ? std::string(found) : "(none)";
+  };
+  EXPECT_EQ("(none)", place("%p%n%t%%"));
+  EXPECT_EQ("%x", place("%%x%p%x"));
+  EXPECT_EQ("%", place("%%%"));
+  EXPECT_EQ("(none)", place(""));
+  EXPECT_TRUE(has_fact("a%n%p", 'p'));
+  EXPECT_FALSE(has_fact("a%%p%n%", 'p'));
 }
 
 TEST(PathPattern, RefusesOtherLettersAndALonePercentSign) {

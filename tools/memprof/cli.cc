@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/cli.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
-#include "memprof/commands/attach_command.h"
-#include "memprof/commands/diff_command.h"
-#include "memprof/commands/doctor_command.h"
-#include "memprof/commands/export_command.h"
-#include "memprof/commands/list_command.h"
-#include "memprof/commands/live_command.h"
-#include "memprof/commands/merge_command.h"
-#include "memprof/commands/report_command.h"
+#include "memprof/command_table.h"
 #include "memprof/commands/run_command.h"
-#include "memprof/commands/view_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/short_help.h"
@@ -24,46 +19,9 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(memprof: a sampling profiler of memory allocations
-
-usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
-                   [--raw] [--no-python | --native-interpreter]
-                   [--no-debuginfod] [--] CMD ARG...
-       memprof report FILE [-n N] [--by function|line|file|module|heap|process]
-                           [--tree]
-                           [--focus REGEX] [--ignore REGEX]
-                           [--callers FUNCTION] [--callees FUNCTION]
-                           [--metric METRIC] [--native-interpreter] [--json]
-       memprof view FILE|PID [--no-open] [--port PORT]
-       memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]
-                           [--json | --markdown] [--junit FILE]
-       memprof merge FILE... -o OUT [--skip-damaged] [--force]
-       memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
-                           [--focus REGEX] [--by WHAT] [--since OLD]
-       memprof live PID | --name PROGRAM [-o PATH]
-       memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]
-       memprof attach --stop PID
-       memprof list
-       memprof clean
-       memprof doctor [PID | -- CMD ARG...]
-
-commands:
-  run      run a program and write a profile of what it allocated, and of each
-           process that it starts
-  report   show a profile: a table, a tree of calls, callers and callees
-  view     show a profile in the browser: flame graph and table
-  diff     what grew and shrank between two profiles, and whether that is more
-           than chance
-  merge    add up the profiles of many runs or machines
-  export   turn a profile into another format (a page, pprof, speedscope, collapsed,
-           JSON)
-  live     look at a running process, or write its profile as of now
-  attach   start memprof in a process that runs already
-  list     processes that have memprof in them, and what dead ones left behind
-  clean    remove what dead processes left behind
-  doctor   check what would stop memprof here, in a program or in a process
-
+constexpr char kBeginning[] = "memprof: a sampling profiler of memory allocations\n\n";
+constexpr char kEnd[] =
+    R"(
 `memprof COMMAND --help` says more about each.
 
 try:
@@ -80,6 +38,10 @@ options:
   --version  the version
 )";
 
+std::string whole_help() {
+  return kBeginning + usage_of_commands() + "\ncommands:\n" + about_commands() + kEnd;
+}
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0] == "-h") {
     print(short_help(""));
@@ -94,23 +56,15 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   // Then the command says what is missing.
   if (rest.empty()) static_cast<void>(std::fputs(help.c_str(), stderr));
-  if (command == "run") return run_command(rest);
-  // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
-  // signal.)
-  std::signal(SIGXFSZ, SIG_IGN);
-  if (command == "report") return report_command(rest);
-  if (command == "view") return view_command(rest);
-  if (command == "diff") return diff_command(rest);
-  if (command == "merge") return merge_command(rest);
-  if (command == "export") return export_command(rest);
-  if (command == "live") return live_command(rest);
-  if (command == "attach") return attach_command(rest);
-  if (command == "list") return list_command(rest);
-  if (command == "clean") return clean_command(rest);
-  if (command == "doctor") return doctor_command(rest);
+  if (const Command* known = find_command(command)) {
+    // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
+    // signal.)
+    if (known->run != run_command) std::signal(SIGXFSZ, SIG_IGN);
+    return known->run(rest);
+  }
   if (command == "help" && !rest.empty()) return dispatch({rest[0], "--help"});
   if (command == "--help" || command == "help") {
-    print(kHelp);
+    print(whole_help());
     return 0;
   }
   if (command == "--version") {
@@ -118,10 +72,8 @@ int dispatch(const std::vector<std::string>& arguments) {
     return 0;
   }
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
-  throw Failure(
-      "unknown " + std::string(what) + " '" + command +
-      "'; the commands are run, report, view, diff, merge, export, live, attach, list, clean and doctor "
-      "(memprof --help)");
+  throw Failure(fmt::format("unknown {} '{}'; the commands are {} (memprof --help)", what, command,
+                            names_of_commands()));
 }
 
 }  // namespace

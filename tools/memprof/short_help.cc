@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/short_help.h"
 
+#include "memprof/command_table.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -9,28 +11,17 @@ struct ShortHelp {
   const char* text;
 };
 
-constexpr ShortHelp kTexts[] = {
-    {"", R"(memprof: a sampling profiler of memory allocations
-
-  memprof run [-r RATE] [-o PATH] CMD  run a program, write its profile
-  memprof report FILE                  what holds the memory; --tree: the calls
-  memprof view FILE                    the same in the browser, as a flame graph
-  memprof diff BEFORE AFTER            what grew, what shrank
-  memprof merge FILE... -o OUT         many profiles as one
-  memprof export FILE -o OUT           .html, .json, .speedscope.json, ...
-  memprof live PID                     look at a running process
-  memprof attach PID                   start memprof in a running process
-  memprof list                         processes that have memprof in them
-  memprof clean                        remove what dead processes left behind
-  memprof doctor [PID | -- CMD]        what would stop memprof here
-
+constexpr char kBeginning[] = "memprof: a sampling profiler of memory allocations\n\n";
+constexpr char kEnd[] = R"(
 Try:
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
 
 memprof COMMAND -h says more about each, memprof COMMAND --help says all.
 memprof --help: all commands and options. memprof --version
-)"},
+)";
+
+constexpr ShortHelp kTexts[] = {
     {"run", R"(usage: memprof run [OPTIONS] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
@@ -153,6 +144,7 @@ All options: memprof attach --help
 }  // namespace
 
 std::string short_help(const std::string& command) {
+  if (command.empty()) return kBeginning + synopses_of_commands() + kEnd;
   for (const ShortHelp& help : kTexts) {
     if (command == help.command) return help.text;
   }

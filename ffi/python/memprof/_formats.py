@@ -16,24 +16,20 @@ from memprof._model import StackFrame
 if TYPE_CHECKING:
     from memprof._snapshot import NativeSnapshot
 
-FORMATS = {"speedscope": "speedscope", "pprof": "pb.gz", "pb.gz": "pb.gz", "pb": "pb", "collapsed": "collapsed",
-           "json": "json"}
-# What a name says, as the command reads it (tools/memprof/io/profile_format.cc); a longer end stands first.
-_ENDS = {".pb.gz": "pb.gz", ".pprof": "pb.gz", ".pb": "pb", ".speedscope.json": "speedscope",
-         ".collapsed": "collapsed", ".json": "json"}
+# How the command calls a format or an end that it does not have (tools/memprof/commands/export_command.cc): its formats
+# are listed there alone.
+_UNKNOWN_FORMAT = "--format: "
+_UNKNOWN_END = ": unknown ending"
 
 
-def chosen_format(path: str, given: str | None) -> str:
-    """As `memprof export --format` calls it."""
-    if given is None:
-        format = next((name for end, name in _ENDS.items() if path.endswith(end)), None)
-        if format is None:
-            raise ValueError(f"save: {path!r}: unknown ending; the name must end in .pb.gz, .pb, "
-                             f".speedscope.json, .collapsed or .json, or give format=")
-        return format
-    if not isinstance(given, str) or given not in FORMATS:
-        raise ValueError(f"save: format {given!r} is not known; there are {', '.join(FORMATS)}")
-    return FORMATS[given]
+def _mistake(path: str, given: str | None, reason: str) -> str | None:
+    """What the caller of save() did wrong, if that is the reason that the command gives; None: something else is."""
+    reason = reason.replace("memprof: ", "", 1)
+    if given is not None and reason.startswith(_UNKNOWN_FORMAT):
+        return f"save: format {reason.removeprefix(_UNKNOWN_FORMAT)}"
+    if given is None and _UNKNOWN_END in reason:
+        return f"save: {path!r}{reason[reason.index(_UNKNOWN_END):].replace('give --format', 'give format=')}"
+    return None
 
 
 def _check_writable(path: str) -> None:
@@ -58,6 +54,14 @@ def _environment() -> dict[str, str]:
     return environment
 
 
+class _ExportError(OSError):
+    """The command did not write the file; `reason` is its message."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"memprof export: {reason}")
+        self.reason = reason
+
+
 def _export(native: NativeSnapshot, *arguments: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="memprof-") as folder:
         raw = os.path.join(folder, "snapshot.pb")  # a name that speedscope shows
@@ -67,7 +71,7 @@ def _export(native: NativeSnapshot, *arguments: str) -> bytes:
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip().replace(raw, "the snapshot")
-        raise OSError(f"memprof export: {reason or f'ended with status {done.returncode}'}")
+        raise _ExportError(reason or f"ended with status {done.returncode}")
     return done.stdout
 
 
@@ -79,9 +83,16 @@ def save(native: NativeSnapshot, path: str | os.PathLike[str], given: str | None
     if not target:
         raise FileNotFoundError(errno.ENOENT, "save: the path is empty", target)
     _check_writable(target)
-    format = chosen_format(target, given)
-    target = os.path.abspath(target)  # a path may begin with '-'
-    _export(native, "-o", target, "--format", format, "--force")
+    if given is not None and (not isinstance(given, str) or not given):
+        raise ValueError(f"save: format {given!r} is no name of a format")
+    format = [] if given is None else [f"--format={given}"]
+    try:
+        _export(native, "-o", os.path.abspath(target), *format, "--force")  # a path may begin with '-'
+    except _ExportError as error:
+        mistake = _mistake(target, given, error.reason)
+        if mistake is None:
+            raise
+        raise ValueError(mistake) from None
 
 
 class Names:

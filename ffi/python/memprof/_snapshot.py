@@ -293,9 +293,8 @@ class HeapSnapshot:
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
 
-        format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "collapsed" or "json".  Without one,
-            the path's end decides: .speedscope.json, .pb.gz, .pb, .collapsed, .json (memprof's own), as in the
-            memprof command.
+        format: one that `memprof export --format` has, like "html", "speedscope", "pprof" ("pb.gz"), "collapsed" or
+            "json".  Without one, the path's end decides: .html, .speedscope.json, .pb.gz, .collapsed, .json.
 
         Raises ValueError for an unknown format or end, OSError where the file cannot be written.
         """

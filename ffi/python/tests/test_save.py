@@ -15,7 +15,7 @@ PROGRAM = """
 
 def test_every_format(run, tmp_path):
     result = run(PROGRAM.format(rate=64) + """
-    for format in ("speedscope", "pprof", "pb.gz", "pb", "collapsed", "json"):
+    for format in ("speedscope", "pprof", "pb.gz", "pb", "collapsed", "json", "html"):
         snapshot.save("out." + format, format)
     snapshot.save(__import__("pathlib").Path("end.json"))
     for name in ("end.pb.gz", "end.pprof", "end.pb", "end.collapsed", "end.speedscope.json", b"bytes.pb"):
@@ -28,6 +28,7 @@ def test_every_format(run, tmp_path):
     assert (tmp_path / "end.json").read_text() == (tmp_path / "out.json").read_text()
     assert (tmp_path / "end.pprof").read_bytes() == (tmp_path / "end.pb.gz").read_bytes()
     assert gzip.decompress((tmp_path / "out.pprof").read_bytes())
+    assert (tmp_path / "out.html").read_text().lower().startswith("<!doctype html>")
     assert (tmp_path / "end.pb").read_bytes() == gzip.decompress((tmp_path / "end.pb.gz").read_bytes())
     collapsed = (tmp_path / "out.collapsed").read_text().splitlines()
     assert collapsed and sum(int(line.rpartition(" ")[2]) for line in collapsed) == pytest.approx(size, abs=len(collapsed))
@@ -36,7 +37,7 @@ def test_every_format(run, tmp_path):
     assert profile["totals"]["inuse_space"]["value"] == pytest.approx(size, abs=1)
 
 
-@pytest.mark.parametrize("end", [".pb.gz", ".pprof", ".pb", ".json", ".speedscope.json", ".collapsed"])
+@pytest.mark.parametrize("end", [".pb.gz", ".pprof", ".pb", ".json", ".speedscope.json", ".collapsed", ".html"])
 def test_a_name_means_what_the_command_makes_of_it(run, command, tmp_path, end):
     run(PROGRAM.format(rate=64) + f"    snapshot.save('all.pb'); snapshot.save('python{end}'); report(0)\n").value
     command("export", tmp_path / "all.pb", "-o", tmp_path / f"command{end}")
@@ -45,6 +46,8 @@ def test_a_name_means_what_the_command_makes_of_it(run, command, tmp_path, end):
     def kind(data):
         if data[:2] == b"\x1f\x8b":
             return "gzip"
+        if data[:1] == b"<":
+            return "page"
         if data[:1] != b"{":
             return "collapsed" if b";" in data and data.isascii() else "pprof"
         return json.loads(data).get("format") or json.loads(data)["$schema"]
@@ -61,7 +64,6 @@ def test_a_file_is_replaced(run, tmp_path):
     ("save('x', format='svg')", "ValueError", ["'svg'", "speedscope", "collapsed"]),
     ("save('x', format=3)", "ValueError", ["3"]),
     ("save('x')", "ValueError", ["'x'", ".pb.gz", ".speedscope.json", "format="]),
-    ("save('x.html')", "ValueError", ["x.html", ".collapsed or .json"]),
     ("save('x.svg')", "ValueError", ["x.svg", ".collapsed or .json"]),
     ("save('no/such/folder/x.json')", "FileNotFoundError", ["no/such/folder"]),
     ("save('.')", "IsADirectoryError", ["."]),

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/sampling/math.h"
+#include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/stack.h"
 
@@ -38,7 +39,7 @@ std::atomic<const std::atomic<uint64_t>*> g_mark{nullptr};
 
 // splitmix64, to spread one seed over the state of the generator.
 uint64_t spread(uint64_t* state) {
-  *state += 0x9e3779b97f4a7c15ull;
+  *state += kGolden;
   uint64_t z = *state;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;

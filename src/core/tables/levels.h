@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/hash.h"
+
 namespace memprof {
 
 inline constexpr uint32_t kBucketSlots = 8;
@@ -46,24 +48,9 @@ inline constexpr uint32_t levels_for_keys(uint64_t keys) {
   return levels < 2 ? 2 : levels;
 }
 
-inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bijection, all bits depend on all
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;
-  return x ^ (x >> 33);
-}
-
 // From [0, 1), as a hash has it: the same for who asks again.
 inline constexpr double uniform_of(uint64_t hash) {
   return static_cast<double>(hash >> 11) * 0x1p-53;
-}
-
-// 64-bit FNV-1a.
-inline uint64_t hash_bytes(const void* bytes, uint64_t size_bytes) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (uint64_t i = 0; i < size_bytes; ++i) {
-    hash = (hash ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ull;
-  }
-  return hash;
 }
 
 // First slot (counted over all levels) of the bucket of `hash` in `level`.  Each level takes other bits, so
@@ -71,7 +58,7 @@ inline uint64_t hash_bytes(const void* bytes, uint64_t size_bytes) {
 inline constexpr uint64_t bucket_slot(uint64_t hash, uint32_t level) {
   const uint64_t buckets = uint64_t{kFirstLevelBuckets} << level;
   const uint64_t rotated = (hash >> (level * 2)) | (hash << ((64 - level * 2) & 63));
-  return slots_before(level) + ((rotated * 0x9e3779b97f4a7c15ull >> 32) & (buckets - 1)) * kBucketSlots;
+  return slots_before(level) + ((rotated * kGolden >> 32) & (buckets - 1)) * kBucketSlots;
 }
 
 }  // namespace memprof

@@ -75,6 +75,10 @@ struct Label {
   std::string unit;
 };
 
+inline bool operator==(const Label& a, const Label& b) {
+  return a.key == b.key && a.text == b.text && a.number == b.number && a.unit == b.unit;
+}
+
 // The values of one stack under one set of labels.
 struct LabeledValues {
   std::vector<Label> labels;

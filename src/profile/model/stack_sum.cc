@@ -11,6 +11,7 @@
 
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "format/hash.h"
 
 namespace memprof::profile {
 namespace {
@@ -41,10 +42,7 @@ void add_live(std::vector<LiveGroup> more, std::vector<LiveGroup>* sum) {
 }
 
 bool has_same_labels(const LabeledValues& a, const LabeledValues& b) {
-  return std::equal(a.labels.begin(), a.labels.end(), b.labels.begin(), b.labels.end(),
-                    [](const Label& x, const Label& y) {
-                      return x.key == y.key && x.text == y.text && x.number == y.number && x.unit == y.unit;
-                    });
+  return a.labels == b.labels;
 }
 
 }  // namespace
@@ -72,8 +70,7 @@ bool is_same_stack(const Stack& a, const Stack& b) {
 uint64_t stack_hash(const Stack& stack) {
   uint64_t hash = std::hash<std::string>()(stack.heap) ^ 3 * std::hash<std::string>()(stack.process);
   for (const uint32_t location : stack.locations) {
-    hash = (hash ^ location) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
+    hash = hash_with(hash, location);
   }
   return hash;
 }

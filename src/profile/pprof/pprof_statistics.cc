@@ -325,39 +325,6 @@ uint64_t id_of(const Stack& stack, const std::vector<uint64_t>& keys) {
   return id.value();
 }
 
-void add_values(std::array<double, kMetricCount>& sum, const std::array<double, kMetricCount>& other) {
-  for (size_t i = 0; i < kMetricCount; ++i) {
-    sum[i] += other[i];
-  }
-}
-
-bool has_labels(const LabeledValues& part, const std::vector<Label>& labels) {
-  return std::equal(part.labels.begin(), part.labels.end(), labels.begin(), labels.end(),
-                    [](const Label& a, const Label& b) {
-                      return a.key == b.key && a.text == b.text && a.number == b.number;
-                    });
-}
-
-// Two stacks that say the same.
-void add(Stack& sum, Stack&& other) {
-  for (Stack* stack : {&sum, &other}) {
-    if (stack->parts.empty()) {
-      stack->parts.push_back({{}, stack->values});
-    }
-  }
-  add_values(sum.values, other.values);
-  for (LabeledValues& part : other.parts) {
-    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const LabeledValues& known) {
-      return has_labels(known, part.labels);
-    });
-    if (same != sum.parts.end()) {
-      add_values(same->values, part.values);
-    } else {
-      sum.parts.push_back(std::move(part));
-    }
-  }
-}
-
 // Stacks of one id are one: a runtime can have several pieces of code of one name, file and line, which are
 // apart in the file, and which nobody can tell apart.  Their comment is of all.  The ids of those that stay.
 std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>& keys,
@@ -369,7 +336,7 @@ std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>
     const size_t to = ids.size();
     const auto [known, is_new] = first.emplace(id, to);
     if (!is_new) {
-      add(profile.stacks[known->second], std::move(profile.stacks[i]));
+      add_to_stack(profile.stacks[i], &profile.stacks[known->second]);
       (*samples_of)[known->second] += (*samples_of)[i];
       continue;
     }

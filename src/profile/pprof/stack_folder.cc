@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "format/hash.h"
 #include "format/pprof_schema.h"
 
 namespace memprof::profile {
@@ -13,8 +14,7 @@ namespace {
 uint64_t hash_of(const std::vector<uint32_t>& locations) {
   uint64_t hash = locations.size();
   for (const uint32_t location : locations) {
-    hash = (hash ^ location) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
+    hash = hash_with(hash, location);
   }
   return hash;
 }
@@ -25,17 +25,10 @@ uint64_t hash_of(const std::vector<Label>& labels) {
     const std::hash<std::string> text_hash;
     for (const uint64_t part : {uint64_t{text_hash(label.key)}, uint64_t{text_hash(label.text)},
                                 static_cast<uint64_t>(label.number), uint64_t{text_hash(label.unit)}}) {
-      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
+      hash = hash_with(hash, part);
     }
   }
   return hash;
-}
-
-bool same_labels(const std::vector<Label>& a, const std::vector<Label>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Label& x, const Label& y) {
-    return x.key == y.key && x.text == y.text && x.number == y.number && x.unit == y.unit;
-  });
 }
 
 // Takes the text of one out of the labels.
@@ -83,7 +76,7 @@ LabeledValues& StackFolder::part_with(uint32_t stack_index, std::vector<Label> l
   const uint64_t hash = hash_of(labels) ^ uint64_t { stack_index } << 32;
   const auto [first, last] = parts_by_hash_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
-    if (known->second < stack.parts.size() && same_labels(stack.parts[known->second].labels, labels)) {
+    if (known->second < stack.parts.size() && stack.parts[known->second].labels == labels) {
       return stack.parts[known->second];
     }
   }

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/hash.h"
 #include "format/runtime_frame.h"
 #include "runtime/cpython/layout.h"
 #include "runtime/cpython/memory.h"
@@ -49,7 +50,7 @@ struct alignas(16) CodeSlot {
     code.store(word, std::memory_order_relaxed);
     check.store(key ^ mix(word), std::memory_order_relaxed);
   }
-  static uint64_t mix(CodeWord word) { return word * 0x9e3779b97f4a7c15ull; }
+  static uint64_t mix(CodeWord word) { return word * kGolden; }
 };
 
 inline constexpr uint32_t kCodeSlotBits = 12;
@@ -57,7 +58,7 @@ extern CodeSlot g_code_slots[1u << kCodeSlotBits] __attribute__((visibility("hid
 
 // An object has two places: this one and its neighbour.
 inline CodeSlot* code_slot(uint64_t object) {
-  return &g_code_slots[object * 0x9e3779b97f4a7c15ull >> (64 - kCodeSlotBits)];
+  return &g_code_slots[object * kGolden >> (64 - kCodeSlotBits)];
 }
 
 // Registers a watcher that tells the cache when a code object is dropped.  Idempotent; a second call only

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "memprof/command_table.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -29,10 +31,10 @@ TEST(Cli, AloneItHelps) {
 }
 
 TEST(Cli, EveryCommandHelps) {
-  for (const char* command : {"run", "report", "export", "live", "list", "clean", "doctor"}) {
-    const auto [status, out] = out_of({command, "--help"});
+  for (const Command& command : commands()) {
+    const auto [status, out] = out_of({command.name, "--help"});
     EXPECT_EQ(status, 0);
-    EXPECT_EQ(out.find("usage: memprof " + std::string(command)), 0u);
+    EXPECT_EQ(out.find("usage: memprof " + std::string(command.name)), 0u) << command.name;
   }
 }
 

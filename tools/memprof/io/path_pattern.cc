@@ -1,59 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/path_pattern.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "format/path_pattern.h"
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {
 
-namespace {
-
-// One part of a path, whatever the program calls itself: it may be hostile, and say what it likes in its
-// data.
-std::string as_file_name(const std::string& program) {
-  std::string name = program;
-  for (char& c : name) {
-    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
-  }
-  return name == "." || name == ".." ? std::string(name.size(), '_') : name;
-}
-
-}  // namespace
-
 std::string expand_path(const std::string& pattern, const PathFacts& facts) {
-  std::string path;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '%') {
-      path += pattern[i];
-      continue;
-    }
-    const char letter = ++i < pattern.size() ? pattern[i] : '\0';
-    switch (letter) {
-      case 'p':
-        path += std::to_string(facts.pid);
-        break;
-      case 'n':
-        path += as_file_name(facts.program);
-        break;
-      case 't':
-        path += std::to_string(facts.time_seconds);
-        break;
-      case '%':
-        path += '%';
-        break;
-      default:
-        throw Failure(pattern + ": '%" + std::string(letter == '\0' ? 0 : 1, letter) +
-                      "' is unknown in a path; there are %p (pid), %n (program), %t (time) and %%");
-    }
+  if (const char* wrong = find_wrong_fact(pattern.c_str())) {
+    throw Failure(pattern + ": '" + std::string(wrong).substr(0, 2) +
+                  "' is unknown in a path; there are %p (pid), %n (program), %t (time) and %%");
   }
+  constexpr size_t kMostDigits = 20;
+  const size_t facts_in_it = static_cast<size_t>(std::count(pattern.begin(), pattern.end(), '%'));
+  std::string path(pattern.size() + facts_in_it * std::max(kMostDigits, facts.program.size()) + 1, '\0');
+  memprof::expand_path(pattern.c_str(), static_cast<uint64_t>(facts.pid), facts.program.c_str(),
+                       static_cast<uint64_t>(facts.time_seconds), path.data(), path.size());
+  path.resize(std::strlen(path.c_str()));
   return path;
 }
 
 bool has_pid(const std::string& pattern) {
-  for (size_t i = 0; i + 1 < pattern.size(); ++i) {
-    if (pattern[i] != '%') continue;
-    if (pattern[++i] == 'p') return true;
-  }
-  return false;
+  return has_fact(pattern.c_str(), 'p');
 }
 
 std::string escape_path(const std::string& path) {

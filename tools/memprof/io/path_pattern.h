@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths with %p (process id), %n (program), %t (time in seconds since 1970) and %% (a percent sign).
+// Paths with facts in them (format/path_pattern.h), as strings.
 //
 // Threads: no state.
 #pragma once

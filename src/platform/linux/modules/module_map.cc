@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/tables/levels.h"
+#include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/linux/memory/mappings.h"
 #include "platform/memory.h"
@@ -41,8 +41,7 @@ struct First {
 uint64_t fingerprint_of(const First& first) {
   uint64_t hash = 0;
   for (const uint64_t word : first.words) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-    hash ^= hash >> 32;
+    hash = hash_with(hash, word);
   }
   return hash;
 }

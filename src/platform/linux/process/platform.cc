@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-#include "core/tables/levels.h"
+#include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/linux/process/environment.h"
 #include "platform/memory.h"
@@ -41,7 +41,7 @@ uint64_t first_seed() {
     return seed;
   }
   const auto* start_random = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM));
-  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * 0x9e3779b97f4a7c15ull ^
+  return (start_random != nullptr ? *start_random : 0) ^ monotonic_ns() * kGolden ^
          (uint64_t{thread_id()} << 40);
 }
 
@@ -83,7 +83,6 @@ uint64_t random_seed() {
     uint64_t none = 0;
     g_seed.compare_exchange_strong(none, first, std::memory_order_relaxed);
   }
-  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
   return mix_hash(g_seed.fetch_add(2 * kGolden, std::memory_order_relaxed)) ^ mix_hash(monotonic_ns());
 }
 

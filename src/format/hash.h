@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes.  Those that files or other processes see (Fnv1a, mix_hash) never change.
+//
+// Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof {
+
+// 2^64 over the golden ratio: multiplied by it, numbers that lie close together differ in their high bits.
+inline constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
+
+// 64-bit FNV-1a.
+class Fnv1a {
+ public:
+  void byte(uint64_t value) { hash_ = (hash_ ^ (value & 0xff)) * 0x100000001b3u; }
+  void bytes(const void* data, size_t size) {
+    for (size_t i = 0; i < size; ++i) {
+      byte(static_cast<const unsigned char*>(data)[i]);
+    }
+  }
+  // 8 bytes, little-endian.
+  void word(uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      byte(value >> shift);
+    }
+  }
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+inline uint64_t hash_bytes(const void* bytes, size_t size) {
+  Fnv1a hash;
+  hash.bytes(bytes, size);
+  return hash.value();
+}
+
+inline constexpr uint64_t mix_hash(uint64_t x) {  // murmur3's finaliser: a bijection, all bits depend on all
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;
+  return x ^ (x >> 33);
+}
+
+// The hash of a row of words, with one more.  For tables in memory.
+inline constexpr uint64_t hash_with(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * kGolden;
+  return hash ^ (hash >> 32);
+}
+
+}  // namespace memprof

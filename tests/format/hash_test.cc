@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace memprof {
+namespace {
+
+// The published values: files have them.
+TEST(Hash, Fnv1aIsTheKnownOne) {
+  EXPECT_EQ(0xcbf29ce484222325u, Fnv1a().value());
+  EXPECT_EQ(0xaf63dc4c8601ec8cu, hash_bytes("a", 1));
+  EXPECT_EQ(0x85944171f73967e8u, hash_bytes("foobar", 6));
+  Fnv1a word;
+  word.word(0x7261626f6f66);  // "foobar", little-endian, and two zeros
+  EXPECT_EQ(hash_bytes("foobar\0", 8), word.value());
+}
+
+TEST(Hash, ARowOfWordsDependsOnItsOrder) {
+  std::set<uint64_t> seen;
+  for (uint64_t a = 0; a < 100; ++a) {
+    for (uint64_t b = 0; b < 100; ++b) {
+      seen.insert(hash_with(hash_with(2, a), b));
+    }
+  }
+  EXPECT_EQ(10000u, seen.size());
+}
+
+}  // namespace
+}  // namespace memprof

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/command_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memprof/commands/attach_command.h"
+#include "memprof/commands/diff_command.h"
+#include "memprof/commands/doctor_command.h"
+#include "memprof/commands/export_command.h"
+#include "memprof/commands/list_command.h"
+#include "memprof/commands/live_command.h"
+#include "memprof/commands/merge_command.h"
+#include "memprof/commands/report_command.h"
+#include "memprof/commands/run_command.h"
+#include "memprof/commands/view_command.h"
+
+namespace memprof::cli {
+namespace {
+
+// A text of several lines, the later ones behind so many spaces.
+std::string indented(const std::string& text, size_t spaces) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out.append(spaces, ' ');
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+  // clang-format off
+  static const std::vector<Command> kCommands = {
+    {"run", run_command,
+     "memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]\n"
+     "                   [--raw] [--no-python | --native-interpreter]\n"
+     "                   [--no-debuginfod] [--] CMD ARG...",
+     "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
+     "run a program and write a profile of what it allocated, and of each\n"
+     "process that it starts"},
+    {"report", report_command,
+     "memprof report FILE [-n N] [--by function|line|file|module|heap|process]\n"
+     "                           [--tree]\n"
+     "                           [--focus REGEX] [--ignore REGEX]\n"
+     "                           [--callers FUNCTION] [--callees FUNCTION]\n"
+     "                           [--metric METRIC] [--native-interpreter] [--json]",
+     "memprof report FILE", "what holds the memory; --tree: the calls",
+     "show a profile: a table, a tree of calls, callers and callees"},
+    {"view", view_command,
+     "memprof view FILE|PID [--no-open] [--port PORT]",
+     "memprof view FILE", "the same in the browser, as a flame graph",
+     "show a profile in the browser: flame graph and table"},
+    {"diff", diff_command,
+     "memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]\n"
+     "                           [--json | --markdown] [--junit FILE]",
+     "memprof diff BEFORE AFTER", "what grew, what shrank",
+     "what grew and shrank between two profiles, and whether that is more\n"
+     "than chance"},
+    {"merge", merge_command,
+     "memprof merge FILE... -o OUT [--skip-damaged] [--force]",
+     "memprof merge FILE... -o OUT", "many profiles as one",
+     "add up the profiles of many runs or machines"},
+    {"export", export_command,
+     "memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]\n"
+     "                           [--focus REGEX] [--by WHAT] [--since OLD]",
+     "memprof export FILE -o OUT", ".html, .json, .speedscope.json, ...",
+     "turn a profile into another format (a page, pprof, speedscope, collapsed,\n"
+     "JSON)"},
+    {"live", live_command,
+     "memprof live PID | --name PROGRAM [-o PATH]",
+     "memprof live PID", "look at a running process",
+     "look at a running process, or write its profile as of now"},
+    {"attach", attach_command,
+     "memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]\n"
+     "       memprof attach --stop PID",
+     "memprof attach PID", "start memprof in a running process",
+     "start memprof in a process that runs already"},
+    {"list", list_command,
+     "memprof list",
+     "memprof list", "processes that have memprof in them",
+     "processes that have memprof in them, and what dead ones left behind"},
+    {"clean", clean_command,
+     "memprof clean",
+     "memprof clean", "remove what dead processes left behind",
+     "remove what dead processes left behind"},
+    {"doctor", doctor_command,
+     "memprof doctor [PID | -- CMD ARG...]",
+     "memprof doctor [PID | -- CMD]", "what would stop memprof here",
+     "check what would stop memprof here, in a program or in a process"},
+  };
+  // clang-format on
+  return kCommands;
+}
+
+const Command* find_command(const std::string& name) {
+  const auto found = std::find_if(commands().begin(), commands().end(),
+                                  [&](const Command& command) { return name == command.name; });
+  return found != commands().end() ? &*found : nullptr;
+}
+
+std::string usage_of_commands() {
+  std::string out;
+  for (const Command& command : commands()) {
+    out += fmt::format("{}{}\n", out.empty() ? "usage: " : "       ", command.usage);
+  }
+  return out;
+}
+
+std::string about_commands() {
+  std::string out;
+  for (const Command& command : commands()) {
+    constexpr size_t kIndentation = 11;
+    out += fmt::format("  {:<8} {}\n", command.name, indented(command.about, kIndentation));
+  }
+  return out;
+}
+
+std::string synopses_of_commands() {
+  std::string out;
+  for (const Command& command : commands()) {
+    out += fmt::format("  {:<36} {}\n", command.synopsis, command.purpose);
+  }
+  return out;
+}
+
+std::string names_of_commands() {
+  std::string out;
+  for (size_t i = 0; i < commands().size(); ++i) {
+    out += i == 0 ? "" : i + 1 < commands().size() ? ", " : " and ";
+    out += commands()[i].name;
+  }
+  return out;
+}
+
+}  // namespace memprof::cli
