@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "memprof/commands/attach_command.h"
+#include "memprof/commands/churn_command.h"
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
@@ -59,6 +60,10 @@ const std::vector<Command>& commands() {
      "memprof diff BEFORE AFTER", "what grew, what shrank",
      "what grew and shrank between two profiles, and whether that is more\n"
      "than chance"},
+    {"churn", churn_command,
+     "memprof churn FILE [--younger TIME] [--json]",
+     "memprof churn FILE", "what is allocated and freed soon after",
+     "what was allocated and freed again soon after, and what to do about it"},
     {"merge", merge_command,
      "memprof merge FILE... -o OUT [--skip-damaged] [--force]",
      "memprof merge FILE... -o OUT", "many profiles as one",

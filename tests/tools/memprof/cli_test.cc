@@ -42,6 +42,8 @@ TEST(Cli, HelpFitsATerminal) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
                                                     {"run", "--help"},
                                                     {"report", "--help"},
+                                                    {"churn", "--help"},
+                                                    {"diff", "--help"},
                                                     {"export", "--help"},
                                                     {"doctor", "--help"}}) {
     const std::string out = out_of(arguments).second;
@@ -58,8 +60,8 @@ TEST(Cli, SaysItsVersion) {
 TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(err_of({"start"}).first, 2);
   EXPECT_EQ(err_of({"start"}).second,
-            "memprof: unknown command 'start'; the commands are run, report, view, diff, merge, export, "
-            "live, attach, "
+            "memprof: unknown command 'start'; the commands are run, report, view, diff, churn, merge, "
+            "export, live, attach, "
             "list, clean and doctor "
             "(memprof --help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);

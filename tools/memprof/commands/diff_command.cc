@@ -51,8 +51,8 @@ without a name by build id and place in the file.
   --by WHAT        a row for each function (default), line, file, module, heap
                    or process
   --metric METRIC  peak (default where all programs have ended), live (else),
-                   alloc, temporary (freed within the time of --younger); or a name
-                   of pprof's: peak_objects, inuse_objects ...
+                   alloc, temporary (freed within the time of --younger); or a
+                   name of pprof's: peak_objects, inuse_objects ...
   --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h
   --focus REGEX, --ignore REGEX, --process REGEX
                    only stacks with, or without, a frame that matches; only of

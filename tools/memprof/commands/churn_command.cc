@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/churn_command.h"
+
+#include <optional>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
+#include "memprof/io/profile_input.h"
+#include "profile/churn/churn.h"
+#include "profile/churn/churn_report.h"
+#include "profile/lifetimes/temporary.h"
+#include "profile/report/report.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kTableRows = 20;
+
+constexpr char kHelp[] =
+    R"(usage: memprof churn FILE [--younger TIME] [-n N]
+                          [--by function|line|file|module] [--blocks]
+                          [--focus REGEX] [--ignore REGEX] [--json]
+                          [--all-frames] [--native-interpreter] [--full-names]
+                          [--no-debuginfod]
+
+Shows what was allocated and freed again soon after, by the place that did it,
+how long it lived, and what can be done about it. FILE is a profile by memprof;
+`-` is standard input.
+
+  --younger TIME   how soon: 100us, 10ms (default), 2s, 5m, 1h. Lifetimes are kept
+                   in classes, two a decade (1, 3, 10 ...): the bound next to TIME
+                   is used
+  -n N             rows to show (20; with --json all)
+  --by WHAT        a row for each function (default), line, file or module
+  --blocks         most blocks first, instead of most bytes
+  --focus REGEX, --ignore REGEX, --process REGEX
+                   only stacks with, or without, a frame that matches; only of
+                   a process that does
+  --json           print JSON for programs (docs/churn.md describes it)
+  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+                   as in memprof report
+
+lived        the median lifetime of the blocks of the place that were freed
+CPU, likely  what malloc and free of blocks of this number and size take in common
+             allocators: an estimate, not a measurement
+advice       reserve, reuse, pool or stack: below the table
+)";
+
+struct Options {
+  std::string file;
+  uint64_t younger_ns = profile::kDefaultTemporaryNs;
+  std::optional<size_t> rows;
+  profile::ChurnOptions churn;
+  bool json = false;
+  AskServers ask_servers = AskServers::kYes;
+};
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  ArgumentParser parser("churn");
+  parser.add_option("FILE", options.file);
+  std::string rows;
+  parser.add_option("-n", rows);
+  ReaderOptions reader(parser);
+  parser.add_flag("--blocks", options.churn.by_blocks);
+  parser.add_flag("--json", options.json);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  if (parser.is_given("-n")) options.rows = parse_count("-n", rows);
+  const ReaderChoice choice = reader.choice();
+  if (choice.metric) throw Failure("churn: --metric: it shows one metric; --blocks orders by blocks");
+  options.younger_ns = choice.younger_ns.value_or(options.younger_ns);
+  options.churn.by = choice.by.value_or(options.churn.by);
+  options.churn.filter = choice.filter;
+  options.churn.view = choice.view;
+  if (options.file.empty()) throw Failure("churn: no profile given; usage: memprof churn FILE");
+  options.churn.max_rows = options.rows.value_or(options.json ? SIZE_MAX : kTableRows);
+  options.churn.view.full_names = options.churn.view.full_names || options.json;
+  return options;
+}
+
+}  // namespace
+
+int churn_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(kHelp);
+    return 0;
+  }
+  profile::Profile profile = load_profile(options->file, options->ask_servers);
+  profile::set_temporary(options->younger_ns, options->file == "-" ? "standard input" : options->file,
+                         &profile);
+  profile::ReportOptions header;
+  header.by = options->churn.by;
+  header.metric = profile::Metric::kTemporarySpace;
+  header.filter = options->churn.filter;
+  header.has_table = false;
+  const profile::Report report = profile::build_report(profile, header);
+  const profile::Churn churn = profile::find_churn(profile, options->churn);
+  if (options->json) {
+    print(profile::churn_json(churn, report));
+    return 0;
+  }
+  profile::TextOptions text;
+  text.width = terminal_width();
+  text.has_color = wants_color();
+  text.has_utf8 = wants_utf8();
+  print(profile::churn_text(churn, report, text));
+  return 0;
+}
+
+}  // namespace memprof::cli
