@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "format/lifetime_class.h"
 #include "format/runtime_frame.h"
 #include "format/sink.h"
 
@@ -50,6 +51,14 @@ struct RawRuntimeFrame {
   uint32_t function_line = 0;  // where the function begins
 };
 
+struct RawLifetimes {
+  const Lifetime* first = nullptr;
+  size_t count = 0;
+
+  const Lifetime* begin() const { return first; }
+  const Lifetime* end() const { return first + count; }
+};
+
 struct RawStack {
   const uint64_t* frames =
       nullptr;  // return addresses, leaf first; those that stand for frames; kRuntimeFrame | index
@@ -61,6 +70,7 @@ struct RawStack {
   double lifetime_ns = 0;
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
+  RawLifetimes lifetimes;
 };
 
 // Live samples of one stack that have the same size and rate.

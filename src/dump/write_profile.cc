@@ -170,8 +170,13 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   for (uint64_t i = 0; i < s.frames.size; ++i) {
     frame_modules.as<uint32_t>()[i] = raw_index(s.frame_modules.data[i], main_program);
   }
+  const Lifetime* lifetime = s.lifetimes.data;
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
     const SnapshotStack& from = s.stacks.data[i];
+    const Lifetime* const first_lifetime = lifetime;
+    while (lifetime != s.lifetimes.data + s.lifetimes.size && lifetime->stack_id == i) {
+      ++lifetime;
+    }
     stacks.as<profile::RawStack>()[i] = {s.frames.data + from.first_frame,
                                          from.frame_count,
                                          from.walk,
@@ -180,7 +185,8 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          i < s.peaks.size ? to_raw(s.peaks.data[i]) : profile::RawTotals{},
                                          from.lifetime_ns,
                                          frame_modules.as<uint32_t>() + from.first_frame,
-                                         s.stack_heaps.data[i]};
+                                         s.stack_heaps.data[i],
+                                         {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)}};
   }
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;

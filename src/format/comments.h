@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "format/lifetime_class.h"
 #include "format/runtime_frame.h"
 
 namespace memprof::profile {
@@ -128,8 +129,9 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment: 30 fields of at most 42 characters and the program's name of at most 1209; of
-  // four runtimes 12 fields of at most 28, and three names of at most 74.  Signal handlers have it on their stack.
+  // Enough for each comment: 30 fields of at most 42 characters and the program's name of at most 1209; of
+  // four runtimes 12 fields of at most 28, and three names of at most 74; of a stack 24 fields of at most 25, and 28
+  // classes of lifetimes of at most 63.  Signal handlers have it on their stack.
   static constexpr size_t kCapacity = 3072;
 
   const char* data() const { return text_; }
@@ -149,6 +151,10 @@ class CommentText {
 
   void decimal(const char* name, uint64_t value) {
     key(name);
+    number(value);
+  }
+
+  void number(uint64_t value) {
     char digits[20];
     size_t count = 0;
     do {
@@ -162,9 +168,22 @@ class CommentText {
 
   void hex16(const char* name, uint64_t value) {
     key(name);
-    for (int shift = 60; shift >= 0; shift -= 4) {
+    hex(value, 16);
+  }
+
+  void hex(uint64_t value, int digits) {
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
       character(hex_digit(value >> shift & 15));
     }
+  }
+
+  // The nearest 32-bit float: seven digits of it.
+  void short_real(double value) {
+    const auto nearest = static_cast<float>(value);
+    uint32_t bits = 0;
+    static_assert(sizeof(bits) == sizeof(nearest));
+    std::memcpy(&bits, &nearest, sizeof(bits));
+    hex(bits, 8);
   }
 
   void real(const char* name, double value) {
@@ -308,6 +327,23 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
   text.real("fwb", facts.freed.weight_bytes);
   text.real("fwc", facts.freed.weight_count);
   text.real("life", facts.lifetime_ns);
+  // Class, samples, sizes and, unless they stand for themselves, weights of bytes and of blocks.
+  bool is_first = true;
+  for (const Lifetime& lifetime : facts.lifetimes) {
+    is_first ? text.key("lt") : text.literal(",");
+    is_first = false;
+    text.number(lifetime.lifetime_class);
+    text.literal(":");
+    text.number(lifetime.samples);
+    text.literal(":");
+    text.number(lifetime.size_bytes);
+    if (lifetime.weight_count != static_cast<double>(lifetime.samples)) {
+      text.literal(":");
+      text.short_real(lifetime.weight_bytes);
+      text.literal(":");
+      text.short_real(lifetime.weight_count);
+    }
+  }
   if (facts.peak.samples != 0) {
     totals_fields(text, kPeakKeys, facts.peak);
   }

@@ -60,6 +60,16 @@ constexpr double lifetime_class_mean_ns(uint32_t index) {
                     : kMeanOverBegin[index % 2] * static_cast<double>(lifetime_class_begin_ns(index));
 }
 
+// What was freed of one stack after a time of one class.
+struct Lifetime {
+  uint32_t stack_id = 0;  // in a snapshot; elsewhere 0
+  uint32_t lifetime_class = 0;
+  uint64_t samples = 0;
+  uint64_t size_bytes = 0;
+  double weight_bytes = 0;
+  double weight_count = 0;
+};
+
 // How many classes from the first one on are "younger than that": those that end at the bound which is next to
 // it, on the scale of classes.  0 (nothing is) only for 0.
 constexpr uint32_t lifetime_classes_within(uint64_t lifetime_ns) {
@@ -83,8 +93,8 @@ constexpr uint32_t lifetime_classes_within(uint64_t lifetime_ns) {
 // The most that a sample of them missed is at most what one of all missed; where they are all of one size,
 // which the weights tell, it is their mean.  The variance is taken as their share of all.
 //
-// Totals: with the members of memprof_totals; Lifetime: of memprof_lifetime.
-template <typename Totals, typename Lifetime>
+// Totals: with the members of memprof_totals.
+template <typename Totals>
 Totals younger_totals(const Totals& allocated, const Lifetime* lifetimes, uint64_t count, uint32_t within) {
   Totals sum{};
   for (uint64_t i = 0; i < count; ++i) {

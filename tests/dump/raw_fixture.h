@@ -25,6 +25,11 @@ class RawFixture {
     stacks[0].freed.variance_bytes = stacks[0].freed.variance_count = 0;
     stacks[0].freed.max_missed_bytes = stacks[0].freed.max_missed_count = 0;
     stacks[0].lifetime_ns = 1.25e9;
+    lifetimes_ = {{0, 3, 30, 1920, 0.75 * stacks[0].freed.weight_bytes, 0.75 * stacks[0].freed.weight_count},
+                  {0, 27, 10, 640, 0.25 * stacks[0].freed.weight_bytes, 0.25 * stacks[0].freed.weight_count}};
+    stacks[0].lifetimes = {lifetimes_.data(), lifetimes_.size()};
+    exact_lifetime_ = {0, 0, 2, 99, 99, 2};
+    stacks[1].lifetimes = {&exact_lifetime_, 1};
     stacks[1].frames = frames_[1];
     stacks[1].depth = 2;
     stacks[1].walk = 2;
@@ -85,6 +90,8 @@ class RawFixture {
   RawProfile profile;
 
  private:
+  std::vector<Lifetime> lifetimes_;
+  Lifetime exact_lifetime_;
   uint8_t build_id_[20] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
   // Return addresses, leaf first.
   uint64_t frames_[3][3] = {

@@ -137,6 +137,15 @@ TEST(RawPprof, everything_comes_back) {
     EXPECT_EQ(stack.freed.weight_bytes, from.freed.weight_bytes);
     EXPECT_EQ(stack.freed.weight_count, from.freed.weight_count);
     EXPECT_EQ(stack.lifetime_ns, from.lifetime_ns);
+    ASSERT_EQ(stack.lifetimes.size(), from.lifetimes.count);
+    for (size_t k = 0; k < from.lifetimes.count; ++k) {
+      const Lifetime& lifetime = from.lifetimes.first[k];
+      EXPECT_EQ(stack.lifetimes[k].lifetime_class, lifetime.lifetime_class);
+      EXPECT_EQ(stack.lifetimes[k].samples, lifetime.samples);
+      EXPECT_EQ(stack.lifetimes[k].size_bytes, lifetime.size_bytes);
+      EXPECT_NEAR(stack.lifetimes[k].weight_bytes, lifetime.weight_bytes, 1e-7 * lifetime.weight_bytes);
+      EXPECT_NEAR(stack.lifetimes[k].weight_count, lifetime.weight_count, 1e-7 * lifetime.weight_count);
+    }
   }
   std::vector<LiveGroup> live;
   for (const Stack& stack : profile.stacks) {

@@ -63,17 +63,10 @@ struct Sums {
   double max_missed_bytes;
   double max_missed_count;
 };
-struct Class {
-  uint32_t lifetime_class;
-  uint64_t samples;
-  uint64_t size_bytes;
-  double weight_bytes;
-  double weight_count;
-};
 
 TEST(YoungerTotals, ExactOnesStayExact) {
   const Sums all{10, 1000, 1000, 10, 0, 0, 0, 0};
-  const Class classes[] = {{3, 2, 200, 200, 2}, {9, 4, 400, 400, 4}};
+  const Lifetime classes[] = {{0, 3, 2, 200, 200, 2}, {0, 9, 4, 400, 400, 4}};
   const Sums young = younger_totals(all, classes, 2, 9);
   EXPECT_EQ(2u, young.samples);
   EXPECT_EQ(200.0, young.weight_bytes);
@@ -84,7 +77,7 @@ TEST(YoungerTotals, ExactOnesStayExact) {
 // Sizes differ: at most what a sample of the stack missed.
 TEST(YoungerTotals, OfSeveralSizesHaveAShareOfTheVariance) {
   const Sums all{3, 1164, 100 + 2000, 50 + 4, 400, 200, 90, 49};
-  const Class classes[] = {{3, 2, 1064, 1050, 52}};
+  const Lifetime classes[] = {{0, 3, 2, 1064, 1050, 52}};
   const Sums young = younger_totals(all, classes, 1, 5);
   EXPECT_DOUBLE_EQ(400 * 1050.0 / 2100, young.variance_bytes);
   EXPECT_DOUBLE_EQ(200 * 52.0 / 54, young.variance_count);

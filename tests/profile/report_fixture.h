@@ -92,6 +92,16 @@ class Builder {
     return stack(locations, size_bytes, samples, samples);
   }
 
+  // All samples of the last stack were freed after so long.
+  Builder& freed_after(uint64_t lifetime_ns) {
+    Stack& stack = profile_.stacks.back();
+    const Totals& all = stack.allocated;
+    stack.freed = {all.samples, all.size_bytes, all.weight_bytes, all.weight_count, 0, 0, 0, 0};
+    stack.lifetimes = {
+        {0, lifetime_class(lifetime_ns), all.samples, all.size_bytes, all.weight_bytes, all.weight_count}};
+    return *this;
+  }
+
   Profile& profile() { return profile_; }
 
  private:

@@ -66,6 +66,9 @@ inline Profile named_profile() {
   first.freed.max_missed_bytes = first.freed.max_missed_count = 0;
   add_samples(first.peak, 64, 4);
   first.lifetime_ns = 5e6;
+  first.lifetimes = {{0, lifetime_class(2000000), first.freed.samples, first.freed.size_bytes,
+                      static_cast<float>(first.freed.weight_bytes),
+                      static_cast<float>(first.freed.weight_count)}};
   Stack second;
   second.locations = {3, 1};
   second.has_statistics = true;

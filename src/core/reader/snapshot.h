@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "core/reader/counters.h"
+#include "format/lifetime_class.h"
 #include "format/runtime_frame.h"
 #include "platform/modules.h"
 
@@ -57,15 +58,7 @@ struct SnapshotStack {
   uint64_t max_lifetime_ns;
 };
 
-// What was freed of one stack after a time of one class (format/lifetime_class.h).
-struct SnapshotLifetime {
-  uint32_t stack_id;
-  uint32_t lifetime_class;
-  uint64_t samples;
-  uint64_t size_bytes;
-  double weight_bytes;
-  double weight_count;
-};
+using SnapshotLifetime = Lifetime;
 
 // The heap at its highest.
 struct SnapshotPeak {

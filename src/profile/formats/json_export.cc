@@ -91,8 +91,16 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
         stack.freed.weight_count > 0 ? stack.lifetime_ns / stack.freed.weight_count : 0;
     out += stack.freed.samples != 0 ? fmt::format(",\"mean_lifetime_ns\":{}", mean_lifetime_ns)
                                     : ",\"mean_lifetime_ns\":null";
-    out += ",\"live\":[";
+    out += ",\"lifetimes\":[";
     const char* separator = "";
+    for (const Lifetime& lifetime : stack.lifetimes) {
+      out += fmt::format(R"({}{{"from_ns":{},"samples":{},"bytes":{},"blocks":{}}})", separator,
+                         lifetime_class_begin_ns(lifetime.lifetime_class), lifetime.samples,
+                         lifetime.weight_bytes, lifetime.weight_count);
+      separator = ",";
+    }
+    out += "],\"live\":[";
+    separator = "";
     for (const LiveGroup& group : stack.live) {
       out += fmt::format(R"({}{{"size_bytes":{},"rate_bytes":{},"samples":{}}})", separator, group.size_bytes,
                          group.rate_bytes, group.samples);

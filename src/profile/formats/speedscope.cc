@@ -36,6 +36,9 @@ const char* title(Metric metric) {
       return "peak_space (live bytes at the peak)";
     case Metric::kPeakObjects:
       return "peak_objects (live blocks at the peak)";
+    case Metric::kTemporarySpace:
+    case Metric::kTemporaryObjects:
+      break;  // of a time that no file chooses
   }
   return "";
 }
@@ -110,7 +113,7 @@ std::string write_speedscope(const Profile& profile, const std::string& name) {
   }
   out += "\n]},\n\"profiles\":[";
   separator = "\n";
-  std::array<Metric, kMetricCount> order{};
+  std::array<Metric, std::size(kOrder)> order{};
   std::copy(std::begin(kOrder), std::end(kOrder), order.begin());
   const auto first = std::find(order.begin(), order.end(), default_metric(profile));
   std::rotate(order.begin(), first, first + 1);

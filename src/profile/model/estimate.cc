@@ -45,6 +45,9 @@ double estimated_value(const Stack& stack, Metric metric) {
   if (metric_is_peak(metric)) {
     return metric == Metric::kPeakObjects ? stack.peak.weight_count : stack.peak.weight_bytes;
   }
+  if (metric_is_temporary(metric)) {
+    return metric_is_bytes(metric) ? stack.temporary.weight_bytes : stack.temporary.weight_count;
+  }
   double sum = 0;
   for (const LiveGroup& group : stack.live) {
     const double blocks =
@@ -91,6 +94,10 @@ void Accumulator::add_allocated(const Totals& totals) {
 
 void Accumulator::add_peak(const Totals& totals) {
   add_totals(totals, Metric::kPeakObjects, Metric::kPeakSpace);
+}
+
+void Accumulator::add_temporary(const Totals& totals) {
+  add_totals(totals, Metric::kTemporaryObjects, Metric::kTemporarySpace);
 }
 
 void Accumulator::add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric) {
@@ -150,6 +157,7 @@ void Accumulator::add(const Stack& stack) {
   }
   add_allocated(stack.allocated);
   add_peak(stack.peak);
+  add_temporary(stack.temporary);
   for (const LiveGroup& group : stack.live) {
     add_live(group);
   }

@@ -50,6 +50,7 @@ class Accumulator {
   void add_live(const LiveGroup& group);                            // inuse_*
   void add_allocated(const Totals& totals);                         // alloc_*
   void add_peak(const Totals& totals);                              // peak_*
+  void add_temporary(const Totals& totals);                         // temporary_*
   void add_values(const std::array<double, kMetricCount>& values);  // no statistics: adds to the certain part
 
   double value(Metric metric) const;  // of estimate(metric), without the cost of the interval

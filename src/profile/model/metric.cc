@@ -6,14 +6,19 @@
 namespace memprof::profile {
 
 const char* metric_name(Metric metric) {
-  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == kMetricCount,
+  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == kFileMetrics,
                 "names are in the order of Metric");
+  if (metric_is_temporary(metric)) {
+    return metric_is_bytes(metric) ? "temporary_space" : "temporary_objects";
+  }
   return schema::kFixedStrings[schema::kAllocObjects + metric_index(metric)];
 }
 
 const char* metric_unit(Metric metric) {
   return schema::kFixedStrings[metric_is_bytes(metric) ? schema::kBytes : schema::kCount];
 }
+
+namespace {
 
 std::optional<Metric> metric_from_name(std::string_view name) {
   for (const Metric metric : kMetrics) {
@@ -24,10 +29,18 @@ std::optional<Metric> metric_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<Metric> metric_from_file(std::string_view name) {
+  const std::optional<Metric> metric = metric_from_name(name);
+  return metric && !metric_is_temporary(*metric) ? metric : std::nullopt;
+}
+
 std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "peak") return Metric::kPeakSpace;
   if (name == "live") return Metric::kInuseSpace;
   if (name == "alloc") return Metric::kAllocSpace;
+  if (name == "temporary") return Metric::kTemporarySpace;
   return metric_from_name(name);
 }
 

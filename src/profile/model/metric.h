@@ -12,22 +12,23 @@
 
 namespace memprof::profile {
 
-inline constexpr Metric kMetrics[kMetricCount] = {Metric::kAllocObjects, Metric::kAllocSpace,
-                                                  Metric::kInuseObjects, Metric::kInuseSpace,
-                                                  Metric::kPeakObjects,  Metric::kPeakSpace};
+inline constexpr Metric kMetrics[kMetricCount] = {
+    Metric::kAllocObjects, Metric::kAllocSpace, Metric::kInuseObjects,     Metric::kInuseSpace,
+    Metric::kPeakObjects,  Metric::kPeakSpace,  Metric::kTemporaryObjects, Metric::kTemporarySpace};
 
 constexpr size_t metric_index(Metric metric) {
   return static_cast<size_t>(metric);
 }
 
-// "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space"
+// "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
+// "temporary_objects", "temporary_space"
 const char* metric_name(Metric metric);
 
 // "count" or "bytes"
 const char* metric_unit(Metric metric);
 
 constexpr bool metric_is_bytes(Metric metric) {
-  return metric == Metric::kAllocSpace || metric == Metric::kInuseSpace || metric == Metric::kPeakSpace;
+  return metric_index(metric) % 2 == 1;
 }
 
 constexpr bool metric_is_live(Metric metric) {
@@ -38,9 +39,13 @@ constexpr bool metric_is_peak(Metric metric) {
   return metric == Metric::kPeakObjects || metric == Metric::kPeakSpace;
 }
 
-// By pprof's name.
-std::optional<Metric> metric_from_name(std::string_view name);
-// As people say it: also "peak", "live" and "alloc", which are bytes.
+constexpr bool metric_is_temporary(Metric metric) {
+  return metric == Metric::kTemporaryObjects || metric == Metric::kTemporarySpace;
+}
+
+// By the name of a file's sample type.
+std::optional<Metric> metric_from_file(std::string_view name);
+// As people say it: also "peak", "live", "alloc" and "temporary", which are bytes.
 std::optional<Metric> metric_from_short_name(std::string_view name);
 
 }  // namespace memprof::profile

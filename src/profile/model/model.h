@@ -11,20 +11,25 @@
 #include <string>
 #include <vector>
 
+#include "format/lifetime_class.h"
 #include "format/runtime_frame.h"
 
 namespace memprof::profile {
 
-// Peak: what was live when the heap was at its highest.
+// Peak: what was live when the heap was at its highest.  Temporary: what was allocated and freed again within a
+// time that the reader chooses (profile/lifetimes/temporary.h); no file has it.
 enum class Metric : uint8_t {
   kAllocObjects = 0,
   kAllocSpace = 1,
   kInuseObjects = 2,
   kInuseSpace = 3,
   kPeakObjects = 4,
-  kPeakSpace = 5
+  kPeakSpace = 5,
+  kTemporaryObjects = 6,
+  kTemporarySpace = 7
 };
-inline constexpr size_t kMetricCount = 6;
+inline constexpr size_t kMetricCount = 8;
+inline constexpr size_t kFileMetrics = 6;   // those that files have
 inline constexpr size_t kFirstMetrics = 4;  // those that every profile of memprof has
 
 struct Mapping {
@@ -131,6 +136,9 @@ struct Stack {
   Totals freed;  // variance_* and max_* unused
   Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
+  std::vector<Lifetime>
+      lifetimes;  // what was freed, by classes, ascending; what is in none: after unknown times
+  Totals temporary;
 };
 
 // Whether the outermost frames of a stack that ended so are missing.
@@ -184,6 +192,7 @@ struct Profile {
   // How long the process had run when memprof was started in it: what it allocated before is not known.  0: it was
   // there from the begin, or nobody knows.  Of several processes: the longest.
   uint64_t seen_after_ns = 0;
+  uint64_t temporary_ns = 0;     // what "temporary" means in it; 0: nothing yet
   bool has_ended = false;        // all processes came to their end by themselves
   bool is_before_end = false;    // what is live is what was live before that end began
   uint64_t folded_stacks = 0;    // shortened because the table was full: detail is missing, no bytes

@@ -45,6 +45,22 @@ bool has_same_labels(const LabeledValues& a, const LabeledValues& b) {
 
 }  // namespace
 
+void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum) {
+  for (const Lifetime& lifetime : more) {
+    const auto at = std::lower_bound(
+        sum->begin(), sum->end(), lifetime.lifetime_class,
+        [](const Lifetime& a, uint32_t lifetime_class) { return a.lifetime_class < lifetime_class; });
+    if (at == sum->end() || at->lifetime_class != lifetime.lifetime_class) {
+      sum->insert(at, lifetime);
+      continue;
+    }
+    at->samples += lifetime.samples;
+    at->size_bytes += lifetime.size_bytes;
+    at->weight_bytes += lifetime.weight_bytes;
+    at->weight_count += lifetime.weight_count;
+  }
+}
+
 bool is_same_stack(const Stack& a, const Stack& b) {
   return a.locations == b.locations && a.heap == b.heap && a.process == b.process;
 }
@@ -76,6 +92,8 @@ void add_to_stack(const Stack& more, Stack* sum) {
   add_totals(more.freed, &sum->freed);
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
+  add_lifetimes(more.lifetimes, &sum->lifetimes);
+  add_totals(more.temporary, &sum->temporary);
 }
 
 }  // namespace memprof::profile

@@ -34,7 +34,7 @@ struct MetricMatch {
 };
 
 std::optional<MetricMatch> match_metric(std::string_view type) {
-  if (const auto metric = metric_from_name(type)) {
+  if (const auto metric = metric_from_file(type)) {
     return MetricMatch{*metric, 2};
   }
   if (type == "objects") {

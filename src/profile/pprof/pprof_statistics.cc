@@ -12,6 +12,7 @@
 #include "format/pprof_schema.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
 
 namespace memprof::profile {
@@ -41,16 +42,36 @@ class Fields {
   bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
   uint64_t hex(std::string_view key) { return integer(key, 16); }
 
-  // All our doubles are sums of things that are not negative.
+  // Nearly all our doubles are sums of things that are not negative.
   double real(std::string_view key) {
+    const double value = signed_real(key);
+    ok_ = ok_ && value >= 0;
+    return std::max(value, 0.0);
+  }
+
+  double signed_real(std::string_view key) {
     const uint64_t bits = integer(key, 16);
     double value = 0;
     std::memcpy(&value, &bits, sizeof(value));
-    if (!std::isfinite(value) || value < 0) {
+    if (!std::isfinite(value)) {
       ok_ = false;
       return 0;
     }
     return value;
+  }
+
+  // "CLASS:SAMPLES:SIZES[:BYTES:BLOCKS],..."; a file of before has none.
+  std::vector<Lifetime> lifetimes(std::string_view key) {
+    const auto found = values_.find(key);
+    std::vector<Lifetime> all;
+    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
+    while (!rest.empty() && ok_) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      all.push_back(lifetime(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      ok_ = ok_ && (all.size() < 2 || all[all.size() - 2].lifetime_class < all.back().lifetime_class);
+    }
+    return all;
   }
 
   std::string text(std::string_view key) {
@@ -72,6 +93,39 @@ class Fields {
   }
 
  private:
+  Lifetime lifetime(std::string_view text) {
+    Lifetime read;
+    uint64_t numbers[5] = {};
+    size_t count = 0;
+    for (bool more = true; more && count < 5; ++count) {
+      const size_t end = std::min(text.find(':'), text.size());
+      more = end < text.size();
+      const char* begin = text.data();
+      const auto result = std::from_chars(begin, begin + end, numbers[count], count < 3 ? 10 : 16);
+      ok_ = ok_ && result.ec == std::errc() && result.ptr == begin + end;
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    read.lifetime_class = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kLifetimeClasses));
+    read.samples = numbers[1];
+    read.size_bytes = numbers[2];
+    const auto size = static_cast<double>(read.size_bytes);
+    const auto samples = static_cast<double>(read.samples);
+    read.weight_bytes = count == 5 ? short_real(numbers[3], size) : size;
+    read.weight_count = count == 5 ? short_real(numbers[4], samples) : samples;
+    ok_ = ok_ && (count == 3 || count == 5) && text.empty() && read.lifetime_class < kLifetimeClasses &&
+          read.samples != 0;
+    return read;
+  }
+
+  // At least so much: rounding may have left it below.
+  double short_real(uint64_t bits, double least) {
+    const auto half = static_cast<uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &half, sizeof(value));
+    ok_ = ok_ && bits <= UINT32_MAX && std::isfinite(value) && value >= 0;
+    return ok_ ? std::max(static_cast<double>(value), least) : least;
+  }
+
   uint64_t integer(std::string_view key, int base) {
     const auto found = values_.find(key);
     uint64_t value = 0;
@@ -240,9 +294,11 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.allocated = totals_of(fields, kAllocatedKeys);
     facts.freed.samples = fields.decimal("fn");
     facts.freed.size_bytes = fields.decimal("fs");
-    facts.freed.weight_bytes = fields.real("fwb");
-    facts.freed.weight_count = fields.real("fwc");
+    // Negative where live samples stand for more than they did at first, and little was freed.
+    facts.freed.weight_bytes = fields.signed_real("fwb");
+    facts.freed.weight_count = fields.signed_real("fwc");
     facts.lifetime_ns = fields.real("life");
+    facts.lifetimes = fields.lifetimes("lt");
     if (fields.has(kPeakKeys.samples)) {
       facts.peak = totals_of(fields, kPeakKeys);
     }
@@ -256,6 +312,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
       add_totals(facts.freed, &known->second.freed);
       add_totals(facts.peak, &known->second.peak);
       known->second.lifetime_ns += facts.lifetime_ns;
+      add_lifetimes(facts.lifetimes, &known->second.lifetimes);
     }
   } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
     profile.comments.emplace_back(text);
@@ -381,6 +438,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
   stack.freed = facts.freed;
   stack.peak = facts.peak;
   stack.lifetime_ns = facts.lifetime_ns;
+  stack.lifetimes = facts.lifetimes;
   stack.live = std::move(live);
   stack.parts.clear();
   return true;

@@ -37,6 +37,7 @@ class StatisticsReader {
     Totals freed;
     Totals peak;
     double lifetime_ns = 0;
+    std::vector<Lifetime> lifetimes;
   };
 
   bool apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const;

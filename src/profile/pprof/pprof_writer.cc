@@ -76,6 +76,7 @@ class Writer {
   // Exact statistics need all four; a profile by others keeps the sample types it had.
   void choose_metrics() {
     has_metric_ = profile_.has_metric;
+    std::fill(has_metric_.begin() + kFileMetrics, has_metric_.end(), false);
     bool all = has_metric_ == std::array<bool, kMetricCount>{};
     for (const Stack& stack : profile_.stacks) {
       all = all || stack.has_statistics;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/error.h"
 #include "profile/names/function_match.h"
 #include "profile/names/short_name.h"
@@ -267,6 +268,8 @@ Report header_of(const Profile& profile) {
   report.peak_after_ns = profile.peak_after_ns;
   report.peak_resident_bytes = profile.peak_resident_bytes;
   report.max_resident_bytes = profile.max_resident_bytes;
+  report.temporary_ns = profile.temporary_ns;
+  if (profile.temporary_ns != 0) report.unknown_lifetime_bytes = unknown_lifetime_bytes(profile);
   report.has_ended = profile.has_ended;
   report.is_before_end = profile.is_before_end;
   report.muted_bytes = profile.muted_bytes;

@@ -84,6 +84,8 @@ struct Report {
   uint64_t peak_after_ns = 0;  // these as in profile/model/model.h
   uint64_t peak_resident_bytes = 0;
   uint64_t max_resident_bytes = 0;
+  uint64_t temporary_ns = 0;
+  double unknown_lifetime_bytes = 0;  // freed after an unknown time; where temporary_ns is given
   bool has_ended = false;
   bool is_before_end = false;
   uint64_t folded_stacks = 0;

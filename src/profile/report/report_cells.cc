@@ -10,8 +10,8 @@
 namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
-  static constexpr const char* kTitles[] = {"allocations", "allocated",   "blocks",
-                                            "live",        "peak blocks", "peak"};
+  static constexpr const char* kTitles[] = {"allocations", "allocated", "blocks",           "live",
+                                            "peak blocks", "peak",      "temporary blocks", "temporary"};
   return kTitles[metric_index(metric)];
 }
 
@@ -29,6 +29,10 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kPeakObjects, Metric::kAllocSpace};
     case Metric::kPeakObjects:
       return {Metric::kPeakSpace, Metric::kAllocSpace};
+    case Metric::kTemporarySpace:
+      return {Metric::kTemporaryObjects, Metric::kAllocSpace};
+    case Metric::kTemporaryObjects:
+      return {Metric::kTemporarySpace, Metric::kAllocSpace};
   }
   return {Metric::kInuseObjects, Metric::kAllocSpace};
 }

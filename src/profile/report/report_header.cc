@@ -64,6 +64,7 @@ class Header {
     }
     total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
+    if (report_.temporary_ns != 0) temporary();
     if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }
 
@@ -275,6 +276,23 @@ class Header {
       line += interval(blocks);
     }
     say(line);
+  }
+
+  void temporary() {
+    total("Temporary", Metric::kTemporarySpace, Metric::kTemporaryObjects);
+    const std::string share = percent_cell(report_.selected[metric_index(Metric::kTemporarySpace)].value,
+                                           report_.selected[metric_index(Metric::kAllocSpace)].value);
+    say(fmt::format("           freed within {}{}",
+                    format_duration_ns(static_cast<double>(report_.temporary_ns)),
+                    share.empty() ? "" : ": " + share + " of what was allocated"));
+    constexpr double kFew = 0.001;
+    const double unknown = report_.unknown_lifetime_bytes;
+    if (unknown > kFew * report_.totals[metric_index(Metric::kAllocSpace)].value) {
+      say(fmt::format(
+          "           {} were freed after an unknown time: the room for lifetimes was full, or the "
+          "table of live blocks",
+          format_bytes(unknown)));
+    }
   }
 
   // When the heap was at its highest, and what the system says of the process.

@@ -20,6 +20,7 @@ Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& v
   Json all = Json::object();
   for (const Metric metric : kMetrics) {
     const size_t i = metric_index(metric);
+    if (metric_is_temporary(metric) && !report.has_metric[i]) continue;
     Json one = {{"value", nullptr}, {"low", nullptr}, {"high", nullptr}};
     if (report.has_metric[i]) {
       one["value"] = rounded(values[i].value);
@@ -130,6 +131,10 @@ std::string report_json(const Report& report) {
   json["peak_resident_bytes"] = known(report.peak_resident_bytes != 0, report.peak_resident_bytes);
   json["max_resident_bytes"] = known(report.max_resident_bytes != 0, report.max_resident_bytes);
   json["metric"] = metric_name(report.metric);
+  if (report.temporary_ns != 0) {
+    json["temporary_ns"] = report.temporary_ns;
+    json["unknown_lifetime_bytes"] = rounded(report.unknown_lifetime_bytes);
+  }
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();
   for (const ReportRow& row : report.rows) {

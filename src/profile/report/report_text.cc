@@ -97,6 +97,11 @@ class TextReport {
           "Nothing{} was live when the profile was made; what was allocated{}: {} --metric alloc_space",
           report_.is_filtered() ? " of these stacks" : "", filter, ask);
     }
+    if (metric_is_temporary(report_.metric) && has_allocated) {
+      return fmt::format("Nothing{} was freed within {}; --younger TIME asks for a longer time.",
+                         report_.is_filtered() ? " of these stacks" : "",
+                         format_duration_ns(static_cast<double>(report_.temporary_ns)));
+    }
     return fmt::format("Nothing to list for {}.", metric_name(report_.metric));
   }
 

@@ -81,4 +81,38 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
   return static_cast<uint64_t>(number);
 }
 
+std::string format_duration_ns(double ns) {
+  static constexpr struct {
+    const char* name;
+    double ns;
+    double until;  // from here on the next unit says it better
+  } kUnits[] = {{"ns", 1, 1000},      {"us", 1e3, 1000}, {"ms", 1e6, 1000},   {"s", 1e9, 600},
+                {"min", 60e9, 119.5}, {"h", 3600e9, 48}, {"days", 86400e9, 0}};
+  size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && ns / kUnits[unit].ns >= kUnits[unit].until - 0.05) ++unit;
+  const double value = ns / kUnits[unit].ns;
+  const bool is_whole = value >= 99.5 || std::fabs(value - std::round(value)) < 0.05;
+  return fmt::format("{:.{}f} {}", value, is_whole ? 0 : 1, kUnits[unit].name);
+}
+
+std::optional<uint64_t> parse_duration_ns(std::string_view text) {
+  static constexpr struct {
+    std::string_view name;
+    double ns;
+  } kUnits[] = {{"ns", 1},   {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
+                {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  constexpr double kMost = 100.0 * 365 * 86400e9;
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  if (unit.size() > 1 && unit[0] == ' ') unit.remove_prefix(1);
+  for (const auto& known : kUnits) {
+    const double ns = number * known.ns;
+    if (unit == known.name && ns >= 1 && ns <= kMost) return static_cast<uint64_t>(std::llround(ns));
+  }
+  return std::nullopt;
+}
+
 }  // namespace memprof::profile

@@ -24,4 +24,11 @@ std::string format_rate(uint64_t bytes);
 // the text is not a size or is more than 2^50.
 std::optional<uint64_t> parse_bytes(std::string_view text);
 
+// `3 us`, `10 ms`, `300 s`, `50 min`, `2.8 h`, `12 days`: what people say of a time that something takes.
+std::string format_duration_ns(double ns);
+
+// `100us`, `10ms`, `2s`, `5m` or `5min`, `1h`, `7d`.  Nothing where the text is not a time, or is less than a
+// nanosecond or more than 100 years.
+std::optional<uint64_t> parse_duration_ns(std::string_view text);
+
 }  // namespace memprof::profile

@@ -17,10 +17,14 @@ TEST(Metric, names_and_units_are_those_of_pprof) {
 
 TEST(Metric, is_found_by_its_name_only) {
   for (const Metric metric : kMetrics) {
-    EXPECT_EQ(metric_from_name(metric_name(metric)), metric);
+    EXPECT_EQ(metric_from_short_name(metric_name(metric)), metric);
   }
-  EXPECT_FALSE(metric_from_name("inuse"));
-  EXPECT_FALSE(metric_from_name(""));
+  EXPECT_EQ(metric_from_file("peak_space"), Metric::kPeakSpace);
+  EXPECT_FALSE(metric_from_file("temporary_space"));  // of a time that no file chooses
+  EXPECT_FALSE(metric_from_file("peak"));
+  EXPECT_EQ(metric_from_short_name("temporary"), Metric::kTemporarySpace);
+  EXPECT_FALSE(metric_from_short_name("inuse"));
+  EXPECT_FALSE(metric_from_short_name(""));
 }
 
 }  // namespace

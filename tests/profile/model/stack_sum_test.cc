@@ -16,6 +16,9 @@ TEST(StackSum, StatisticsAddUp) {
   EXPECT_EQ(sum.allocated.samples, 2 * stack.allocated.samples);
   EXPECT_EQ(sum.live.size(), stack.live.size());
   EXPECT_EQ(sum.lifetime_ns, 2 * stack.lifetime_ns);
+  ASSERT_EQ(sum.lifetimes.size(), stack.lifetimes.size());
+  ASSERT_FALSE(sum.lifetimes.empty());
+  EXPECT_EQ(sum.lifetimes[0].weight_bytes, 2 * stack.lifetimes[0].weight_bytes);
   Accumulator together;
   together.add(sum);
   Accumulator apart;

@@ -46,16 +46,17 @@ class AlteredProfile {
     id.add(0x1000);
     CommentText text;
     stack_comment(text, id.value(), facts_);
-    file.comment(replaced_text.empty() ? std::string(text.data(), text.size()) : replaced_text);
+    file.comment(replaced_text.empty() ? std::string(text.data(), text.size()) + more_text : replaced_text);
     return read_pprof(file.bytes(), "x");
   }
 
   std::vector<std::pair<double, int64_t>> live = {{4, 4}};  // sampled blocks, label
   std::string profile_text = "#memprof.profile version=1 program=a%20b pid=1";
   std::string replaced_text;
+  std::string more_text;  // behind the stack's comment
+  Stack facts_;
 
  private:
-  Stack facts_;
   double scale_;
 };
 
@@ -100,6 +101,47 @@ TEST(PprofStatistics, stacks_that_nobody_can_tell_apart_are_one) {
   EXPECT_EQ(live, 4u);
   EXPECT_DOUBLE_EQ(profile.stacks[0].values[metric_index(Metric::kAllocObjects)],
                    std::round(6 * blocks) + std::round(4 * blocks));
+}
+
+TEST(PprofStatistics, lifetimes_are_read) {
+  AlteredProfile altered;
+  EXPECT_TRUE(altered.read().stacks[0].lifetimes.empty());
+  altered.more_text = " lt=3:2:128,12:5:320:49200000:45000000";
+  const Profile profile = altered.read();
+  const std::vector<Lifetime>& lifetimes = profile.stacks[0].lifetimes;
+  ASSERT_EQ(lifetimes.size(), 2u);
+  EXPECT_EQ(lifetimes[0].lifetime_class, 3u);
+  EXPECT_EQ(lifetimes[0].samples, 2u);
+  EXPECT_EQ(lifetimes[0].size_bytes, 128u);
+  EXPECT_EQ(lifetimes[0].weight_bytes, 128);
+  EXPECT_EQ(lifetimes[0].weight_count, 2);
+  EXPECT_EQ(lifetimes[1].lifetime_class, 12u);
+  EXPECT_EQ(lifetimes[1].weight_bytes, 655360);
+  EXPECT_EQ(lifetimes[1].weight_count, 2048);
+  altered.more_text = " lt=12:5:320:00000000:00000000";  // each stands for itself at least
+  EXPECT_EQ(altered.read().stacks[0].lifetimes[0].weight_bytes, 320);
+  EXPECT_EQ(altered.read().stacks[0].lifetimes[0].weight_count, 5);
+}
+
+TEST(PprofStatistics, lifetimes_that_make_no_sense_are_not_believed) {
+  for (const char* text : {"3", "3:2", "3:2:128:49200000", "3:2:128:49200000:45000000:1", "28:2:128",
+                           "3:0:128", "3:2:128,3:2:128", "4:2:128,3:2:128", "3:2:x",
+                           "3:2:128:7f800000:45000000", "3:2:128:c9200000:45000000",
+                           ":::", "3:2:128:", "3:2:128:1234567890:45000000", "99999999999999999999:2:128"}) {
+    AlteredProfile altered;
+    altered.more_text = std::string(" lt=") + text;
+    EXPECT_FALSE(altered.read().stacks[0].has_statistics) << text;
+  }
+}
+
+// Live samples of a table that was full stand for more than at first, which is in what was freed, with a minus.
+TEST(PprofStatistics, what_was_freed_may_be_below_zero) {
+  AlteredProfile altered;
+  altered.facts_.freed.weight_bytes = -5000;
+  altered.facts_.freed.weight_count = -3;
+  const Profile profile = altered.read();
+  ASSERT_TRUE(profile.stacks[0].has_statistics);
+  EXPECT_EQ(profile.stacks[0].freed.weight_bytes, -5000);
 }
 
 TEST(PprofStatistics, values_that_were_scaled_or_subtracted_have_none) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/lifetimes/temporary.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -50,6 +51,18 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(json["rows"][0]["file"], "/src/f.cc");
   EXPECT_EQ(json["rows"][0]["line"], 3);
   EXPECT_EQ(json["rows"][0]["module"], "server");
+}
+
+TEST(ReportJson, WhatIsTemporaryIsThereWhereItIsAsked) {
+  report_fixture::Builder b;
+  b.stack({b.at("parse")}, 1000, 50, 0).freed_after(2000000);
+  EXPECT_EQ(report_json(build_report(b.profile())).find("temporary"), std::string::npos);
+  set_temporary(10000000, "x", &b.profile());
+  const auto json = nlohmann::json::parse(report_json(build_report(b.profile())));
+  EXPECT_EQ(json["temporary_ns"], 10000000);
+  EXPECT_EQ(json["unknown_lifetime_bytes"], 0);
+  EXPECT_EQ(json["totals"]["temporary_space"]["value"], 50000);
+  EXPECT_EQ(json["rows"][0]["self"]["temporary_objects"]["high"], 50);
 }
 
 TEST(ReportJson, NumbersAreIntegersRoundedOnce) {

@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "profile/lifetimes/temporary.h"
 #include "profile/names/short_name.h"
 #include "tests/profile/report_fixture.h"
 
@@ -100,6 +101,35 @@ TEST(ReportText, AProgramWithoutASampleGetsTheRateToTry) {
   EXPECT_THAT(text, HasSubstr("memprof run -r 0 -- CMD"));
   Builder exact;
   EXPECT_THAT(text_of(exact), HasSubstr("No allocation was made"));
+}
+
+TEST(ReportText, WhatIsTemporaryIsAMetric) {
+  Builder b;
+  b.stack({b.at("parse"), b.at("main")}, 1000, 50, 0).freed_after(2000000);
+  b.stack({b.at("load"), b.at("main")}, 1000, 10, 0).freed_after(5000000000);
+  b.stack({b.at("keep"), b.at("main")}, 1000, 40);
+  set_temporary(12000000, "x", &b.profile());
+  ReportOptions options;
+  options.metric = Metric::kTemporarySpace;
+  options.skip_empty = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(report.temporary_ns, 10000000u);
+  EXPECT_EQ(report.unknown_lifetime_bytes, 0);
+  const std::string text = report_text(report);
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "Temporary: 48.8 KiB in 50 blocks\n           freed within 10 ms: 50.0% of what was allocated"));
+  EXPECT_THAT(text, HasSubstr("parse"));
+  EXPECT_THAT(text, Not(HasSubstr("load")));
+  EXPECT_THAT(text, Not(HasSubstr("unknown time")));
+  // Half of what was freed after an unknown time.
+  b.profile().stacks[1].lifetimes.clear();
+  EXPECT_THAT(report_text(build_report(b.profile(), options)),
+              HasSubstr("9.8 KiB were freed after an unknown time"));
+  set_temporary(1, "x", &b.profile());
+  EXPECT_THAT(report_text(build_report(b.profile(), options)),
+              HasSubstr("Nothing was freed within 1 us; --younger TIME asks for a longer time."));
 }
 
 TEST(ReportText, WhenAllIsFreedPointsToTheOtherMetric) {

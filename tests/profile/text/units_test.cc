@@ -48,6 +48,30 @@ TEST(Units, ParsesSizes) {
   EXPECT_EQ(parse_bytes("1P"), uint64_t{1} << 50);
 }
 
+TEST(Units, FormatsTimes) {
+  EXPECT_EQ(format_duration_ns(1000), "1 us");
+  EXPECT_EQ(format_duration_ns(1.25e6), "1.2 ms");
+  EXPECT_EQ(format_duration_ns(10e6), "10 ms");
+  EXPECT_EQ(format_duration_ns(999.99e6), "1 s");
+  EXPECT_EQ(format_duration_ns(300e9), "300 s");
+  EXPECT_EQ(format_duration_ns(3000e9), "50 min");
+  EXPECT_EQ(format_duration_ns(10000e9), "2.8 h");
+  EXPECT_EQ(format_duration_ns(1e7 * 1e9), "116 days");
+}
+
+TEST(Units, ParsesTimes) {
+  EXPECT_EQ(parse_duration_ns("10ms"), 10'000'000u);
+  EXPECT_EQ(parse_duration_ns("1.5 us"), 1500u);
+  EXPECT_EQ(parse_duration_ns("2s"), 2'000'000'000u);
+  EXPECT_EQ(parse_duration_ns("5m"), 300'000'000'000u);
+  EXPECT_EQ(parse_duration_ns("5min"), 300'000'000'000u);
+  EXPECT_EQ(parse_duration_ns("1h"), 3'600'000'000'000u);
+  EXPECT_EQ(parse_duration_ns("7d"), 604'800'000'000'000u);
+  for (const char* text : {"", "10", "ms", "-1ms", "0s", "1e3s", "10 parsecs", "999999d", "1ms2", "nan s"}) {
+    EXPECT_FALSE(parse_duration_ns(text)) << text;
+  }
+}
+
 TEST(Units, RefusesWhatIsNoSize) {
   for (const char* text : {"",
                            " ",

@@ -23,6 +23,7 @@
 #include "profile/compare/output/comparison_markdown.h"
 #include "profile/compare/output/comparison_text.h"
 #include "profile/files/atomic_file.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/error.h"
 #include "profile/page/page_html.h"
 
@@ -50,7 +51,9 @@ without a name by build id and place in the file.
   --by WHAT        a row for each function (default), line, file, module, heap
                    or process
   --metric METRIC  peak (default where all programs have ended), live (else),
-                   alloc; or a name of pprof's: peak_objects, inuse_objects ...
+                   alloc, temporary (freed within the time of --younger); or a
+                   name of pprof's: peak_objects, inuse_objects ...
+  --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h
   --focus REGEX, --ignore REGEX
                    only stacks with, or without, a frame that matches
   --tree           the calls from the root down to what changed
@@ -82,6 +85,7 @@ struct Options {
   std::vector<std::string> after;
   std::optional<size_t> rows;
   profile::ComparisonOptions comparison;
+  std::optional<uint64_t> younger_ns;
   std::vector<profile::Limit> limits;
   bool json = false;
   bool markdown = false;
@@ -157,6 +161,16 @@ void check_outputs(const Options& options) {
   if (!options.junit.empty() && options.junit != "-") check_output_path(options.junit, options.force);
 }
 
+// Does a limit, or what is shown, need to know what is temporary?
+bool has_temporary(const Options& options) {
+  const auto is_temporary = [](const std::optional<profile::Metric>& metric) {
+    return metric && profile::metric_is_temporary(*metric);
+  };
+  return is_temporary(options.comparison.metric) ||
+         std::any_of(options.limits.begin(), options.limits.end(),
+                     [&](const profile::Limit& limit) { return is_temporary(limit.metric); });
+}
+
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
@@ -168,7 +182,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> limits;
   std::map<std::string, std::string> values;
   app.add_option("FILES", files);
-  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--junit"}) {
+  for (const char* option : {"-n", "--by", "--metric", "--younger", "--focus", "--ignore", "--junit"}) {
     app.add_option(option, values[option]);
   }
   app.add_option("-o,--output", options.output);
@@ -191,6 +205,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   given("--by", [&](Text, Text text) { comparison.by = parse_group_by(text); });
   given("--metric", [&](Text, Text text) { comparison.metric = parse_metric(text); });
+  given("--younger", [&](Text option, Text text) { options.younger_ns = parse_duration_ns(option, text); });
   given("--focus", [&](Text option, Text text) { comparison.filter.focus = parse_pattern(option, text); });
   given("--ignore", [&](Text option, Text text) { comparison.filter.ignore = parse_pattern(option, text); });
   given("--junit", [&](Text option, Text text) {
@@ -204,8 +219,16 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
       throw Failure(std::string("--fail-on: ") + error.what());
     }
   }
+  const bool is_temporary = has_temporary(options);
+  if (options.younger_ns && !is_temporary) {
+    throw Failure("--younger: applies to what is temporary; add --metric temporary");
+  }
+  if (is_temporary && !options.younger_ns) options.younger_ns = profile::kDefaultTemporaryNs;
   take_files(files, has_groups, &options);
   check_outputs(options);
+  if (is_temporary && is_page(options)) {
+    throw Failure(options.output + ": a page does not show what is temporary; leave out -o, or --metric");
+  }
   comparison.max_tree_rows = options.rows.value_or(options.json ? SIZE_MAX : kTreeRows);
   comparison.max_intervals = options.rows.value_or(kTableRows);
   comparison.has_all_intervals = options.json;
@@ -223,9 +246,13 @@ profile::ComparedProfile load(const std::string& input, AskServers ask_servers) 
 }
 
 std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& inputs,
-                                               AskServers ask_servers) {
+                                               const Options& options) {
   std::vector<profile::ComparedProfile> profiles;
-  for (const std::string& input : inputs) profiles.push_back(load(input, ask_servers));
+  for (const std::string& input : inputs) {
+    profiles.push_back(load(input, options.ask_servers));
+    profile::ComparedProfile& last = profiles.back();
+    if (options.younger_ns) profile::set_temporary(*options.younger_ns, last.name, &last.profile);
+  }
   return profiles;
 }
 
@@ -253,8 +280,8 @@ int diff_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  const std::vector<profile::ComparedProfile> before = load_all(options->before, options->ask_servers);
-  const std::vector<profile::ComparedProfile> after = load_all(options->after, options->ask_servers);
+  const std::vector<profile::ComparedProfile> before = load_all(options->before, *options);
+  const std::vector<profile::ComparedProfile> after = load_all(options->after, *options);
   const profile::Comparison comparison = profile::compare(before, after, options->comparison);
   const std::vector<profile::LimitResult> limits = profile::check_limits(comparison, options->limits);
   const size_t rows = options->rows.value_or(kTableRows);

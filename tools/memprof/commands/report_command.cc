@@ -10,6 +10,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_input.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/report/report.h"
 #include "profile/report/report_json.h"
 #include "profile/report/report_text.h"
@@ -24,7 +25,8 @@ constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabyte
 
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
-                           [--metric METRIC] [--focus REGEX] [--ignore REGEX]
+                           [--metric METRIC] [--younger TIME]
+                           [--focus REGEX] [--ignore REGEX]
                            [--tree] [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
@@ -43,8 +45,14 @@ standard input.
                      live   bytes that are live (default for others); of a program
                             that ended, before it began to clean up
                      alloc  bytes allocated since the start
+                     temporary  of these, bytes that were freed again within the
+                            time of --younger
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
-                   peak_objects, inuse_objects, alloc_objects for blocks
+                   peak_objects, inuse_objects, alloc_objects for blocks; and
+                   temporary_space, temporary_objects
+  --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
+                   Lifetimes are kept in classes, two a decade (1, 3, 10 ...): the
+                   bound next to TIME is used. With --metric temporary, or --json
   --focus REGEX    only stacks with a frame whose function, source file or
                    module matches, or whose heap or process does; percents
                    stay those of the whole profile
@@ -97,6 +105,7 @@ struct Options {
   std::optional<size_t> rows;
   profile::GroupBy by = profile::GroupBy::kFunction;
   std::optional<profile::Metric> metric;
+  std::optional<uint64_t> younger_ns;
   profile::StackFilter filter;
   bool tree = false;
   std::optional<double> min_percent;
@@ -119,8 +128,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   CLI::App app;
   std::map<std::string, std::string> values;
   app.add_option("FILE", options.file);
-  for (const char* option : {"-n", "--by", "--metric", "--focus", "--ignore", "--min-percent", "--depth",
-                             "--callers", "--callees"}) {
+  for (const char* option : {"-n", "--by", "--metric", "--younger", "--focus", "--ignore", "--min-percent",
+                             "--depth", "--callers", "--callees"}) {
     app.add_option(option, values[option]);
   }
   app.add_flag("--tree", options.tree);
@@ -138,6 +147,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   given("--by", [&](Text, Text text) { options.by = parse_group_by(text); });
   given("--metric", [&](Text, Text text) { options.metric = parse_metric(text); });
+  given("--younger", [&](Text option, Text text) { options.younger_ns = parse_duration_ns(option, text); });
   given("--focus", [&](Text option, Text text) { options.filter.focus = parse_pattern(option, text); });
   given("--ignore", [&](Text option, Text text) { options.filter.ignore = parse_pattern(option, text); });
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
@@ -145,6 +155,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
   if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
+  const bool is_temporary = options.metric && profile::metric_is_temporary(*options.metric);
+  if (options.younger_ns && !is_temporary && !options.json) {
+    throw Failure("--younger: applies to what is temporary; add --metric temporary");
+  }
+  if (is_temporary && !options.younger_ns) options.younger_ns = profile::kDefaultTemporaryNs;
   for (const char* option : {"--min-percent", "--depth"}) {
     if (app.count(option) != 0 && !options.tree) {
       throw Failure(std::string(option) + ": applies to trees only; add --tree");
@@ -180,8 +195,12 @@ int report_command(const std::vector<std::string>& arguments) {
     print(help());
     return 0;
   }
-  const profile::Profile profile =
+  profile::Profile profile =
       load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
+  if (options->younger_ns) {
+    profile::set_temporary(*options->younger_ns, options->file == "-" ? "standard input" : options->file,
+                           &profile);
+  }
   if (options->metric) require_metric(profile, *options->metric, options->file);
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {

@@ -75,12 +75,20 @@ uint64_t parse_rate(const std::string& text) {
   return *rate;
 }
 
+uint64_t parse_duration_ns(const std::string& option, const std::string& text) {
+  const auto duration = profile::parse_duration_ns(text);
+  if (!duration) {
+    throw Failure(option + ": '" + text + "' is not a time; give one like 100us, 10ms, 2s, 5m or 1h");
+  }
+  return *duration;
+}
+
 profile::Metric parse_metric(const std::string& text) {
   const auto metric = profile::metric_from_short_name(text);
   if (!metric) {
     throw Failure("--metric: '" + text +
-                  "' is not one of peak, live, alloc, peak_space, peak_objects, inuse_space, inuse_objects, "
-                  "alloc_space, alloc_objects");
+                  "' is not one of peak, live, alloc, temporary, peak_space, peak_objects, inuse_space, "
+                  "inuse_objects, alloc_space, alloc_objects, temporary_space, temporary_objects");
   }
   return *metric;
 }

@@ -22,6 +22,8 @@ size_t parse_count(const std::string& option, const std::string& text);
 // "--min-percent" with a number from 0 to 100.
 double parse_percent(const std::string& option, const std::string& text);
 uint64_t parse_rate(const std::string& text);
+// "--younger" with a time like 10ms, in nanoseconds.
+uint64_t parse_duration_ns(const std::string& option, const std::string& text);
 profile::Metric parse_metric(const std::string& text);
 
 }  // namespace memprof::cli
