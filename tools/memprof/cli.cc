@@ -7,6 +7,7 @@
 #include <new>
 
 #include "memprof/commands/attach_command.h"
+#include "memprof/commands/churn_command.h"
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
@@ -38,6 +39,7 @@ usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
        memprof view FILE|PID [--no-open] [--port PORT]
        memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]
                            [--json | --markdown] [--junit FILE]
+       memprof churn FILE [--younger TIME] [--json]
        memprof merge FILE... -o OUT [--skip-damaged] [--force]
        memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
        memprof live PID | --name PROGRAM [-o PATH]
@@ -54,6 +56,7 @@ commands:
   view     show a profile in the browser: flame graph and table
   diff     what grew and shrank between two profiles, and whether that is more
            than chance
+  churn    what was allocated and freed again soon after, and what to do about it
   merge    add up the profiles of many runs or machines
   export   turn a profile into another format (a page, pprof, speedscope, collapsed,
            JSON)
@@ -100,6 +103,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "report") return report_command(rest);
   if (command == "view") return view_command(rest);
   if (command == "diff") return diff_command(rest);
+  if (command == "churn") return churn_command(rest);
   if (command == "merge") return merge_command(rest);
   if (command == "export") return export_command(rest);
   if (command == "live") return live_command(rest);
@@ -117,10 +121,10 @@ int dispatch(const std::vector<std::string>& arguments) {
     return 0;
   }
   const char* what = command.compare(0, 1, "-") == 0 ? "option" : "command";
-  throw Failure(
-      "unknown " + std::string(what) + " '" + command +
-      "'; the commands are run, report, view, diff, merge, export, live, attach, list, clean and doctor "
-      "(memprof --help)");
+  throw Failure("unknown " + std::string(what) + " '" + command +
+                "'; the commands are run, report, view, diff, churn, merge, export, live, attach, list, "
+                "clean and doctor "
+                "(memprof --help)");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ constexpr ShortHelp kTexts[] = {
   memprof report FILE                  what holds the memory; --tree: the calls
   memprof view FILE                    the same in the browser, as a flame graph
   memprof diff BEFORE AFTER            what grew, what shrank
+  memprof churn FILE                   what is allocated and freed soon after
   memprof merge FILE... -o OUT         many profiles as one
   memprof export FILE -o OUT           .html, .json, .speedscope.json, ...
   memprof live PID                     look at a running process
@@ -58,13 +59,27 @@ Shows a profile as a table: which function holds how much memory.
   --by WHAT             a row for each function (default), line, file, module,
                         heap, process
   --metric WHAT         peak (the heap at its highest: the default where a
-                        program has ended), live, alloc (since the start)
+                        program has ended), live, alloc (since the start),
+                        temporary (freed within --younger 10ms)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
   --json                for programs
 
 All options, and what the columns mean: memprof report --help
+)"},
+    {"churn", R"(usage: memprof churn FILE [OPTIONS]
+
+Shows what was allocated and freed again soon after, by place, how long it
+lived, what it likely costs, and what can be done about it.
+
+  --younger TIME  how soon: 100us, 10ms (default), 2s ...
+  -n N            rows to show (20)
+  --by WHAT       a row for each function (default), line, file, module
+  --blocks        most blocks first, instead of most bytes
+  --json          for programs
+
+All options, and what the columns mean: memprof churn --help
 )"},
     {"view", R"(usage: memprof view FILE|PID [OPTIONS]
 

@@ -29,7 +29,7 @@ TEST(Cli, AloneItHelps) {
 }
 
 TEST(Cli, EveryCommandHelps) {
-  for (const char* command : {"run", "report", "export", "live", "list", "clean", "doctor"}) {
+  for (const char* command : {"run", "report", "churn", "export", "live", "list", "clean", "doctor"}) {
     const auto [status, out] = out_of({command, "--help"});
     EXPECT_EQ(status, 0);
     EXPECT_EQ(out.find("usage: memprof " + std::string(command)), 0u);
@@ -40,6 +40,8 @@ TEST(Cli, HelpFitsATerminal) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
                                                     {"run", "--help"},
                                                     {"report", "--help"},
+                                                    {"churn", "--help"},
+                                                    {"diff", "--help"},
                                                     {"export", "--help"},
                                                     {"doctor", "--help"}}) {
     const std::string out = out_of(arguments).second;
@@ -56,8 +58,8 @@ TEST(Cli, SaysItsVersion) {
 TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(err_of({"start"}).first, 2);
   EXPECT_EQ(err_of({"start"}).second,
-            "memprof: unknown command 'start'; the commands are run, report, view, diff, merge, export, "
-            "live, attach, "
+            "memprof: unknown command 'start'; the commands are run, report, view, diff, churn, merge, "
+            "export, live, attach, "
             "list, clean and doctor "
             "(memprof --help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
