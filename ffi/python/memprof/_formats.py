@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from memprof._snapshot import NativeSnapshot
 
 FORMATS = {"speedscope": "speedscope", "pprof": "pb.gz", "pb.gz": "pb.gz", "pb": "pb", "collapsed": "collapsed",
-           "json": "json"}
+           "json": "json", "html": "html", "svg": "svg", "heapprofile": "heapprofile", "dhat": "dhat"}
 # What a name says, as the command reads it (tools/memprof/io/profile_format.cc); a longer end stands first.
 _ENDS = {".pb.gz": "pb.gz", ".pprof": "pb.gz", ".pb": "pb", ".speedscope.json": "speedscope",
-         ".collapsed": "collapsed", ".json": "json"}
+         ".dhat.json": "dhat", ".collapsed": "collapsed", ".json": "json", ".html": "html", ".svg": "svg",
+         ".heapprofile": "heapprofile"}
 
 
 def chosen_format(path: str, given: str | None) -> str:
@@ -28,8 +29,8 @@ def chosen_format(path: str, given: str | None) -> str:
     if given is None:
         format = next((name for end, name in _ENDS.items() if path.endswith(end)), None)
         if format is None:
-            raise ValueError(f"save: {path!r}: unknown ending; the name must end in .pb.gz, .pb, "
-                             f".speedscope.json, .collapsed or .json, or give format=")
+            raise ValueError(f"save: {path!r}: unknown ending; the name must end in .pb.gz, .pb, .html, .svg, "
+                             f".speedscope.json, .heapprofile, .dhat.json, .collapsed or .json, or give format=")
         return format
     if not isinstance(given, str) or given not in FORMATS:
         raise ValueError(f"save: format {given!r} is not known; there are {', '.join(FORMATS)}")

@@ -275,9 +275,9 @@ class HeapSnapshot:
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
 
-        format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "collapsed" or "json".  Without one,
-            the path's end decides: .speedscope.json, .pb.gz, .pb, .collapsed, .json (memprof's own), as in the
-            memprof command.
+        format: "speedscope", "pprof" ("pb.gz"), "pb" (not compressed), "html", "svg", "heapprofile", "dhat",
+            "collapsed" or "json".  Without one, the path's end decides: .speedscope.json, .pb.gz, .pb, .html, .svg,
+            .heapprofile, .dhat.json, .collapsed, .json (memprof's own), as in the memprof command.
 
         Raises ValueError for an unknown format or end, OSError where the file cannot be written.
         """
