@@ -28,7 +28,7 @@ class Exports(e2e.Test):
     def setUp(self):
         super().setUp()
         (self.folder / "work.py").write_text(WORK)
-        self.profile = self.folder / "out.pb.gz"
+        self.profile = self.folder / "profile.pb.gz"
         self.memprof("run", "-r", "4k", "--native-interpreter", "-o", self.profile, "--", e2e.system_python(), self.folder / "work.py")
 
     def export(self, end, *arguments):
@@ -87,7 +87,7 @@ class Exports(e2e.Test):
         profile = e2e.Profile(self.export(".pb"))
         statistics = [comment for comment in profile.comments if comment.startswith("#memprof.stack")]
         self.assertTrue(all(len(comment) < 65536 for comment in statistics))
-        # Of many samples a stack, as here at a low rate, it is more than of few: there it is less than a tenth.
+        # A comment for each stack was two thirds and more.
         self.assertLess(sum(map(len, statistics)), (self.folder / "out.pb").stat().st_size / 3)
 
     def test_a_picture_is_xml_whatever_names_are(self):

@@ -55,9 +55,8 @@ const std::vector<ExportFormat> kFormats = {
      [](const Profile& profile, Subject subject) {
        return profile::write_heapprofile(profile, subject.metric_of(profile), subject.by);
      }},
-    {"dhat", ".dhat.json", "for valgrind's DHAT viewer, Firefox Profiler", MetricUse::kNone,
-     NameStyle::kShown, false, true, false,
-     [](const Profile& profile, Subject) { return profile::write_dhat(profile); }},
+    {"dhat", ".dhat.json", "for DHAT's viewer and the Firefox Profiler", MetricUse::kNone, NameStyle::kShown,
+     false, true, false, [](const Profile& profile, Subject) { return profile::write_dhat(profile); }},
     {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
      false, true, true,
      [](const Profile& profile, Subject subject) {
