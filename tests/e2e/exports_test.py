@@ -78,7 +78,8 @@ class Exports(e2e.Test):
             self.assertTrue(any(abs(row["self"]["alloc_space"]["value"] - value) <= 1 for value in values[row["name"]]), row)
             self.assertIsNotNone(row["self"]["alloc_space"]["low"])
         collapsed = self.export(".collapsed", "--metric", "alloc").read_text()
-        self.assertNotIn("PyEval", collapsed)
+        # Where no Python frame was seen, at its start and end, the interpreter's own are what there is.
+        self.assertNotIn("PyEval", "".join(line for line in collapsed.splitlines() if "<module>" in line))
         # The distribution's interpreter may have no names: its frames are more all the same.
         whole = self.export(".collapsed", "--metric", "alloc", "--native-interpreter").read_text()
         self.assertGreater(whole.count(";"), 2 * collapsed.count(";"))
