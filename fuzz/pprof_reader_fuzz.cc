@@ -10,6 +10,9 @@
 #include <string_view>
 
 #include "profile/formats/collapsed.h"
+#include "profile/formats/dhat.h"
+#include "profile/formats/flame_svg.h"
+#include "profile/formats/heapprofile.h"
 #include "profile/formats/json_export.h"
 #include "profile/formats/speedscope.h"
 #include "profile/pprof/pprof_reader.h"
@@ -30,6 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   write_speedscope(profile, {"input", {}, {}});
   write_collapsed(profile);
   write_json(profile);
+  write_heapprofile(profile, Metric::kInuseSpace);
+  write_dhat(profile);
+  write_flame_svg(profile, {"input"});
   for (const GroupBy by : {GroupBy::kFunction, GroupBy::kFile}) {
     ViewRequest request;
     request.by = by;

@@ -22,6 +22,7 @@ namespace memprof::profile {
 inline constexpr char kToolCommentPrefix[] = "#memprof.";
 inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
+inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many stacks, which the command writes
 inline constexpr uint64_t kCommentVersion = 1;
 
 // What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where

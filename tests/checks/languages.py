@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/attach/attach.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),
     "tools/memprof/attach/attach.h": (r"bool python\b", "an option of `memprof attach`"),
+    "src/profile/formats/heapprofile.h": (r"^// Writes", "whose format it is"),
     "src/profile/page/page_html.h": (r"^// JavaScript", "what the page is written in"),
     "src/profile/page/page_frames.cc": (r"", "what the page's switches hide: rules of presentation"),
     "tools/memprof/commands/attach_command.cc": (r"", "options of `memprof attach`, and their help"),

@@ -117,7 +117,9 @@ memprof report shows. The name of OUT says which:
 
   .html             a page for the browser: flame graph and table
   .pb.gz, .pb       pprof, compressed or not
+  .svg              a picture of a flame graph
   .speedscope.json  speedscope (open it at speedscope.app)
+  .heapprofile      Chrome DevTools, VS Code; .dhat.json: DHAT's viewer
   .collapsed        one line a stack, for flame graphs
   .json             memprof's own, for scripts
 

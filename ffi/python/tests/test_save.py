@@ -37,7 +37,8 @@ def test_every_format(run, tmp_path):
     assert profile["totals"]["inuse_space"]["value"] == pytest.approx(size, abs=1)
 
 
-@pytest.mark.parametrize("end", [".pb.gz", ".pprof", ".pb", ".json", ".speedscope.json", ".collapsed", ".html"])
+@pytest.mark.parametrize("end", [".pb.gz", ".pprof", ".pb", ".json", ".speedscope.json", ".collapsed", ".html", ".svg",
+                                 ".heapprofile", ".dhat.json"])
 def test_a_name_means_what_the_command_makes_of_it(run, command, tmp_path, end):
     run(PROGRAM.format(rate=64) + f"    snapshot.save('all.pb'); snapshot.save('python{end}'); report(0)\n").value
     command("export", tmp_path / "all.pb", "-o", tmp_path / f"command{end}")
@@ -47,10 +48,10 @@ def test_a_name_means_what_the_command_makes_of_it(run, command, tmp_path, end):
         if data[:2] == b"\x1f\x8b":
             return "gzip"
         if data[:1] == b"<":
-            return "page"
+            return data.split()[0]
         if data[:1] != b"{":
             return "collapsed" if b";" in data and data.isascii() else "pprof"
-        return json.loads(data).get("format") or json.loads(data)["$schema"]
+        return json.loads(data).get("format") or json.loads(data).get("$schema") or sorted(json.loads(data))
     assert kind(ours) == kind(theirs)
 
 
@@ -61,10 +62,10 @@ def test_a_file_is_replaced(run, tmp_path):
 
 
 @pytest.mark.parametrize("call, kind, parts", [
-    ("save('x', format='svg')", "ValueError", ["'svg'", "speedscope", "collapsed"]),
+    ("save('x', format='gif')", "ValueError", ["'gif'", "speedscope", "collapsed"]),
     ("save('x', format=3)", "ValueError", ["3"]),
     ("save('x')", "ValueError", ["'x'", ".pb.gz", ".speedscope.json", "format="]),
-    ("save('x.svg')", "ValueError", ["x.svg", ".collapsed or .json"]),
+    ("save('x.gif')", "ValueError", ["x.gif", ".collapsed or .json"]),
     ("save('no/such/folder/x.json')", "FileNotFoundError", ["no/such/folder"]),
     ("save('.')", "IsADirectoryError", ["."]),
     ("save('')", "FileNotFoundError", ["empty"]),

@@ -2,14 +2,14 @@
 #include "profile/page/page_data.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "profile/files/byte_writer.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
-#include "profile/page/byte_writer.h"
+#include "profile/model/sample_kind.h"
 #include "profile/page/page_frames.h"
 #include "profile/page/page_tree.h"
 
@@ -21,22 +21,6 @@ using Json = nlohmann::ordered_json;
 // What is known of samples: live blocks, all that were allocated, those at the peak.
 constexpr size_t kFamilies = 3;
 enum Family : uint8_t { kLiveFamily, kAllocatedFamily, kPeakFamily };
-
-// Blocks of one size that were drawn alike.  Of the peak only every second sample is kept, `share` is 2 then:
-// a sample stands for so many times as many blocks.
-struct Kind {
-  uint64_t size_bytes = 0;
-  uint64_t rate_bytes = 0;
-  uint64_t share = 1;
-
-  bool operator<(const Kind& other) const {
-    return std::tie(size_bytes, rate_bytes, share) <
-           std::tie(other.size_bytes, other.rate_bytes, other.share);
-  }
-  double probability() const {
-    return sampling_probability(size_bytes, rate_bytes) / static_cast<double>(share);
-  }
-};
 
 // Numbers below this are not kinds, but say what follows instead.
 constexpr uint64_t kTotals = 0;  // a row of sums over samples of several sizes
@@ -68,19 +52,6 @@ struct StackLabel {
 };
 constexpr uint32_t kIsCut = 1;
 constexpr uint32_t kIsAfter = 2;  // of the second profile
-
-bool is_near(double a, double b) {
-  return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
-}
-
-// Whether the sums are those of `samples` blocks of that kind, as an Accumulator takes them.
-bool are_of_kind(const Totals& totals, const Kind& kind) {
-  const auto samples = static_cast<double>(totals.samples);
-  const double blocks = samples / kind.probability();
-  return is_near(totals.weight_count, blocks) &&
-         is_near(totals.weight_bytes, blocks * static_cast<double>(kind.size_bytes)) &&
-         std::abs(totals.max_missed_count * samples - (blocks - samples)) <= 1e-6 * (blocks - samples);
-}
 
 class Writer {
  public:
@@ -119,18 +90,15 @@ class Writer {
   }
 
  private:
-  void add_samples(const Kind& kind, uint64_t samples, std::vector<Entry>* entries) {
+  void add_samples(const SampleKind& kind, uint64_t samples, std::vector<Entry>* entries) {
     const auto known = kinds_.emplace(kind, kinds_.size()).first;
     entries->push_back({kFirstKind + known->second, samples});
   }
 
   void add_totals(const Totals& totals, uint64_t rate_bytes, Family family, Row* row) {
     if (totals.samples == 0) return;
-    if (totals.size_bytes % totals.samples == 0) {
-      for (const uint64_t share : {uint64_t{1}, uint64_t{2}}) {
-        const Kind kind{totals.size_bytes / totals.samples, rate_bytes, share};
-        if (are_of_kind(totals, kind)) return add_samples(kind, totals.samples, &row->entries[family]);
-      }
+    if (const auto kind = kind_of(totals, rate_bytes)) {
+      return add_samples(*kind, totals.samples, &row->entries[family]);
     }
     row->entries[family].push_back({kTotals, totals.samples});
     row->totals.push_back(totals);
@@ -176,12 +144,12 @@ class Writer {
   }
 
   void write_kinds(ByteWriter* out) const {
-    std::vector<Kind> kinds(kinds_.size());
+    std::vector<SampleKind> kinds(kinds_.size());
     for (const auto& [kind, index] : kinds_) kinds[index] = kind;
     out->varint(kinds.size());
-    out->column(kinds, [](const Kind& kind) { return kind.size_bytes; });
-    out->column(kinds, [](const Kind& kind) { return kind.rate_bytes; });
-    out->column(kinds, [](const Kind& kind) { return kind.share; });
+    out->column(kinds, [](const SampleKind& kind) { return kind.size_bytes; });
+    out->column(kinds, [](const SampleKind& kind) { return kind.rate_bytes; });
+    out->column(kinds, [](const SampleKind& kind) { return kind.share; });
     std::vector<StackLabel> labels(labels_.size());
     for (const auto& [label, index] : labels_) labels[index] = label;
     out->varint(labels.size());
@@ -231,7 +199,7 @@ class Writer {
 
   PageFrames frames_;
   PageTree tree_;
-  std::map<Kind, uint64_t> kinds_;
+  std::map<SampleKind, uint64_t> kinds_;
   std::map<StackLabel, uint32_t> labels_;
   std::vector<Row> rows_;
 };

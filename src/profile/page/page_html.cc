@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "profile/compare/output/comparison_text.h"
+#include "profile/files/base64.h"
 #include "profile/files/gzip.h"
-#include "profile/page/html_text.h"
 #include "profile/page/page_changes.h"
 #include "profile/page/page_data.h"
 #include "profile/page/page_template.h"
 #include "profile/report/report.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
+#include "profile/text/html_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

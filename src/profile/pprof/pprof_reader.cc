@@ -236,7 +236,7 @@ class Reader {
   Profile profile_;
   PprofTables tables_{profile_, budget_};
   StackFolder folder_{profile_.stacks, budget_};
-  StatisticsReader statistics_;
+  StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;
   std::vector<std::string_view> comments_;
   std::vector<std::string_view> sample_types_;

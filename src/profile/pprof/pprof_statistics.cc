@@ -269,7 +269,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     Fields fields(*stack_text);
     const uint64_t id = fields.hex("id");
     const uint64_t walk = fields.decimal("walk");
-    StackFacts facts;
+    StackStatistics facts;
     facts.allocated = totals_of(fields, kAllocatedKeys);
     facts.freed.samples = fields.decimal("fn");
     facts.freed.size_bytes = fields.decimal("fs");
@@ -285,17 +285,49 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
       return;
     }
     facts.walk = static_cast<Walk>(walk);
-    const auto [known, is_new] = stacks_.emplace(id, facts);
-    if (!is_new) {  // a merge of profiles, or stacks that differ only in why their walk ended
-      add_totals(facts.allocated, &known->second.allocated);
-      add_totals(facts.freed, &known->second.freed);
-      add_totals(facts.peak, &known->second.peak);
-      known->second.lifetime_ns += facts.lifetime_ns;
-      add_lifetimes(facts.lifetimes, &known->second.lifetimes);
-    }
+    add(id, facts, &stacks_);
+  } else if (after(kStacksComment, text)) {
+    unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
+      if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
+      if (is_plausible(facts.allocated) && is_plausible(facts.peak)) add(id, facts, &packed_[bits]);
+    });
   } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
     profile.comments.emplace_back(text);
   }
+}
+
+namespace {
+
+// A merge of profiles, or stacks that differ only in why their walk ended.
+void add_statistics(const StackStatistics& more, StackStatistics* sum) {
+  add_totals(more.allocated, &sum->allocated);
+  add_totals(more.freed, &sum->freed);
+  add_totals(more.peak, &sum->peak);
+  sum->lifetime_ns += more.lifetime_ns;
+  add_lifetimes(more.lifetimes, &sum->lifetimes);
+}
+
+}  // namespace
+
+void StatisticsReader::add(uint64_t id, const StackStatistics& statistics, Known* known) {
+  const auto [place, is_new] = known->emplace(id, statistics);
+  if (!is_new) add_statistics(statistics, &place->second);
+}
+
+std::optional<StackStatistics> StatisticsReader::find(uint64_t id) const {
+  std::optional<StackStatistics> sum;
+  const auto add_from = [&sum](const Known& known, uint64_t key) {
+    const auto found = known.find(key);
+    if (found == known.end()) return;
+    if (sum) {
+      add_statistics(found->second, &*sum);
+    } else {
+      sum = found->second;
+    }
+  };
+  add_from(stacks_, id);
+  for (const auto& [bits, known] : packed_) add_from(known, short_id(id, bits));
+  return sum;
 }
 
 std::vector<uint64_t> location_keys(const Profile& profile) {
@@ -354,11 +386,11 @@ std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>
 }  // namespace
 
 bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const {
-  const auto found = stacks_.find(id);
-  if (found == stacks_.end()) {
+  const std::optional<StackStatistics> found = find(id);
+  if (!found) {
     return false;
   }
-  const StackFacts& facts = found->second;
+  const StackStatistics& facts = *found;
   if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], facts.allocated.weight_bytes, samples) ||
       !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples) ||
       !agrees(stack.values[metric_index(Metric::kPeakSpace)], facts.peak.weight_bytes, samples) ||

@@ -10,18 +10,25 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/pprof/packed_statistics.h"
+#include "profile/pprof/read_budget.h"
 
 namespace memprof::profile {
 
 class StatisticsReader {
  public:
+  // `budget`: for what comments make it hold; nullptr: there is no limit.
+  explicit StatisticsReader(ReadBudget* budget = nullptr) : budget_(budget) {}
+
   // One comment of the file.  Fills the facts of `profile` from "#memprof.profile"; keeps "#memprof.stack"
-  // for apply(); puts others for people into Profile::comments.
+  // and "#memprof.stacks" for apply(); puts others for people into Profile::comments.
   void comment(std::string_view text, Profile& profile);
 
   // Gives statistics to the stacks whose `values` and `parts` agree with their comment and labels; their
@@ -31,19 +38,17 @@ class StatisticsReader {
   void apply(Profile& profile, std::vector<uint32_t> samples_of) const;
 
  private:
-  struct StackFacts {
-    Walk walk = Walk::kRoot;
-    Totals allocated;
-    Totals freed;
-    Totals peak;
-    double lifetime_ns = 0;
-    std::vector<Lifetime> lifetimes;
-  };
+  using Known = std::unordered_map<uint64_t, StackStatistics>;
 
+  static void add(uint64_t id, const StackStatistics& statistics, Known* known);
+  // Nothing: no comment is of this stack.
+  std::optional<StackStatistics> find(uint64_t id) const;
   bool apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const;
 
-  std::unordered_map<uint64_t, StackFacts> stacks_;  // by StackId
+  Known stacks_;                      // by StackId
+  std::map<unsigned, Known> packed_;  // by bits of a short id, and short id
   bool has_profile_comment_ = false;
+  ReadBudget* budget_;
 };
 
 // For each location what StackId takes of it (format/comments.h).

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "format/comments.h"
@@ -15,7 +16,9 @@
 #include "profile/files/gzip.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "profile/pprof/packed_statistics.h"
 #include "profile/pprof/pprof_statistics.h"
+#include "profile/view/shared_sizes.h"
 
 namespace memprof::profile {
 namespace {
@@ -43,9 +46,9 @@ struct Evidence {
 
 class Writer {
  public:
-  Writer(const Profile& profile, std::optional<Metric> default_metric)
+  Writer(const Profile& profile, const PprofWriteOptions& options)
       : profile_(profile),
-        default_metric_(default_metric),
+        options_(options),
         buffer_(size_t{256} << 10),
         output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {}
 
@@ -105,7 +108,7 @@ class Writer {
         if (!metric_is_peak(metric) || profile_.has_ended) default_type = string(metric_name(metric));
       }
     }
-    if (default_metric_) default_type = string(metric_name(*default_metric_));
+    if (options_.metric) default_type = string(metric_name(*options_.metric));
     if (!profile_.drop_frames.empty()) {
       output_.field(field::kDropFrames, string(profile_.drop_frames));
     } else if (profile_.from_memprof) {
@@ -214,6 +217,7 @@ class Writer {
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
     SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
                          has_metric_[metric_index(Metric::kPeakSpace)]);
+    SizeSharing sharing;
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
       for (const uint32_t location : stack.locations) {
@@ -226,15 +230,16 @@ class Writer {
       samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
       samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
       if (stack.allocated.samples != 0 || stack.live.empty()) {
-        samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
-                               stack.allocated.weight_bytes, stack.peak.weight_count,
-                               stack.peak.weight_bytes);
+        // As the comments have them, so that what is read and written again is the same.
+        const StackStatistics own = as_packed(stack, profile_.rate_bytes);
+        samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
+                               own.allocated.weight_bytes, own.peak.weight_count, own.peak.weight_bytes);
       }
-      for (const LiveGroup& group : stack.live) {
+      for (const LiveGroup& group : options_.shares_sizes ? sharing.shared(stack.live) : stack.live) {
         const double blocks =
             static_cast<double>(group.samples) / sampling_probability(group.size_bytes, group.rate_bytes);
-        samples.live(ids_.data(), ids_.size(), group.size_bytes, group.rate_bytes, group.samples, blocks,
-                     blocks * static_cast<double>(group.size_bytes));
+        samples.live(ids_.data(), ids_.size(), group.size_bytes, group.rate_bytes, group.samples,
+                     blocks + sharing.take_blocks(), blocks * static_cast<double>(group.size_bytes));
       }
     }
   }
@@ -290,6 +295,7 @@ class Writer {
     profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
     write_comment({text.data(), text.size()});
     const std::vector<uint64_t> keys = location_keys(profile_);
+    std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {
       if (!stack.has_statistics) {
         continue;
@@ -300,9 +306,10 @@ class Writer {
       }
       id.add_heap(stack.heap.data(), stack.heap.size());
       id.add_process(stack.process.data(), stack.process.size());
-      CommentText of_stack;
-      stack_comment(of_stack, id.value(), stack);
-      write_comment({of_stack.data(), of_stack.size()});
+      stacks.push_back({id.value(), as_packed(stack, profile_.rate_bytes)});
+    }
+    for (const std::string& comment : pack_statistics(std::move(stacks), profile_.rate_bytes)) {
+      write_comment(comment);
     }
   }
 
@@ -312,7 +319,7 @@ class Writer {
   }
 
   const Profile& profile_;
-  const std::optional<Metric> default_metric_;
+  const PprofWriteOptions options_;
   std::string bytes_;
   std::vector<uint8_t> buffer_;
   wire::Output output_;
@@ -325,7 +332,7 @@ class Writer {
 }  // namespace
 
 std::string write_pprof(const Profile& profile, const PprofWriteOptions& options) {
-  std::string bytes = Writer(profile, options.metric).write();
+  std::string bytes = Writer(profile, options).write();
   return options.gzip ? gzip(bytes) : bytes;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/export_command.h"
 
+#include <algorithm>
+
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -142,6 +144,22 @@ profile::Profile increment_since(const std::string& since, const Options& option
   return profile::increment(earlier, later);
 }
 
+// A format that has no sign must not show a difference as if nothing had shrunk.
+void say_what_is_below_zero(const profile::Profile& profile, const ExportFormat& format) {
+  if (format.has_signs) return;
+  size_t below = 0;
+  for (const profile::Stack& stack : profile.stacks) {
+    below += std::any_of(stack.values.begin(), stack.values.end(), [](double value) { return value < 0; }) &&
+                     !stack.has_statistics
+                 ? 1
+                 : 0;
+  }
+  if (below == 0) return;
+  complain("note: " + std::to_string(below) + (below == 1 ? " stack has" : " stacks have") +
+           " values below zero, which " + format.end +
+           " cannot show: they are left out; .speedscope.json shows them");
+}
+
 profile::Profile seen(profile::Profile profile, const ReaderChoice& reader, const ExportFormat& format) {
   profile::ViewRequest request;
   request.filter = reader.filter;
@@ -181,6 +199,7 @@ int export_command(const std::vector<std::string>& arguments) {
   if (had_stacks && profile.stacks.empty()) {
     complain("note: --focus, --ignore and --process leave no stack of " + input);
   }
+  say_what_is_below_zero(profile, format);
   if (output == "-") {
     print(format.write(profile, subject));
     return 0;

@@ -6,6 +6,9 @@
 #include "format/pprof_name.h"
 #include "memprof/console/failure.h"
 #include "profile/formats/collapsed.h"
+#include "profile/formats/dhat.h"
+#include "profile/formats/flame_svg.h"
+#include "profile/formats/heapprofile.h"
 #include "profile/formats/json_export.h"
 #include "profile/formats/speedscope.h"
 #include "profile/model/estimate.h"
@@ -23,31 +26,43 @@ std::string pprof(const Profile& profile, Subject subject, bool has_gzip) {
   profile::PprofWriteOptions options;
   options.gzip = has_gzip;
   options.metric = subject.metric;
+  options.shares_sizes = true;
   return profile::write_pprof(profile, options);
 }
 
 const std::vector<ExportFormat> kFormats = {
     {"pb.gz", ".pb.gz", "pprof, for go tool pprof and many others", MetricUse::kFirst,
-     NameStyle::kNoReturnType, false, false,
+     NameStyle::kNoReturnType, false, false, true,
      [](const Profile& profile, Subject subject) { return pprof(profile, subject, true); }},
-    {"pb", ".pb", "the same, not compressed", MetricUse::kFirst, NameStyle::kNoReturnType, false, false,
+    {"pb", ".pb", "the same, not compressed", MetricUse::kFirst, NameStyle::kNoReturnType, false, false, true,
      [](const Profile& profile, Subject subject) { return pprof(profile, subject, false); }},
     {"html", ".html", "a page for the browser (docs/view.md)", MetricUse::kFirst, NameStyle::kWhole, true,
-     true,
+     true, true,
      [](const Profile& profile, Subject subject) {
        return profile::write_page(profile, subject.name, subject.metric);
      }},
+    {"svg", ".svg", "a picture of a flame graph", MetricUse::kOnly, NameStyle::kShown, false, true, false,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_flame_svg(profile, {subject.name, subject.metric_of(profile), subject.by});
+     }},
     {"speedscope", ".speedscope.json", "for speedscope.app", MetricUse::kFirst, NameStyle::kShown, false,
-     true,
+     true, true,
      [](const Profile& profile, Subject subject) {
        return profile::write_speedscope(profile, {subject.name, subject.metric, subject.by});
      }},
+    {"heapprofile", ".heapprofile", "for Chrome DevTools and VS Code", MetricUse::kOnly, NameStyle::kShown,
+     false, true, false,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_heapprofile(profile, subject.metric_of(profile), subject.by);
+     }},
+    {"dhat", ".dhat.json", "for DHAT's viewer and the Firefox Profiler", MetricUse::kNone, NameStyle::kShown,
+     false, true, false, [](const Profile& profile, Subject) { return profile::write_dhat(profile); }},
     {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
-     false, true,
+     false, true, true,
      [](const Profile& profile, Subject subject) {
        return profile::write_collapsed(profile, subject.metric_of(profile), subject.by);
      }},
-    {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true,
+    {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true, true,
      [](const Profile& profile, Subject) { return profile::write_json(profile); }},
 };
 

@@ -41,6 +41,7 @@ struct ExportFormat {
   profile::NameStyle names;
   bool folds_itself;  // its reader chooses the frames: it gets all of them
   bool is_text;
+  bool has_signs;  // can say what is below zero
   std::string (*write)(const profile::Profile& profile, const ExportSubject& subject);
 };
 

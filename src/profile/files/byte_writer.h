@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of the page's data block: numbers as base-128 varints (low seven bits first), doubles and texts as
+// Bytes of a block of data: numbers as base-128 varints (low seven bits first), doubles and texts as
 // they are.
 //
 // Threads: one object, one thread.

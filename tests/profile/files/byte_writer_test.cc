@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/page/byte_writer.h"
+#include "profile/files/byte_writer.h"
 
 #include <gtest/gtest.h>
 

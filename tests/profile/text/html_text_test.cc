@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/page/html_text.h"
+#include "profile/text/html_text.h"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,6 @@ TEST(HtmlText, WhatCannotBeSeenIsMarked) {
   EXPECT_EQ(html_text("\xff\xfe"), "??");
   EXPECT_EQ(html_text("a\u202eb").find("\u202e"), std::string::npos);
   EXPECT_EQ(html_text("größe"), "größe");
-}
-
-TEST(HtmlText, Base64IsThatOfItsRfc) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64("\xff\xef\xbe"), "/+++");
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/pprof/packed_statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
+#include "tests/profile/sample_profile.h"
+
+namespace memprof::profile {
+namespace {
+
+struct Unpacked {
+  bool is_whole = true;
+  unsigned bits = 0;
+  std::map<uint64_t, StackStatistics> stacks;
+};
+
+Unpacked unpacked(const std::vector<std::string>& comments) {
+  Unpacked all;
+  for (const std::string& comment : comments) {
+    all.is_whole = unpack_statistics(comment,
+                                     [&](unsigned bits, uint64_t id, const StackStatistics& own) {
+                                       all.bits = bits;
+                                       EXPECT_TRUE(all.stacks.emplace(id, own).second);
+                                     }) &&
+                   all.is_whole;
+  }
+  return all;
+}
+
+std::vector<double> numbers(const Totals& t) {
+  return {static_cast<double>(t.samples),
+          static_cast<double>(t.size_bytes),
+          t.weight_bytes,
+          t.weight_count,
+          t.variance_bytes,
+          t.variance_count,
+          t.max_missed_bytes,
+          t.max_missed_count};
+}
+
+void expect_same(const StackStatistics& a, const StackStatistics& b) {
+  EXPECT_EQ(a.walk, b.walk);
+  EXPECT_EQ(numbers(a.allocated), numbers(b.allocated));
+  EXPECT_EQ(numbers(a.peak), numbers(b.peak));
+  EXPECT_EQ(numbers(a.freed), numbers(b.freed));
+  EXPECT_DOUBLE_EQ(a.lifetime_ns, b.lifetime_ns);
+  ASSERT_EQ(a.lifetimes.size(), b.lifetimes.size());
+  for (size_t i = 0; i < a.lifetimes.size(); ++i) {
+    EXPECT_EQ(a.lifetimes[i].lifetime_class, b.lifetimes[i].lifetime_class);
+    EXPECT_EQ(a.lifetimes[i].samples, b.lifetimes[i].samples);
+    EXPECT_EQ(a.lifetimes[i].size_bytes, b.lifetimes[i].size_bytes);
+    EXPECT_EQ(a.lifetimes[i].weight_bytes, b.lifetimes[i].weight_bytes);
+    EXPECT_EQ(a.lifetimes[i].weight_count, b.lifetimes[i].weight_count);
+  }
+}
+
+// Stacks of one size mostly, some of several, some without anything freed.
+std::vector<IdentifiedStatistics> many(size_t count) {
+  std::mt19937_64 random(7);
+  std::vector<IdentifiedStatistics> stacks;
+  for (size_t i = 0; i < count; ++i) {
+    Stack stack;
+    stack.walk = static_cast<Walk>(random() % kWalkReasons);
+    const uint64_t size = uint64_t{8} << random() % 20;
+    add_samples(stack.allocated, size, 1 + random() % 5);
+    if (i % 16 == 0) add_samples(stack.allocated, size + 24, 3);
+    if (i % 3 == 0) {
+      add_samples(stack.freed, size, 1);
+      stack.lifetime_ns = static_cast<double>(random() % 1000000000) * stack.freed.weight_count;
+      stack.lifetimes.push_back({0, 3, 1, size, stack.freed.weight_bytes, stack.freed.weight_count});
+      if (i % 2 == 0) stack.lifetimes.push_back({0, kLifetimeClasses - 1, 2, 16, 16, 2});
+      // Live samples stand for more than at first.
+      if (i % 12 == 0) stack.freed.weight_bytes = -1.5;
+    }
+    if (i % 5 == 0) stack.peak = stack.allocated;
+    stacks.push_back({random(), as_packed(stack, kTestRate)});
+  }
+  return stacks;
+}
+
+TEST(PackedStatistics, WhatIsPackedComesBack) {
+  const std::vector<IdentifiedStatistics> stacks = many(20000);
+  const std::vector<std::string> comments = pack_statistics(stacks, kTestRate);
+  size_t characters = 0;
+  for (const std::string& comment : comments) {
+    characters += comment.size();
+    EXPECT_LT(comment.size(), 65536u);  // the limit of services
+  }
+  EXPECT_LT(static_cast<double>(characters) / 20000, 30);  // a comment for each took 250 and more
+  const Unpacked all = unpacked(comments);
+  EXPECT_TRUE(all.is_whole);
+  ASSERT_EQ(all.stacks.size(), stacks.size());
+  for (const IdentifiedStatistics& stack : stacks) {
+    expect_same(all.stacks.at(short_id(stack.id, all.bits)), stack.statistics);
+  }
+}
+
+TEST(PackedStatistics, NearlyNothingIsLost) {
+  Stack stack;
+  add_samples(stack.allocated, 64, 10);
+  add_samples(stack.freed, 64, 4);
+  stack.lifetime_ns = 12345678 * stack.freed.weight_count;
+  const StackStatistics once = as_packed(stack, kTestRate);
+  EXPECT_DOUBLE_EQ(once.allocated.weight_bytes, stack.allocated.weight_bytes);
+  EXPECT_NEAR(once.lifetime_ns, stack.lifetime_ns, 0.0005 * stack.lifetime_ns);
+  Stack again;
+  again.allocated = once.allocated;
+  again.freed = once.freed;
+  again.lifetime_ns = once.lifetime_ns;
+  expect_same(as_packed(again, kTestRate), once);
+  for (const double lifetime : {0.0, 0.4, 1.0, 1e18, 1e300}) {
+    again.lifetime_ns = lifetime * again.freed.weight_count;
+    Stack second = again;
+    second.lifetime_ns = as_packed(again, kTestRate).lifetime_ns;
+    EXPECT_DOUBLE_EQ(as_packed(second, kTestRate).lifetime_ns, second.lifetime_ns) << lifetime;
+  }
+}
+
+TEST(PackedStatistics, IdsAreAsLongAsTheyMustBe) {
+  std::vector<IdentifiedStatistics> stacks = many(3);
+  stacks[0].id = 0x1234'5678'9abc'def0;
+  stacks[1].id = 0x1234'5678'9abc'def1;
+  const Unpacked close = unpacked(pack_statistics(stacks, kTestRate));
+  EXPECT_EQ(close.stacks.size(), 3u);
+  EXPECT_EQ(close.bits, 64u);
+  stacks[1].id = 0x9234'5678'9abc'def1;
+  EXPECT_LT(unpacked(pack_statistics(stacks, kTestRate)).bits, 24u);
+  EXPECT_TRUE(pack_statistics({}, kTestRate).empty());
+}
+
+TEST(PackedStatistics, DamageIsNoticedAndHoldsNobodyUp) {
+  const std::string good = pack_statistics(many(50), kTestRate).at(0);
+  const size_t data = good.find("data=") + 5;
+  std::mt19937 random(3);
+  const auto ignore = [](unsigned, uint64_t, const StackStatistics&) {};
+  for (const char* bad :
+       {"", "#memprof.stacks",
+        "#memprof.stacks version=2 bits=20 data=", "#memprof.stacks version=1 bits=0 data=AAAA",
+        "#memprof.stacks version=1 bits=65 data=AAAA", "#memprof.stacks version=1 bits=20 data=A",
+        "#memprof.stacks version=1 bits=20 data=//////8=", "#memprof.stacks version=1 bits=20"}) {
+    EXPECT_FALSE(unpack_statistics(bad, ignore)) << bad;
+  }
+  for (size_t cut = data; cut < good.size(); cut += 4)
+    EXPECT_FALSE(unpack_statistics(good.substr(0, cut), ignore)) << cut;
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = good;
+    text[data + random() % (text.size() - data)] = "ABCDwxyz0189+/"[random() % 14];
+    unpack_statistics(text, [](unsigned, uint64_t, const StackStatistics& own) {
+      for (const double number : numbers(own.allocated)) EXPECT_GE(number, 0);
+    });
+  }
+}
+
+// Profiles that another tool merged have the comments of all.
+TEST(PackedStatistics, AreReadBesideThoseOfOneStackEach) {
+  const Profile profile = named_profile();
+  const Profile again = read_pprof(write_pprof(profile), "x");
+  for (const Stack& stack : again.stacks) EXPECT_TRUE(stack.has_statistics);
+  EXPECT_THAT(write_pprof(profile, {false}), testing::HasSubstr("#memprof.stacks version=1"));
+  EXPECT_THAT(write_pprof(profile, {false}), testing::Not(testing::HasSubstr("#memprof.stack ")));
+}
+
+}  // namespace
+}  // namespace memprof::profile
