@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "format/lifetime_class.h"
 #include "format/hash.h"
+#include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "format/hash.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
-#include "format/hash.h"
 
 namespace memprof::profile {
 namespace {
