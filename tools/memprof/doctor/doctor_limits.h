@@ -14,7 +14,7 @@ namespace memprof::cli {
 
 // Address space (and length of the sparse file) of what a process with default limits has of memprof: some
 // more than it is today.
-inline constexpr uint64_t kArenaBytes = uint64_t{272} << 20;
+inline constexpr uint64_t kArenaBytes = uint64_t{296} << 20;
 
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
