@@ -46,7 +46,7 @@ TEST(Estimate, everything_recorded_is_exact) {
     sum.add(stack);
     for (const Metric metric : kMetrics) {
       const Estimate estimate = sum.estimate(metric);
-      const double truth[] = {9, 900, 9, 700, 5, 500};
+      const double truth[kMetricCount] = {9, 900, 9, 700, 5, 500};  // nothing is temporary
       EXPECT_EQ(estimate.value, truth[metric_index(metric)]);
       EXPECT_EQ(estimate.low, estimate.value);
       EXPECT_EQ(estimate.high, estimate.value);
