@@ -90,11 +90,12 @@ def test_a_path_may_begin_with_a_dash(run, tmp_path):
 
 
 @pytest.mark.parametrize("rate", [0, 4, 64, 1024])
-def test_intervals_are_those_of_the_command(run, tmp_path, rate):
-    """The same samples, by the code of the report and by ours: of the whole, and of parts of it."""
+def test_intervals_are_those_of_the_command(run, command, tmp_path, rate):
+    """The same samples, by the code of the report and by ours: of the whole, and of each stack with all of its frames."""
     result = run(PROGRAM.format(rate=rate) + """
     from memprof._intervals import Sum
-    snapshot.save("p.json", "json")
+    with open("p.pb", "wb") as file:
+        snapshot._native.write(file.fileno())
     whole = snapshot.estimated_heap_bytes, snapshot.estimated_heap_blocks
     native = snapshot._native
     by_stack = {}
@@ -106,6 +107,7 @@ def test_intervals_are_those_of_the_command(run, tmp_path, rate):
             sorted(ends(s.blocks()) for s in by_stack.values())])
     """)
     (size, blocks), by_bytes, by_blocks = result.value
+    command("export", tmp_path / "p.pb", "-o", tmp_path / "p.json", "--all-frames", "--native-interpreter")
     profile = json.loads((tmp_path / "p.json").read_text())
 
     def ends(metrics, name):

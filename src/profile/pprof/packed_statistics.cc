@@ -458,8 +458,8 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
 std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stacks, uint64_t rate_bytes) {
   std::vector<std::string> comments;
   if (stacks.empty()) return comments;
-  std::stable_sort(stacks.begin(), stacks.end(),
-                   [](const IdentifiedStatistics& a, const IdentifiedStatistics& b) { return a.id < b.id; });
+  std::sort(stacks.begin(), stacks.end(),
+            [](const IdentifiedStatistics& a, const IdentifiedStatistics& b) { return a.id < b.id; });
   const unsigned bits = bits_for(stacks);
   // Parts of what fits in one comment where stacks are of the usual kind.
   constexpr size_t kMostStacks = 8192;
