@@ -88,8 +88,9 @@ class Exports(e2e.Test):
         profile = e2e.Profile(self.export(".pb"))
         statistics = [comment for comment in profile.comments if comment.startswith("#memprof.stack")]
         self.assertTrue(all(len(comment) < 65536 for comment in statistics))
-        # A comment for each stack was two thirds and more.
-        self.assertLess(sum(map(len, statistics)), (self.folder / "out.pb").stat().st_size / 3)
+        # A comment for each stack was two thirds and more, without lifetimes. With these it is about a third now; how many
+        # classes of them there are depends on how fast the machine is.
+        self.assertLess(sum(map(len, statistics)), (self.folder / "out.pb").stat().st_size / 2)
 
     def test_a_picture_is_xml_whatever_names_are(self):
         self.assertEqual(len(NAMES), 7)
