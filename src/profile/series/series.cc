@@ -35,9 +35,9 @@ std::string time_text(uint64_t time_unix_ns) {
   constexpr uint64_t kNsPerSecond = 1'000'000'000;
   const auto seconds = static_cast<time_t>(time_unix_ns / kNsPerSecond);
   tm parts{};
-  std::array<char, 32> text{};
+  std::array<char, 64> text{};
   if (localtime_r(&seconds, &parts) == nullptr) return "unknown time";
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts)};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %Z", &parts)};
 }
 
 }  // namespace memprof::profile

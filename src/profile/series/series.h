@@ -53,7 +53,7 @@ struct Series {
 // The figures of a look at processes, but for those of the system: of their profile with its names.
 SeriesLook figures_of(const Profile& profile, uint64_t processes);
 
-// As it stands in text: "FILE 2026-05-01 14:05:10", local time.
+// As it stands in text: "2026-05-01 14:05:10 CEST", local time.
 std::string time_text(uint64_t time_unix_ns);
 
 }  // namespace memprof::profile

@@ -132,6 +132,7 @@ class Drawing {
   void add_row(const std::string& title, const Values& values, TextTable* table) const {
     if (values.empty()) return;
     const Extremes extremes = extremes_of(values);
+    if (extremes.most == 0) return;
     TextRow row;
     row.numbers = {format_bytes(extremes.first), format_bytes(extremes.least), format_bytes(extremes.most),
                    format_bytes(extremes.last), line(values)};
