@@ -130,6 +130,10 @@ void add_jit_names(profile::Profile& profile, const std::string& folder) {
 }
 
 std::string look_of_file(const std::string& option, const std::string& path, const std::string& moment) {
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) {
+    throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
+  }
   if (!profile::is_series(path)) {
     throw Failure(option + ": " + path + " is no series; `memprof live PID --record FILE.series` makes one");
   }

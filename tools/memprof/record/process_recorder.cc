@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <optional>
 #include <vector>
 
 #include "memprof/attach/process_watch.h"
@@ -12,6 +13,7 @@
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/record/series_recorder.h"
+#include "profile/model/error.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -23,6 +25,16 @@ std::string path_for(const RunningProcess& process, const RecordChoice& choice) 
   facts.program = process.program;
   facts.time_seconds = std::time(nullptr);
   return expand_path(choice.pattern, facts);
+}
+
+// What a process holds; nothing: it is about to end, and has removed its arena.
+std::optional<profile::Profile> look_at(ProcessLooks& looks) {
+  try {
+    return looks.look(false);
+  } catch (const profile::Error&) {
+    if (looks.is_there()) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -40,7 +52,7 @@ int record_process(const RunningProcess& process, const RecordChoice& choice) {
   auto next = Clock::now();
   auto end = ProcessWatch::End::kTime;
   while (end == ProcessWatch::End::kTime) {
-    recorder.add(looks.look(false), {process.pid});
+    if (const auto profile = look_at(looks)) recorder.add(*profile, {process.pid});
     // One that is late is left out, not made up for.
     next = std::max(next + std::chrono::nanoseconds(choice.every_ns), Clock::now());
     end = watch.wait(std::chrono::duration<double>(next - Clock::now()).count());
@@ -49,8 +61,8 @@ int record_process(const RunningProcess& process, const RecordChoice& choice) {
     ProcessLooks last(watch.process(), choice.ask_servers);
     recorder.add(last.look(false), {});
     complain("process " + std::to_string(process.pid) + " has ended");
-  } else {
-    recorder.add(looks.look(false), {process.pid});
+  } else if (const auto profile = look_at(looks)) {
+    recorder.add(*profile, {process.pid});
   }
   complain(recorder.summary());
   return 0;

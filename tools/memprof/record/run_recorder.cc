@@ -15,8 +15,8 @@
 namespace memprof::cli {
 namespace {
 
-// A look takes at most this share of the time.
-constexpr int kLookShare = 10;
+// Between two looks this many times what the one before took of a processor.  The first one reads names, and takes long.
+constexpr int kPause = 3;
 
 }  // namespace
 
@@ -48,15 +48,14 @@ void RunRecorder::run() {
       std::unique_lock<std::mutex> lock(mutex_);
       if (changed_.wait_until(lock, next, [this] { return stopping_; })) return;
     }
-    const auto before = Clock::now();
+    const auto before = processor_time_of_thread();
     try {
       look();
     } catch (const std::exception& error) {
       error_ = error.what();
       return;
     }
-    const auto now = Clock::now();
-    next = std::max(next + every, now + kLookShare * (now - before));
+    next = std::max(next + every, Clock::now() + kPause * (processor_time_of_thread() - before));
   }
 }
 

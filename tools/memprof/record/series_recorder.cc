@@ -18,9 +18,22 @@ SeriesRecorder::SeriesRecorder(std::string path, const RecordChoice& choice, std
   facts_.every_ns = choice.every_ns;
 }
 
+// Of large processes not at each look: it takes at most 1 % of the time.
+void SeriesRecorder::add_proportional_size(const std::vector<uint64_t>& pids,
+                                           profile::SystemFigures* figures) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kShare = 100;
+  const auto before = Clock::now();
+  if (before < next_proportional_) return;
+  cli::add_proportional_size(pids, figures);
+  const auto now = Clock::now();
+  next_proportional_ = now + kShare * (now - before);
+}
+
 void SeriesRecorder::add(const profile::Profile& profile, const std::vector<uint64_t>& pids) {
   profile::SeriesLook look = profile::figures_of(profile, std::max<uint64_t>(pids.size(), 1));
   look.system = read_memory_figures(pids);
+  add_proportional_size(pids, &look.system);
   if (!writer_) {
     writer_.emplace(path_, facts_, choice_.most_bytes,
                     choice_.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);

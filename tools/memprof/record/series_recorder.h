@@ -5,6 +5,7 @@
 // Failure: throws profile::Error and Failure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,9 +32,12 @@ class SeriesRecorder {
   std::string summary() const;
 
  private:
+  void add_proportional_size(const std::vector<uint64_t>& pids, profile::SystemFigures* figures);
+
   std::string path_;
   RecordChoice choice_;
   profile::Series facts_;
+  std::chrono::steady_clock::time_point next_proportional_;  // not before
   std::optional<profile::SeriesWriter> writer_;
 };
 

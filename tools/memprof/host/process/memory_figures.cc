@@ -70,12 +70,11 @@ void add_group(const std::string& folder, Figures* figures) {
 
 }  // namespace
 
-std::map<std::string, uint64_t> read_memory_figures(const std::vector<uint64_t>& pids) {
+Figures read_memory_figures(const std::vector<uint64_t>& pids) {
   Figures figures;
   for (const uint64_t pid : pids) {
     add_kilobytes(proc_path(pid, "status"), "VmRSS:", "rss_bytes", &figures);
     add_kilobytes(proc_path(pid, "status"), "VmSwap:", "swap_bytes", &figures);
-    add_kilobytes(proc_path(pid, "smaps_rollup"), "Pss:", "pss_bytes", &figures);
     add_major_faults(pid, &figures);
   }
   if (!pids.empty()) {
@@ -83,6 +82,12 @@ std::map<std::string, uint64_t> read_memory_figures(const std::vector<uint64_t>&
     if (!folder.empty()) add_group(folder, &figures);
   }
   return figures;
+}
+
+void add_proportional_size(const std::vector<uint64_t>& pids, Figures* figures) {
+  for (const uint64_t pid : pids) {
+    add_kilobytes(proc_path(pid, "smaps_rollup"), "Pss:", "pss_bytes", figures);
+  }
 }
 
 }  // namespace memprof::cli

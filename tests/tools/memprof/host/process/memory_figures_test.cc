@@ -9,10 +9,12 @@ namespace {
 
 TEST(MemoryFigures, OfThisProcess) {
   const auto self = static_cast<uint64_t>(getpid());
-  const auto one = read_memory_figures({self});
+  auto one = read_memory_figures({self});
   EXPECT_GT(one.at("rss_bytes"), uint64_t{1} << 20);
   EXPECT_EQ(one.count("swap_bytes"), 1u);
   EXPECT_EQ(one.count("major_faults"), 1u);
+  EXPECT_EQ(one.count("pss_bytes"), 0u);
+  add_proportional_size({self}, &one);
   if (one.count("pss_bytes") != 0) {  // from Linux 4.14 on, where it may be read
     EXPECT_GT(one.at("pss_bytes"), 0u);
   }
