@@ -123,6 +123,8 @@ class Drawing {
     Values values;                   // one a look; 0 where it was not among the largest
 
     double growth() const { return values.back().second - values.front().second; }
+    // Above the first look: at the last one a process may have begun to clean up.
+    double rise() const { return extremes_of(values).most - values.front().second; }
   };
 
   std::string line(const Values& values) const {
@@ -159,7 +161,7 @@ class Drawing {
     return values;
   }
 
-  // Those that grew most first; of those that grew alike, the larger ones.
+  // Those that rose most first; of those that rose alike, the larger ones.
   std::vector<Site> sites() const {
     using Key = std::tuple<std::string, std::string, std::string>;
     std::map<Key, Site> by_name;
@@ -176,8 +178,8 @@ class Drawing {
     std::vector<Site> sites;
     for (auto& [key, site] : by_name) sites.push_back(std::move(site));
     std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
-      return a.growth() != b.growth() ? a.growth() > b.growth()
-                                      : extremes_of(a.values).most > extremes_of(b.values).most;
+      return a.rise() != b.rise() ? a.rise() > b.rise()
+                                  : extremes_of(a.values).most > extremes_of(b.values).most;
     });
     return sites;
   }
@@ -259,7 +261,7 @@ std::string series_text(const Series& series, const std::string& file, size_t ma
   drawing.write_sites(max_rows, &writer);
   writer.blank();
   writer.line(fmt::format("One look:  memprof report {} --at peak   (or last, 14:05, +10m)", file));
-  writer.line(fmt::format("What grew: memprof diff {0}@first {0}@last", file));
+  writer.line(fmt::format("What grew: memprof diff {0}@first {0}@peak", file));
   return writer.take();
 }
 
