@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/v8/isolates.h"
+
+#include <string_view>
+
+#include "platform/memory.h"
+#include "platform/process.h"
+#include "runtime/v8/code_name.h"
+
+namespace memprof::v8 {
+namespace {
+
+Isolate g_isolates[kMostIsolates];
+std::atomic<bool> g_is_choosing{false};  // acquire and release
+std::atomic<uint64_t> g_uses{0};         // relaxed
+
+// Of the calling thread.
+__thread Isolate* t_isolate __attribute__((tls_model("initial-exec")));
+__thread const void* t_asked __attribute__((tls_model("initial-exec")));  // the isolate that was asked last
+__thread uint32_t t_asks __attribute__((tls_model("initial-exec")));      // and how often since
+
+// Never waited for in a hook.
+class Lock {
+ public:
+  explicit Lock(std::atomic<bool>* flag) : flag_(*flag) {
+    while (flag_.exchange(true, std::memory_order_acquire)) {
+      platform::yield_thread();
+    }
+  }
+  ~Lock() { flag_.store(false, std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+Isolate* find_isolate(const void* isolate) {
+  for (Isolate& known : g_isolates) {
+    if (isolate != nullptr && known.is_of(isolate)) {
+      return &known;
+    }
+  }
+  return nullptr;
+}
+
+// A place for an isolate that is new to its thread: that of a dead one with the same address, a free one, or
+// the one that was used least recently.  The thread of the last, if it lives, finds that it lost its place.
+Isolate* choose(const void* isolate) {
+  if (Isolate* const same = find_isolate(isolate)) {
+    return same;
+  }
+  Isolate* oldest = &g_isolates[0];
+  for (Isolate& known : g_isolates) {
+    if (known.is_of(nullptr)) {
+      return &known;
+    }
+    oldest = known.last_use() < oldest->last_use() ? &known : oldest;
+  }
+  return oldest;
+}
+
+}  // namespace
+
+class Isolate::Writing : public Lock {
+ public:
+  explicit Writing(Isolate* isolate) : Lock(&isolate->is_writing_) {}
+};
+
+void Isolate::note_use() {
+  last_use_.store(g_uses.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+bool Isolate::begin(const Engine& engine, void* isolate) {
+  const Writing writing(this);
+  isolate_.store(nullptr, std::memory_order_release);
+  if (codes_ == nullptr) {
+    void* const codes = platform::reserve_pages(sizeof(Codes));
+    void* const pending = platform::reserve_pages(kMostPending * sizeof(PositionLine));
+    if (codes == nullptr || pending == nullptr) {
+      return false;
+    }
+    codes_ = static_cast<Codes*>(codes);
+    pending_ = static_cast<PositionLine*>(pending);
+  } else {
+    codes_->clear();
+  }
+  pending_count_ = 0;
+  pending_start_ = 0;
+  const void* start = nullptr;
+  size_t bytes = 0;
+  engine.embedded_code_range(isolate, &start, &bytes);
+  embedded_start_ = reinterpret_cast<uint64_t>(start);
+  embedded_bytes_ = bytes;
+  knows_all_code_.store(false, std::memory_order_relaxed);
+  note_use();
+  isolate_.store(isolate, std::memory_order_release);
+  return true;
+}
+
+void Isolate::note_all_code() {
+  knows_all_code_.store(true, std::memory_order_relaxed);
+}
+
+uint32_t Isolate::add_locked(const JitCodeEvent& event, bool* wants_lines) {
+  const Writing writing(this);
+  const std::string_view name(event.name.text, event.name.size_bytes);
+  const bool is_bytecode = event.code_type == JitCodeEvent::kBytecode;
+  const auto start = reinterpret_cast<uint64_t>(event.code_start);
+  const auto size = static_cast<uint32_t>(event.code_bytes < UINT32_MAX ? event.code_bytes : 0);
+  *wants_lines =
+      pending_start_ == start && pending_count_ != 0 && event.script != nullptr && !is_internal_code(name);
+  return codes_->add(is_bytecode ? CodeKind::kBytecode : CodeKind::kMachineCode, start, size, name);
+}
+
+// V8 found the line of the function itself before it told its name: the lines of the script are made, and
+// asking for others allocates nothing.
+void Isolate::find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
+  uint32_t own_count = 0;
+  const bool is_bytecode = event.code_type == JitCodeEvent::kBytecode;
+  const PositionLine* const own = is_bytecode ? nullptr : codes_->own_lines(record, &own_count);
+  if (own != nullptr) {
+    resolve_inlined(pending_, pending_count_, own, own_count);
+  } else if (is_bytecode) {
+    for (uint32_t i = 0; i < pending_count_; ++i) {
+      const int line = engine.line_number(event.script, static_cast<int>(pending_[i].position));
+      pending_[i].line = line >= 0 ? static_cast<uint32_t>(line) + 1 : 0;
+    }
+  } else {
+    return;
+  }
+  const Writing writing(this);
+  codes_->set_lines(record, pending_, pending_count_);
+}
+
+void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
+  bool wants_lines = false;
+  const uint32_t record = add_locked(event, &wants_lines);
+  if (record != Codes::kNone && wants_lines && t_isolate == this) {
+    find_lines(engine, event, record);
+  }
+  pending_count_ = 0;
+  pending_start_ = 0;
+}
+
+void Isolate::tell(const Engine& engine, const JitCodeEvent& event) {
+  switch (event.type) {
+    case JitCodeEvent::kAdded:
+      return add_code(engine, event);
+    case JitCodeEvent::kMoved: {
+      const Writing writing(this);
+      return codes_->move(reinterpret_cast<uint64_t>(event.code_start),
+                          reinterpret_cast<uint64_t>(event.moved));
+    }
+    case JitCodeEvent::kRemoved:
+      return;  // V8 tells it of no code of JavaScript
+    case JitCodeEvent::kLinesBegin:
+      pending_count_ = 0;
+      pending_start_ = 0;
+      return;
+    case JitCodeEvent::kLine:
+      if (t_isolate == this && pending_count_ < kMostPending && event.line.offset < UINT32_MAX &&
+          event.line.position < INT32_MAX) {
+        pending_[pending_count_++] = {static_cast<uint32_t>(event.line.offset),
+                                      static_cast<uint32_t>(event.line.position), 0};
+      }
+      return;
+    case JitCodeEvent::kLinesEnd:
+      pending_start_ = reinterpret_cast<uint64_t>(event.code_start);
+      return;
+  }
+}
+
+Isolate* isolate_of_thread(const void* isolate) {
+  return t_isolate != nullptr && t_isolate->is_of(isolate) ? t_isolate : nullptr;
+}
+
+void ask(const Engine& engine, void* isolate, Wish wish) {
+  constexpr uint32_t kAgainAfter = 256;
+  if (t_asked != isolate) {
+    t_asked = isolate;
+    t_asks = 0;
+  }
+  if (t_asks++ % kAgainAfter == 0) {
+    engine.request_interrupt(isolate, install, reinterpret_cast<void*>(wish));
+  }
+}
+
+void install(void* isolate, void* wish) {
+  const Engine* const engine = v8::engine();
+  if (engine == nullptr) {
+    return;
+  }
+  Isolate* known = isolate_of_thread(isolate);
+  if (known == nullptr) {
+    const Lock choosing(&g_is_choosing);
+    known = choose(isolate);
+    if (!known->begin(*engine, isolate)) {
+      return;
+    }
+    t_isolate = known;
+  }
+  const bool all = static_cast<Wish>(reinterpret_cast<uintptr_t>(wish)) == Wish::kAllCode;
+  if (all && known->codes()->is_full()) {
+    known->begin(*engine, isolate);
+  }
+  engine->set_code_event_handler(isolate, all ? kAllCode : kNewCode, on_code_event);
+  if (all) {
+    known->note_all_code();
+  }
+  t_asked = nullptr;
+}
+
+void on_code_event(const JitCodeEvent* event) {
+  const Engine* const engine = v8::engine();
+  Isolate* const known =
+      t_isolate != nullptr && t_isolate->is_of(event->isolate) ? t_isolate : find_isolate(event->isolate);
+  if (engine != nullptr && known != nullptr) {
+    known->tell(*engine, *event);
+  }
+}
+
+void reset_isolates_in_child() {
+  g_is_choosing.store(false, std::memory_order_release);
+}
+
+}  // namespace memprof::v8
