@@ -13,8 +13,9 @@ enum Name : uint32_t {
   kCurrent,  // the first: it says which module is the engine
   kStackSample,
   kCodeEvents,
-  kInterrupt,
+  kBeforeCall,
   kEmbeddedCode,
+  kCodeRange,
   kLineNumber,
   kVersion,
   kNeeded,
@@ -25,8 +26,9 @@ const char* const kNamesOf[kNames] = {
     "_ZN2v87Isolate13TryGetCurrentEv",
     "_ZN2v87Isolate14GetStackSampleERKNS_13RegisterStateEPPvmPNS_10SampleInfoE",
     "_ZN2v87Isolate22SetJitCodeEventHandlerENS_19JitCodeEventOptionsEPFvPKNS_12JitCodeEventEE",
-    "_ZN2v87Isolate16RequestInterruptEPFvPS0_PvES2_",
+    "_ZN2v87Isolate28AddBeforeCallEnteredCallbackEPFvPS0_E",
     "_ZN2v87Isolate20GetEmbeddedCodeRangeEPPKvPm",
+    "_ZN2v87Isolate12GetCodeRangeEPPvPm",
     "_ZN2v813UnboundScript13GetLineNumberEi",
     "_ZN2v82V810GetVersionEv",
     "_ZN2v88internal7Isolate20isolate_key_created_E",
@@ -60,8 +62,9 @@ bool fill(const void* const* addresses, Engine* found) {
   set(found->try_get_current, addresses[kCurrent]);
   set(found->get_stack_sample, addresses[kStackSample]);
   set(found->set_code_event_handler, addresses[kCodeEvents]);
-  set(found->request_interrupt, addresses[kInterrupt]);
+  set(found->add_before_call_callback, addresses[kBeforeCall]);
   set(found->embedded_code_range, addresses[kEmbeddedCode]);
+  set(found->code_range, addresses[kCodeRange]);
   set(found->line_number, addresses[kLineNumber]);
   set(found->get_version, addresses[kVersion]);
   found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);

@@ -27,8 +27,9 @@ struct Engine {
   void (*get_stack_sample)(void* isolate, const RegisterState* registers, uint64_t* frames, size_t max_frames,
                            SampleInfo* info);
   void (*set_code_event_handler)(void* isolate, int options, JitCodeEventHandler handler);
-  void (*request_interrupt)(void* isolate, InterruptCallback callback, void* data);
+  void (*add_before_call_callback)(void* isolate, CallCallback callback);  // once, however often it is added
   void (*embedded_code_range)(void* isolate, const void** start, size_t* size_bytes);
+  void (*code_range)(void* isolate, void** start, size_t* size_bytes);
   int (*line_number)(void* script, int position);  // from 0; -1: unknown
   const char* (*get_version)();
   const uint8_t* isolate_key_created;  // V8 before 11: until it is 1, try_get_current reads the key of others

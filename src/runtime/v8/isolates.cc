@@ -16,8 +16,6 @@ std::atomic<uint64_t> g_uses{0};         // relaxed
 
 // Of the calling thread.
 __thread Isolate* t_isolate __attribute__((tls_model("initial-exec")));
-__thread const void* t_asked __attribute__((tls_model("initial-exec")));  // the isolate that was asked last
-__thread uint32_t t_asks __attribute__((tls_model("initial-exec")));      // and how often since
 
 // Never waited for in a hook.
 class Lock {
@@ -62,6 +60,17 @@ Isolate* choose(const void* isolate) {
 
 }  // namespace
 
+MachineCode MachineCode::of(const Engine& engine, void* isolate) {
+  const void* embedded = nullptr;
+  size_t embedded_bytes = 0;
+  engine.embedded_code_range(isolate, &embedded, &embedded_bytes);
+  void* compiled = nullptr;
+  size_t compiled_bytes = 0;
+  engine.code_range(isolate, &compiled, &compiled_bytes);
+  return {reinterpret_cast<uint64_t>(embedded), embedded_bytes, reinterpret_cast<uint64_t>(compiled),
+          compiled_bytes};
+}
+
 class Isolate::Writing : public Lock {
  public:
   explicit Writing(Isolate* isolate) : Lock(&isolate->is_writing_) {}
@@ -87,19 +96,24 @@ bool Isolate::begin(const Engine& engine, void* isolate) {
   }
   pending_count_ = 0;
   pending_start_ = 0;
-  const void* start = nullptr;
-  size_t bytes = 0;
-  engine.embedded_code_range(isolate, &start, &bytes);
-  embedded_start_ = reinterpret_cast<uint64_t>(start);
-  embedded_bytes_ = bytes;
+  machine_code_ = MachineCode::of(engine, isolate);
+  wants_all_code_.store(false, std::memory_order_relaxed);
   knows_all_code_.store(false, std::memory_order_relaxed);
   note_use();
   isolate_.store(isolate, std::memory_order_release);
   return true;
 }
 
-void Isolate::note_all_code() {
-  knows_all_code_.store(true, std::memory_order_relaxed);
+void Isolate::set_handler(const Engine& engine, void* isolate) {
+  const bool all = wants_all_code_.exchange(false, std::memory_order_relaxed);
+  if (all && codes_->is_full()) {
+    const Writing writing(this);
+    codes_->clear();
+  }
+  engine.set_code_event_handler(isolate, all ? kAllCode : kNewCode, on_code_event);
+  if (all) {
+    knows_all_code_.store(true, std::memory_order_relaxed);
+  }
 }
 
 uint32_t Isolate::add_locked(const JitCodeEvent& event, bool* wants_lines) {
@@ -175,23 +189,15 @@ Isolate* isolate_of_thread(const void* isolate) {
   return t_isolate != nullptr && t_isolate->is_of(isolate) ? t_isolate : nullptr;
 }
 
-void ask(const Engine& engine, void* isolate, Wish wish) {
-  constexpr uint32_t kAgainAfter = 256;
-  if (t_asked != isolate) {
-    t_asked = isolate;
-    t_asks = 0;
+void before_call(void* isolate) {
+  Isolate* known = isolate_of_thread(isolate);
+  if (__builtin_expect(known != nullptr && !known->wants_all_code(), 1)) {
+    return;
   }
-  if (t_asks++ % kAgainAfter == 0) {
-    engine.request_interrupt(isolate, install, reinterpret_cast<void*>(wish));
-  }
-}
-
-void install(void* isolate, void* wish) {
   const Engine* const engine = v8::engine();
   if (engine == nullptr) {
     return;
   }
-  Isolate* known = isolate_of_thread(isolate);
   if (known == nullptr) {
     const Lock choosing(&g_is_choosing);
     known = choose(isolate);
@@ -200,15 +206,7 @@ void install(void* isolate, void* wish) {
     }
     t_isolate = known;
   }
-  const bool all = static_cast<Wish>(reinterpret_cast<uintptr_t>(wish)) == Wish::kAllCode;
-  if (all && known->codes()->is_full()) {
-    known->begin(*engine, isolate);
-  }
-  engine->set_code_event_handler(isolate, all ? kAllCode : kNewCode, on_code_event);
-  if (all) {
-    known->note_all_code();
-  }
-  t_asked = nullptr;
+  known->set_handler(*engine, isolate);
 }
 
 void on_code_event(const JitCodeEvent* event) {

@@ -69,7 +69,8 @@ class Merging {
       if (match != kNotFound) {
         has_room = add_until(match + 1, &out);
         has_room = has_room && (!shows_glue_ || out.add(address));
-      } else if (address - hooks >= hooks_bytes && (shows_glue_ || !isolate_.is_embedded(address))) {
+      } else if (address - hooks >= hooks_bytes &&
+                 (shows_glue_ || !isolate_.machine_code().contains(address))) {
         has_room = out.add(address);
       }
       if (!has_room) {
@@ -142,7 +143,7 @@ class Merging {
       // An address in a call is one that it returns to; bytecode is where it is.
       if (!isolate_.codes()->find(address, false, &found) || !found.is_bytecode) {
         if (!isolate_.codes()->find(address, true, &found)) {
-          if (is_last && limit != sample_.count && !isolate_.is_embedded(address)) {
+          if (is_last && limit != sample_.count && !isolate_.machine_code().contains(address)) {
             ++unknown_;
             if (!out->add(runtime_frame(unknown_code(kRuntimeId), 0))) {
               return false;
@@ -186,11 +187,9 @@ class Merging {
 // Does the thread itself run JavaScript?  Those that work for an isolate in the background have no frame in
 // V8's machine code.
 bool runs_javascript(const RunningThread& thread, const NativeStack& native) {
-  const void* start = nullptr;
-  size_t bytes = 0;
-  thread.engine->embedded_code_range(thread.isolate, &start, &bytes);
+  const MachineCode code = MachineCode::of(*thread.engine, thread.isolate);
   for (uint32_t i = 0; i < native.walk.depth; ++i) {
-    if (native.frames[i] - reinterpret_cast<uint64_t>(start) < bytes) {
+    if (code.contains(native.frames[i])) {
       return true;
     }
   }
@@ -210,14 +209,12 @@ WalkResult merge_frames(const RunningThread& thread, const NativeStack& native, 
   if (native.has_signal_frame || (thread.known == nullptr && !runs_javascript(thread, native))) {
     return runtimes::leave_native(native, frames, max_depth);
   }
-  Sample sample;
-  take(*thread.engine, thread.isolate, &sample);
   if (thread.known == nullptr) {
-    if (sample.count != 0 && sample.state == kStateExternal) {
-      ask(*thread.engine, thread.isolate, Wish::kNewCode);
-    }
+    thread.engine->add_before_call_callback(thread.isolate, before_call);
     return runtimes::leave_native(native, frames, max_depth);
   }
+  Sample sample;
+  take(*thread.engine, thread.isolate, &sample);
   if (sample.count == 0) {
     return runtimes::leave_native(native, frames, max_depth);
   }
@@ -229,13 +226,10 @@ WalkResult merge_frames(const RunningThread& thread, const NativeStack& native, 
   }
   // Attached to a program that runs, it may be long until it makes new code.
   constexpr uint32_t kPatience = 16;
-  const bool is_full = thread.known->codes()->is_full();
   if ((merging.has_unknown() && !thread.known->knows_all_code() &&
        (merging.has_own() || ++t_unknown_stacks >= kPatience)) ||
-      is_full) {
-    if (sample.state == kStateExternal) {
-      ask(*thread.engine, thread.isolate, Wish::kAllCode);
-    }
+      thread.known->codes()->is_full()) {
+    thread.known->want_all_code();
   }
   return result;
 }
@@ -249,16 +243,12 @@ void look_at_thread() {
   if (thread.engine == nullptr) {
     return;
   }
-  if (thread.known != nullptr) {
-    runtimes::look_in_events(kRuntime, false);
-    runtimes::g_events_wanted.store(0, std::memory_order_relaxed);
-    return;
+  // It is the isolate's own: no thread of V8's is the main one.
+  if (thread.known == nullptr) {
+    thread.engine->add_before_call_callback(thread.isolate, before_call);
   }
-  Sample sample;
-  take(*thread.engine, thread.isolate, &sample);
-  if (sample.count != 0 && sample.state == kStateExternal) {
-    ask(*thread.engine, thread.isolate, Wish::kNewCode);
-  }
+  runtimes::look_in_events(kRuntime, false);
+  runtimes::g_events_wanted.store(0, std::memory_order_relaxed);
 }
 
 void look_again_in_child() {

@@ -51,7 +51,6 @@ struct RegisterState {
 
 // What V8 is doing in the thread.
 inline constexpr uint16_t kStateGc = 1;
-inline constexpr uint16_t kStateExternal = 6;  // native code of the program runs, called by JavaScript
 
 struct SampleInfo {
   size_t frames_count;
@@ -67,6 +66,6 @@ static_assert(offsetof(SampleInfo, state) == 32);
 enum JitCodeEventOptions : int { kNewCode = 0, kAllCode = 1 };
 
 using JitCodeEventHandler = void (*)(const JitCodeEvent* event);
-using InterruptCallback = void (*)(void* isolate, void* data);
+using CallCallback = void (*)(void* isolate);
 
 }  // namespace memprof::v8
