@@ -60,6 +60,11 @@ TierMark find_tier_mark(std::string_view text) {
   return {static_cast<uint32_t>(colon + 1), static_cast<uint32_t>(end - colon - 1)};
 }
 
+bool is_baseline(std::string_view text) {
+  const TierMark mark = find_tier_mark(text);
+  return mark.size_bytes != 0 && text[mark.at] == '^';
+}
+
 CodeName parse_code_name(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_of_script(text.substr(0, colon))) {

@@ -32,6 +32,8 @@ struct TierMark {
   uint32_t size_bytes;
 };
 TierMark find_tier_mark(std::string_view text);
+// Is it compiled bytecode by bytecode?
+bool is_baseline(std::string_view text);
 
 // A script of Node's own, not of the program.
 bool is_internal_file(std::string_view file);

@@ -49,7 +49,11 @@ uint32_t Codes::intern(std::string_view name) {
 }
 
 void Codes::release(const Code& code) {
-  records_[code.record].name = free_record_;
+  Record& record = records_[code.record];
+  if (names_[record.name].bytecode == code.record + 1) {
+    names_[record.name].bytecode = 0;
+  }
+  record.name = free_record_;
   free_record_ = code.record + 1;
 }
 
@@ -78,7 +82,7 @@ uint32_t Codes::add(CodeKind kind, uint64_t start, uint32_t size_bytes, std::str
     is_full_ = true;
     return kNone;
   }
-  records_[record] = {name_index, 0, 0, kind, is_internal_code(name)};
+  records_[record] = {start, size_bytes, name_index, 0, 0, kind, is_internal_code(name)};
   if (!map_.insert({start, size_bytes, record})) {
     is_full_ = true;
     release({start, size_bytes, record});
@@ -97,6 +101,7 @@ void Codes::move(uint64_t from, uint64_t to) {
     release(old);
   }
   code.start = to;
+  records_[code.record].start = to;
   if (!map_.insert(code)) {
     is_full_ = true;
     release(code);
@@ -114,15 +119,28 @@ void Codes::set_lines(uint32_t record, const PositionLine* lines, uint32_t count
   to.line_count = count;
   lines_used_ += count;
   if (to.kind == CodeKind::kBytecode) {
-    names_[to.name].first_line = to.first_line;
-    names_[to.name].line_count = count;
+    names_[to.name].bytecode = record + 1;
   }
 }
 
+bool Codes::own_bytecode(uint32_t record, Code* code) const {
+  const uint32_t bytecode = names_[records_[record].name].bytecode;
+  if (bytecode == 0) {
+    return false;
+  }
+  const Record& own = records_[bytecode - 1];
+  *code = {own.start, own.size_bytes, bytecode - 1};
+  return true;
+}
+
 const PositionLine* Codes::own_lines(uint32_t record, uint32_t* count) const {
-  const NameEntry& name = names_[records_[record].name];
-  *count = name.line_count;
-  return name.line_count != 0 ? lines_ + name.first_line : nullptr;
+  Code bytecode{};
+  *count = 0;
+  if (!own_bytecode(record, &bytecode)) {
+    return nullptr;
+  }
+  *count = records_[bytecode.record].line_count;
+  return lines_ + records_[bytecode.record].first_line;
 }
 
 bool Codes::find(uint64_t address, bool is_return, FoundCode* found) const {

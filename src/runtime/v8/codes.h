@@ -55,6 +55,9 @@ class Codes {
   // The lines of the function's own bytecode; nullptr: none are known.
   const PositionLine* own_lines(uint32_t record, uint32_t* count) const;
 
+  // Where that bytecode is now; false: not known.
+  bool own_bytecode(uint32_t record, Code* code) const;
+
   // `is_return`: the address is where a call comes back to.
   bool find(uint64_t address, bool is_return, FoundCode* found) const;
 
@@ -70,6 +73,8 @@ class Codes {
  private:
   static constexpr uint32_t kHashSlots = kMostNames * 2;
   struct Record {
+    uint64_t start;
+    uint32_t size_bytes;
     uint32_t name;
     uint32_t first_line;  // of lines_
     uint32_t line_count;
@@ -79,8 +84,8 @@ class Codes {
   struct NameEntry {
     uint32_t text;
     uint32_t size_bytes;
-    uint32_t first_line;  // of its bytecode, likewise
-    uint32_t line_count;
+    uint32_t bytecode;  // its record + 1; 0: not known, or without lines
+    uint32_t reserved;
     uint64_t kept;
     uint32_t kept_for;
   };

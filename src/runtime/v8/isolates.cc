@@ -86,16 +86,18 @@ bool Isolate::begin(const Engine& engine, void* isolate) {
   if (codes_ == nullptr) {
     void* const codes = platform::reserve_pages(sizeof(Codes));
     void* const pending = platform::reserve_pages(kMostPending * sizeof(PositionLine));
-    if (codes == nullptr || pending == nullptr) {
+    void* const scratch = platform::reserve_pages(kScratchBytes);
+    if (codes == nullptr || pending == nullptr || scratch == nullptr) {
       return false;
     }
     codes_ = static_cast<Codes*>(codes);
     pending_ = static_cast<PositionLine*>(pending);
+    scratch_ = static_cast<uint8_t*>(scratch);
   } else {
     codes_->clear();
   }
   pending_count_ = 0;
-  pending_start_ = 0;
+  pending_codes_count_ = 0;
   machine_code_ = MachineCode::of(engine, isolate);
   wants_all_code_.store(false, std::memory_order_relaxed);
   knows_all_code_.store(false, std::memory_order_relaxed);
@@ -116,45 +118,107 @@ void Isolate::set_handler(const Engine& engine, void* isolate) {
   }
 }
 
-uint32_t Isolate::add_locked(const JitCodeEvent& event, bool* wants_lines) {
+uint32_t Isolate::add_locked(const JitCodeEvent& event) {
   const Writing writing(this);
-  const std::string_view name(event.name.text, event.name.size_bytes);
-  const bool is_bytecode = event.code_type == JitCodeEvent::kBytecode;
-  const auto start = reinterpret_cast<uint64_t>(event.code_start);
-  const auto size = static_cast<uint32_t>(event.code_bytes < UINT32_MAX ? event.code_bytes : 0);
-  *wants_lines =
-      pending_start_ == start && pending_count_ != 0 && event.script != nullptr && !is_internal_code(name);
-  return codes_->add(is_bytecode ? CodeKind::kBytecode : CodeKind::kMachineCode, start, size, name);
+  return codes_->add(
+      event.code_type == JitCodeEvent::kBytecode ? CodeKind::kBytecode : CodeKind::kMachineCode,
+      reinterpret_cast<uint64_t>(event.code_start),
+      static_cast<uint32_t>(event.code_bytes < UINT32_MAX ? event.code_bytes : 0),
+      {event.name.text, event.name.size_bytes});
 }
 
 // V8 found the line of the function itself before it told its name: the lines of the script are made, and
 // asking for others allocates nothing.
-void Isolate::find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
+void Isolate::find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record,
+                         const PendingCode& code) {
+  PositionLine* const lines = pending_ + code.first;
   uint32_t own_count = 0;
   const bool is_bytecode = event.code_type == JitCodeEvent::kBytecode;
   const PositionLine* const own = is_bytecode ? nullptr : codes_->own_lines(record, &own_count);
   if (own != nullptr) {
-    resolve_inlined(pending_, pending_count_, own, own_count);
+    resolve_inlined(lines, code.count, own, own_count);
   } else if (is_bytecode) {
-    for (uint32_t i = 0; i < pending_count_; ++i) {
-      const int line = engine.line_number(event.script, static_cast<int>(pending_[i].position));
-      pending_[i].line = line >= 0 ? static_cast<uint32_t>(line) + 1 : 0;
+    for (uint32_t i = 0; i < code.count; ++i) {
+      const int line = engine.line_number(event.script, static_cast<int>(lines[i].position));
+      lines[i].line = line >= 0 ? static_cast<uint32_t>(line) + 1 : 0;
     }
   } else {
     return;
   }
   const Writing writing(this);
-  codes_->set_lines(record, pending_, pending_count_);
+  codes_->set_lines(record, lines, code.count);
+}
+
+void Isolate::begin_positions() {
+  if (pending_codes_count_ == kMostPendingCodes || pending_count_ > kMostPending / 2) {
+    pending_codes_count_ = 0;  // of those V8 told no name
+  }
+  if (pending_codes_count_ == 0) {
+    pending_count_ = 0;
+  }
+  pending_first_ = pending_count_;
+}
+
+void Isolate::end_positions(uint64_t start) {
+  if (pending_count_ > pending_first_ && pending_codes_count_ < kMostPendingCodes) {
+    pending_codes_[pending_codes_count_++] = {start, pending_first_, pending_count_ - pending_first_};
+  }
+}
+
+bool Isolate::take_pending(uint64_t start, PendingCode* taken) {
+  for (uint32_t i = pending_codes_count_; i-- > 0;) {
+    if (pending_codes_[i].start == start) {
+      *taken = pending_codes_[i];
+      pending_codes_[i] = pending_codes_[--pending_codes_count_];
+      return true;
+    }
+  }
+  return false;
+}
+
+// The scratch memory has the bytecode, the table, and the lines that come of both.
+void Isolate::find_baseline_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
+  constexpr uint32_t kThird = kScratchBytes / 4;
+  BaselineCode code{};
+  Code bytecode{};
+  code.own = codes_->own_lines(record, &code.own_count);
+  code.sizes = bytecode_sizes(engine.version);
+  if (code.own == nullptr || code.sizes == nullptr || !codes_->own_bytecode(record, &bytecode) ||
+      bytecode.size_bytes > kThird || !platform::read_memory(bytecode.start, scratch_, bytecode.size_bytes)) {
+    return;
+  }
+  code.bytecode = {scratch_, bytecode.size_bytes};
+  code.machine_bytes = static_cast<uint32_t>(event.code_bytes);
+  auto* const lines = reinterpret_cast<PositionLine*>(scratch_ + 2 * kThird);
+  uint32_t count = 0;
+  code_objects_.find_table(reinterpret_cast<uint64_t>(event.code_start), [&](uint64_t start, uint32_t bytes) {
+    uint8_t* const table = scratch_ + kThird;
+    if (bytes > kThird || !platform::read_memory(start, table, bytes)) {
+      return false;
+    }
+    count = make_baseline_lines(code, {table, bytes}, lines, 2 * kThird / sizeof(PositionLine));
+    return count != 0;
+  });
+  if (count != 0) {
+    const Writing writing(this);
+    codes_->set_lines(record, lines, count);
+  }
 }
 
 void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
-  bool wants_lines = false;
-  const uint32_t record = add_locked(event, &wants_lines);
-  if (record != Codes::kNone && wants_lines && t_isolate == this) {
-    find_lines(engine, event, record);
+  const uint32_t record = add_locked(event);
+  const std::string_view name(event.name.text, event.name.size_bytes);
+  PendingCode code{};
+  const bool has_positions =
+      t_isolate == this && take_pending(reinterpret_cast<uint64_t>(event.code_start), &code);
+  if (t_isolate != this || record == Codes::kNone || event.script == nullptr || is_internal_code(name)) {
+    return;
   }
-  pending_count_ = 0;
-  pending_start_ = 0;
+  if (has_positions) {
+    find_lines(engine, event, record, code);
+  } else if (event.code_type == JitCodeEvent::kMachineCode && is_baseline(name)) {
+    find_baseline_lines(engine, event, record);
+  }
 }
 
 void Isolate::tell(const Engine& engine, const JitCodeEvent& event) {
@@ -169,9 +233,7 @@ void Isolate::tell(const Engine& engine, const JitCodeEvent& event) {
     case JitCodeEvent::kRemoved:
       return;  // V8 tells it of no code of JavaScript
     case JitCodeEvent::kLinesBegin:
-      pending_count_ = 0;
-      pending_start_ = 0;
-      return;
+      return t_isolate == this ? begin_positions() : void();
     case JitCodeEvent::kLine:
       if (t_isolate == this && pending_count_ < kMostPending && event.line.offset < UINT32_MAX &&
           event.line.position < INT32_MAX) {
@@ -180,8 +242,7 @@ void Isolate::tell(const Engine& engine, const JitCodeEvent& event) {
       }
       return;
     case JitCodeEvent::kLinesEnd:
-      pending_start_ = reinterpret_cast<uint64_t>(event.code_start);
-      return;
+      return t_isolate == this ? end_positions(reinterpret_cast<uint64_t>(event.code_start)) : void();
   }
 }
 

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/v8/code_object.h"
 #include "runtime/v8/codes.h"
 #include "runtime/v8/engine.h"
 
@@ -62,11 +63,23 @@ class Isolate {
 
  private:
   class Writing;
-  static constexpr uint32_t kMostPending = 1u << 15;
+  static constexpr uint32_t kMostPending = 1u << 16;
+  static constexpr uint32_t kScratchBytes = 1u << 20;
+  static constexpr uint32_t kMostPendingCodes = 256;
+  // Positions that were told of code, of which the name is told later: V8 compiles several functions together.
+  struct PendingCode {
+    uint64_t start;
+    uint32_t first;  // of pending_
+    uint32_t count;
+  };
 
   void add_code(const Engine& engine, const JitCodeEvent& event);
-  uint32_t add_locked(const JitCodeEvent& event, bool* wants_lines);
-  void find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
+  uint32_t add_locked(const JitCodeEvent& event);
+  void find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record, const PendingCode& code);
+  void find_baseline_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
+  void begin_positions();
+  void end_positions(uint64_t start);
+  bool take_pending(uint64_t start, PendingCode* taken);
 
   std::atomic<void*> isolate_{nullptr};      // release in begin(), acquire
   std::atomic<uint64_t> last_use_{0};        // relaxed
@@ -74,9 +87,13 @@ class Isolate {
   std::atomic<bool> knows_all_code_{false};  // relaxed
   std::atomic<bool> is_writing_{false};      // acquire and release
   Codes* codes_ = nullptr;
-  PositionLine* pending_ = nullptr;  // the positions of the next code
+  PositionLine* pending_ = nullptr;
   uint32_t pending_count_ = 0;
-  uint64_t pending_start_ = 0;  // of that code; 0: not known yet
+  uint32_t pending_first_ = 0;  // of the code that V8 is at
+  uint32_t pending_codes_count_ = 0;
+  PendingCode pending_codes_[kMostPendingCodes];
+  uint8_t* scratch_ = nullptr;
+  CodeObjects code_objects_;
   MachineCode machine_code_;
 };
 
