@@ -67,7 +67,7 @@ class Merging {
       const uint32_t match = find_match(i);
       bool has_room = true;
       if (match != kNotFound) {
-        has_room = add_until(match + 1, &out);
+        has_room = add_until(match + 1, true, &out);
         has_room = has_room && (!shows_glue_ || out.add(address));
       } else if (address - hooks >= hooks_bytes &&
                  (shows_glue_ || !isolate_.machine_code().contains(address))) {
@@ -77,7 +77,7 @@ class Merging {
         return out.end(Walk::kDepthLimit);
       }
     }
-    return out.end(add_until(sample_.count, &out) ? native_.walk.reason : Walk::kDepthLimit);
+    return out.end(add_until(sample_.count, false, &out) ? native_.walk.reason : Walk::kDepthLimit);
   }
 
   bool has_own() const { return own_ != 0; }
@@ -134,8 +134,9 @@ class Merging {
     return kNotFound;
   }
 
-  // Writes those of V8's frames up to `limit` that are JavaScript.
-  bool add_until(uint32_t limit, unwind::FrameList* out) {
+  // Writes those of V8's frames up to `limit` that are JavaScript.  `has_place`: the last of them is one of V8's
+  // machine code, not an exit to C++.
+  bool add_until(uint32_t limit, bool has_place, unwind::FrameList* out) {
     for (; next_ < limit; ++next_) {
       FoundCode found{};
       const uint64_t address = sample_.addresses[next_];
@@ -143,7 +144,7 @@ class Merging {
       // An address in a call is one that it returns to; bytecode is where it is.
       if (!isolate_.codes()->find(address, false, &found) || !found.is_bytecode) {
         if (!isolate_.codes()->find(address, true, &found)) {
-          if (is_last && limit != sample_.count && !isolate_.machine_code().contains(address)) {
+          if (is_last && has_place && !isolate_.machine_code().contains(address)) {
             ++unknown_;
             if (!out->add(runtime_frame(unknown_code(kRuntimeId), 0))) {
               return false;
