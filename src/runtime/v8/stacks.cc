@@ -144,9 +144,11 @@ class Merging {
       // An address in a call is one that it returns to; bytecode is where it is.
       if (!isolate_.codes()->find(address, false, &found) || !found.is_bytecode) {
         if (!isolate_.codes()->find(address, true, &found)) {
-          if (is_last && has_place && !isolate_.machine_code().contains(address)) {
+          if (is_last && has_place) {
             ++unknown_;
-            if (!out->add(runtime_frame(unknown_code(kRuntimeId), 0))) {
+            // Machine code that nobody named may be one of V8's own builtins.
+            if (!isolate_.machine_code().contains(address) &&
+                !out->add(runtime_frame(unknown_code(kRuntimeId), 0))) {
               return false;
             }
           }
