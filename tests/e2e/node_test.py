@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """JavaScript frames in the stacks of Node: against `new Error().stack` at the moment of an allocation, and what becomes of
-them in a profile. Of the system's node; where there is none, the tests are skipped.
+them in a profile. Of the system's node, or of the one that MEMPROF_TEST_NODE names; where there is none, the tests are skipped.
 """
 import collections
 import json
+import os
 import re
 import shutil
 import textwrap
@@ -11,7 +12,7 @@ import unittest
 
 import e2e
 
-NODE = shutil.which("node", path="/usr/bin:/usr/local/bin")
+NODE = os.environ.get("MEMPROF_TEST_NODE") or shutil.which("node", path="/usr/bin:/usr/local/bin")
 BLOCK = 300_000
 
 # Each function that allocates says where it is: lines of files of the program, leaf first, with what they allocated.

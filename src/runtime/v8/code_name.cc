@@ -60,6 +60,11 @@ TierMark find_tier_mark(std::string_view text) {
   return {static_cast<uint32_t>(colon + 1), static_cast<uint32_t>(end - colon - 1)};
 }
 
+bool is_function_code(std::string_view text) {
+  const std::string_view kind = text.substr(0, text.find(':'));
+  return kind.size() != text.size() && is_of_script(kind) && kind != "Script" && kind != "Eval";
+}
+
 bool is_baseline(std::string_view text) {
   const TierMark mark = find_tier_mark(text);
   return mark.size_bytes != 0 && text[mark.at] == '^';

@@ -32,6 +32,8 @@ struct TierMark {
   uint32_t size_bytes;
 };
 TierMark find_tier_mark(std::string_view text);
+// Is it of a function of a script, by whatever word?
+bool is_function_code(std::string_view text);
 // Is it compiled bytecode by bytecode?
 bool is_baseline(std::string_view text);
 

@@ -77,6 +77,13 @@ TEST_F(CodesTest, TiersAreOneFunction) {
   EXPECT_TRUE(bytecode.is_bytecode);
   EXPECT_FALSE(machine.is_bytecode);
   EXPECT_FALSE(machine.is_internal);
+  const char* const others[] = {"LazyCompile:~fill /srv/app.js:8:14", "Function:^fill /srv/app.js:8:14",
+                                "LazyCompile:fill /srv/app.js:8:14"};
+  for (const char* other : others) {
+    codes->add(CodeKind::kMachineCode, kMachine, 64, other);
+    ASSERT_TRUE(codes->find(kMachine, false, &machine));
+    EXPECT_EQ(bytecode.name, machine.name) << other;
+  }
 }
 
 TEST_F(CodesTest, ItsOwnBytecodeIsFoundWhereItIsNow) {
