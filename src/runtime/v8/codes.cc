@@ -156,15 +156,45 @@ bool Codes::find(uint64_t address, bool is_return, FoundCode* found) const {
       record.line_count > kMostLines - record.first_line) {
     return false;
   }
-  *found = {record.name, 0, record.kind == CodeKind::kBytecode, record.is_internal};
+  *found = {record.name, 0, record.kind == CodeKind::kBytecode, record.is_internal, 0};
   const PositionLine* const lines = lines_ + record.first_line;
   const PositionLine* const end = lines + record.line_count;
   const PositionLine* const above =
       std::upper_bound(lines, end, place - code->start,
                        [](uint64_t offset, const PositionLine& line) { return offset < line.offset; });
   // Before the first position is the function's head.
-  found->line = above != lines ? above[-1].line : 0;
+  if (above != lines) {
+    found->line = above[-1].line;
+    found->inlined = found->is_bytecode ? 0 : above[-1].position;
+  }
   return true;
+}
+
+uint32_t Codes::add_inlined(uint32_t record, uint32_t line, uint32_t callee) {
+  if (inlined_used_ == kMostInlined) {
+    is_full_ = true;
+    return 0;
+  }
+  inlined_[inlined_used_++] = {records_[record].name, line, 0};
+  if (callee != 0) {
+    inlined_[callee - 1].caller = inlined_used_;
+  }
+  return inlined_used_;
+}
+
+bool Codes::inlined(uint32_t index, InlinedFrame* frame) const {
+  if (index == 0 || index > kMostInlined) {
+    return false;
+  }
+  *frame = inlined_[index - 1];
+  return frame->name < kMostNames;
+}
+
+uint32_t Codes::bytecode_at(uint64_t address) const {
+  const Code* const code = map_.find(address);
+  return code != nullptr && code->start == address && records_[code->record].kind == CodeKind::kBytecode
+             ? code->record
+             : kNone;
 }
 
 std::string_view Codes::name(uint32_t index) const {
@@ -192,6 +222,7 @@ void Codes::clear() {
   names_used_ = 0;
   text_used_ = 0;
   lines_used_ = 0;
+  inlined_used_ = 0;
   map_.clear();
   memset(hash_, 0, sizeof(hash_));
 }
@@ -210,6 +241,7 @@ void resolve_inlined(PositionLine* lines, uint32_t count, const PositionLine* ow
     const uint32_t line = line_of(lines[i].position);
     last = line != 0 ? line : last;
     lines[i].line = last;
+    lines[i].position = 0;
   }
   for (uint32_t i = count; i-- > 0;) {
     if (lines[i].line != 0) {

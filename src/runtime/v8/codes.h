@@ -23,7 +23,7 @@ namespace memprof::v8 {
 
 struct PositionLine {
   uint32_t offset;    // in the code
-  uint32_t position;  // in the script
+  uint32_t position;  // of bytecode: in the script; of machine code: a chain of inlined frames, 0: none
   uint32_t line;      // 0: unknown
 };
 
@@ -35,6 +35,7 @@ struct FoundCode {
   uint32_t line;  // 0: not known but for the whole function
   bool is_bytecode;
   bool is_internal;  // Node's own, or no JavaScript
+  uint32_t inlined;  // for Codes::inlined(): the leaf of what is inlined there; 0: nothing
 };
 
 class Codes {
@@ -43,6 +44,7 @@ class Codes {
   static constexpr uint32_t kMostNames = 1u << 17;
   static constexpr uint32_t kMostTextBytes = 12u << 20;
   static constexpr uint32_t kMostLines = 1u << 20;
+  static constexpr uint32_t kMostInlined = 1u << 18;
   static constexpr uint32_t kMostNameBytes = 1000;
 
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -60,6 +62,19 @@ class Codes {
 
   // `is_return`: the address is where a call comes back to.
   bool find(uint64_t address, bool is_return, FoundCode* found) const;
+
+  // A frame that was inlined into another: `caller`, 0 if that is the function itself.  Returns 0 when the table is
+  // full.
+  struct InlinedFrame {
+    uint32_t name;
+    uint32_t line;    // 0: unknown
+    uint32_t caller;  // of the chain
+  };
+  uint32_t add_inlined(uint32_t record, uint32_t line, uint32_t callee);
+  bool inlined(uint32_t index, InlinedFrame* frame) const;
+  // The record of the bytecode that begins at `address`; kNone: none does.
+  uint32_t bytecode_at(uint64_t address) const;
+  bool is_internal(uint32_t record) const { return records_[record].is_internal; }
 
   // Without the mark of a tier.
   std::string_view name(uint32_t index) const;
@@ -99,12 +114,14 @@ class Codes {
   uint32_t names_used_ = 0;
   uint32_t text_used_ = 0;
   uint32_t lines_used_ = 0;
+  uint32_t inlined_used_ = 0;
   CodeMap map_;
   Record records_[kMostRecords];
   NameEntry names_[kMostNames];
   uint32_t hash_[kHashSlots];  // name + 1
   char text_[kMostTextBytes];
   PositionLine lines_[kMostLines];
+  InlinedFrame inlined_[kMostInlined];
 };
 
 // Makes the lines of optimised code of a function: `lines` have offsets and positions, `own` those of its

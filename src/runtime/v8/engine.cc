@@ -20,6 +20,7 @@ enum Name : uint32_t {
   kVersion,
   kNeeded,
   kKeyCreated = kNeeded,  // V8 before 11 has it
+  kBytecodeHeader,
   kNames,
 };
 const char* const kNamesOf[kNames] = {
@@ -32,6 +33,7 @@ const char* const kNamesOf[kNames] = {
     "_ZN2v813UnboundScript13GetLineNumberEi",
     "_ZN2v82V810GetVersionEv",
     "_ZN2v88internal7Isolate20isolate_key_created_E",
+    "v8dbg_class_BytecodeArray__data__uintptr_t",
 };
 constexpr uint32_t kFirstVersionWithoutKey = 11;
 
@@ -68,6 +70,7 @@ bool fill(const void* const* addresses, Engine* found) {
   set(found->line_number, addresses[kLineNumber]);
   set(found->get_version, addresses[kVersion]);
   found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);
+  found->bytecode_header = static_cast<const int32_t*>(addresses[kBytecodeHeader]);
   found->version = parse_version(found->get_version());
   return found->version != 0 &&
          (found->isolate_key_created != nullptr || found->version >> 8 >= kFirstVersionWithoutKey);

@@ -33,6 +33,7 @@ struct Engine {
   int (*line_number)(void* script, int position);  // from 0; -1: unknown
   const char* (*get_version)();
   const uint8_t* isolate_key_created;  // V8 before 11: until it is 1, try_get_current reads the key of others
+  const int32_t* bytecode_header;      // bytes of an array of bytecode before the first; nullptr: not told
   uint32_t version;                    // major << 8 | minor: 0x0a02 is 10.2
 
   // The isolate that the calling thread is in; nullptr: none.  Also those that work for an isolate in the

@@ -205,6 +205,18 @@ void Isolate::find_baseline_lines(const Engine& engine, const JitCodeEvent& even
   }
 }
 
+bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
+  constexpr int32_t kMostHeaderBytes = 256;
+  const int32_t header = engine.bytecode_header != nullptr ? *engine.bytecode_header : 0;
+  if (header <= 0 || header > kMostHeaderBytes) {
+    return false;
+  }
+  const Code code{reinterpret_cast<uint64_t>(event.code_start), static_cast<uint32_t>(event.code_bytes),
+                  record};
+  const Writing writing(this);
+  return inlining_.add_lines(codes_, record, code, static_cast<uint32_t>(header), scratch_);
+}
+
 void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
   const uint32_t record = add_locked(event);
   const std::string_view name(event.name.text, event.name.size_bytes);
@@ -212,6 +224,10 @@ void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
   const bool has_positions =
       t_isolate == this && take_pending(reinterpret_cast<uint64_t>(event.code_start), &code);
   if (t_isolate != this || record == Codes::kNone || event.script == nullptr || is_internal_code(name)) {
+    return;
+  }
+  if (event.code_type == JitCodeEvent::kMachineCode && !is_baseline(name) &&
+      find_optimised_lines(engine, event, record)) {
     return;
   }
   if (has_positions) {

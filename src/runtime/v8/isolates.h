@@ -25,6 +25,7 @@
 #include "runtime/v8/code_object.h"
 #include "runtime/v8/codes.h"
 #include "runtime/v8/engine.h"
+#include "runtime/v8/inlining.h"
 
 namespace memprof::v8 {
 
@@ -64,7 +65,7 @@ class Isolate {
  private:
   class Writing;
   static constexpr uint32_t kMostPending = 1u << 16;
-  static constexpr uint32_t kScratchBytes = 1u << 20;
+  static constexpr uint32_t kScratchBytes = Inlining::kScratchBytes;
   static constexpr uint32_t kMostPendingCodes = 256;
   // Positions that were told of code, of which the name is told later: V8 compiles several functions together.
   struct PendingCode {
@@ -76,6 +77,7 @@ class Isolate {
   void add_code(const Engine& engine, const JitCodeEvent& event);
   uint32_t add_locked(const JitCodeEvent& event);
   void find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record, const PendingCode& code);
+  bool find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
   void find_baseline_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
   void begin_positions();
   void end_positions(uint64_t start);
@@ -94,6 +96,7 @@ class Isolate {
   PendingCode pending_codes_[kMostPendingCodes];
   uint8_t* scratch_ = nullptr;
   CodeObjects code_objects_;
+  Inlining inlining_;
   MachineCode machine_code_;
 };
 

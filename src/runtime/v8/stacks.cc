@@ -85,6 +85,7 @@ class Merging {
 
  private:
   static constexpr uint32_t kNotFound = UINT32_MAX;
+  static constexpr uint32_t kMostInlined = 64;  // of one frame
 
   // Which of the next of V8's frames the native frame is; kNotFound: none.
   uint32_t find_match(uint32_t place) const {
@@ -156,25 +157,32 @@ class Merging {
         }
       }
       own_ += found.is_internal ? 0 : 1;
-      if (!out->add(word_of(found))) {
+      Codes::InlinedFrame inlined{};
+      for (uint32_t at = found.inlined, left = kMostInlined;
+           left != 0 && isolate_.codes()->inlined(at, &inlined); at = inlined.caller, --left) {
+        if (!out->add(word_of(inlined.name, inlined.line))) {
+          return false;
+        }
+      }
+      if (!out->add(word_of(found.name, found.line))) {
         return false;
       }
     }
     return true;
   }
 
-  uint64_t word_of(const FoundCode& found) {
+  uint64_t word_of(uint32_t name_index, uint32_t line) {
     Codes& codes = *isolate_.codes();
-    uint64_t word = codes.kept(found.name, tables_);
+    uint64_t word = codes.kept(name_index, tables_);
     if (word == 0) {
-      const CodeName name = parse_code_name(codes.name(found.name));
+      const CodeName name = parse_code_name(codes.name(name_index));
       const uint32_t id = profiler::intern_code(
           {name.function.data(), static_cast<uint32_t>(name.function.size()), name.file.data(),
            static_cast<uint32_t>(name.file.size()), nullptr, 0, name.line, kRuntimeId});
       word = runtime_frame(id == CodeTable::kNone ? unknown_code(kRuntimeId) : id, name.line);
-      codes.keep(found.name, tables_, word);
+      codes.keep(name_index, tables_, word);
     }
-    return found.line != 0 ? runtime_frame(code_of(word), found.line) : word;
+    return line != 0 ? runtime_frame(code_of(word), line) : word;
   }
 
   Isolate& isolate_;

@@ -48,6 +48,7 @@ inline const Engine kEngine = {
     [](void*, int position) { return position / 100; },  // a line has 100 characters
     [] { return "11.3.0"; },
     nullptr,
+    nullptr,
     0x0b03,
 };
 
