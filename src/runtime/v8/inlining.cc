@@ -46,6 +46,17 @@ uint32_t line_in(const Codes& codes, uint32_t record, uint32_t position) {
   return 0;
 }
 
+// Is it a position of the function: of its bytecode, or the one where the function itself begins?  Only the
+// latter is in no bytecode; `*entry` is what it was taken to be before, 0: nothing yet.
+bool is_position_of(const Codes& codes, uint32_t record, uint32_t position, uint32_t* entry) {
+  if (line_in(codes, record, position) != 0) {
+    return true;
+  }
+  const bool fits = *entry == 0 || *entry == position + 1;
+  *entry = position + 1;
+  return fits;
+}
+
 // The bytecode of a function, from the object that describes it: it points there, or to something that does.
 uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uint32_t depth) {
   constexpr uint32_t kWords = 8;
@@ -105,12 +116,13 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
              CodeObjects::read_object(literals + kWord * (2 + static_cast<uint32_t>(calls_[i].function)),
                                       &function);
       calls_[i].record = fits ? find_bytecode(codes, function, bytecode_header, 1) : Codes::kNone;
+      calls_[i].entry = 0;
       fits = fits && calls_[i].record != Codes::kNone;
     }
     for (uint32_t i = 0; i < count && fits; ++i) {
       const int32_t call = positions[i].call;
-      fits = call < 0 || line_in(codes, calls_[call].record, positions[i].position) != 0 ||
-             codes.is_internal(calls_[call].record);
+      fits = call < 0 || codes.is_internal(calls_[call].record) ||
+             is_position_of(codes, calls_[call].record, positions[i].position, &calls_[call].entry);
     }
     if (fits) {
       return true;
@@ -172,16 +184,16 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, uint32
       return false;
     }
     count = decode_positions({bytes, size}, code.size_bytes, positions, kMostPositions);
-    uint32_t own = 0;
-    for (uint32_t i = 0; i < count; ++i) {
+    uint32_t entry = 0;
+    bool fits = count != 0;
+    bool has_line = false;
+    for (uint32_t i = 0; i < count && fits; ++i) {
       if (positions[i].call < 0) {
-        if (line_in(*codes, record, positions[i].position) == 0) {
-          return false;
-        }
-        ++own;
+        fits = is_position_of(*codes, record, positions[i].position, &entry);
+        has_line = has_line || entry != positions[i].position + 1;
       }
     }
-    return count != 0 && own != 0;
+    return fits && has_line;
   };
   if (!tables_.find_table(code.start, is_table)) {
     return false;

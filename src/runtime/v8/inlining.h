@@ -8,7 +8,7 @@
 //     calls   1: leaf, at 77 in call 0           =>       mid   line of 77
 //             0: mid, at 30 in the function               f     line of 30
 // Where the tables are, depends on the version; what is taken for one must fit in full: every position of a
-// function must be one that its bytecode has.
+// function must be one that its bytecode has, but for the one where the function begins.
 //
 // Threads: one at a time.
 // Allocates: never; every read of V8's memory goes through the system.
@@ -46,6 +46,7 @@ class Inlining {
     int32_t parent;
     int32_t function;
     uint32_t record;  // of its bytecode
+    uint32_t entry;   // the position where the function begins, plus one; 0: not met
   };
 
   bool find_calls(const Codes& codes, const Code& code, uint32_t bytecode_header,
