@@ -79,7 +79,8 @@ uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uin
 
 }  // namespace
 
-uint32_t decode_positions(const Bytes& table, uint32_t code_bytes, TablePosition* positions, uint32_t most) {
+uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
+                          TablePosition* positions, uint32_t most) {
   Bytes left = table;
   int64_t offset = 0;
   int64_t raw = 0;
@@ -90,7 +91,7 @@ uint32_t decode_positions(const Bytes& table, uint32_t code_bytes, TablePosition
     if (!take_number(&left, &step) || !take_number(&left, &change) || count == most) {
       return 0;
     }
-    offset += step >= 0 ? step : -(step + 1);  // the sign says whether it is a statement
+    offset += form.marks_statements_below ? step >> 1 : step >= 0 ? step : -(step + 1);
     raw = static_cast<int64_t>(static_cast<uint64_t>(raw) + static_cast<uint64_t>(change));
     TablePosition& to = positions[count++];
     if (offset < 0 || offset > code_bytes || !split(static_cast<uint64_t>(raw), &to.position, &to.call)) {
@@ -171,7 +172,7 @@ uint32_t Inlining::add_frames(Codes* codes, uint32_t record, const TablePosition
   return first;
 }
 
-bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, uint32_t bytecode_header,
+bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form,
                          uint8_t* scratch) {
   auto* const positions = reinterpret_cast<TablePosition*>(scratch);
   auto* const lines = reinterpret_cast<PositionLine*>(positions + kMostPositions);
@@ -183,7 +184,7 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, uint32
     if (size > kMostBytes || !platform::read_memory(start, bytes, size)) {
       return false;
     }
-    count = decode_positions({bytes, size}, code.size_bytes, positions, kMostPositions);
+    count = decode_positions({bytes, size}, form, code.size_bytes, positions, kMostPositions);
     uint32_t entry = 0;
     bool fits = count != 0;
     bool has_line = false;
@@ -202,7 +203,7 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, uint32
   for (uint32_t i = 0; i < count; ++i) {
     most_call = positions[i].call > most_call ? positions[i].call : most_call;
   }
-  const bool has_calls = most_call >= 0 && find_calls(*codes, code, bytecode_header, positions, count,
+  const bool has_calls = most_call >= 0 && find_calls(*codes, code, form.bytecode_header, positions, count,
                                                       static_cast<uint32_t>(most_call));
   for (uint32_t i = 0; i < count; ++i) {
     lines[i] = {positions[i].offset, 0, 0};

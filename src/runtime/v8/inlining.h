@@ -28,16 +28,23 @@ struct TablePosition {
   int32_t call;  // index of the inlined call; -1: the function's own
 };
 
+// What differs between versions of V8.
+struct TableForm {
+  uint32_t bytecode_header;     // bytes of an array of bytecode before the first
+  bool marks_statements_below;  // from 14 on: the lowest bit of a step says what its sign said before
+};
+
 // Decodes a table of source positions; 0: it is none of code of this size, or there are more than `most`.
-uint32_t decode_positions(const Bytes& table, uint32_t code_bytes, TablePosition* positions, uint32_t most);
+uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
+                          TablePosition* positions, uint32_t most);
 
 class Inlining {
  public:
-  // `bytecode_header`: bytes of an array of bytecode before the first.  `scratch`: kScratchBytes of memory.
+  // `scratch`: kScratchBytes of memory.
   static constexpr uint32_t kScratchBytes = 1u << 20;
 
   // Enters the lines of the optimised code of a record.  false: its table was not found.
-  bool add_lines(Codes* codes, uint32_t record, const Code& code, uint32_t bytecode_header, uint8_t* scratch);
+  bool add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form, uint8_t* scratch);
 
  private:
   static constexpr uint32_t kMostCalls = 256;

@@ -207,6 +207,7 @@ void Isolate::find_baseline_lines(const Engine& engine, const JitCodeEvent& even
 
 bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
   constexpr int32_t kMostHeaderBytes = 256;
+  constexpr uint32_t kNewTables = 14;
   const int32_t header = engine.bytecode_header != nullptr ? *engine.bytecode_header : 0;
   if (header <= 0 || header > kMostHeaderBytes) {
     return false;
@@ -214,7 +215,8 @@ bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& eve
   const Code code{reinterpret_cast<uint64_t>(event.code_start), static_cast<uint32_t>(event.code_bytes),
                   record};
   const Writing writing(this);
-  return inlining_.add_lines(codes_, record, code, static_cast<uint32_t>(header), scratch_);
+  return inlining_.add_lines(codes_, record, code,
+                             {static_cast<uint32_t>(header), engine.version >> 8 >= kNewTables}, scratch_);
 }
 
 void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
