@@ -111,6 +111,7 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
       continue;
     }
     bool fits = true;
+    uint32_t known = 0;  // the others were compiled before V8 told us of code
     for (uint32_t i = 0; i < calls_count_ && fits; ++i) {
       uint64_t function = 0;
       fits = calls_[i].function >= 0 &&
@@ -118,14 +119,14 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
                                       &function);
       calls_[i].record = fits ? find_bytecode(codes, function, bytecode_header, 1) : Codes::kNone;
       calls_[i].entry = 0;
-      fits = fits && calls_[i].record != Codes::kNone;
+      known += calls_[i].record != Codes::kNone ? 1 : 0;
     }
     for (uint32_t i = 0; i < count && fits; ++i) {
       const int32_t call = positions[i].call;
-      fits = call < 0 || codes.is_internal(calls_[call].record) ||
+      fits = call < 0 || calls_[call].record == Codes::kNone || codes.is_internal(calls_[call].record) ||
              is_position_of(codes, calls_[call].record, positions[i].position, &calls_[call].entry);
     }
-    if (fits) {
+    if (fits && known != 0) {
       return true;
     }
   }
@@ -162,10 +163,12 @@ uint32_t Inlining::add_frames(Codes* codes, uint32_t record, const TablePosition
   uint32_t last = 0;
   uint32_t position = at.position;
   for (int32_t call = at.call; call >= 0; call = calls_[call].parent) {
-    const uint32_t frame =
-        codes->add_inlined(calls_[call].record, line_in(*codes, calls_[call].record, position), last);
-    first = first == 0 ? frame : first;
-    last = frame;
+    if (calls_[call].record != Codes::kNone) {
+      const uint32_t frame =
+          codes->add_inlined(calls_[call].record, line_in(*codes, calls_[call].record, position), last);
+      first = first == 0 ? frame : first;
+      last = frame;
+    }
     position = calls_[call].position;
   }
   *line = line_in(*codes, record, position);
