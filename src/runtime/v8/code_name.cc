@@ -24,7 +24,7 @@ bool take_number(std::string_view* text, uint32_t* number) {
     return false;
   }
   *number = 0;
-  for (const char c : text->substr(text->size() - digits)) {
+  for (const char c : tail(*text, text->size() - digits)) {
     *number = *number * 10 + static_cast<uint32_t>(c - '0');
   }
   text->remove_suffix(digits + 1);
@@ -46,7 +46,7 @@ bool is_of_script(std::string_view kind) {
 
 TierMark find_tier_mark(std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !is_of_script(text.substr(0, colon))) {
+  if (colon == std::string_view::npos || !is_of_script(head(text, colon))) {
     return {0, 0};
   }
   // [o] and one of ~ ^ * + and ['], in this order.
@@ -61,7 +61,7 @@ TierMark find_tier_mark(std::string_view text) {
 }
 
 bool is_function_code(std::string_view text) {
-  const std::string_view kind = text.substr(0, text.find(':'));
+  const std::string_view kind = head(text, text.find(':'));
   return kind.size() != text.size() && is_of_script(kind) && kind != "Script" && kind != "Eval";
 }
 
@@ -72,10 +72,10 @@ bool is_baseline(std::string_view text) {
 
 CodeName parse_code_name(std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !is_of_script(text.substr(0, colon))) {
+  if (colon == std::string_view::npos || !is_of_script(head(text, colon))) {
     return {text.empty() ? kAnonymous : text, {}, 0};
   }
-  const std::string_view kind = text.substr(0, colon);
+  const std::string_view kind = head(text, colon);
   const TierMark mark = find_tier_mark(text);
   text.remove_prefix(mark.size_bytes != 0 ? mark.at + mark.size_bytes : colon + 1);
   // "function file:line[:column]"; a function's name has no space, a file may have some.
@@ -91,13 +91,13 @@ CodeName parse_code_name(std::string_view text) {
   // Accessors and computed names: "get size", "set x", "[Symbol.iterator]", "static fields".
   size_t space = text.find(' ');
   for (const std::string_view prefix : {"get ", "set ", "async "}) {
-    if (text.substr(0, prefix.size()) == prefix && text.find(' ', prefix.size()) != std::string_view::npos) {
+    if (head(text, prefix.size()) == prefix && text.find(' ', prefix.size()) != std::string_view::npos) {
       space = text.find(' ', prefix.size());
       break;
     }
   }
-  name.function = text.substr(0, space);
-  name.file = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
+  name.function = head(text, space);
+  name.file = space == std::string_view::npos ? std::string_view() : tail(text, space + 1);
   if (name.function.empty()) {
     name.function = kind == "Script" || kind == "Eval" || is_at_begin ? kTopLevel : kAnonymous;
   }
@@ -105,7 +105,7 @@ CodeName parse_code_name(std::string_view text) {
 }
 
 bool is_internal_file(std::string_view file) {
-  return file.substr(0, kInternal.size()) == kInternal;
+  return head(file, kInternal.size()) == kInternal;
 }
 
 bool is_internal_code(std::string_view text) {

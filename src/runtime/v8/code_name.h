@@ -17,6 +17,14 @@
 
 namespace memprof::v8 {
 
+// Pieces of a text, as substr() has them, which may throw.
+inline std::string_view head(std::string_view text, size_t size_bytes) {
+  return {text.data(), size_bytes < text.size() ? size_bytes : text.size()};
+}
+inline std::string_view tail(std::string_view text, size_t at) {
+  return at < text.size() ? std::string_view(text.data() + at, text.size() - at) : std::string_view();
+}
+
 struct CodeName {
   std::string_view function;  // never empty
   std::string_view file;      // empty: it has none

@@ -24,18 +24,17 @@ uint64_t hash_of(std::string_view a, std::string_view b) {
 }  // namespace
 
 uint32_t Codes::intern(std::string_view name) {
-  name = name.substr(0, kMostNameBytes);
+  name = head(name, kMostNameBytes);
   const TierMark mark = find_tier_mark(name);
   // Node 18 calls the tiers of one function by other words.
-  const std::string_view before = is_function_code(name) ? "JS:" : name.substr(0, mark.at);
-  const std::string_view after = name.substr(
-      mark.size_bytes != 0 || !is_function_code(name) ? mark.at + mark.size_bytes : name.find(':') + 1);
+  const std::string_view before = is_function_code(name) ? "JS:" : head(name, mark.at);
+  const std::string_view after = tail(
+      name, mark.size_bytes != 0 || !is_function_code(name) ? mark.at + mark.size_bytes : name.find(':') + 1);
   const auto size = static_cast<uint32_t>(before.size() + after.size());
   uint32_t slot = static_cast<uint32_t>(hash_of(before, after) >> 32) % kHashSlots;
   for (; hash_[slot] != 0; slot = (slot + 1) % kHashSlots) {
     const std::string_view known = this->name(hash_[slot] - 1);
-    if (known.size() == size && known.substr(0, before.size()) == before &&
-        known.substr(before.size()) == after) {
+    if (known.size() == size && head(known, before.size()) == before && tail(known, before.size()) == after) {
       return hash_[slot] - 1;
     }
   }
