@@ -81,8 +81,9 @@ async function later(rounds) {
     leaf();
   }
 }
-run(30);
-later(10).then(() => setTimeout(() => { run(30); write(); }, 1));
+const rounds = Number(process.env.ROUNDS);
+run(rounds);
+later(10).then(() => setTimeout(() => { run(rounds); write(); }, 1));
 """
 
 
@@ -125,15 +126,23 @@ class Node(e2e.Test):
                     seen[" ".join(f"{f['file'].rsplit('/')[-1]}:{f.get('line', 0)}" for f in own)] += weight
         return seen
 
-    def test_stacks_are_those_that_javascript_itself_says(self):
+    def compare(self, rounds, least):
         self.write("common.js", COMMON)
         said_in = self.folder / "said.json"
-        out, _ = self.profile(self.write("cold.js", COLD), rate="0", SAID=str(said_in))
+        out, _ = self.profile(self.write("cold.js", COLD), rate="0", SAID=str(said_in), ROUNDS=str(rounds))
         said = dict(json.loads(said_in.read_text()))
         self.assertGreater(len(said), 15)
         seen = self.stacks(out)
         same = sum(min(size, seen[stack]) for stack, size in said.items())
-        self.assertGreaterEqual(same / sum(said.values()), 0.995, (said, seen))
+        self.assertGreaterEqual(same / sum(said.values()), least, (said, seen))
+
+    def test_stacks_are_those_that_javascript_itself_says(self):
+        self.compare(30, 0.995)
+
+    def test_so_are_those_of_compiled_and_inlined_code(self):
+        version = e2e.run([NODE, "-p", "process.versions.v8"], environment=plain_environment()).stdout.decode()
+        # Of V8 14 some lists of inlined calls are not read (docs/decisions/0070).
+        self.compare(400, 0.995 if int(version.split(".")[0]) < 14 else 0.85)
 
     def test_lines_hold_what_they_allocate(self):
         out, done = self.profile(self.write("app.js", f"""\
