@@ -43,6 +43,8 @@ struct MachineCode {
   bool contains(uint64_t address) const {
     return address - embedded_start < embedded_bytes || address - compiled_start < compiled_bytes;
   }
+  // Where V8 has no range for what it compiles, that lies anywhere.
+  bool may_contain(uint64_t address) const { return compiled_bytes == 0 || contains(address); }
 };
 
 class Isolate {

@@ -64,7 +64,7 @@ class Merging {
     const uint64_t hooks_bytes = reinterpret_cast<uint64_t>(native_.code->hooks_limit) - hooks;
     for (uint32_t i = 0; i < native_.walk.depth; ++i) {
       const uint64_t address = native_.frames[i];
-      const uint32_t match = find_match(i);
+      const uint32_t match = isolate_.machine_code().may_contain(address) ? find_match(i) : kNotFound;
       bool has_room = true;
       if (match != kNotFound) {
         has_room = add_until(match + 1, true, &out);

@@ -18,6 +18,8 @@ struct State {
   std::vector<CallCallback> callbacks;
   uint64_t embedded_start = 0x500000;
   uint64_t embedded_bytes = 0x10000;
+  uint64_t compiled_start = 0x2000000;
+  uint64_t compiled_bytes = 0x100000;
   std::vector<std::pair<JitCodeEvent, const char*>> existing;  // told with kAllCode
 };
 inline State g_state;
@@ -42,8 +44,8 @@ inline const Engine kEngine = {
       *size_bytes = g_state.embedded_bytes;
     },
     [](void*, void** start, size_t* size_bytes) {
-      *start = nullptr;
-      *size_bytes = 0;
+      *start = reinterpret_cast<void*>(g_state.compiled_start);
+      *size_bytes = g_state.compiled_bytes;
     },
     [](void*, int position) { return position / 100; },  // a line has 100 characters
     [] { return "11.3.0"; },

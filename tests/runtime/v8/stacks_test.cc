@@ -92,6 +92,17 @@ TEST(Stacks, FramesStandWhereV8ExecutesThem) {
   });
 }
 
+TEST(Stacks, WithoutARangeCompiledCodeLiesAnywhere) {
+  in_child([] {
+    start();
+    const FakeEngine engine;
+    g_state.compiled_bytes = 0;
+    tell_code();
+    g_state.frames = {kMachine + 20};
+    EXPECT_EQ(" n js30 n", Stack({kNative, kMachine + 20, kNative}).merged());
+  });
+}
+
 TEST(Stacks, ShownGlueStays) {
   in_child([] {
     start();
