@@ -20,6 +20,7 @@ using platform::WalkResult;
 using runtimes::NativeStack;
 
 constexpr uint32_t kMostFrames = 512;  // of JavaScript
+constexpr uint8_t kNoLines = 0;        // a position is its line: there is no table
 
 std::atomic<bool> g_shows_glue{false};  // relaxed
 std::atomic<bool> g_has_stacks{false};  // relaxed: MEMPROF_STACKS_READ was said
@@ -178,7 +179,7 @@ class Merging {
       const CodeName name = parse_code_name(codes.name(name_index));
       const uint32_t id = profiler::intern_code(
           {name.function.data(), static_cast<uint32_t>(name.function.size()), name.file.data(),
-           static_cast<uint32_t>(name.file.size()), nullptr, 0, name.line, kRuntimeId});
+           static_cast<uint32_t>(name.file.size()), &kNoLines, 0, name.line, kRuntimeId});
       word = runtime_frame(id == CodeTable::kNone ? unknown_code(kRuntimeId) : id, name.line);
       codes.keep(name_index, tables_, word);
     }
