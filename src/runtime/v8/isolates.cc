@@ -299,6 +299,9 @@ void on_code_event(const JitCodeEvent* event) {
 
 void reset_isolates_in_child() {
   g_is_choosing.store(false, std::memory_order_release);
+  for (Isolate& known : g_isolates) {
+    known.reset_in_child();
+  }
 }
 
 }  // namespace memprof::v8

@@ -63,6 +63,8 @@ class Isolate {
   bool begin(const Engine& engine, void* isolate);
   void set_handler(const Engine& engine, void* isolate);
   void tell(const Engine& engine, const JitCodeEvent& event);
+  // Whoever wrote stayed with the parent.
+  void reset_in_child() { is_writing_.store(false, std::memory_order_release); }
 
  private:
   class Writing;

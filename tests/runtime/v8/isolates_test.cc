@@ -162,6 +162,21 @@ TEST(Isolates, MoreThanThereIsRoomForTakeThePlaceOfTheOldest) {
   });
 }
 
+TEST(Isolates, AForkChildKnowsItsThreadsCode) {
+  in_child([] {
+    const FakeEngine engine;
+    before_call(g_state.isolate);
+    fakes::tell(added(JitCodeEvent::kBytecode, kCode, 10, "JS:~f /srv/a.js:1:1"));
+    in_child([] {
+      reset_isolates_in_child();
+      EXPECT_EQ("JS:f /srv/a.js:1:1:0", at(kCode));
+      fakes::tell(added(JitCodeEvent::kBytecode, kCode + 16, 10, "JS:~g /srv/a.js:2:1"));
+      EXPECT_EQ("JS:g /srv/a.js:2:1:0", at(kCode + 16));
+    });
+    EXPECT_EQ("", at(kCode + 16));
+  });
+}
+
 TEST(Isolates, WithoutTheEngineNothingHappens) {
   in_child([] {
     {
