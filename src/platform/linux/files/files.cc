@@ -18,8 +18,6 @@
 
 namespace memprof::platform {
 
-static_assert(kFileExists == -EEXIST);
-
 int file_create(const char* path) {
   const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   return fd < 0 ? -errno : static_cast<int>(fd);
@@ -125,38 +123,6 @@ bool file_remove(const char* path) {
 
 bool file_exists(const char* path) {
   return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
-}
-
-const char* error_text(int error) {
-  switch (-error) {
-    case EACCES:
-    case EPERM:
-      return "permission denied";
-    case ENOENT:
-      return "no such folder";
-    case ENOTDIR:
-      return "a part of the path is not a folder";
-    case EISDIR:
-      return "it is a folder";
-    case EEXIST:
-      return "it is there already";
-    case ENOSPC:
-    case EDQUOT:
-      return "no space left";
-    case EROFS:
-      return "the file system is read-only";
-    case EFBIG:
-      return "the file size limit is reached";
-    case EMFILE:
-    case ENFILE:
-      return "too many open files";
-    default:
-      return "the system refused it";
-  }
-}
-
-void set_last_error(int error) {
-  errno = -error;
 }
 
 void message(const char* const* parts) {
