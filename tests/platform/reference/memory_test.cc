@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "tests/support/engine.h"
+
 namespace memprof::reference_memory_test {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr platform::Piece kPieces[] = {{0, platform::kPieceBytes},
 constexpr size_t kSizeBytes = 8 * platform::kPieceBytes;
 
 TEST(ReferenceMemory, PagesAreZeroAndSparse) {
-  constexpr size_t kLarge = size_t{1} << 34;
+  constexpr size_t kLarge = size_t{1} << (testing_support::kSanitized ? 28 : 34);
   auto* p = static_cast<uint8_t*>(platform::reserve_pages(kLarge));
   ASSERT_NE(nullptr, p);
   EXPECT_EQ(0, p[kLarge / 2]);
