@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
-                           [--younger TIME] [--focus REGEX] [--ignore REGEX] [--process REGEX]
+                           [--younger TIME] [--focus REGEX] [--ignore REGEX]
+                           [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
                            [--since OLD] [--at MOMENT] [--no-debuginfod]
