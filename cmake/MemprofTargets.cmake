@@ -2,6 +2,7 @@
 # How the targets of memprof are compiled.
 #
 #   memprof_target_library(<name> <source>...)  objects that enter the profiled process
+#   memprof_platform(<folder of src/platform> FOR <CMAKE_SYSTEM_NAME, or tests>)  the objects memprof_<folder>
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_executable(<name> <source>...)
 #   memprof_tests(<name> FOLDER <folder of tests/> [EXCEPT <folder in it>...] LIBRARIES <library>...)
@@ -73,6 +74,18 @@ function(memprof_target_library name)
   endif()
 endfunction()
 
+# A system, whose folder makes the objects memprof_<folder>. The product is made for the one that is built for
+# (MEMPROF_PLATFORM); those for tests are linked with the engine only (memprof_<folder>_engine).
+macro(memprof_platform folder _for system)
+  if("${system}" STREQUAL CMAKE_SYSTEM_NAME)
+    set(MEMPROF_PLATFORM ${folder})
+    add_subdirectory(src/platform/${folder})
+  elseif("${system}" STREQUAL "tests" AND MEMPROF_TESTS)
+    list(APPEND MEMPROF_TEST_PLATFORMS ${folder})
+    add_subdirectory(src/platform/${folder})
+  endif()
+endmacro()
+
 # Code outside of the profiled process. Builds that only run tests (presets clang, asan and tsan) do not optimise it:
 # that was half of their time.
 function(memprof_host_options target)
@@ -133,7 +146,7 @@ function(memprof_tests name)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
   # Most of a build is its tests. Those of the engine need inlining, as it has; the others nothing.
-  if(memprof_engine IN_LIST arg_LIBRARIES)
+  if(arg_LIBRARIES MATCHES "memprof_(engine|[a-z]+_engine)")
     target_compile_options(${name} PRIVATE -O1 -g1)
   else()
     target_compile_options(${name} PRIVATE -O0 -g1)

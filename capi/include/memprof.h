@@ -329,6 +329,8 @@ typedef struct memprof_stats {
   uint64_t thinned_samples; /* neither live nor freed: the table of live blocks was full, and others, of a
                                higher rate now, stand for them                                             */
   memprof_runtime_stats runtimes[MEMPROF_MAX_RUNTIMES]; /* python_* are those of CPython                  */
+  uint64_t unclassed_frees; /* freed samples whose lifetime is not known, because the room for lifetimes was
+                               full: they are in memprof_stack.freed only                                  */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -711,6 +713,51 @@ MEMPROF_API const uint64_t* memprof_lifetime_bounds(uint64_t* count);
  * MEMPROF_ERR_INVALID: snapshot or totals is NULL, count is more than there are stacks, or lifetime_ns is 0. */
 MEMPROF_API int memprof_snapshot_younger(const memprof_snapshot* snapshot, uint64_t lifetime_ns,
                                          memprof_totals* totals, uint64_t count, uint64_t* used_ns);
+
+/* ---- Estimates ---------------------------------------------------------------------------------------- */
+
+/* What any samples together stand for, with the 95 % interval of the sum.  A block of s bytes drawn at the rate R
+ * is sampled with p = 1 - exp(-s / R), so behind n samples of it n (1 - p) / p blocks were missed, on average.
+ *   value  sum of s / p (bytes), of 1 / p (blocks)
+ *   low    the 2.5 % quantile of what the samples show and what they missed, given that there was a sample
+ *   high   the 97.5 % quantile, with 0.7 of one more sample of the kind behind which most can hide
+ * low <= value <= high; all three are the same where every block was recorded.  Ends of intervals must not be
+ * added: the interval of a sum comes from its samples.  These are the intervals of `memprof report`
+ * (docs/accuracy.md).
+ *
+ * The functions below read and change nothing of the profiler and may be called in any state, by many threads at
+ * once.  They take memory from malloc, which is not sampled, and must not be called in a signal handler or an
+ * allocator.  Results are only written on success; `bytes` and `blocks` may be NULL.
+ * MEMPROF_ERR_INVALID: an array is NULL and its count is not 0.  MEMPROF_ERR_NO_MEMORY. */
+typedef struct memprof_estimate {
+  double value;
+  double low;
+  double high;
+} memprof_estimate;
+
+/* Live samples of one size and one rate. */
+typedef struct memprof_sample_group {
+  uint64_t size_bytes; /* as in memprof_record                                                             */
+  uint64_t rate_bytes;
+  uint64_t samples; /* how many of them                                                                    */
+} memprof_sample_group;
+
+/* The sum of live samples.  A group may be there several times. */
+MEMPROF_API int memprof_estimate_samples(const memprof_sample_group* groups, uint64_t count,
+                                         memprof_estimate* bytes, memprof_estimate* blocks);
+
+/* The sum of running totals, such as memprof_stack.allocated of several stacks, memprof_snapshot_peaks,
+ * memprof_snapshot_younger. */
+MEMPROF_API int memprof_estimate_totals(const memprof_totals* totals, uint64_t count, memprof_estimate* bytes,
+                                        memprof_estimate* blocks);
+
+/* What `after` holds more than `before` (negative: less), where the two were sampled independently: two processes;
+ * or one process, without the blocks that both have.  The ends are quantiles of the difference of the
+ * two distributions, as in `memprof diff`: a side without a sample may have missed blocks such as the other
+ * shows (docs/diff.md).  0 is outside of the interval: more than chance. */
+MEMPROF_API int memprof_estimate_difference(const memprof_sample_group* before, uint64_t before_count,
+                                            const memprof_sample_group* after, uint64_t after_count,
+                                            memprof_estimate* bytes, memprof_estimate* blocks);
 
 /* ---- Names -------------------------------------------------------------------------------------------- */
 

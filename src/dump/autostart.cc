@@ -8,7 +8,7 @@
 //   those of runtimes (runtimes::variable_of)
 //                              0: the runtime is not looked for; stacks: for its frames, not its objects
 //   MEMPROF_NATIVE_INTERPRETER 1: the frames of evaluation loops stay in the stacks
-//   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: there is to be none
+//   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: no file
 // and those that `memprof run` sets:
 //   MEMPROF_RUN_PID            the process that it started; without MEMPROF_FOLLOW_FORK only that is profiled
 //   MEMPROF_KEEP_ARENA         1: the arena's file stays, and memprof makes the profile of it;
@@ -37,7 +37,7 @@ namespace memprof {
 namespace {
 
 std::atomic<bool> g_complained{false};
-char g_profile_path[4096];  // a copy: the program may change its environment; "": nothing is written at exit
+char g_profile_path[4096];  // a copy: the program may change its environment; "": no profile at exit
 bool g_keep_arena = false;
 std::atomic<bool> g_ended{false};
 
@@ -168,7 +168,7 @@ void autostart() {
     return;
   }
   runtimes::configure(c.runtimes);
-  // Of the many small processes that a program starts, those without a sample cost nothing.
+  // A program may start many small processes: one without a sample must cost nothing.
   profiler::Sharing sharing;
   sharing.folder = c.arena_folder;
   sharing.follow_fork = c.follow_fork;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles while the process runs, written by itself:
-//   MEMPROF_DUMP_SIGNAL    one whenever this signal comes (USR2, ...)
-//   MEMPROF_DUMP_INTERVAL  one every so often (30, 30s, 5m, 1h)
-//   MEMPROF_DUMP_PATH      where to: a pattern as for MEMPROF_PROFILE (its default); a number is put before
-//                          its end: out.1234.1.pb, out.1234.2.pb
+// Dumps: the process writes profiles of itself while it runs.
+//   MEMPROF_DUMP_SIGNAL    a dump at each of these signals (USR2, ...)
+//   MEMPROF_DUMP_INTERVAL  a dump after each interval (30, 30s, 5m, 1h)
+//   MEMPROF_DUMP_PATH      the file: a pattern like MEMPROF_PROFILE, which is its default; the number of the dump
+//                          comes before its end: out.1234.1.pb, out.1234.2.pb
 //
-// Model: no thread and no timer of ours: at an interval the thread that takes the next sample writes.  A
-// process that allocates nothing writes nothing.
+// Model: there is no thread and no timer for this: when an interval is over, the thread that takes the next sample
+// writes the dump.  A process that does not allocate writes none.
 //
 // A program may install its own handler later, or give the signal back to the system, which then ends the
 // process: dump.cc checks for that from time to time and reports it once.
 //
-// Signals: dump() is called by a handler, and from inside malloc.  One dump at a time: another that is asked
-// for meanwhile is left out.
+// Signals: dump() is called by a signal handler and from inside malloc.  One dump at a time: a request during a
+// dump is dropped.
 #include <atomic>
 #include <cstring>
 
@@ -34,13 +34,13 @@ constexpr uint64_t kNsPerSecond = 1000000000;
 constexpr char kDefaultPath[] = "memprof.%n.%p.pb";
 
 char g_pattern[4096];
-char g_numbered[4096 + 32];  // of the dump that is being written; no room for it on small stacks
-// Of times to come; UINT64_MAX: never.  Whoever is called by profiler::call_at has them to itself.
+char g_numbered[4096 + 32];  // path of the dump that is being written; too large for small stacks
+// When the next dump and check are due; UINT64_MAX: never.  Only the call of profiler::call_at uses them.
 uint64_t g_interval_ns = 0;
 uint64_t g_next_dump_ns = UINT64_MAX;
 uint64_t g_next_check_ns = UINT64_MAX;
 uint64_t g_check_pause_ns = kNsPerSecond;
-char g_signal[32];  // as it was asked for; "": none, or its loss was said
+char g_signal[32];  // as configured; "": none, or its loss was reported
 std::atomic<bool> g_is_dumping{false};
 std::atomic<uint64_t> g_number{0};
 
@@ -63,7 +63,7 @@ void dump() {
   }
   const MuteScope mute;
   int error = MEMPROF_ERR_EXISTS;
-  // Numbers that are taken, by what had this process id before, are passed over.
+  // Skips numbers whose files exist: an earlier process had this process id.
   for (int tries = 0; tries < 1000 && error == MEMPROF_ERR_EXISTS; ++tries) {
     number_path(g_number.fetch_add(1, std::memory_order_relaxed) + 1);
     error = write_profile_file(g_numbered, false, nullptr, 0);
@@ -76,7 +76,7 @@ void dump() {
   g_is_dumping.store(false, std::memory_order_release);
 }
 
-// 0: not a duration of a second to a year.
+// Returns 0 unless the text is a duration from a second to a year.
 uint64_t parse_seconds(const char* text) {
   constexpr uint64_t kYear = 366 * 86400;
   uint64_t seconds = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that bring profiles out of the process, for each other and for the public face (capi):
-// settings of the environment (autostart.cc), dumps by signal and interval (dump.cc), profiles as files
-// (write_profile.cc).  Results are those of memprof.h.
+// Services that write profiles from inside the process, used by each other and by capi: settings from the
+// environment (autostart.cc), dumps by signal and interval (dump.cc), profiles as files (write_profile.cc).
+// Results are those of memprof.h.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace memprof {
 struct Configuration {
   Limits limits;
   uint64_t rate_bytes;
-  const char* profile_path;  // pattern; nullptr: none is wanted
+  const char* profile_path;  // pattern; nullptr: no profile is written
   const char* arena_folder;  // "": private memory
   bool follow_fork;
   bool keep_arena;  // for a reader, which writes the profile
@@ -24,27 +24,27 @@ struct Configuration {
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 
-// The MEMPROF_* variables of the environment over the defaults.  What is wrong in them is said on standard
+// The defaults, overridden by the MEMPROF_* variables of the environment.  A wrong value is reported on standard
 // error, once in a process, and ignored.
 Configuration read_configuration();
-// Of it, the folder alone; and what the run's reader wants of arenas.
+// Only the arena folder of it, and the settings that `memprof run` gives for arenas.
 const char* read_arena_folder();
 void read_run(Configuration* configuration);
 
 // "NAME=VALUE is ignored: it must be WANTED", on standard error.
 void complain_of_variable(const char* name, const char* value, const char* wanted);
-// What is wanted of a path.
+// What a path must be, for complaints about it.
 inline constexpr char kWantedPattern[] = "a path in which % stands only in %p, %n, %t and %%";
 inline constexpr char kWantedEnd[] =
     "a path that ends in .pb.gz or .pb (memprof export makes other formats of such a file)";
 // Why a profile could not be written: the text of an error, or of errno where it is a system call's.
 const char* reason_text(int error);
 
-// Does what the MEMPROF_DUMP_* variables ask for.
+// Starts the dumps that the MEMPROF_DUMP_* variables ask for.
 void start_dumps(const Configuration& configuration);
-// When the process comes to its end: says what could not be done.
+// At the end of the process: reports dumps that could not be written.
 void end_dumps();
-// A signal that asks for one is then ignored.
+// From then on a signal that asks for a dump is ignored.
 void stop_dumps();
 
 int take_snapshot(Snapshot** snapshot);
@@ -56,8 +56,8 @@ int open_snapshot(const char* path, Snapshot** snapshot);
 int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false);
 int write_profile(int fd, bool has_gzip = false);
 
-// The same to the file that `pattern` names (format/path_pattern.h), whose end says whether it is compressed
-// (format/pprof_name.h), by a temporary file beside it.  `written`, if it is not nullptr, gets the
+// The same to the file that `pattern` names (format/path_pattern.h), through a temporary file beside it.  The end
+// of the name says whether it is compressed (format/pprof_name.h).  `written`, if it is not nullptr, gets the
 // name.
 int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compresses what a writer writes, inside the profiled process: gzip (RFC 1952) around LZ77 with the fixed
+// Compresses a profile inside the profiled process: gzip (RFC 1952) around LZ77 with the fixed
 // codes of deflate (RFC 1951, 3.2.6).  A profile becomes 3 to 4 times smaller; zlib, with codes of its own
 // for each file, would make 20 % less of that.
 //
-// Model: a buffer of two windows.  When it is full, what has a match's length of text after it is coded, and
-// the last window stays for the matches of what follows.  A place in the text is known by its number modulo
-// 2^32; what the tables remember is only a hint, because each match is compared in the buffer.
+// Model: a buffer of two windows.  When it is full, all text but the last match length is coded, and the last
+// window stays, because later text may match it.  Positions in the text count modulo 2^32; the hash tables only
+// give hints, because each match is compared in the buffer.
 //
 // Allocates: never.  The caller gives memory (pages of its own).  Depends on memcpy and memmove only.
 // Threads: a plain value.
@@ -51,8 +51,8 @@ class GzipWriter {
   bool is_good_ = true;
   uint32_t first_ = 0;  // number of the byte that the buffer begins with
   size_t size_ = 0;     // bytes in the buffer
-  size_t coded_ = 0;    // of them, those that are coded
-  uint64_t bits_ = 0;   // not yet put, lowest first
+  size_t coded_ = 0;    // how many of them are coded already
+  uint64_t bits_ = 0;   // that are not written yet, lowest first
   uint32_t bit_count_ = 0;
   size_t out_size_ = 0;
   uint32_t checksum_ = UINT32_MAX;

@@ -16,7 +16,7 @@ namespace field = schema::profile_field;
 
 constexpr size_t kOutputBytes = size_t{64} << 10;
 constexpr size_t kFirstSlots = 1024;  // a power of two
-// Functions of the frames that stand for others have their addresses for ids.
+// The functions of frames that stand for others use their addresses as ids.
 constexpr uint64_t kLastGapFunction = schema::kMostGap;
 
 struct FrameCounts {
@@ -57,8 +57,8 @@ size_t last_slots(size_t addresses) {
   return slots;
 }
 
-// Hands out pieces of the scratch memory.  After one refusal all others are refused too, so that only the
-// last has to be checked.
+// Allocates from the scratch memory.  After one failure all later calls fail, so that only the last one has to be
+// checked.
 class Scratch {
  public:
   Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
@@ -81,7 +81,7 @@ class Scratch {
   size_t left_;
 };
 
-// Different keys of locations, numbered from 1 in the order of their first use.
+// Numbers the distinct keys of locations from 1, in the order of their first use.
 class LocationTable {
  public:
   LocationTable(Scratch& scratch, size_t most)
@@ -147,8 +147,8 @@ class LocationTable {
   size_t size_ = 0;
 };
 
-// Different functions of runtime frames, numbered from 1 in the order of their first use.  The caller has one
-// text for each name, so texts are compared by where they are.
+// Numbers the distinct functions of runtime frames from 1, in the order of their first use.  The caller has one
+// string for each name, so strings are compared by address.
 class FunctionTable {
  public:
   FunctionTable(Scratch& scratch, const RawProfile& profile)
@@ -336,12 +336,12 @@ class RawPprofWriter {
     return stack.heap < profile_.heap_count ? profile_.heaps[stack.heap] : "";
   }
 
-  // What its location is found by here.
+  // The key of the frame's location in locations_.
   uint64_t place_of(const RawStack& stack, size_t frame) const {
     return is_runtime_frame(stack.frames[frame]) ? stack.frames[frame] : address_key(stack, frame);
   }
 
-  // What every reader finds it by.
+  // The address that is written to the file.
   uint64_t key_of(const RawStack& stack, size_t frame) const {
     const uint64_t word = stack.frames[frame];
     return is_runtime_frame(word) ? runtime_keys_[word ^ kRuntimeFrame] : address_key(stack, frame);
@@ -412,7 +412,7 @@ class RawPprofWriter {
 
   // 0: no module has the address.
   size_t mapping_id(uint64_t address) {
-    // Neighbours of a stack are often of one module, hence the last answer is tried first.
+    // Neighbouring frames are often in one module, so the last answer is tried first.
     for (size_t i = keys_.overlap() ? 1 : 0; i <= profile_.module_count; ++i) {
       const size_t index = i == 0 ? last_module_ : i - 1;
       if (index < profile_.module_count && profile_.modules[index].start <= address &&

@@ -39,7 +39,7 @@ struct RawTotals {
   double max_missed_bytes = 0, max_missed_count = 0;
 };
 
-// In place of frames (format/pprof_schema.h): becomes a location with a function's name and no module.
+// Stands for frames that were left out (format/pprof_schema.h): written as a location with a function and no module.
 inline constexpr uint64_t kFramesLeftOut = 1;
 inline constexpr uint64_t kOlderStacks = 2;
 
@@ -68,7 +68,7 @@ struct RawStack {
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;
   RawTotals freed;  // variance_* and max_* unused
-  RawTotals peak;   // what was live when the heap was at its highest, by half the samples
+  RawTotals peak;   // live when the heap was at its highest, estimated from half the samples
   double lifetime_ns = 0;
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
@@ -93,7 +93,7 @@ struct RawRuntime {
   std::string_view name;
 };
 
-// The facts that it has as its base are those of memprof_stats and of a snapshot.
+// Its base has the facts of memprof_stats and of a snapshot.
 struct RawProfile : ProfileFacts {
   const RawModule* modules = nullptr;  // main program first
   size_t module_count = 0;
@@ -116,8 +116,8 @@ struct RawProfile : ProfileFacts {
   const char* note = "";               // a comment for people; empty: none
 };
 
-// Bytes of scratch that write_raw_pprof needs for this profile, whatever it holds.  Take them straight from
-// the system: most of them are address space for the case that no two frames are equal, and are never
+// Bytes of scratch memory that write_raw_pprof needs at most for a profile of this size.  Map them directly from
+// the system: most pages are needed only where no two frames are equal, and are usually never
 // touched.
 size_t raw_pprof_scratch_bytes(const RawProfile& profile);
 

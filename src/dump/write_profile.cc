@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshot -> pprof file, in the process itself: pages of its own, no lock, no malloc, so that it also works
-// while the process ends.
+// Writes a snapshot as a pprof file from inside the process.  It uses its own pages, no lock and no malloc, so it
+// also works while the process ends.
 #include <cerrno>
 #include <cstring>
 
@@ -33,7 +33,7 @@ static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
 static_assert(profile::kOlderStacks == platform::kOlderStacks &&
               platform::kOlderStacks == MEMPROF_OLDER_STACKS);
 
-// Pages that go when the scope ends.
+// Pages that are released at the end of the scope.
 class Pages {
  public:
   explicit Pages(size_t size_bytes) : size_bytes_(size_bytes), start_(platform::reserve_pages(size_bytes)) {}
@@ -59,7 +59,7 @@ class Pages {
 // A descriptor that a profile is written to.
 struct Output {
   int fd;
-  int error;  // negative: why it could not be written
+  int error;  // negative: the reason of a failure
 
   profile::Sink sink() { return {write, this}; }
   static bool write(void* context, const void* data, size_t size) {
@@ -88,8 +88,8 @@ profile::RawTotals to_raw(const SnapshotTotals& t) {
           t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
 }
 
-// In the profile the main program comes first, and the others keep their order: the index there of module `m`
-// of the snapshot (or of none).
+// The index that module `m` of the snapshot has in the profile, where the main program comes first and the others
+// keep their order; also for "no module".
 uint32_t raw_index(uint32_t m, uint32_t main_program) {
   return m == main_program ? 0 : m < main_program ? m + 1 : m;
 }
@@ -136,7 +136,7 @@ int system_error(int error) {
   return MEMPROF_ERR_SYSTEM;
 }
 
-// Which modules' allocations are missing.
+// Names the modules whose allocations are missing.
 void write_note(char* note) {
   static const char kBeginning[] =
       "memprof was loaded at run time, and not all import tables could be pointed at it. Allocations through "
@@ -322,8 +322,8 @@ int write_profile_file(const char* pattern, bool overwrite, char* written, size_
   if (!overwrite && platform::file_exists(path)) {
     return MEMPROF_ERR_EXISTS;
   }
-  // Beside the target, so that the rename stays on one file system.  The number is random: one that a process
-  // which died left behind, with the same ids in another container, is not in the way.
+  // In the folder of the target, so that the rename stays on one file system.  The number is random, because a
+  // process with the same ids in another container may have died and left its temporary file.
   const size_t length = strlen(path);
   memcpy(temporary, path, length);
   memcpy(temporary + length, ".tmp.", 5);

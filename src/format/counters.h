@@ -62,6 +62,7 @@ namespace memprof {
   FILED(muted_bytes, FIRST, kMissing, kSum, kReported)                                                       \
   FILED(folded_stacks, LATER, kFullTables, kSum, kReported)                                                  \
   FILED(thinned_samples, LATER, kFullTables, kSum, kReported)                                                \
+  COUNTER(unclassed_frees, LATER)                                                                            \
   /* Of the run that the profile is of: processes that memprof was not in, and those whose data was not */   \
   /* read.  Who is in the process sees no other: 0 there. */                                                 \
   FACT(uint64_t, unseen_processes, "unseen_processes", "unseen_processes", kMissing, kSum, kReported)        \

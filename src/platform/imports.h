@@ -26,7 +26,7 @@ struct Imports {
 bool patch_imports();
 
 // Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
-// time for that.  For a hook's way, too.  `now_ns`: monotonic.
+// time for that.  May be called from a hook.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);
 
 // As of the last time that they were looked at.
@@ -36,7 +36,7 @@ Imports imports();
 // 2".  Writes at most `size_bytes` with a NUL at the end; returns the length of the whole text.
 size_t describe_imports(char* text, size_t size_bytes);
 
-// The same as it was when they were last looked at, maybe cut; in static memory.  For a hook's way, too.
+// The same as it was when they were last looked at, maybe cut; in static memory.  May be called from a hook.
 const char* imports_note();
 
 }  // namespace memprof::platform

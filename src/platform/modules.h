@@ -29,11 +29,11 @@ bool find_module(uint64_t address, ModuleInfo* info);
 // stays loaded as for find_module.
 bool find_exports_at(uint64_t address, const char* const* names, uint32_t count, const void** addresses);
 // The same of the first module, in the loader's order, that exports names[0].  A variable of which the
-// executable has the process's copy is that one.  Takes the loader's lock: not for a hook's way.
+// executable has the process's copy is that one.  Takes the loader's lock: must not be called from a hook.
 bool find_exports(const char* const* names, uint32_t count, const void** addresses);
 
 // The exported symbol that contains `address`: its name (mangled; valid while the module stays loaded) and
-// where it starts.  false: none.  Takes the loader's lock and may allocate: not for a hook's way.
+// where it starts.  false: none.  Takes the loader's lock and may allocate: must not be called from a hook.
 bool find_symbol(uint64_t address, const char** name, uint64_t* start);
 
 // Is another copy of this library in the process, and initialized?  Its path, valid while it stays loaded;

@@ -16,8 +16,8 @@ struct OwnerPage {
   std::atomic<uint32_t> claim;  // not 0: a thread is making the tables, or they are there
   std::atomic<uint32_t> reset;  // not 0: reset_in_child() was called
 };
-// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Not for a hook's way: call
-// it once.
+// A page of zeros.  The address is valid for ever.  nullptr: the system refused.  Must not be called from a
+// hook; called once.
 OwnerPage* make_owner_page();
 
 // In a fork child: gives back what threads had taken that stayed with the parent, and will never give it back
@@ -36,7 +36,8 @@ uint64_t process_namespace();  // of process ids: equal for processes that mean 
 // When this process came to be, in a unit of the system's; the same after it executed another program, and
 // another one for each process that had its id.  0: unknown.
 uint64_t process_start();
-const char* program_path();  // path of the executable, "" if unknown; static memory; not for a hook's way
+// Path of the executable, "" if unknown; static memory.  The first call must not be made from a hook.
+const char* program_path();
 
 // The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
 // says, and files that he can open, are not for it.

@@ -15,7 +15,7 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes "
-         "memprof_snapshot_younger memprof_lifetime_bounds memprof_snapshot_stacks memprof_snapshot_frames "
+         "memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
@@ -52,7 +52,8 @@ class Stats(ctypes.Structure):
                 ("python_version", c_uint32), ("python_objects", c_uint32),
                 ("live_weight_bytes", c_uint64), ("peak_weight_bytes", c_uint64),
                 ("python_stacks", c_uint32), ("reserved", c_uint32), ("folded_stacks", c_uint64),
-                ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES)]
+                ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES),
+                ("unclassed_frees", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -93,6 +94,14 @@ class Heap(ctypes.Structure):
     _fields_ = [("name_offset", c_uint64)]
 
 
+class Estimate(ctypes.Structure):
+    _fields_ = [("value", c_double), ("low", c_double), ("high", c_double)]
+
+
+class SampleGroup(ctypes.Structure):
+    _fields_ = [("size_bytes", c_uint64), ("rate_bytes", c_uint64), ("samples", c_uint64)]
+
+
 class Info(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("pid", c_uint32), ("rate_bytes", c_uint64), ("time_unix_ns", c_uint64),
                 ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
@@ -106,7 +115,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
@@ -147,6 +156,10 @@ def load(path=None):
         "memprof_snapshot_lifetimes": (POINTER(Lifetime), [snapshot, count]),
         "memprof_snapshot_younger": (c_int, [snapshot, c_uint64, POINTER(Totals), c_uint64, count]),
         "memprof_lifetime_bounds": (POINTER(c_uint64), [count]),
+        "memprof_estimate_samples": (c_int, [POINTER(SampleGroup), c_uint64, POINTER(Estimate), POINTER(Estimate)]),
+        "memprof_estimate_totals": (c_int, [POINTER(Totals), c_uint64, POINTER(Estimate), POINTER(Estimate)]),
+        "memprof_estimate_difference": (c_int, [POINTER(SampleGroup), c_uint64, POINTER(SampleGroup), c_uint64,
+                                                POINTER(Estimate), POINTER(Estimate)]),
         "memprof_snapshot_stacks": (POINTER(Stack), [snapshot, count]),
         "memprof_snapshot_frames": (POINTER(c_uint64), [snapshot, count]),
         "memprof_snapshot_runtime_frames": (POINTER(RuntimeFrame), [snapshot, count]),

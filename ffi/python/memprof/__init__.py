@@ -42,7 +42,7 @@ __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot",
 # Loaded when they are asked for: what takes long to import is not needed to start.
 _LATER = {
     "AllocationSample": "_model", "Estimate": "_model", "FramePointerHealth": "_model", "MemProfStats": "_model",
-    "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_peak", "PeakSite": "_peak", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
+    "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_totals", "PeakSite": "_totals", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
     "load_ipython_extension": "_notebook",
 }
 

@@ -2,34 +2,13 @@
 """What changed between two snapshots, and whether it is more than chance."""
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 from memprof._intervals import Sum
 from memprof._library import muted
-from memprof._model import Estimate, StackFrame
-from memprof._sites import Key, place
+from memprof._model import Estimate, SiteDiff, StackFrame
+from memprof._sites import Key, key_of, place
 from memprof._snapshot import HeapSnapshot
-
-
-@dataclass(frozen=True, slots=True)
-class SiteDiff:
-    """One place, in both snapshots."""
-
-    frame: StackFrame
-    growth: Estimate
-    """Live bytes after less those before; `low` and `high` are the ends of the 95 % interval of the difference."""
-    new_samples: int
-    """Samples that are live after, and were not before."""
-    gone_samples: int
-    """Samples that were live before, and are not after."""
-    stack: tuple[StackFrame, ...]
-
-    @property
-    def is_significant(self) -> bool:
-        """Chance does not explain it: the interval is on one side of 0."""
-        return self.growth.low > 0 or self.growth.high < 0
 
 
 class _Side:
@@ -39,11 +18,7 @@ class _Side:
 
 
 def _difference(new: _Side, gone: _Side) -> Estimate:
-    """Of two independent estimates: the square-and-add method (MOVER), which keeps asymmetric intervals."""
-    up, down = new.sum.bytes(), gone.sum.bytes()
-    growth = int(up) - int(down)
-    return Estimate(growth, growth - math.hypot(up - up.low, down.high - down),
-                    growth + math.hypot(up.high - up, down - down.low))
+    return new.sum.growth_since(gone.sum)
 
 
 class SnapshotDiff:
@@ -65,7 +40,7 @@ class SnapshotDiff:
                 record = snapshot._native.records[i]
                 stack = all_stacks[record.stack_id]
                 frame = place(stack)
-                key = frame.function, frame.file, frame.line, frame.is_python
+                key = key_of(frame)
                 stacks.setdefault(key, stack)
                 for side in (sides.setdefault(key, _Side()), whole):
                     side.sum.add(record.size_bytes, record.rate_bytes)
@@ -107,12 +82,12 @@ class SnapshotDiff:
     def __repr__(self) -> str:
         with muted():
             from memprof._text import diff_text
-            return diff_text(self)
+            return diff_text(self._growth, self._rows)
 
     def _repr_html_(self) -> str:
         with muted():
             from memprof._text import diff_html
-            return diff_html(self)
+            return diff_html(self._growth, self._rows)
 
 
 def _identity(snapshot: HeapSnapshot, index: int) -> tuple[int, int, int]:

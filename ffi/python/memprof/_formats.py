@@ -14,7 +14,7 @@ from memprof._command import command_path
 from memprof._model import StackFrame
 
 if TYPE_CHECKING:
-    from memprof._snapshot import NativeSnapshot
+    from memprof._library import NativeSnapshot
 
 # How the command calls a format or an end that it does not have (tools/memprof/commands/export_command.cc): its formats
 # are listed there alone.

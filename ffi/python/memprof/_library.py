@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native library: which copy of it is used, and its errors as exceptions.
+"""The native library: which copy of it is used, its errors as exceptions, and its snapshots.
 
 A copy that is in the process already (`memprof run`, LD_PRELOAD) is used; else the one that came with this
 package is loaded.
@@ -19,6 +19,8 @@ except ImportError as error:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from memprof._gc_epochs import Epochs
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
 
@@ -78,3 +80,47 @@ class muted:
 
     def __exit__(self, *_: object) -> None:
         lib.memprof_backing_end()
+
+
+def column(array: Any, length: int, field: str, kind: Any = "Q") -> Any:
+    """One field of 8 bytes (`kind`: as in struct) of an array of structs, for all of them: a memoryview."""
+    item = ffi.typeof(array).item
+    offset = ffi.offsetof(item, *field.split("."))
+    size = ffi.sizeof(item)
+    if length == 0:
+        return memoryview(b"").cast(kind)
+    return memoryview(ffi.buffer(array, length * size)).cast(kind)[offset // 8::size // 8]
+
+
+class NativeSnapshot:
+    """Owns a memprof_snapshot, and reads it."""
+
+    def __init__(self, handle: Any, epochs: Epochs | None) -> None:
+        self.handle = ffi.gc(handle, lib.memprof_free_snapshot)
+        self.epochs = epochs
+        self.info = self._filled("memprof_snapshot_info", lib.memprof_snapshot_get_info)
+        self.stats = self._filled("memprof_stats", lib.memprof_snapshot_get_stats)
+        count = ffi.new("uint64_t*")
+        self.records = lib.memprof_snapshot_records(handle, count)
+        self.record_count: int = count[0]
+        self.stacks = lib.memprof_snapshot_stacks(handle, count)
+        self.stack_count: int = count[0]
+
+    def _filled(self, struct: str, fill: Any) -> Any:
+        value = ffi.new(f"{struct}*")
+        value.struct_size = ffi.sizeof(struct)
+        check(fill(self.handle, value), "memprof.get_snapshot")
+        return value
+
+    def heap_names(self) -> list[str]:
+        """By stack: the heap's name, "" for malloc's."""
+        count = ffi.new("uint64_t*")
+        of_stack = lib.memprof_snapshot_stack_heaps(self.handle, count)
+        heaps = lib.memprof_snapshot_heaps(self.handle, count)
+        strings = lib.memprof_snapshot_strings(self.handle, count)
+        return [ffi.string(strings + heaps[of_stack[i]].name_offset).decode("utf-8", "replace")
+                for i in range(self.stack_count)]
+
+    def write(self, fd: int) -> None:
+        """The profile in pprof's format, not compressed, with addresses."""
+        check(lib.memprof_snapshot_write_fd(self.handle, fd), "HeapSnapshot.save")

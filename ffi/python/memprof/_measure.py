@@ -19,9 +19,9 @@ from collections.abc import Mapping
 
 from memprof import _profiler, _sites
 from memprof._intervals import Sum
-from memprof._library import lib, muted
+from memprof._library import column, lib, muted
 from memprof._model import Estimate, StackFrame
-from memprof._snapshot import HeapSnapshot, column
+from memprof._snapshot import HeapSnapshot
 from memprof._text import estimate_text, place_text, size_text
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
@@ -142,9 +142,8 @@ def _new_blocks(since_ns: int, snapshot: HeapSnapshot) -> tuple[Estimate, list[s
             continue
         total.add(record.size_bytes, record.rate_bytes)
         by_place.setdefault(frame, Sum()).add(record.size_bytes, record.rate_bytes)
-    largest = sorted(by_place.items(), key=lambda pair: -pair[1].value())[:PLACES]
-    return total.bytes(), [f"{size_text(part.bytes()):>10}  {frame.function}  {place_text(frame)}"
-                           for frame, part in largest]
+    sizes = sorted(((frame, part.bytes()) for frame, part in by_place.items()), key=lambda pair: -pair[1])
+    return total.bytes(), [f"{size_text(size):>10}  {frame.function}  {place_text(frame)}" for frame, size in sizes[:PLACES]]
 
 
 def _allocated(before: HeapSnapshot, after: HeapSnapshot) -> list[tuple[float, StackFrame]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain values that snapshots are made of.  None of them changes."""
+"""Plain values that snapshots and their differences are made of.  None of them changes."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -53,6 +53,25 @@ class StackFrame:
 
     def __str__(self) -> str:
         return f"{self.function} ({self.file}:{self.line})" if self.line else f"{self.function} ({self.file})"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDiff:
+    """One place, in both snapshots."""
+
+    frame: StackFrame
+    growth: Estimate
+    """Live bytes after less those before; `low` and `high` are the ends of the 95 % interval of the difference."""
+    new_samples: int
+    """Samples that are live after, and were not before."""
+    gone_samples: int
+    """Samples that were live before, and are not after."""
+    stack: tuple[StackFrame, ...]
+
+    @property
+    def is_significant(self) -> bool:
+        """Chance does not explain it: the interval is on one side of 0."""
+        return self.growth.low > 0 or self.growth.high < 0
 
 
 @dataclass(frozen=True, slots=True)

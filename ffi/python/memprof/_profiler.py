@@ -160,7 +160,8 @@ def get_snapshot(resolve: bool = True) -> HeapSnapshot:
     Raises RuntimeError when memprof was never started.
     """
     with muted():
-        from memprof._snapshot import HeapSnapshot, NativeSnapshot
+        from memprof._library import NativeSnapshot
+        from memprof._snapshot import HeapSnapshot
         handle = ffi.new("memprof_snapshot**")
         _check_call(lib.memprof_get_snapshot(handle), "memprof.get_snapshot",
                     "there is nothing to show; call memprof.start() first")

@@ -9,9 +9,15 @@ from memprof._model import Estimate, StackFrame
 from memprof._roles import is_allocator, is_import, is_library, is_nameless
 
 if TYPE_CHECKING:
-    from memprof._snapshot import HeapSnapshot
+    from memprof._library import NativeSnapshot
 
 Key = tuple[str, str, int, bool]  # function, file, line, is_python
+
+
+def key_of(frame: StackFrame) -> Key:
+    """What tells a place from others."""
+    return frame.function, frame.file, frame.line, frame.is_python
+
 
 def native_leaf(stack: tuple[StackFrame, ...]) -> StackFrame | None:
     """The innermost native frame, before any of Python, that a person can tell something by: no allocator, not of a
@@ -56,8 +62,7 @@ class Site:
     @property
     def key(self) -> Key:
         """What tells it from other places."""
-        frame = self.frame
-        return frame.function, frame.file, frame.line, frame.is_python
+        return key_of(self.frame)
 
     @property
     def bytes(self) -> Estimate:
@@ -84,8 +89,7 @@ class Site:
 class Sites:
     """All places of a snapshot, the largest first."""
 
-    def __init__(self, snapshot: HeapSnapshot) -> None:
-        native, stacks = snapshot._native, snapshot._all_stacks()
+    def __init__(self, native: NativeSnapshot, stacks: list[tuple[StackFrame, ...]]) -> None:
         by_key: dict[Key, Site] = {}
         of_stack: dict[int, Site] = {}
         for i in range(native.record_count):
@@ -94,8 +98,7 @@ class Sites:
             site = of_stack.get(stack_id)
             if site is None:
                 frame = place(stacks[stack_id])
-                key = frame.function, frame.file, frame.line, frame.is_python
-                site = of_stack[stack_id] = by_key.setdefault(key, Site(frame))
+                site = of_stack[stack_id] = by_key.setdefault(key_of(frame), Site(frame))
             site.samples += 1
             site.value += record.weight_bytes
             site.of_stack[stack_id] = site.of_stack.get(stack_id, 0.0) + record.weight_bytes

@@ -8,58 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from memprof import _formats, _sites
 from memprof._frames import Frames
-from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
-from memprof._library import check, ffi, lib, muted
-from memprof._lifetimes import METRICS, read_places, top_places
+from memprof._library import NativeSnapshot, lib, muted
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
+from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
-    from memprof._peak import Peak
-
-
-def column(array: Any, length: int, field: str, kind: Any = "Q") -> Any:
-    """One field of 8 bytes (`kind`: as in struct) of an array of structs, for all of them: a memoryview."""
-    item = ffi.typeof(array).item
-    offset = ffi.offsetof(item, *field.split("."))
-    size = ffi.sizeof(item)
-    if length == 0:
-        return memoryview(b"").cast(kind)
-    return memoryview(ffi.buffer(array, length * size)).cast(kind)[offset // 8::size // 8]
-
-
-class NativeSnapshot:
-    """Owns a memprof_snapshot, and reads it."""
-
-    def __init__(self, handle: Any, epochs: Epochs | None) -> None:
-        self.handle = ffi.gc(handle, lib.memprof_free_snapshot)
-        self.epochs = epochs
-        self.info = self._filled("memprof_snapshot_info", lib.memprof_snapshot_get_info)
-        self.stats = self._filled("memprof_stats", lib.memprof_snapshot_get_stats)
-        count = ffi.new("uint64_t*")
-        self.records = lib.memprof_snapshot_records(handle, count)
-        self.record_count: int = count[0]
-        self.stacks = lib.memprof_snapshot_stacks(handle, count)
-        self.stack_count: int = count[0]
-
-    def _filled(self, struct: str, fill: Any) -> Any:
-        value = ffi.new(f"{struct}*")
-        value.struct_size = ffi.sizeof(struct)
-        check(fill(self.handle, value), "memprof.get_snapshot")
-        return value
-
-    def heap_names(self) -> list[str]:
-        """By stack: the heap's name, "" for malloc's."""
-        count = ffi.new("uint64_t*")
-        of_stack = lib.memprof_snapshot_stack_heaps(self.handle, count)
-        heaps = lib.memprof_snapshot_heaps(self.handle, count)
-        strings = lib.memprof_snapshot_strings(self.handle, count)
-        return [ffi.string(strings + heaps[of_stack[i]].name_offset).decode("utf-8", "replace")
-                for i in range(self.stack_count)]
-
-    def write(self, fd: int) -> None:
-        """The profile in pprof's format, not compressed, with addresses."""
-        check(lib.memprof_snapshot_write_fd(self.handle, fd), "HeapSnapshot.save")
+    from memprof._totals import Peak
 
 
 class HeapSnapshot:
@@ -173,8 +128,7 @@ class HeapSnapshot:
         those of what is live.  memprof_reset_peak of the C interface begins it anew.  None: unknown."""
         with self._lock, muted():
             if self._peak is None:
-                from memprof._peak import read_peak
-                self._peak = (read_peak(self),)
+                self._peak = (read_peak(self._native, self._all_stacks()),)
             return self._peak[0]
 
     @property
@@ -241,7 +195,7 @@ class HeapSnapshot:
     def sites(self) -> _sites.Sites:
         """All places that hold memory, the largest first."""
         with muted():
-            return _sites.Sites(self)
+            return _sites.Sites(self._native, self._all_stacks())
 
     def top_allocators(self, n: int = 10, metric: str = "live", younger_ns: int = 10_000_000) -> list[dict[str, Any]]:
         """The places that hold the most: where Python code is on the stack the innermost line of it, else the
@@ -269,9 +223,9 @@ class HeapSnapshot:
         with muted():
             if metric == "live":
                 rows = self.sites().top(n)
-                places = read_places(self, younger_ns, metric) if rows else {}
+                places = read_places(self._native, self._all_stacks(), younger_ns, metric) if rows else {}
                 return [{**site.as_dict(), **places[site.key].facts()} for site in rows]
-            return top_places(read_places(self, younger_ns, metric), metric, n)
+            return top_places(read_places(self._native, self._all_stacks(), younger_ns, metric), metric, n)
 
     # ---- names and files
 

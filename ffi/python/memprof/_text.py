@@ -6,9 +6,25 @@ import html
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memprof._diff import SnapshotDiff
-    from memprof._model import Estimate, StackFrame
-    from memprof._snapshot import HeapSnapshot
+    from typing import Protocol
+
+    from memprof._model import Estimate, SiteDiff, StackFrame
+    from memprof._sites import Sites
+
+    class Shown(Protocol):
+        """Of a HeapSnapshot what its text is made of."""
+
+        @property
+        def estimated_heap_bytes(self) -> Estimate: ...
+        @property
+        def sampling_rate_bytes(self) -> int: ...
+        @property
+        def live_samples(self) -> int: ...
+        @property
+        def total_samples(self) -> int: ...
+        @property
+        def notes(self) -> tuple[str, ...]: ...
+        def sites(self) -> Sites: ...
 
 ROWS = 10
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -36,14 +52,14 @@ def place_text(frame: StackFrame) -> str:
     return f"{file}:{frame.line}" if frame.line else file
 
 
-def _header(snapshot: HeapSnapshot) -> str:
+def _header(snapshot: Shown) -> str:
     rate = snapshot.sampling_rate_bytes
     how = f"one sample each {size_text(rate)}" if rate > 1 else "every allocation recorded"
     return (f"HeapSnapshot: {estimate_text(snapshot.estimated_heap_bytes)} live; {how}, "
             f"{snapshot.live_samples:,} of {snapshot.total_samples:,} samples are live")
 
 
-def _footer(snapshot: HeapSnapshot, count: int) -> list[str]:
+def _footer(snapshot: Shown, count: int) -> list[str]:
     lines = []
     if count > ROWS:
         lines.append(f"{ROWS} of {count:,} places; top_allocators({count}) has all")
@@ -60,7 +76,7 @@ def _table(header: tuple[str, ...], rows: list[tuple[str, ...]], left: int) -> l
                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in [header, *rows]]
 
 
-def snapshot_text(snapshot: HeapSnapshot) -> str:
+def snapshot_text(snapshot: Shown) -> str:
     """What print shows."""
     sites = snapshot.sites()
     lines = [_header(snapshot)]
@@ -79,7 +95,7 @@ def _html_table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]
             f"{notes}</div>")
 
 
-def snapshot_html(snapshot: HeapSnapshot) -> str:
+def snapshot_html(snapshot: Shown) -> str:
     """What a notebook shows: a row for each place, with a bar; its stack opens by a click."""
     sites = snapshot.sites()
     rows: list[tuple[str, ...]] = []
@@ -96,27 +112,27 @@ def snapshot_html(snapshot: HeapSnapshot) -> str:
                        _footer(snapshot, len(sites.all)))
 
 
-def _diff_rows(diff: SnapshotDiff) -> list[tuple[str, ...]]:
+def _diff_rows(rows: list[SiteDiff]) -> list[tuple[str, ...]]:
     return [(f"{size_text(row.growth)}" if row.growth < 0 else f"+{size_text(row.growth)}",
              f"{size_text(row.growth.low)} to {size_text(row.growth.high)}", "yes" if row.is_significant else "no",
-             row.frame.function, place_text(row.frame)) for row in diff.top(ROWS)]
+             row.frame.function, place_text(row.frame)) for row in rows[:ROWS]]
 
 
-def _diff_header(diff: SnapshotDiff) -> str:
-    sign = "" if diff.growth < 0 else "+"
-    return f"SnapshotDiff: {sign}{estimate_text(diff.growth)}"
+def _diff_header(growth: Estimate) -> str:
+    sign = "" if growth < 0 else "+"
+    return f"SnapshotDiff: {sign}{estimate_text(growth)}"
 
 
 _DIFF_COLUMNS = ("growth", "95 %", "significant", "function", "file:line")
 
 
-def diff_text(diff: SnapshotDiff) -> str:
+def diff_text(growth: Estimate, places: list[SiteDiff]) -> str:
     """What print shows."""
-    rows = _diff_rows(diff)
-    return "\n".join([_diff_header(diff)] + (_table(_DIFF_COLUMNS, rows, 3) if rows else ["Nothing has changed."]))
+    rows = _diff_rows(places)
+    return "\n".join([_diff_header(growth)] + (_table(_DIFF_COLUMNS, rows, 3) if rows else ["Nothing has changed."]))
 
 
-def diff_html(diff: SnapshotDiff) -> str:
+def diff_html(growth: Estimate, places: list[SiteDiff]) -> str:
     """What a notebook shows."""
-    rows = [tuple(html.escape(cell) for cell in row) for row in _diff_rows(diff)]
-    return _html_table(_diff_header(diff), _DIFF_COLUMNS, rows, [])
+    rows = [tuple(html.escape(cell) for cell in row) for row in _diff_rows(places)]
+    return _html_table(_diff_header(growth), _DIFF_COLUMNS, rows, [])

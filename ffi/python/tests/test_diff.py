@@ -93,3 +93,20 @@ def test_to_pandas(run):
     """)
     columns, whole, diff_columns, some = result.value
     assert whole and some and "bytes_low" in columns and "growth_high" in diff_columns
+
+
+def test_intervals_are_those_of_the_library(run):
+    """A place with one new sample, and none before, is no significant growth: it may have held blocks that were not sampled."""
+    one, many, mirrored = run("""
+        memprof.start()
+        from memprof._intervals import Sum
+        def samples(n):
+            sum = Sum()
+            for _ in range(n): sum.add(64, 65536)
+            return sum
+        ends = lambda e: [e.low, int(e), e.high]
+        report([ends(samples(1).growth_since(Sum())), ends(samples(20).growth_since(Sum())), ends(Sum().growth_since(samples(20)))])
+    """).value
+    assert one[0] < 0 < one[1] < one[2]
+    assert 0 < many[0] < many[1] < many[2] and abs(many[1] - 20 * 65536) < 20 * 64
+    assert mirrored[1] == -many[1] and mirrored[2] < 0

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "core/sampling/math.h"
+#include "estimate/math.h"
 #include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/stack.h"

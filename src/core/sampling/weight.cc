@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sampling/weight.h"
 
-#include "core/sampling/math.h"
+#include "estimate/math.h"
 
 namespace memprof {
 

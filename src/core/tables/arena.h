@@ -184,7 +184,6 @@ struct ArenaHeader {
   RuntimeFacts later_runtimes[kMostRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
-  std::atomic<uint64_t> unclassed_frees;  // samples whose lifetime no unit had room for; relaxed
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

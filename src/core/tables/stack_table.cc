@@ -198,7 +198,7 @@ StackTotals* StackTable::freed_sums(uint32_t id, uint64_t lifetime_ns) {
   StackTotals* classes =
       __builtin_expect(ref != 0, 1) ? unit_classes(ref) : make_unit(&e, lifetime / kUnitClasses);
   if (__builtin_expect(classes == nullptr, 0)) {
-    count(arena_.header().unclassed_frees);
+    count(arena_.header().later_statistics.unclassed_frees);
     return &e.freed;
   }
   __builtin_prefetch(&classes[lifetime % kUnitClasses], 1);

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <new>
 
+#include "estimate/difference.h"
 #include "profile/model/metric.h"
 #include "profile/model/spread_test.h"
 #include "profile/report/report_cells.h"
@@ -12,10 +13,6 @@
 namespace memprof::profile {
 namespace {
 
-using Atom = MissedDistribution::Atom;
-
-constexpr size_t kCells = 192;
-constexpr double kTail = 0.025;
 // Two sums of the same numbers in another order.
 constexpr double kEqual = 1e-9;
 
@@ -23,76 +20,30 @@ struct Side {
   const SideSum& sum;
   const SideFacts& facts;
 
-  bool is_exact() const { return facts.rate_bytes <= 1; }
   double files() const { return static_cast<double>(facts.files); }
 };
 
-// The blocks that `side` may hold without a sample, as far as `other` shows what there is.
-MissedMass::Kind unseen_kind(const Side& side, const Side& other, Metric metric) {
-  if (side.is_exact()) return {};
-  const auto rate = static_cast<double>(side.facts.rate_bytes);
-  const Accumulator& shown = other.sum.sum();
-  if (!other.is_exact()) {
-    return shown.missed(metric).largest().at_rate(rate / static_cast<double>(other.facts.rate_bytes));
-  }
-  // What was recorded exactly is known by its sums alone.  Behind a sample hides the rate, or less.
-  if (metric_is_bytes(metric)) return {0, shown.value(metric) > 0 ? rate : 0};
-  const double blocks = shown.value(metric);
-  const double bytes = shown.value(companions(metric)[0]);
-  return {0, blocks > 0 ? rate * blocks / std::max(bytes, blocks) : 0};
+// What `side` shows, to the other one.
+Shown shown_by(const Side& side, Metric metric) {
+  const Accumulator& sum = side.sum.sum();
+  const bool is_of_bytes = metric_is_bytes(metric);
+  const double own = sum.value(metric);
+  const double other = sum.value(companions(metric)[0]);
+  return {side.facts.rate_bytes, sum.missed(metric).largest(), is_of_bytes ? own : other,
+          is_of_bytes ? other : own, is_of_bytes};
 }
 
-// The values that the side may have, as a file's, ascending.
-std::vector<Atom> cells_of(const Side& side, const MissedDistribution& missed, Metric metric) {
-  std::vector<Atom> cells = missed.cells(kCells);
-  for (Atom& cell : cells) cell.at = (side.sum.sum().certain(metric) + cell.at) / side.files();
-  return cells;
+MissedMass::Kind unseen_of(const Side& side, const Side& other, Metric metric) {
+  return unseen_kind(side.facts.rate_bytes, shown_by(other, metric));
 }
 
-std::vector<Atom> least_of(const Side& side, Metric metric) {
-  return cells_of(side, side.sum.sum().missed(metric).lower(), metric);
-}
-
-std::vector<Atom> most_of(const Side& side, const Side& other, Metric metric) {
-  return cells_of(side, side.sum.sum().missed(metric).upper(unseen_kind(side, other, metric)), metric);
-}
-
-// P(a - b <= difference), of two independent ones.
-double probability_up_to(const std::vector<Atom>& a, const std::vector<Atom>& b, double difference) {
-  double sum = 0;
-  double below = 0;  // P(a <= difference + the b that is looked at)
-  size_t next = 0;
-  for (const Atom& cell : b) {
-    const double limit = difference + cell.at;
-    const double slack = kEqual * std::max(std::abs(limit), std::abs(cell.at));
-    for (; next < a.size() && a[next].at <= limit + slack; ++next) below += a[next].probability;
-    sum += cell.probability * below;
-  }
-  return sum;
-}
-
-// The ends of what holds the difference up to which the share `part` of a - b lies.
-struct Ends {
-  double low;
-  double high;
-};
-Ends quantile(const std::vector<Atom>& a, const std::vector<Atom>& b, double part) {
-  Ends ends{a.front().at - b.back().at, a.back().at - b.front().at};
-  if (ends.low == ends.high) return ends;
-  const double tolerance = 1e-6 * (ends.high - ends.low);
-  while (ends.high - ends.low > tolerance) {
-    const double middle = ends.low + (ends.high - ends.low) / 2;
-    if (middle <= ends.low || middle >= ends.high) break;
-    (probability_up_to(a, b, middle) >= part ? ends.high : ends.low) = middle;
-  }
-  // What counts as equal is on both sides.
-  const double slack = 2 * kEqual * std::max(std::abs(a.back().at), std::abs(b.back().at));
-  return {ends.low - slack, ends.high + slack};
+MissedSide missed_of(const Side& side, Metric metric) {
+  return {side.sum.sum().certain(metric), &side.sum.sum().missed(metric), side.files()};
 }
 
 // What hides behind one more sample of the side's sum.
 double hidden_mass(const Side& side, const Side& other, Metric metric) {
-  return std::max(side.sum.sum().missed(metric).largest().mean, unseen_kind(side, other, metric).mean);
+  return std::max(side.sum.sum().missed(metric).largest().mean, unseen_of(side, other, metric).mean);
 }
 
 Sample sample_of(const Side& side, const Side& other, Metric metric) {
@@ -149,7 +100,10 @@ double sampling_p(const Side& more, const Side& less, Metric metric) {
       (more.facts.rate_bytes == less.facts.rate_bytes && difference * difference < variance)) {
     return std::erfc(difference / std::sqrt(2 * variance));
   }
-  return std::min(1.0, 2 * probability_up_to(least_of(more, metric), most_of(less, more, metric), 0));
+  const Cells least = least_cells(missed_of(more, metric));
+  const Cells most = most_cells(missed_of(less, metric), unseen_of(less, more, metric));
+  if (least.has_failed() || most.has_failed()) throw std::bad_alloc();
+  return std::min(1.0, 2 * probability_up_to(least, most, 0));
 }
 
 void set_p(const Side& before, const Side& after, Metric metric, Change* change) {
@@ -168,10 +122,12 @@ void set_p(const Side& before, const Side& after, Metric metric, Change* change)
 void set_interval(const Side& before, const Side& after, Metric metric, Change* change) {
   if (!change->is_tested) return;
   if (before.facts.has_intervals && after.facts.has_intervals) {
-    const double low = quantile(least_of(after, metric), most_of(before, after, metric), kTail).low;
-    const double high = quantile(most_of(after, before, metric), least_of(before, metric), 1 - kTail).high;
-    change->low = std::min(change->low, low);
-    change->high = std::max(change->high, high);
+    Bounds bounds{change->value, change->low, change->high};
+    widen_to_interval(missed_of(before, metric), unseen_of(before, after, metric), missed_of(after, metric),
+                      unseen_of(after, before, metric), &bounds);
+    if (!bounds.is_known) throw std::bad_alloc();
+    change->low = bounds.low;
+    change->high = bounds.high;
   }
   if (has_spread(before.facts.files, after.facts.files)) {
     const SpreadTest test = spread_test(sample_of(before, after, metric), sample_of(after, before, metric));

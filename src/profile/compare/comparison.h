@@ -81,8 +81,8 @@ struct Comparison {
   std::array<bool, kMetricCount> has_metric{};  // all files have it
   std::array<Change, kMetricCount> totals;      // of the stacks that the filter leaves
 
-  // Listed: significant, or where nothing is tested those that differ.  Largest change first; those beyond
-  // max_intervals have no interval.
+  // Rows that are listed: significant changes, or all changes where nothing is tested.  Largest first; rows
+  // beyond max_intervals have no interval.
   std::vector<ComparisonRow> growth;
   std::vector<ComparisonRow> shrinkage;
   std::vector<ComparisonRow> others;  // without intervals, but for has_all_intervals

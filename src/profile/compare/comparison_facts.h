@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compared, before any row is: the files of both sides, the metric, and what a reader has to be
-// warned of.
+// Facts of a comparison as a whole: the files of both sides, the metric, and warnings for the reader.
+// No rows.
 //
 // Threads: no state.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process allocated between two looks at it: of the later profile without what the earlier one had.
+// What a process allocated between two of its profiles: the later one minus the earlier one.
 //
-// Model: what was allocated and freed only grows, and is the difference.  What is live, and the peak, are what they
-// were at the later look.  Both looks are at the same samples, so that the difference has statistics, and intervals,
-// as if sampling had begun at the earlier one.
+// Model: totals of allocations and frees only grow, and are subtracted.  Live blocks and the peak are those of the
+// later profile.  The later profile has all samples of the earlier one, so the difference has statistics and
+// intervals, as if sampling had begun at the earlier profile.
 //
 // Threads: no state.
 #pragma once

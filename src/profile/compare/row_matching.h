@@ -45,7 +45,7 @@ class RowMatching {
     std::map<Key, std::vector<uint32_t>> rows;    // without a group of this profile
   };
 
-  // Pairs those that alone have a key on their side; with `in_order`, also several, the first with the first.
+  // Pairs groups and rows whose key is unique on both sides; with `in_order`, also several with one key, in order.
   template <typename KeyOf>
   void match(const std::vector<FrameGroup>& groups, Found* found, bool in_order, const KeyOf& key_of);
   void match_lines(const std::vector<FrameGroup>& groups, Found* found);

@@ -19,7 +19,7 @@ namespace memprof::profile {
 inline constexpr uint64_t kDefaultTemporaryNs = 10'000'000;
 
 // Fills in Stack::temporary, and that the profile has the metric; temporary_ns is the bound that was used.
-// Failure: throws Error, of `name`, where nobody knows how long blocks lived.
+// Failure: throws Error that names `name` where the profile has no lifetimes.
 void set_temporary(uint64_t lifetime_ns, const std::string& name, Profile* profile);
 
 // Of the bytes that were freed, those after an unknown time: the room for lifetimes was full.

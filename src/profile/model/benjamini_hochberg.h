@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Corrects p-values for their number, after Benjamini and Hochberg (1995).
 //
-// Model: of those whose corrected value is at most q, on average no more than the share q is there by chance;
-// where nothing changed at all, there is one at all with probability q at most.
+// Model: of the tests whose corrected p-value is at most q, at most the share q is false alarms, on average
+// (the false discovery rate).  Where nothing changed at all, the probability of any false alarm is at most q.
 //
 // Threads: no state.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace memprof::profile {
 
-// In the order given.
+// Returns the corrected values, in the order of `p_values`.
 std::vector<double> benjamini_hochberg(const std::vector<double>& p_values);
 
 }  // namespace memprof::profile

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model/estimate.h"
 
-#include <algorithm>
-#include <cmath>
+#include <new>
 
 #include "profile/model/metric.h"
 
 namespace memprof::profile {
-namespace {
-
-// What is known of the samples of one kind behind running totals.
-struct Kind {
-  double samples = 0;
-  double size_bytes = 0;    // sum
-  double weight_bytes = 0;  // sum
-  double weight_count = 0;  // sum
-};
-
-}  // namespace
-
-double sampling_probability(uint64_t size_bytes, uint64_t rate_bytes) {
-  if (rate_bytes <= 1) {
-    return 1;
-  }
-  const uint64_t clock_bytes = std::max<uint64_t>(size_bytes, 1);
-  return -std::expm1(-static_cast<double>(clock_bytes) / static_cast<double>(rate_bytes));
-}
 
 double unlisted_bound_bytes(uint64_t rate_bytes) {
   constexpr double kMinusLogOfFivePercent = 2.995732273553991;
@@ -79,13 +59,11 @@ Metric default_metric(const Profile& profile) {
 }
 
 void Accumulator::add_live(const LiveGroup& group) {
-  const double probability = sampling_probability(group.size_bytes, group.rate_bytes);
   const auto samples = static_cast<double>(group.samples);
-  const auto size = static_cast<double>(group.size_bytes);
   certain_[metric_index(Metric::kInuseObjects)] += samples;
-  certain_[metric_index(Metric::kInuseSpace)] += samples * size;
-  missed_[metric_index(Metric::kInuseObjects)].add(1, probability, samples);
-  missed_[metric_index(Metric::kInuseSpace)].add(size, probability, samples);
+  certain_[metric_index(Metric::kInuseSpace)] += samples * static_cast<double>(group.size_bytes);
+  add_missed(group.size_bytes, group.rate_bytes, group.samples, &missed_[metric_index(Metric::kInuseObjects)],
+             &missed_[metric_index(Metric::kInuseSpace)]);
 }
 
 void Accumulator::add_allocated(const Totals& totals) {
@@ -101,46 +79,9 @@ void Accumulator::add_temporary(const Totals& totals) {
 }
 
 void Accumulator::add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric) {
-  MissedMass& blocks = missed_[metric_index(blocks_metric)];
-  MissedMass& bytes = missed_[metric_index(bytes_metric)];
-  const auto n = static_cast<double>(totals.samples);
-  const auto size = static_cast<double>(totals.size_bytes);
-  certain_[metric_index(blocks_metric)] += n;
-  certain_[metric_index(bytes_metric)] += size;
-  if (totals.samples == 0) {
-    return;
-  }
-  const double missed_count = totals.weight_count - n;
-  const double missed_bytes = totals.weight_bytes - size;
-  if (!(totals.max_missed_count > 0)) {
-    return;
-  }
-  if (std::abs(totals.max_missed_count * n - missed_count) <=
-      1e-6 * missed_count + 1e-12 * totals.weight_count) {
-    // The largest is the mean: all blocks have one size.
-    const double probability = 1 / (1 + totals.max_missed_count);
-    blocks.add(1, probability, n);
-    bytes.add(size / n, probability, n);
-    return;
-  }
-  // Two kinds of blocks that give the same sums: the smallest, which the maxima tell, and one other.
-  const double c1 = 1 + totals.max_missed_count;
-  const double s1 = totals.max_missed_bytes / totals.max_missed_count;
-  const double w1 = s1 * c1;
-  const double n1 = (totals.weight_bytes * n - size * totals.weight_count) /
-                    (w1 * n + totals.weight_bytes - s1 * totals.weight_count - c1 * size);
-  const double n2 = n - n1;
-  const double s2 = (size - n1 * s1) / n2;
-  const double p2 = n2 / (totals.weight_count - n1 * c1);
-  if (n1 > 0 && n2 > 0 && s2 > s1 && p2 > 0 && p2 <= 1) {
-    blocks.add(1, 1 / c1, n1);
-    bytes.add(s1, 1 / c1, n1);
-    blocks.add(1, p2, n2);
-    bytes.add(s2, p2, n2);
-    return;
-  }
-  blocks.add_continuous(missed_count, totals.variance_count, totals.max_missed_count);
-  bytes.add_continuous(missed_bytes, totals.variance_bytes, totals.max_missed_bytes);
+  certain_[metric_index(blocks_metric)] += static_cast<double>(totals.samples);
+  certain_[metric_index(bytes_metric)] += static_cast<double>(totals.size_bytes);
+  add_missed(totals, &missed_[metric_index(blocks_metric)], &missed_[metric_index(bytes_metric)]);
 }
 
 void Accumulator::add_values(const std::array<double, kMetricCount>& values) {
@@ -183,9 +124,10 @@ Estimate Accumulator::estimate(Metric metric) const {
     estimate.low = estimate.high = estimate.value;
     return estimate;
   }
-  const MissedMass::Interval missed = missed_[metric_index(metric)].interval();
-  estimate.low = std::min(certain_[metric_index(metric)] + missed.low, estimate.value);
-  estimate.high = std::max(certain_[metric_index(metric)] + missed.high, estimate.value);
+  const Bounds bounds = bounds_of(certain_[metric_index(metric)], missed_[metric_index(metric)]);
+  if (!bounds.is_known) throw std::bad_alloc();
+  estimate.low = bounds.low;
+  estimate.high = bounds.high;
   return estimate;
 }
 

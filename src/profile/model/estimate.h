@@ -12,7 +12,8 @@
 #include <array>
 #include <cstdint>
 
-#include "profile/model/missed_mass.h"
+#include "estimate/missed_mass.h"
+#include "estimate/sample_sum.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
@@ -25,9 +26,6 @@ struct Estimate {
   // then low and high are the value itself and nothing may be said about how far off it is.
   bool has_interval = true;
 };
-
-// p, the probability that a block is sampled: 1 for rate 0 and 1; a block of 0 bytes counts as one of 1 byte.
-double sampling_probability(uint64_t size_bytes, uint64_t rate_bytes);
 
 // Best estimate for one stack, without an interval: the fast way where only a number is wanted.
 double estimated_value(const Stack& stack, Metric metric);

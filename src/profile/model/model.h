@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "estimate/sample_sum.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
@@ -18,8 +19,8 @@
 
 namespace memprof::profile {
 
-// Peak: what was live when the heap was at its highest.  Temporary: what was allocated and freed again within a
-// time that the reader chooses (profile/lifetimes/temporary.h); no file has it.
+// Peak: blocks that were live when the heap was at its highest.  Temporary: blocks that were freed again within a
+// time that the reader chooses (profile/lifetimes/temporary.h); computed, not stored in files.
 enum class Metric : uint8_t {
   kAllocObjects = 0,
   kAllocSpace = 1,
@@ -31,8 +32,8 @@ enum class Metric : uint8_t {
   kTemporarySpace = 7
 };
 inline constexpr size_t kMetricCount = 8;
-inline constexpr size_t kFileMetrics = 6;   // those that files have
-inline constexpr size_t kFirstMetrics = 4;  // those that every profile of memprof has
+inline constexpr size_t kFileMetrics = 6;   // the first so many can be in a file
+inline constexpr size_t kFirstMetrics = 4;  // the first so many are in every profile of memprof
 
 struct Mapping {
   uint64_t start = 0;
@@ -93,13 +94,7 @@ struct LiveGroup {
 };
 
 // Sums over samples that are no longer at hand one by one (docs/profile-format.md, "Comments").
-struct Totals {
-  uint64_t samples = 0;
-  uint64_t size_bytes = 0;
-  double weight_bytes = 0, weight_count = 0;
-  double variance_bytes = 0, variance_count = 0;
-  double max_missed_bytes = 0, max_missed_count = 0;
-};
+using Totals = SampleTotals;
 
 // The largest stay as they are: an upper bound for the sum.
 inline void add_totals(const Totals& more, Totals* sum) {
@@ -115,10 +110,10 @@ inline void add_totals(const Totals& more, Totals* sum) {
 
 struct Stack {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
-  // Of the program's own allocators, as it was registered; empty: malloc's, or one without a name.  Stacks of
-  // different heaps are different stacks.
+  // Name of the heap that the program registered; empty: malloc, or a heap without a name.  Stacks of different
+  // heaps are different stacks.
   std::string heap;
-  // The process, "NAME PID", in a profile of several; empty: the profile is of one.
+  // "NAME PID" in a profile of several processes; empty: the profile has one process.
   std::string process;
   // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
   std::array<double, kMetricCount> values{};
@@ -133,7 +128,7 @@ struct Stack {
   Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
   std::vector<Lifetime>
-      lifetimes;  // what was freed, by classes, ascending; what is in none: after unknown times
+      lifetimes;  // freed samples by class, ascending; those of unknown lifetime are in none
   Totals temporary;
 };
 
@@ -142,7 +137,7 @@ inline bool is_cut(const Stack& stack) {
   return stack.has_statistics && is_cut(stack.walk);
 }
 
-// In front of what one comment says of the processes that are missing in a profile.
+// Begins the comment that names processes which are missing in a profile.
 inline constexpr char kUnseenComment[] = "ran without memprof: ";
 
 // What a language runtime in the process said of itself: memprof_runtime_stats of memprof.h.
@@ -154,7 +149,7 @@ struct RuntimeFacts {
 };
 using Runtimes = std::array<RuntimeFacts, kMostRuntimes>;  // by their ids, from 1 on
 
-// Of several processes: what is missing in one is what is said of all.
+// Of several processes: the larger value counts for all; the states are numbered so that problems are larger.
 inline void combine_runtimes(Runtimes& sum, const Runtimes& more) {
   for (size_t i = 0; i < sum.size(); ++i) {
     sum[i].version = std::max(sum[i].version, more[i].version);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples that were drawn alike, and sums over them: most stacks allocate blocks of one size, and three numbers say
-// what eight sums do.
+// Samples of one size and rate, and sums over them.  Most stacks allocate blocks of one size: three numbers then
+// replace the eight sums.
 //
 // Threads: plain values.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace memprof::profile {
 
-// Blocks of one size.  Of the peak only every second sample is kept, `share` is 2 then: a sample stands for so many
-// times as many blocks.
+// Blocks of one size.  `share`: each sample counts for so many of its kind (2 for the peak, of which only every
+// second sample is kept).
 struct SampleKind {
   uint64_t size_bytes = 0;
   uint64_t rate_bytes = 0;
@@ -27,8 +27,8 @@ struct SampleKind {
   }
 };
 
-// The kind of which all samples of the sums are, as an Accumulator takes them; nothing: they are of several, or the
-// sums of none.
+// The one kind that all samples of the sums have, as an Accumulator sees it; nothing: they have several kinds, or
+// there are no samples.
 std::optional<SampleKind> kind_of(const Totals& totals, uint64_t rate_bytes);
 
 // The sums over so many samples of a kind.

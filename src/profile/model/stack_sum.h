@@ -12,30 +12,30 @@
 
 namespace memprof::profile {
 
-// Of the same locations (of one profile), heap and process.
+// Whether both have the same locations (indices into one profile), heap and process.
 bool is_same_stack(const Stack& a, const Stack& b);
 uint64_t stack_hash(const Stack& stack);
 
-// Both ascending by class.
+// Adds `more` to `sum`; both are sorted by class.
 void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum);
 
-// Both with statistics, or both without.
+// Adds `more` to `sum`; both have statistics, or neither has.
 void add_to_stack(const Stack& more, Stack* sum);
 
-// Takes off what only grows, as it was at an earlier look at the same process: what was allocated and freed.  What
-// is live and the peak stay as they are.  Where the earlier look had more (a table was full since, and stacks were
-// folded), the stack has values below zero, and no statistics.
+// Subtracts an earlier profile of the same process from what only grows, the totals of allocations and frees.
+// Live blocks and the peak stay as they are.  Where the earlier profile has more (a table was full since then, and
+// stacks were folded), the stack gets values below zero and loses its statistics.
 void subtract_from_stack(const Stack& earlier, Stack* stack);
 
-// Stacks of one profile, each once: what is added of a stack that is there is added up.
+// The stacks of one profile without duplicates: equal stacks are summed.
 class StackSums {
  public:
-  // Into `stacks`, in the order of their first; it must outlive this, and is empty.
+  // Appends to `stacks`, in the order in which each stack first comes; it must be empty, and outlive this.
   explicit StackSums(std::vector<Stack>* stacks) : stacks_(*stacks) {}
 
   void add(Stack stack);
 
-  // The one of the same locations, heap and process, that has statistics or not like it; nullptr: there is none.
+  // The stack with the same locations, heap and process that has statistics if `like` has; nullptr: none.
   Stack* find(const Stack& like);
 
  private:

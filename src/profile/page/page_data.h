@@ -25,7 +25,7 @@ struct PageSubject {
   nlohmann::ordered_json changes;  // of a difference: page_changes.h
 };
 
-// `sides`: the profile; or what was before, and what is after.  Not compressed.
+// `sides`: one profile; or, of a difference, the one before and the one after.  The result is not compressed.
 std::string write_page_data(const std::vector<const Profile*>& sides, const PageSubject& subject);
 
 }  // namespace memprof::profile

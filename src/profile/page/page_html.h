@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page in one HTML file: the built page (web/README.md), a table of the largest rows for who has no
+// A page in one HTML file: the built page (web/README.md), a table of the largest rows for browsers with no
 // JavaScript, and the data block.
 //
 // Model: names come from files and are anybody's.  They reach the page in two ways: escaped, in the table,

@@ -38,7 +38,7 @@ struct ReportOptions {
   StackFilter filter;
   FrameView view;
   bool has_table = true;
-  // A tree; with callers or callees, one of those instead of their tables.
+  // Shows a call tree; with callers or callees, a tree of these instead of their tables.
   bool has_tree = false;
   TreeLimits tree;
   std::optional<std::string> callers;  // of this function
@@ -46,10 +46,10 @@ struct ReportOptions {
 };
 
 struct ReportRow {
-  std::string name;  // of what the rows are grouped by; never empty
-  std::string file;  // source file; empty: unknown
-  int64_t line = 0;  // of several the one that holds the most; 0: unknown, or the row is of several functions
-  std::string module;  // executable or library; empty: unknown, or the row is of several
+  std::string name;    // of what the rows are grouped by; never empty
+  std::string file;    // source file; empty: unknown
+  int64_t line = 0;    // the line that holds the most; 0: unknown, or the row has several functions
+  std::string module;  // executable or library; empty: unknown, or the row has several
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;
 };
@@ -79,7 +79,7 @@ struct Report : ProfileFacts {
   bool from_memprof = false;
   bool has_intervals = false;         // of the totals, and so of every row
   uint64_t temporary_ns = 0;          // as in profile/model/model.h
-  double unknown_lifetime_bytes = 0;  // freed after an unknown time; where temporary_ns is given
+  double unknown_lifetime_bytes = 0;  // freed with unknown lifetime; set where temporary_ns is
   std::vector<std::string> unseen;    // some of the unseen by name: "nginx (pid 12) is statically linked ..."
   Runtimes runtimes;                  // as in profile/model/model.h
   std::optional<StackHealth> health;
@@ -95,7 +95,7 @@ struct Report : ProfileFacts {
 
   bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows
-  size_t row_count = 0;         // with those that are not in `rows`
+  size_t row_count = 0;         // of all rows, also those beyond max_rows
 
   TreeLimits tree_limits;
   std::vector<FrameGroup> groups;  // that the trees' nodes name

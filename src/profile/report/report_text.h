@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as people read it: what was profiled and how sure the numbers are, the tables and trees, and what
-// these do not show.
+// Prints a report for people: a header (program, rate, completeness), tables or trees, and a footer that says
+// what they do not show.
 //
 // Threads: no state.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of calls as rows with lines before the names, and a line below for what is left out.
+// Prints a call tree: guide lines before the names, and a footer that counts the rows left out.
 //
 // Threads: no state.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace memprof::profile {
 
-// Says how a report shows what is left out.
+// kOptions: the footer names the options that show the rows left out.
 enum class TreeFooter { kOptions, kNone };
 
 // `direction`: of the calls from a row to those under it.

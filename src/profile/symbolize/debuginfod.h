@@ -3,7 +3,7 @@
 // what it got in the user's cache; it is loaded when it is first needed, so that nothing else depends on it.
 //
 // Threads: one object, one thread; libdebuginfod may start some.
-// Failure: a server that says nothing for a while is not asked again; warning() says so.
+// Failure: a server that sends nothing for a while is not contacted again; warning() says so.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ class Debuginfod {
   Debuginfod(const Debuginfod&) = delete;
   Debuginfod& operator=(const Debuginfod&) = delete;
 
-  // The debug file with this build id, for the module at `path`; nullptr: no server has it.  Nobody is asked
-  // while DEBUGINFOD_URLS is not set.
+  // The debug file with this build id, for the module at `path`; nullptr: no server has it.  No server
+  // is contacted while DEBUGINFOD_URLS is not set.
   std::unique_ptr<ElfFile> find(const std::string& build_id, const std::string& path);
 
   // What went wrong, one line; empty: nothing.

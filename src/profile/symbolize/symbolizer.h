@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives names to the locations of a profile that have none, from the files that its mappings name.
 //
-// Model: address -> mapping -> offset in the file -> segment -> address as symbols count -> debug info
+// Model: address -> mapping -> offset in the file -> segment -> virtual address in the file -> debug info
 // (lines, inlined calls), else symbol.  A file is used only when it is the one that was profiled: its build
 // id is that of the mapping.
 //
@@ -32,7 +32,7 @@ struct SymbolizeOptions {
   bool use_debug_files = true;
   bool use_debug_info = true;  // lines and inlined calls; false: the names of symbol tables only
   std::string debug_root = kDebugRoot;
-  Debuginfod* debuginfod = nullptr;  // asked for what is not there; nullptr: nobody is
+  Debuginfod* debuginfod = nullptr;  // for files that are not here; nullptr: no server is contacted
   bool use_files = true;  // false: only what vanishes when the process is gone, the names of JIT code
   bool use_jit_files = true;
   std::vector<std::string> jit_folders;  // where to look for them; empty: the usual ones
@@ -56,7 +56,7 @@ class Symbolizer {
                           SymbolizeSummary& summary);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
-  // `name` is empty where it is to be made of the system name.
+  // `name`: empty to derive it from the system name.
   uint32_t function_index(Profile& profile, const std::string& system_name, const std::string& name,
                           const std::string& filename);
 

@@ -8,8 +8,8 @@
 
 namespace memprof::profile {
 
-// As text, also in an attribute with quotes.  What is not UTF-8 and what controls a terminal or the direction
-// of writing becomes `?`.
+// Escapes text for HTML, also inside a quoted attribute.  Invalid UTF-8 and characters that control a terminal or
+// the direction of writing become `?`.
 std::string html_text(const std::string& text);
 
 }  // namespace memprof::profile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds estimates one after the other so that their sum is right, what is below zero (a difference of
-// profiles has that) apart from what is above.
+// Rounds estimates one after the other so that their sum is right; negative values (of a difference of
+// profiles) are summed apart from positive ones.
 //
 // Threads: one sum's own.
 #pragma once

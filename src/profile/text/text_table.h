@@ -26,10 +26,10 @@ struct TextRow {
 
 class TextTable {
  public:
-  // Titles of columns; a group is a title over as many of them.
+  // Titles of the columns; a group is a second title over several of them (text, number of columns).
   explicit TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups = {});
 
-  // The columns that a narrow terminal can do without, first those that go first; and that a tiny one can.
+  // Columns that are left out on a narrow terminal, in this order; `last_resort`: on a tiny one, too.
   void set_optional(std::vector<size_t> columns, std::vector<size_t> last_resort = {}) {
     optional_ = std::move(columns);
     last_resort_ = std::move(last_resort);
@@ -61,8 +61,8 @@ class TextTable {
   bool has_places_ = true;
 };
 
-// A run of calls in at most `width` columns (0: any): those at its end are kept longest, then the first;
-// `(+3)` stands for three that are left out.
+// A run of calls in at most `width` columns (0: no limit).  Calls in the middle are left out first, `(+3)` in
+// their place; the last call is kept longest, then the first.
 std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width);
 
 }  // namespace memprof::profile

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile as a reader wants it written: of its stacks those that are asked for, of each stack the frames that
-// a report shows, named as a report names them.
+// The part of a profile that is written: the stacks that a filter selects, with the frames that a report shows,
+// named as a report names them.
 //
-// Model: stacks that are then the same become one, and their statistics add up, so that every sum stays what it
-// was.  A location of which inlined functions are left out keeps its address.  By file, module, heap or
-// process, what belongs together and follows each other is one location, with an address that means nothing.
+// Model: stacks that become equal are merged and their statistics summed, so that every total stays the same.  A
+// location without some of its inlined functions keeps its address.  Grouped by file, module, heap or process,
+// neighbouring frames of one group are one location, whose address is made up.
 //
 // Threads: no state.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fewer sizes for the live blocks of a stack that has very many of them: each is a sample of a pprof file, and
-// services take so many samples only.
+// Merges sizes of live blocks in a stack that has very many: each size is a sample of the pprof file, and services
+// limit the number of samples.
 //
-// Model: sizes that are close share four, which have the same number of samples, the same bytes to one byte for all
-// stacks together, and nearly the same spread.  Blocks of small sizes stand for many others, and share nothing.
+// Model: a group of neighbouring sizes is replaced by four sizes with the same number of samples, the same bytes (to
+// one byte over all stacks) and nearly the same spread.  Small sizes, whose samples stand for many blocks, are kept.
 //
 // Threads: plain values.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace memprof::profile {
 
-// Stacks with as many sizes or fewer keep them.
+// Stacks with at most so many sizes keep them.
 inline constexpr size_t kMostOwnSizes = 64;
 
 class SizeSharing {
  public:
-  // Call for one stack after the other of a profile: what the bytes are off goes on to the next.
+  // Call for each stack of a profile in turn: the rounding error in bytes is carried over to the next.
   std::vector<LiveGroup> shared(const std::vector<LiveGroup>& groups);
 
-  // What to add to the blocks of a sample: what sizes that share are off comes back in small parts.
+  // Blocks to add to a sample: hands the error of merged sizes back in small parts.
   double take_blocks();
 
  private:
@@ -33,7 +33,7 @@ class SizeSharing {
                 std::vector<LiveGroup>* result);
   void miss(const LiveGroup& group, double sign);
 
-  // Of estimates, so far: what there was, without what stands for it.
+  // Estimates so far: of the original sizes minus those of the sizes in their place.
   double missing_bytes_ = 0;
   double missing_blocks_ = 0;
 };

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "core/engine/profiler.h"
-#include "core/sampling/math.h"
+#include "estimate/math.h"
 #include "tests/support/engine.h"
 
 namespace memprof::sampler_test {

@@ -58,7 +58,7 @@ TEST(StackFolding, SumsStayAndTheNewestAreWhole) {
   EXPECT_EQ(2000u, freed[1]);
   EXPECT_EQ(7000u, freed[2]);
   EXPECT_EQ(kStacks - 9000, freed[3]);
-  EXPECT_EQ(0u, a.header().unclassed_frees.load());  // a fold needs no new units
+  EXPECT_EQ(0u, a.header().later_statistics.unclassed_frees.load());  // a fold needs no new units
   for (uint64_t i = kStacks - 300; i < kStacks; ++i) {
     ASSERT_TRUE(has_whole(*s, i)) << i;
   }

@@ -188,7 +188,7 @@ TEST(StackTable, WhatFindsNoUnitIsFreedAllTheSame) {
   a.stacks.add_freed(id, 64, weigh(64, 0), 20000000);  // none is left
   a.stacks.add_freed(id, 64, weigh(64, 0), 20000000);
   EXPECT_EQ(2u, a.stacks.entry(id).freed.samples.load());
-  EXPECT_EQ(2u, a.arena.header().unclassed_frees.load());
+  EXPECT_EQ(2u, a.arena.header().later_statistics.unclassed_frees.load());
   const auto s = take(a.arena);
   EXPECT_EQ(3u, s->stacks.data[id].freed.samples);
   EXPECT_EQ(3u * 64, s->stacks.data[id].freed.size_bytes);

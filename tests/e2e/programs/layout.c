@@ -61,6 +61,7 @@ int main(void) {
   FIELD(memprof_stats, folded_stacks);
   FIELD(memprof_stats, thinned_samples);
   FIELD(memprof_stats, runtimes);
+  FIELD(memprof_stats, unclassed_frees);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);
@@ -106,6 +107,14 @@ int main(void) {
   FIELD(memprof_module, build_id);
   STRUCT(memprof_heap);
   FIELD(memprof_heap, name_offset);
+  STRUCT(memprof_estimate);
+  FIELD(memprof_estimate, value);
+  FIELD(memprof_estimate, low);
+  FIELD(memprof_estimate, high);
+  STRUCT(memprof_sample_group);
+  FIELD(memprof_sample_group, size_bytes);
+  FIELD(memprof_sample_group, rate_bytes);
+  FIELD(memprof_sample_group, samples);
   STRUCT(memprof_snapshot_info);
   FIELD(memprof_snapshot_info, struct_size);
   FIELD(memprof_snapshot_info, pid);

@@ -23,12 +23,21 @@ bool operator==(const Line& a, const Line& b) {
 bool is_near(double a, double b, double part = 1e-12) {
   return std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
 }
-bool operator==(const Totals& a, const Totals& b) {
-  return a.samples == b.samples && a.size_bytes == b.size_bytes && is_near(a.weight_bytes, b.weight_bytes) &&
-         is_near(a.weight_count, b.weight_count) && is_near(a.variance_bytes, b.variance_bytes, 2e-3) &&
-         is_near(a.variance_count, b.variance_count, 2e-3) &&
-         is_near(a.max_missed_bytes, b.max_missed_bytes) && is_near(a.max_missed_count, b.max_missed_count);
+}  // namespace memprof::profile
+
+namespace memprof {  // where their type is
+bool operator==(const SampleTotals& a, const SampleTotals& b) {
+  return a.samples == b.samples && a.size_bytes == b.size_bytes &&
+         profile::is_near(a.weight_bytes, b.weight_bytes) &&
+         profile::is_near(a.weight_count, b.weight_count) &&
+         profile::is_near(a.variance_bytes, b.variance_bytes, 2e-3) &&
+         profile::is_near(a.variance_count, b.variance_count, 2e-3) &&
+         profile::is_near(a.max_missed_bytes, b.max_missed_bytes) &&
+         profile::is_near(a.max_missed_count, b.max_missed_count);
 }
+}  // namespace memprof
+
+namespace memprof::profile {
 bool operator==(const LiveGroup& a, const LiveGroup& b) {
   return a.size_bytes == b.size_bytes && a.rate_bytes == b.rate_bytes && a.samples == b.samples;
 }

@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
-                           [--focus REGEX] [--ignore REGEX] [--process REGEX]
+                           [--younger TIME] [--focus REGEX] [--ignore REGEX]
+                           [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
                            [--since OLD] [--at MOMENT] [--no-debuginfod]
@@ -38,6 +39,8 @@ constexpr char kMiddleHelp[] =
   --metric METRIC  peak, live, alloc, or pprof's names (peak_space, inuse_objects
                    ...), as in `memprof report`: what a viewer opens on, and what
                    formats that have one metric hold
+  --younger TIME   what --metric temporary is, for formats that have one metric:
+                   freed within this time, 100us, 10ms (default), 2s, 5m, 1h
   --by WHAT        what a frame is: function (default), line, file, module, heap
                    or process
 )";

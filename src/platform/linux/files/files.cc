@@ -5,20 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include "format/printable.h"
 #include "platform/files.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/messages.h"
+#include "platform/posix/message_pieces.h"
 
 namespace memprof::platform {
-
-static_assert(kFileExists == -EEXIST);
 
 int file_create(const char* path) {
   const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -127,63 +123,12 @@ bool file_exists(const char* path) {
   return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
-const char* error_text(int error) {
-  switch (-error) {
-    case EACCES:
-    case EPERM:
-      return "permission denied";
-    case ENOENT:
-      return "no such folder";
-    case ENOTDIR:
-      return "a part of the path is not a folder";
-    case EISDIR:
-      return "it is a folder";
-    case EEXIST:
-      return "it is there already";
-    case ENOSPC:
-    case EDQUOT:
-      return "no space left";
-    case EROFS:
-      return "the file system is read-only";
-    case EFBIG:
-      return "the file size limit is reached";
-    case EMFILE:
-    case ENFILE:
-      return "too many open files";
-    default:
-      return "the system refused it";
-  }
-}
-
-void set_last_error(int error) {
-  errno = -error;
-}
-
 void message(const char* const* parts) {
-  constexpr int kMostParts = 16;
-  constexpr int kMostPieces = 64;  // of what is more than that, the rest is left out
-  iovec pieces[kMostPieces + 1];
-  int count = 0;
-  const auto append = [&](const char* text, size_t length) {
-    pieces[count].iov_base = const_cast<char*>(text);
-    pieces[count++].iov_len = length;
-  };
-  append("memprof: ", 9);
-  for (int i = 0; i < kMostParts && parts[i] != nullptr; ++i) {
-    for (const char* at = parts[i]; *at != '\0' && count < kMostPieces;) {
-      if (const size_t length = printable_length(at)) {
-        append(at, length);
-        at += length;
-      } else {
-        append("?", 1);
-        ++at;
-      }
-    }
-  }
-  append("\n", 1);
+  const MessagePieces pieces(parts);
   const int saved_errno = errno;
   const WriteSignalsHeld held;
-  const long ignored = syscall(SYS_writev, STDERR_FILENO, pieces, count);  // nobody is left to tell
+  const long ignored =
+      syscall(SYS_writev, STDERR_FILENO, pieces.data(), pieces.count());  // nobody is left to tell
   static_cast<void>(ignored);
   errno = saved_errno;
 }

@@ -13,8 +13,8 @@
 #include "core/engine/runtimes.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
-#include "platform/linux/process/environment.h"
-#include "platform/linux/process/fork_handler.h"
+#include "platform/posix/environment.h"
+#include "platform/posix/fork_handler.h"
 #include "platform/process.h"
 
 using RegisterExit = int (*)(void (*)(void*), void*, void*);

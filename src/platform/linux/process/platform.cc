@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, process, clocks of the seam (platform/memory.h, process.h, clock.h), by system calls.
+// Memory, process, clocks of the seam (platform/memory.h, process.h), and random numbers (clock.h), by system
+// calls.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "format/hash.h"
 #include "platform/clock.h"
-#include "platform/linux/process/environment.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kNsPerSecond = 1000000000;
-
-uint64_t read_clock(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<uint64_t>(t.tv_sec) * kNsPerSecond + static_cast<uint64_t>(t.tv_nsec);
-}
-
 std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
-std::atomic<uint64_t> g_stopped_ns{0};    // relaxed; 0: it runs
 std::atomic<uint64_t> g_seed{0};          // 0: none yet; else odd
 
 uint64_t first_seed() {
@@ -86,16 +75,6 @@ uint64_t random_seed() {
   return mix_hash(g_seed.fetch_add(2 * kGolden, std::memory_order_relaxed)) ^ mix_hash(monotonic_ns());
 }
 
-uint64_t monotonic_ns() {
-  const uint64_t stopped = g_stopped_ns.load(std::memory_order_relaxed);
-  return stopped != 0 ? stopped : read_clock(CLOCK_MONOTONIC);
-}
-void stop_clock(bool stopped) {
-  g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
-}
-uint64_t unix_ns() {
-  return read_clock(CLOCK_REALTIME);
-}
 uint32_t thread_id() {
   return is_sandboxed() ? 0 : static_cast<uint32_t>(syscall(SYS_gettid));
 }
@@ -151,23 +130,6 @@ void yield_thread() {
 // rights up.
 bool is_privileged() {
   return getauxval(AT_SECURE) != 0;
-}
-
-const char* environment(const char* name) {
-  return environ != nullptr && !is_privileged() ? getenv(name) : nullptr;
-}
-
-void forget_environment() {
-  constexpr char kOurs[] = "MEMPROF_";
-  char** kept = environ;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (strncmp(*entry, kOurs, sizeof(kOurs) - 1) != 0) {
-      *kept++ = *entry;
-    }
-  }
-  if (kept != nullptr) {
-    *kept = nullptr;
-  }
 }
 
 const char* program_path() {

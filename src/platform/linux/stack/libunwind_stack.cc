@@ -6,8 +6,8 @@
 #include <libunwind.h>
 
 #include "platform/linux/memory/stack_bounds.h"
-#include "platform/linux/process/fork_handler.h"
 #include "platform/linux/stack/hook_section.h"
+#include "platform/posix/fork_handler.h"
 #include "platform/stack.h"
 #include "unwind/walk/frame_list.h"
 

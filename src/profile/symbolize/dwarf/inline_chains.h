@@ -22,8 +22,8 @@ using InlineChain = std::vector<Dwarf_Die>;
 // `addresses` must be in ascending order.
 std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64_t>& addresses);
 
-// For functions that were inlined and have code of their own, too: where it begins.  Keys are
-// EntryNames::place_of() of what is wanted; those without code are left as they are.
+// Finds where the out-of-line code of inlined functions begins.  Keys are EntryNames::place_of() of the functions
+// that are wanted; the values of functions without such code stay as they are.
 void find_code(Dwarf_Die& root, std::unordered_map<const void*, uint64_t>* code);
 
 }  // namespace memprof::profile

@@ -35,9 +35,9 @@ class ElfFile {
   const std::string& path() const { return path_; }
   // Lower-case hex; empty: the file has none.
   const std::string& build_id() const { return build_id_; }
-  // Nobody but root and this user can change the file.
+  // Only root and this user can change the file.
   bool is_trusted() const { return is_trusted_; }
-  // Of the file's contents or its place (renamed, linked, mode changed), whichever is later.
+  // When the contents or the inode (renamed, linked, mode changed) changed last, whichever is later.
   uint64_t changed_unix_ns() const { return changed_unix_ns_; }
 
   // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a file, of which only those that are looked at come into memory; or bytes that were unpacked.
+// The bytes of a file, mapped, so that only pages that are read come into memory; or of an unpacked section.
 //
 // Signals: a file can shrink while it is mapped, and what lay behind its new end then raises SIGBUS.  The
 // first image installs a handler that puts zeros there; a SIGBUS of other memory goes on to the handler that

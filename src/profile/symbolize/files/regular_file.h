@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens files that somebody else could have made, or could have named.
+// Opens files that another user may have created or whose path comes from a profile.
 //
 // Threads: no state.
 #pragma once
@@ -12,12 +12,12 @@ namespace memprof::profile {
 
 enum class Links { kFollow, kRefuse };  // where the last part of the path is a symbolic link
 
-// For reading; a descriptor, which is closed on exec.  Waits for nobody, and opens nothing but a regular
-// file: not even to look at it, as the opening of a device is an act.  -1: see errno (EINVAL: no regular
+// Opens for reading; returns a descriptor with close-on-exec.  Never blocks, and opens regular files only: the
+// type is checked before, because opening a device can have effects.  -1: see errno (EINVAL: not a regular
 // file).
 int open_regular_file(const std::string& path, Links links, struct stat* status);
 
-// Whether nobody but root and this user can write to the file: what it says may be believed twice.
+// Whether only root and this user can write to the file, so that its contents can be trusted.
 bool is_trusted(const struct stat& status);
 
 }  // namespace memprof::profile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of code that a process made at run time.
+// The name and source of code that a process generated at run time.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace memprof::profile {
 
 struct JitFrame {
-  std::string name;  // empty: nobody has told
+  std::string name;  // empty: unknown
   std::string file;  // source; empty: unknown
   int64_t line = 0;  // of the address; 0: unknown
 };

@@ -2,9 +2,9 @@
 // Names and lines of JIT code from a jitdump file (jit-PID.dump), as `perf inject --jit` reads it: written by
 // node --perf-prof, Java agents, V8, LLVM's JIT, wasmtime ...
 //
-// Model: a header and records; a record says that code was loaded, moved, or which lines code that is loaded
-// next has.  The last record that covers an address tells what was there at the end: a profile's stacks have
-// no times.
+// Model: a header and records.  A record loads code, moves code, or gives the lines of the code that the next
+// record loads.  The last record that covers an address wins, because the stacks of a profile have no times.
+// It says which code was there at the end.
 //
 // Threads: no state.
 // Memory: in proportion to the addresses and to the number of functions; the code in the file is not read.

@@ -2,8 +2,8 @@
 // Names of JIT code from /tmp/perf-PID.map: lines of `START SIZE NAME`, numbers in hexadecimal, written by
 // node --perf-basic-prof, Java agents, .NET, LuaJIT ...
 //
-// Model: code moves and memory is used again, and the file only grows: the last line that covers an address
-// tells what was there at the end.  Lines have no times, so that is the best there is.
+// Model: code moves, memory is reused, and the file only grows.  The last line that covers an address wins: it
+// is the code that was there at the end.  Lines have no times, so nothing better is possible.
 //
 // Threads: no state.
 // Memory: in proportion to the addresses; the text is read once.

@@ -176,17 +176,6 @@ TEST(Files, ExistsIsTrueOfWhatIsThereOnly) {
   platform::file_remove(a.c_str());  // of what is not there: nothing
 }
 
-TEST(Files, EveryErrorHasAText) {
-  for (int error = 0; error < 140; ++error) {
-    ASSERT_NE(nullptr, platform::error_text(-error));
-    EXPECT_GT(strlen(platform::error_text(-error)), 5u);
-  }
-  EXPECT_STREQ("no space left", platform::error_text(-ENOSPC));
-  EXPECT_STRNE(platform::error_text(-EACCES), platform::error_text(-ENOENT));
-  platform::set_last_error(-EROFS);
-  EXPECT_EQ(EROFS, errno);
-}
-
 std::string message_of(const char* const* parts) {
   int ends[2];
   EXPECT_EQ(0, pipe(ends));

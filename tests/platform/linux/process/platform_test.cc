@@ -24,7 +24,7 @@
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/memory/stack_bounds.h"
-#include "platform/linux/process/fork_handler.h"
+#include "platform/posix/fork_handler.h"
 #include "tests/support/engine.h"
 
 namespace memprof::platform_test {
@@ -102,73 +102,12 @@ TEST(Platform, TheOwnerMarkIsWipedInEveryChildButVforks) {
   });
 }
 
-// Lesson 20: forked workers, and the workers of a forked daemon, do not sample in lockstep.
-TEST(Platform, Lesson20EveryForkGetsAClockOfItsOwn) {
-  in_child([] {
-    profiler::adopt_process();
-    platform::watch_forks();
-    sampler_redraw();
-    int ends[2];
-    ASSERT_EQ(0, pipe(ends));
-    const uint64_t own = t_sampler.count;
-    const pid_t daemon = fork();
-    if (daemon == 0) {
-      for (int i = 0; i < 8; ++i) {
-        const pid_t worker = fork();
-        if (worker == 0) {
-          _exit(write(ends[1], &t_sampler, sizeof(t_sampler)) == sizeof(t_sampler) ? 0 : 1);
-        }
-        waitpid(worker, nullptr, 0);
-      }
-      _exit(write(ends[1], &t_sampler, sizeof(t_sampler)) == sizeof(t_sampler) ? 0 : 1);
-    }
-    waitpid(daemon, nullptr, 0);
-    std::set<uint64_t> counts{own};
-    std::set<uint64_t> states{t_sampler.random[0]};
-    for (int i = 0; i < 9; ++i) {
-      ThreadSampler child{};
-      ASSERT_EQ(ssize_t{sizeof(child)}, read(ends[0], &child, sizeof(child)));
-      counts.insert(child.count);
-      states.insert(child.random[0]);
-    }
-    EXPECT_EQ(10u, states.size());
-    EXPECT_GE(counts.size(), 9u);  // two of ten draws around 512 Ki are the same in one run of 10,000
-  });
-}
-
-TEST(Platform, AForkInAMutedScopeDoesNotUnmute) {
-  in_child([] {
-    profiler::adopt_process();
-    platform::watch_forks();
-    sampler_redraw();
-    const MuteScope mute;
-    const pid_t pid = fork();
-    if (pid == 0) {
-      _exit(sampler_tick(1 << 30) ? 1 : 0);
-    }
-    int status = 1;
-    ASSERT_EQ(pid, waitpid(pid, &status, 0));
-    EXPECT_EQ(0, status);
-  });
-}
-
 TEST(Platform, SeedsDiffer) {
   std::set<uint64_t> seeds;
   for (int i = 0; i < 1000; ++i) {
     seeds.insert(platform::random_seed());
   }
   EXPECT_EQ(1000u, seeds.size());
-}
-
-TEST(Platform, AClockThatIsStoppedStandsStill) {
-  platform::stop_clock(true);
-  const uint64_t now = platform::monotonic_ns();
-  EXPECT_NE(0u, now);
-  for (int i = 0; i < 1000; ++i) {
-    ASSERT_EQ(now, platform::monotonic_ns());
-  }
-  platform::stop_clock(false);
-  EXPECT_LT(now, platform::monotonic_ns());
 }
 
 // A filter that ends the process at any call but its exit.
@@ -211,19 +150,6 @@ TEST(Platform, InASandboxNoSystemCallIsMade) {
   EXPECT_EQ(7, WEXITSTATUS(status));
 }
 
-TEST(Platform, ClocksAreThoseOfTheSystem) {
-  timespec before{};
-  timespec after{};
-  clock_gettime(CLOCK_MONOTONIC, &before);
-  const uint64_t now = platform::monotonic_ns();
-  clock_gettime(CLOCK_MONOTONIC, &after);
-  EXPECT_LE(static_cast<uint64_t>(before.tv_sec) * 1000000000 + static_cast<uint64_t>(before.tv_nsec), now);
-  EXPECT_GE(static_cast<uint64_t>(after.tv_sec) * 1000000000 + static_cast<uint64_t>(after.tv_nsec), now);
-  EXPECT_LE(now, platform::monotonic_ns());
-  const auto seconds = static_cast<uint64_t>(time(nullptr));
-  EXPECT_NEAR(static_cast<double>(seconds), static_cast<double>(platform::unix_ns() / 1000000000), 2);
-}
-
 TEST(Platform, IdsAreThoseOfTheSystem) {
   EXPECT_EQ(static_cast<uint32_t>(getpid()), platform::process_id());
   EXPECT_EQ(static_cast<uint32_t>(getpid()), platform::thread_id());
@@ -245,18 +171,6 @@ TEST(Platform, TheStartOfAProcessStaysThroughExecAndIsNotItsParents) {
   EXPECT_EQ(start, platform::process_start());
   usleep(20000);  // more than a tick
   in_child([start] { EXPECT_LT(start, platform::process_start()); });
-}
-
-TEST(Platform, ReadsTheEnvironment) {
-  in_child([] {
-    setenv("MEMPROF_TEST_VARIABLE", "value", 1);
-    EXPECT_STREQ("value", platform::environment("MEMPROF_TEST_VARIABLE"));
-    EXPECT_EQ(nullptr, platform::environment("MEMPROF_TEST_OTHER"));
-    char** const kept = environ;
-    environ = nullptr;  // as before the C library was initialised
-    EXPECT_EQ(nullptr, platform::environment("PATH"));
-    environ = kept;
-  });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <string>
 
 #include "platform/messages.h"
 #include "tests/support/engine.h"
@@ -21,24 +20,6 @@ void count_call() {
   errno = EIO;
 }
 
-TEST(Signals, AreFoundByNameAndNumber) {
-  const struct {
-    const char* name;
-    int number;
-  } kKnown[] = {{"USR2", SIGUSR2},   {"SIGUSR1", SIGUSR1},         {"12", 12},
-                {"RTMIN", SIGRTMIN}, {"SIGRTMIN+3", SIGRTMIN + 3}, {"HUP", SIGHUP}};
-  for (const auto& known : kKnown) {
-    in_child([&] {
-      ASSERT_TRUE(platform::on_signal(known.name, count_call)) << known.name;
-      errno = 7;
-      ::raise(known.number);
-      EXPECT_EQ(7, errno);
-      ::raise(known.number);
-      EXPECT_EQ(2, g_calls) << known.name;
-    });
-  }
-}
-
 TEST(Signals, WhatTheProgramDoesWithThemIsSeen) {
   if (testing_support::kThreadSanitizer) {
     GTEST_SKIP() << "it puts a handler of its own before every other";
@@ -53,15 +34,6 @@ TEST(Signals, WhatTheProgramDoesWithThemIsSeen) {
     EXPECT_EQ(platform::SignalUse::kIgnored, platform::signal_use());
     ::signal(SIGUSR2, [](int) {});
     EXPECT_EQ(platform::SignalUse::kPrograms, platform::signal_use());
-  });
-}
-
-TEST(Signals, WhatIsNoneIsRefused) {
-  in_child([] {
-    for (const char* name : {"", "SIG", "usr2", "USR9", "0", "-1", "65", "999999999999", "KILL", "9", "STOP",
-                             "RTMIN-1", "RTMIN+", "RTMIN+99", "USR2 "}) {
-      EXPECT_FALSE(platform::on_signal(name, count_call)) << name;
-    }
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/missed_mass.h"
+#include "estimate/missed_mass.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <boost/math/distributions/negative_binomial.hpp>
 #include <cmath>
 
-namespace memprof::profile {
+namespace memprof {
 namespace {
 
 MissedMass::Interval interval_of(double step, double probability, double samples) {
@@ -96,4 +96,4 @@ TEST(MissedMass, of_moments_alone_is_a_gamma) {
 }
 
 }  // namespace
-}  // namespace memprof::profile
+}  // namespace memprof

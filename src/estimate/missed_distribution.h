@@ -6,12 +6,14 @@
 // gamma distribution, shifted so that it has the given mean, variance and third cumulant.
 //
 // Threads: plain values.
+// Allocates: by malloc.
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
-namespace memprof::profile {
+#include "estimate/array.h"
+
+namespace memprof {
 
 struct MissedCumulants {
   double mean = 0, variance = 0, third = 0;
@@ -39,7 +41,11 @@ class MissedDistribution {
   // Nothing: 0 is certain.
   MissedDistribution() = default;
   // `has_rest` is false where the rest is nothing but rounding.
-  MissedDistribution(std::vector<Atom> atoms, const MissedCumulants& rest, bool has_rest);
+  MissedDistribution(const MissedCumulants& rest, bool has_rest);
+
+  // There was no memory for all of it.
+  bool has_failed() const { return atoms_.has_failed(); }
+  void note_failure() { atoms_.note_failure(); }
 
   void convolve(const MissedGroup& group);
   void add_rest(const MissedCumulants& more);
@@ -49,16 +55,16 @@ class MissedDistribution {
   double cdf(double x) const;
   // The whole as at most about `most` values with their probabilities, ascending: each is the mean of what it
   // stands for.  Upper tails below 1e-9 are in the last.
-  std::vector<Atom> cells(size_t most) const;
+  Array<Atom> cells(size_t most) const;
 
  private:
   // A gamma with the cumulants of the rest; from `normal_shape_` on, a normal distribution of the cube root
   // stands in for it.
   double rest_cdf(double x) const;
   void fit_rest();
-  std::vector<Atom> rest_cells(size_t most) const;
+  Array<Atom> rest_cells(size_t most) const;
 
-  std::vector<Atom> atoms_ = {{0, 1}};
+  Array<Atom> atoms_;  // none: one, 0 with certainty
   MissedCumulants rest_;
   bool has_rest_ = false;
   double normal_shape_ = 200;
@@ -68,4 +74,4 @@ class MissedDistribution {
   double shift_ = 0;
 };
 
-}  // namespace memprof::profile
+}  // namespace memprof

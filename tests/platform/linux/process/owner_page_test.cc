@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each test forks while another thread holds one of what a child must not wait for.
-#include "platform/linux/process/fork_handler.h"
+#include "platform/posix/fork_handler.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 #include "tests/support/python_fixtures.h"
 #include "unwind/tables/rule_cache.h"
 
-namespace memprof::platform::fork_handler_test {
+namespace memprof::platform::owner_page_test {
 namespace {
 
 using testing_support::FakePython;
@@ -225,4 +225,4 @@ TEST(ForkHandler, AnotherThreadsLookAtCodeIsNoObstacle) {
 }
 
 }  // namespace
-}  // namespace memprof::platform::fork_handler_test
+}  // namespace memprof::platform::owner_page_test

@@ -9,13 +9,13 @@
 // derivation and the measured coverage.
 //
 // Threads: plain values.
+// Allocates: by malloc.  Failure: an interval that is not known (array.h).
 #pragma once
 
-#include <vector>
+#include "estimate/array.h"
+#include "estimate/missed_distribution.h"
 
-#include "profile/model/missed_distribution.h"
-
-namespace memprof::profile {
+namespace memprof {
 
 class MissedMass {
  public:
@@ -32,6 +32,7 @@ class MissedMass {
   struct Interval {
     double low = 0;
     double high = 0;
+    bool is_known = true;  // false: there was no memory to compute it
   };
   Interval interval() const;
 
@@ -73,9 +74,9 @@ class MissedMass {
   Kind largest_;
   // -log of the probability that the certain part alone would have given no sample, and of each unit missed.
   double certain_hazard_ = 0;
-  double missed_hazard_ = 0;   // times mean
-  std::vector<Group> groups_;  // those whose steps can still be felt in the sum
+  double missed_hazard_ = 0;  // times mean
+  Array<Group> groups_;       // those whose steps can still be felt in the sum
   size_t compact_at_ = 16;
 };
 
-}  // namespace memprof::profile
+}  // namespace memprof

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/missed_distribution.h"
+#include "estimate/missed_distribution.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/gamma.hpp>
-#include <cmath>
 #include <utility>
 
-namespace memprof::profile {
+#include "estimate/math.h"
+
+namespace memprof {
 namespace {
 
 using Atom = MissedDistribution::Atom;
@@ -14,19 +14,12 @@ using Atom = MissedDistribution::Atom;
 constexpr size_t kMostAtoms = 256;
 constexpr double kNegligible = 1e-7;  // probability
 
-// Boost's defaults may throw and use long double; neither is wanted.
-using Policy = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
-
-double normal_cdf(double z) {
-  return 0.5 * std::erfc(-z * 0.70710678118654752);
-}
-
 // Values closer than `least_width` become one atom at their mean; if there are still more than `most`, more
 // do.
-void merge_atoms(std::vector<Atom>& atoms, double least_width, size_t most) {
+void merge_atoms(Array<Atom>& atoms, double least_width, size_t most) {
+  if (atoms.empty()) {
+    return;
+  }
   std::sort(atoms.begin(), atoms.end(), [](const Atom& a, const Atom& b) { return a.at < b.at; });
   const double range = atoms.back().at - atoms.front().at;
   double limit = std::max(least_width, 1e-9 * range);  // equal, but for the rounding of sums
@@ -44,7 +37,7 @@ void merge_atoms(std::vector<Atom>& atoms, double least_width, size_t most) {
         group_begins = atoms[i].at;
       }
     }
-    atoms.resize(kept + 1);
+    atoms.truncate(kept + 1);
     if (atoms.size() <= most) {
       return;
     }
@@ -74,13 +67,13 @@ MissedCumulants MissedGroup::cumulants() const {
   return {samples * q * unit, samples * q * unit * unit, samples * q * (1 + q) * unit * unit * unit};
 }
 
-MissedDistribution::MissedDistribution(std::vector<Atom> atoms, const MissedCumulants& rest, bool has_rest)
-    : atoms_(std::move(atoms)), rest_(rest), has_rest_(has_rest) {
+MissedDistribution::MissedDistribution(const MissedCumulants& rest, bool has_rest)
+    : rest_(rest), has_rest_(has_rest) {
   fit_rest();
 }
 
 void MissedDistribution::fit_rest() {
-  deviation_ = std::sqrt(std::max(rest_.variance, 0.0));
+  deviation_ = square_root(std::max(rest_.variance, 0.0));
   shape_ = scale_ = shift_ = 0;
   if (rest_.variance > 0 && rest_.third > 0) {
     shape_ = 4 * rest_.variance * rest_.variance * rest_.variance / (rest_.third * rest_.third);
@@ -104,23 +97,31 @@ void MissedDistribution::coarsen(double width) {
 
 void MissedDistribution::convolve(const MissedGroup& group) {
   const double q = 1 - group.probability;
-  std::vector<double> terms;
-  double term = std::pow(group.probability, group.samples);
+  double terms[kMostAtoms];
+  size_t count = 0;
+  double term = power(group.probability, group.samples);
   double sum = 0;
-  for (double k = 0; terms.size() < kMostAtoms && sum < 1 - kNegligible; ++k) {
-    terms.push_back(term);
+  while (count < kMostAtoms && sum < 1 - kNegligible) {
+    const auto k = static_cast<double>(count);
+    terms[count++] = term;
     sum += term;
     term *= q * (group.samples + k) / (k + 1);
   }
-  std::vector<Atom> result;
-  result.reserve(atoms_.size() * terms.size());
+  if (atoms_.empty()) {
+    atoms_.push_back({0, 1});
+  }
+  Array<Atom> result;
+  result.reserve(atoms_.size() * count);
   for (const Atom& atom : atoms_) {
-    for (size_t k = 0; k < terms.size(); ++k) {
+    for (size_t k = 0; k < count; ++k) {
       const double probability = atom.probability * terms[k];
       if (probability > kNegligible * 0.1) {
         result.push_back({atom.at + static_cast<double>(k) * group.step, probability});
       }
     }
+  }
+  if (atoms_.has_failed()) {
+    result.note_failure();
   }
   atoms_ = std::move(result);
   merge_atoms(atoms_, 0, kMostAtoms);
@@ -138,12 +139,15 @@ double MissedDistribution::rest_cdf(double x) const {
     return 0;
   }
   if (shape_ > normal_shape_) {  // Wilson and Hilferty
-    return normal_cdf((std::cbrt(standard / shape_) - 1 + 1 / (9 * shape_)) * 3 * std::sqrt(shape_));
+    return normal_cdf((cube_root(standard / shape_) - 1 + 1 / (9 * shape_)) * 3 * square_root(shape_));
   }
-  return boost::math::gamma_p(shape_, standard, Policy());
+  return gamma_cdf(shape_, standard);
 }
 
 double MissedDistribution::cdf(double x) const {
+  if (atoms_.empty()) {
+    return has_rest_ ? rest_cdf(x) : x >= 0 ? 1 : 0;
+  }
   double sum = 0;
   for (const Atom& atom : atoms_) {
     if (atom.at > x) {
@@ -155,17 +159,18 @@ double MissedDistribution::cdf(double x) const {
 }
 
 // Cells of equal width over all that is not negligible.
-std::vector<Atom> MissedDistribution::rest_cells(size_t most) const {
+Array<Atom> MissedDistribution::rest_cells(size_t most) const {
+  Array<Atom> cells;
   if (!(deviation_ > 0)) {
-    return {{rest_.mean, 1}};
+    cells.push_back({rest_.mean, 1});
+    return cells;
   }
   // Of a gamma of shape a, what lies beyond a + 7 sqrt(a) + 21 is less than 1e-9.
-  const double root = std::sqrt(shape_);
+  const double root = square_root(shape_);
   const double begin =
       shape_ == 0 ? rest_.mean - 7 * deviation_ : shift_ + scale_ * std::max(0.0, shape_ - 7 * root);
   const double end = shape_ == 0 ? rest_.mean + 7 * deviation_ : shift_ + scale_ * (shape_ + 7 * root + 21);
   const double width = (end - begin) / static_cast<double>(most);
-  std::vector<Atom> cells;
   double below = 0;
   for (size_t i = 0; i < most; ++i) {
     const double upper = begin + width * static_cast<double>(i + 1);
@@ -176,16 +181,27 @@ std::vector<Atom> MissedDistribution::rest_cells(size_t most) const {
   return cells;
 }
 
-std::vector<Atom> MissedDistribution::cells(size_t most) const {
+Array<Atom> MissedDistribution::cells(size_t most) const {
+  if (atoms_.empty()) {
+    Array<Atom> cells;
+    if (has_rest_) {
+      return rest_cells(most);
+    }
+    cells.push_back({0, 1});
+    return cells;
+  }
   if (!has_rest_) {
-    std::vector<Atom> cells = atoms_;
+    Array<Atom> cells = atoms_;
     merge_atoms(cells, 0, most);
     return cells;
   }
   // Many atoms blur the rest's cells, which may be fewer then.
   const size_t of_rest = atoms_.size() == 1 ? most : std::max<size_t>(most / 4, 16);
-  std::vector<Atom> cells;
-  const std::vector<Atom> rest = rest_cells(of_rest);
+  Array<Atom> cells;
+  if (atoms_.has_failed()) {
+    cells.note_failure();
+  }
+  const Array<Atom> rest = rest_cells(of_rest);
   cells.reserve(atoms_.size() * rest.size());
   for (const Atom& atom : atoms_) {
     for (const Atom& cell : rest) {
@@ -196,4 +212,4 @@ std::vector<Atom> MissedDistribution::cells(size_t most) const {
   return cells;
 }
 
-}  // namespace memprof::profile
+}  // namespace memprof

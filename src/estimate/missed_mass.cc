@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/missed_mass.h"
+#include "estimate/missed_mass.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace memprof::profile {
+#include "estimate/math.h"
+
+namespace memprof {
 namespace {
 
 using Cumulants = MissedMass::Cumulants;
@@ -59,11 +61,11 @@ Bracket find_crossing(const Function& excess, double below, double above, double
 }
 
 bool nearly_equal(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(a, b);
+  return std::fabs(a - b) <= 1e-9 * std::max(a, b);
 }
 
 // Puts groups of the same blocks together.
-void merge_groups(std::vector<Group>& groups) {
+void merge_groups(Array<Group>& groups) {
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return a.step != b.step ? a.step < b.step : a.probability < b.probability;
   });
@@ -77,21 +79,25 @@ void merge_groups(std::vector<Group>& groups) {
     }
   }
   if (!groups.empty()) {
-    groups.resize(kept + 1);
+    groups.truncate(kept + 1);
   }
 }
 
-void drop_fine_steps(std::vector<Group>& groups, double fine) {
-  groups.erase(
-      std::remove_if(groups.begin(), groups.end(), [fine](const Group& group) { return group.step <= fine; }),
-      groups.end());
+void drop_fine_steps(Array<Group>& groups, double fine) {
+  size_t kept = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].step > fine) {
+      groups[kept++] = groups[i];
+    }
+  }
+  groups.truncate(kept);
 }
 
 }  // namespace
 
 void MissedMass::add(double step, double probability, double samples) {
   const double q = 1 - probability;
-  const double hazard = -std::log(q) * samples;  // infinite where nothing can be missed
+  const double hazard = q > 0 ? -natural_log(q) * samples : HUGE_VAL;  // infinite: nothing can be missed
   certain_hazard_ += hazard;
   if (!(q > 0) || !(step > 0)) {
     return;
@@ -122,7 +128,7 @@ void MissedMass::add(const MissedMass& other) {
   certain_hazard_ += other.certain_hazard_;
   missed_hazard_ += other.missed_hazard_;
   if (other.largest_.mean > largest_.mean) largest_ = other.largest_;
-  groups_.insert(groups_.end(), other.groups_.begin(), other.groups_.end());
+  groups_.append(other.groups_);
   if (groups_.size() >= compact_at_) {
     compact();
   }
@@ -131,7 +137,7 @@ void MissedMass::add(const MissedMass& other) {
 // The standard deviation only grows, so a step that is fine now stays fine.
 void MissedMass::compact() {
   merge_groups(groups_);
-  drop_fine_steps(groups_, kFineStep * std::sqrt(cumulants_.variance));
+  drop_fine_steps(groups_, kFineStep * square_root(cumulants_.variance));
   compact_at_ = std::max<size_t>(16, 2 * groups_.size());
 }
 
@@ -140,9 +146,9 @@ MissedMass::Parts MissedMass::parts() const {
   if (!(cumulants_.variance > 0)) {
     return parts;
   }
-  const double deviation = std::sqrt(cumulants_.variance);
+  const double deviation = square_root(cumulants_.variance);
   parts.fine = kFineStep * deviation;
-  std::vector<Group> felt = groups_;
+  Array<Group> felt = groups_;
   merge_groups(felt);
   drop_fine_steps(felt, parts.fine);
   if (felt.size() > kFewSteps) {
@@ -153,12 +159,13 @@ MissedMass::Parts MissedMass::parts() const {
     std::nth_element(
         felt.begin(), felt.begin() + kMostConvolved, felt.end(),
         [](const Group& a, const Group& b) { return a.cumulants().variance > b.cumulants().variance; });
-    felt.resize(kMostConvolved);
+    felt.truncate(kMostConvolved);
   }
   Cumulants rest = cumulants_;
   for (const Group& group : felt) rest -= group.cumulants();
   parts.has_rest = felt.empty() || rest.variance > 1e-9 * cumulants_.variance;
-  parts.distribution = MissedDistribution({{0, 1}}, rest, parts.has_rest);
+  parts.distribution = MissedDistribution(rest, parts.has_rest);
+  if (felt.has_failed() || groups_.has_failed()) parts.distribution.note_failure();
   for (const Group& group : felt) parts.distribution.convolve(group);
   if (parts.has_rest && !felt.empty()) parts.distribution.coarsen(kFineStep * deviation);
   return parts;
@@ -168,8 +175,9 @@ MissedDistribution MissedMass::with_extra(Parts parts, const Kind& extra) {
   if (!(extra.mean > 0)) return std::move(parts.distribution);
   Group sample{extra.step, extra.step / (extra.step + extra.mean), 1};
   // Where nothing else is missed, the sample alone says which steps can be felt.
-  const double fine =
-      extra.step > 0 ? std::max(parts.fine, kFineStep * std::sqrt(sample.cumulants().variance)) : parts.fine;
+  const double fine = extra.step > 0
+                          ? std::max(parts.fine, kFineStep * square_root(sample.cumulants().variance))
+                          : parts.fine;
   if (extra.step > fine) {
     parts.distribution.convolve(sample);
   } else if (extra.step > 0) {
@@ -193,15 +201,15 @@ MissedMass::Kind MissedMass::Kind::at_rate(double rate_ratio) const {
   if (!(mean > 0) || !(rate_ratio > 0)) return {};
   if (!(step > 0)) return {step, mean * rate_ratio};
   // p = 1 - e^(-size / rate), and so q/p = 1 / (e^(size / rate) - 1).
-  const double hazard = std::log1p(step / mean);
-  return {step, step / std::expm1(hazard / rate_ratio)};
+  const double hazard = log_one_plus(step / mean);
+  return {step, step / exp_minus_one(hazard / rate_ratio)};
 }
 
 MissedMass::Interval MissedMass::interval() const {
   if (!(cumulants_.variance > 0)) {
     return {};
   }
-  const double deviation = std::sqrt(cumulants_.variance);
+  const double deviation = square_root(cumulants_.variance);
   const Parts parts = this->parts();
   const MissedDistribution& missed = parts.distribution;
   // The same with one more sample, of the kind behind which most can hide.
@@ -210,12 +218,12 @@ MissedMass::Interval MissedMass::interval() const {
   const double tolerance = (parts.has_rest ? 1e-4 : 1e-7) * deviation;
   const double hazard = missed_hazard_ / cumulants_.mean;
   const Bracket low = find_crossing(
-      [&](double x) { return missed.cdf(x) - kTail * -std::expm1(-certain_hazard_ - hazard * x); }, 0,
+      [&](double x) { return missed.cdf(x) - kTail * -exp_minus_one(-certain_hazard_ - hazard * x); }, 0,
       cumulants_.mean, tolerance);
   const Bracket high = find_crossing(
       [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail); },
       0, cumulants_.mean + 2 * deviation + largest_.mean, tolerance);
-  return {low.below, high.above};
+  return {low.below, high.above, !more.has_failed() && !missed.has_failed()};
 }
 
-}  // namespace memprof::profile
+}  // namespace memprof

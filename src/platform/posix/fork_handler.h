@@ -3,7 +3,7 @@
 // threads.
 //
 // What one thread takes for a while so that others keep off (a flag, a count) belongs into the list in
-// fork_handler.cc (platform::reset_in_child): in a child the others are gone, and what they had taken stays
+// a system's platform::reset_in_child: in a child the others are gone, and what they had taken stays
 // taken for ever.  What the thread that forks has itself taken (it may be in a dlclose whose library forks)
 // is not given back.  The import tables take care of themselves (import_patch.cc).
 //
@@ -11,7 +11,12 @@
 // Allocates: never.
 #pragma once
 
+#include "platform/process.h"
+
 namespace memprof::platform {
+
+// What make_owner_page has given, which the handler empties where the kernel does not; nullptr: nothing yet.
+extern OwnerPage* g_owner_page;
 
 // Registers the handler, once, from a constructor (it takes the C library's lock).
 void watch_forks();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sampling/math.h"
+#include "estimate/math.h"
 
 #include <gtest/gtest.h>
 
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
 
@@ -95,6 +96,57 @@ TEST(Math, OneMinusExpDoesNotFallAndStaysAProbability) {
     before = p;
   }
   EXPECT_EQ(1.0, before);
+}
+
+double relative_error(double got, long double expected) {
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - expected) / std::fabs(expected));
+}
+
+TEST(Math, ExponentialsAndLogarithmsAreThoseOfLibm) {
+  Random random(7);
+  for (uint64_t i = 0; i < scaled(200000); ++i) {
+    const double x = 1400 * random.uniform() - 700;
+    ASSERT_LE(relative_error(exponential(x), std::exp(static_cast<long double>(x))), 1e-14) << x;
+    const double small = std::ldexp(random.uniform() - 0.5, -static_cast<int>(random.below(60)));
+    if (small != 0) {
+      ASSERT_LE(relative_error(exp_minus_one(small), std::expm1(static_cast<long double>(small))), 1e-14)
+          << small;
+      ASSERT_LE(relative_error(log_one_plus(small), std::log1p(static_cast<long double>(small))), 1e-14)
+          << small;
+    }
+    const double base = random.uniform() + 1e-3;
+    const double exponent = 50 * random.uniform();
+    ASSERT_LE(relative_error(power(base, exponent),
+                             std::pow(static_cast<long double>(base), static_cast<long double>(exponent))),
+              1e-12);
+    ASSERT_LE(relative_error(cube_root(base), std::cbrt(static_cast<long double>(base))), 1e-14);
+    ASSERT_EQ(square_root(base), std::sqrt(base));
+  }
+  EXPECT_EQ(0, exponential(-1000));
+  EXPECT_EQ(HUGE_VAL, exponential(1000));
+  EXPECT_EQ(-1, exp_minus_one(-HUGE_VAL));
+  EXPECT_EQ(0, exp_minus_one(0));
+  EXPECT_EQ(0, log_one_plus(0));
+}
+
+TEST(Math, TheNormalDistributionIsRightInBothTails) {
+  for (double z = -37; z <= 9; z += 0.01) {
+    const long double expected = std::erfc(-static_cast<long double>(z) / std::sqrt(2.0L)) / 2;
+    ASSERT_LE(relative_error(normal_cdf(z), expected), 1e-12) << z;
+  }
+}
+
+TEST(Math, TheGammaDistributionIsBoosts) {
+  for (const double shape : {1e-6, 0.01, 0.5, 1.0, 3.7, 20.0, 77.7, 200.0}) {
+    ASSERT_NEAR(log_gamma(shape), std::lgamma(shape), 1e-13 * (1 + std::fabs(std::lgamma(shape)))) << shape;
+    for (double part = 0.01; part < 4; part += 0.01) {
+      const double x = shape * part;
+      ASSERT_NEAR(gamma_cdf(shape, x), boost::math::gamma_p(shape, x), 1e-12) << shape << " " << x;
+    }
+  }
+  EXPECT_EQ(0, gamma_cdf(3, 0));
+  EXPECT_EQ(0, gamma_cdf(3, -1));
+  EXPECT_EQ(1, gamma_cdf(3, 1e6));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/missed_distribution.h"
+#include "estimate/missed_distribution.h"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <boost/math/distributions/negative_binomial.hpp>
 #include <cmath>
 
-namespace memprof::profile {
+namespace memprof {
 namespace {
 
 struct Moments {
   double sum = 0, mean = 0, variance = 0;
 };
 
-Moments moments_of(const std::vector<MissedDistribution::Atom>& cells) {
+Moments moments_of(const Array<MissedDistribution::Atom>& cells) {
   Moments m;
   for (const auto& cell : cells) {
     m.sum += cell.probability;
@@ -91,4 +91,4 @@ TEST(MissedDistribution, CellsKeepTheTailsThatPValuesAreMadeOf) {
 }
 
 }  // namespace
-}  // namespace memprof::profile
+}  // namespace memprof

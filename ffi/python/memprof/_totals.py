@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each place allocated, and how long it lived, as a snapshot tells it."""
+"""Places by running totals: what each allocated, how long it lived, and what it held when the heap was at its highest."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memprof._intervals import Totals
 from memprof._library import check, ffi, lib
-from memprof._sites import native_leaf, place
+from memprof._model import Estimate, StackFrame
+from memprof._sites import key_of, native_leaf, place
 
 if TYPE_CHECKING:
-    from memprof._model import StackFrame
+    from memprof._library import NativeSnapshot
     from memprof._sites import Key
-    from memprof._snapshot import HeapSnapshot
+
+    Stacks = list[tuple[StackFrame, ...]]
 
 METRICS = ("live", "allocated", "temporary")
 
@@ -65,9 +68,8 @@ class Place:
                 "percent": 100 * sums.value() / total if total else 0.0, "stack": self.stack, **self.facts()}
 
 
-def read_places(snapshot: HeapSnapshot, younger_ns: int, metric: str) -> dict[Key, Place]:
+def read_places(native: NativeSnapshot, stacks: Stacks, younger_ns: int, metric: str) -> dict[Key, Place]:
     """Every place that allocated something."""
-    native, stacks = snapshot._native, snapshot._all_stacks()
     count = native.stack_count
     temporary: Any = ffi.new("memprof_totals[]", max(count, 1))
     check(lib.memprof_snapshot_younger(native.handle, younger_ns, temporary, count, ffi.NULL), "top_allocators")
@@ -76,8 +78,7 @@ def read_places(snapshot: HeapSnapshot, younger_ns: int, metric: str) -> dict[Ke
         if native.stacks[i].allocated.samples == 0:
             continue
         frame = place(stacks[i])
-        key = frame.function, frame.file, frame.line, frame.is_python
-        places.setdefault(key, Place(frame)).add(stacks[i], native.stacks[i], temporary[i], metric)
+        places.setdefault(key_of(frame), Place(frame)).add(stacks[i], native.stacks[i], temporary[i], metric)
     return places
 
 
@@ -90,3 +91,51 @@ def top_places(places: dict[Key, Place], metric: str, n: int) -> list[dict[str, 
     ranked = sorted((one for one in places.values() if value(one) > 0),
                     key=lambda one: (-value(one), one.frame.function, one.frame.line))
     return [one.as_dict(metric, total) for one in ranked[:n]]
+
+
+@dataclass(frozen=True, slots=True)
+class PeakSite:
+    """A place, and what it held when the heap was at its highest."""
+
+    frame: StackFrame
+    """The innermost line of Python, else the native function."""
+    bytes: Estimate
+    blocks: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The heap when it was at its highest since memprof.start, or since the peak was begun anew."""
+
+    bytes: Estimate
+    """Bytes that were live then."""
+    blocks: Estimate
+    timestamp_ns: int
+    """When it was reached: nanoseconds since 1970."""
+    resident_bytes: int | None
+    """Resident memory of the process then; None: unknown (the heap did not go down since)."""
+    max_resident_bytes: int | None
+    """The most that it ever was, as last asked: at peaks."""
+    sites: tuple[PeakSite, ...]
+    """All places that held memory then, the largest first."""
+
+
+def read_peak(native: NativeSnapshot, stacks: Stacks) -> Peak | None:
+    """None: the library that made the arena did not know it."""
+    count = ffi.new("uint64_t*")
+    peaks: Any = lib.memprof_snapshot_peaks(native.handle, count)
+    if count[0] == 0:
+        return None
+    whole = Totals()
+    by_place: dict[Key, tuple[StackFrame, Totals]] = {}
+    for i in range(count[0]):
+        if peaks[i].samples == 0:
+            continue
+        frame = place(stacks[i])
+        whole.add(peaks[i])
+        by_place.setdefault(key_of(frame), (frame, Totals()))[1].add(peaks[i])
+    sites = sorted(by_place.values(), key=lambda site: (-site[1].value(), site[0].function, site[0].line))
+    info = native.info
+    return Peak(whole.bytes(), whole.blocks(), info.peak_ns + info.time_unix_ns - info.time_ns,
+                info.peak_resident_bytes or None, info.max_resident_bytes or None,
+                tuple(PeakSite(frame, totals.bytes(), totals.blocks()) for frame, totals in sites))

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/process/fork_handler.h"
-
-#include <pthread.h>
+// Whose the tables are, and what a child gives back (platform/process.h).
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/engine/frame_rooms.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
-#include "core/sampling/sampler.h"
 #include "platform/linux/modules/module_map.h"
+#include "platform/posix/fork_handler.h"
 #include "platform/process.h"
 #include "unwind/tables/rule_cache.h"
 
@@ -18,22 +16,6 @@
 #endif
 
 namespace memprof::platform {
-namespace {
-
-OwnerPage* g_owner_page;
-
-void after_fork_in_child() {
-  if (g_owner_page != nullptr) {
-    // Where the kernel could not wipe it.
-    g_owner_page->mark.store(0, std::memory_order_relaxed);
-    g_owner_page->claim.store(0, std::memory_order_relaxed);
-    g_owner_page->reset.store(0, std::memory_order_relaxed);
-  }
-  reset_in_child();
-  sampler_reseed();  // the only thread there is gets a clock of its own
-}
-
-}  // namespace
 
 OwnerPage* make_owner_page() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -44,10 +26,6 @@ OwnerPage* make_owner_page() {
   madvise(p, page, MADV_WIPEONFORK);  // Linux 4.14; before that the fork handler has to do
   g_owner_page = static_cast<OwnerPage*>(p);
   return g_owner_page;
-}
-
-void watch_forks() {
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
 }
 
 void reset_in_child() {

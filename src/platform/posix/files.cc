@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the seam (platform/files.h), for systems whose functions of libc need not be avoided.
+#include "platform/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace memprof::platform {
+
+int file_create(const char* path) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return fd < 0 ? -errno : fd;
+}
+
+int file_write(int fd, const void* data, size_t size_bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (size_bytes > 0) {
+    const ssize_t written = write(fd, at, size_bytes);
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return -errno;
+    }
+    at += written;
+    size_bytes -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+int file_close(int fd) {
+  return close(fd) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+int file_open(const char* path, uint64_t* size_bytes) {
+  struct stat status;
+  // Looked at before: what is opened may be a device, of which the opening is an act.
+  if (lstat(path, &status) != 0) {
+    return -errno;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return -EINVAL;
+  }
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) {
+    return -errno;
+  }
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(fd);
+    return -EINVAL;
+  }
+  *size_bytes = static_cast<uint64_t>(status.st_size);
+  return fd;
+}
+
+bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
+  char* at = static_cast<char*>(bytes);
+  while (size_bytes > 0) {
+    const ssize_t got = pread(fd, at, size_bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return false;
+    }
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// Where a file has holes, POSIX cannot say everywhere: all of it counts as there.
+uint64_t file_data_end(int fd, uint64_t offset) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) {
+    return offset;
+  }
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  return size < offset ? offset : size;
+}
+
+int file_rename(const char* from, const char* to, bool overwrite) {
+  if (overwrite) {
+    return rename(from, to) == 0 ? 0 : -errno;
+  }
+  if (link(from, to) == 0) {  // fails where `to` is there, without a moment in between
+    file_remove(from);
+    return 0;
+  }
+  // A file system without hard links.
+  return errno == EEXIST || file_exists(to) ? kFileExists : rename(from, to) == 0 ? 0 : -errno;
+}
+
+bool file_remove(const char* path) {
+  return unlink(path) == 0;
+}
+
+bool file_exists(const char* path) {
+  return access(path, F_OK) == 0;
+}
+
+}  // namespace memprof::platform

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers (platform/clock.h): from the clocks, as POSIX has no other source without a file.
+#include "platform/clock.h"
+
+#include <atomic>
+
+#include "format/hash.h"
+#include "platform/process.h"
+
+namespace memprof::platform {
+namespace {
+
+std::atomic<uint64_t> g_seeds{0};  // relaxed: each call needs another number, in any order
+
+}  // namespace
+
+uint64_t random_seed() {
+  const uint64_t number = g_seeds.fetch_add(kGolden, std::memory_order_relaxed);
+  return mix_hash(number) ^ mix_hash(monotonic_ns()) ^ mix_hash(unix_ns() + process_id() * kGolden);
+}
+
+}  // namespace memprof::platform

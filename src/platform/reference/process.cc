@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process and its threads (platform/process.h): a fork child is told by posix/fork_handler.h.
+#include "platform/process.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "core/engine/frame_rooms.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
+#include "platform/posix/fork_handler.h"
+#include "unwind/tables/rule_cache.h"
+
+namespace memprof::platform {
+namespace {
+
+OwnerPage g_page;
+std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
+std::atomic<uint32_t> g_last_thread{0};   // relaxed: only the numbers count
+__thread uint32_t t_thread __attribute__((tls_model("initial-exec")));
+
+}  // namespace
+
+// Shared by a vfork child, which has its parent's memory, and emptied in a fork child by the handler.  A child
+// by another way than fork() passes for its parent: a port should have the system empty the page.
+OwnerPage* make_owner_page() {
+  g_owner_page = &g_page;
+  watch_forks();
+  return &g_page;
+}
+
+void reset_in_child() {
+  if (g_page.reset.exchange(1, std::memory_order_acq_rel) != 0) {
+    return;
+  }
+  unwind::g_rule_cache.reset_in_child();
+  FrameRoom::reset_in_child();
+  runtimes::reset_in_child();
+  reset_dumps_in_child();
+}
+
+bool is_sandboxed() {
+  return g_is_sandboxed.load(std::memory_order_relaxed);
+}
+void set_sandboxed(bool sandboxed) {
+  g_is_sandboxed.store(sandboxed, std::memory_order_relaxed);
+}
+
+// POSIX has no numbers for threads: in the order in which they were first asked for.
+uint32_t thread_id() {
+  if (is_sandboxed()) {
+    return 0;
+  }
+  if (t_thread == 0) {
+    t_thread = g_last_thread.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return t_thread;
+}
+
+uint32_t process_id() {
+  return static_cast<uint32_t>(getpid());
+}
+uint64_t process_namespace() {
+  return 0;
+}
+uint64_t process_start() {
+  return 0;
+}
+const char* program_path() {
+  return "";
+}
+const char* arena_folder() {
+  return "";
+}
+
+// Of file capabilities POSIX says nothing.
+bool is_privileged() {
+  return getuid() != geteuid() || getgid() != getegid();
+}
+
+void yield_thread() {
+  sched_yield();
+}
+
+// Enough where a processor keeps the order of loads (x86-64).  A port to others needs the system to pass a
+// barrier to every thread (membarrier, FlushProcessWriteBuffers).
+void order_all_threads() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace memprof::platform
