@@ -36,6 +36,7 @@ MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
 MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);
+MEMPROF_SAME_LAYOUT(memprof_rate_use, RateUse, time_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
@@ -186,6 +187,19 @@ bool read_runtimes(const memprof_options& options, memprof::runtimes::Settings* 
   return options.python <= MEMPROF_USE_STACKS;
 }
 
+// false: a value is out of range.
+bool read_budget(const memprof_options& options, memprof::Budget* budget) {
+  budget->share_ppm = options.budget_ppm;
+  if (options.min_rate_bytes != 0) {
+    budget->min_rate_bytes = options.min_rate_bytes;
+  }
+  if (options.max_rate_bytes != 0) {
+    budget->max_rate_bytes = options.max_rate_bytes;
+  }
+  return budget->share_ppm <= memprof::Budget::kMostPpm && budget->max_rate_bytes <= memprof::kMaxRateBytes &&
+         budget->min_rate_bytes <= budget->max_rate_bytes;
+}
+
 template <typename T>
 const T* no_elements(uint64_t* count) {
   if (count != nullptr) {
@@ -257,7 +271,8 @@ int memprof_init(const memprof_options* options) {
     configure_runtimes(configuration.runtimes);
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
                                          {configuration.arena_folder, configuration.follow_fork, false,
-                                          configuration.keep_arena, configuration.run_token}));
+                                          configuration.keep_arena, configuration.run_token},
+                                         configuration.budget));
   }
   memprof_options known{};  // what the caller does not have is 0
   memprof::runtimes::Settings runtimes;
@@ -268,6 +283,10 @@ int memprof_init(const memprof_options* options) {
   }
   memcpy(&known, options, options->struct_size < sizeof(known) ? options->struct_size : sizeof(known));
   if (!read_runtimes(known, &runtimes)) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memprof::Budget budget;
+  if (!read_budget(known, &budget)) {
     return MEMPROF_ERR_INVALID;
   }
   Limits limits = memprof::default_limits(options->rate_bytes);
@@ -281,7 +300,7 @@ int memprof_init(const memprof_options* options) {
   memprof::read_run(&run);
   return to_error(
       profiler::initialize(limits, options->rate_bytes,
-                           {folder, options->follow_fork != 0, false, run.keep_arena, run.run_token}));
+                           {folder, options->follow_fork != 0, false, run.keep_arena, run.run_token}, budget));
 }
 
 int memprof_start(void) {
@@ -436,6 +455,11 @@ const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, u
 const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_lifetime>(ours(snapshot)->lifetimes, count)
                              : no_elements<memprof_lifetime>(count);
+}
+
+const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_rate_use>(ours(snapshot)->rates, count)
+                             : no_elements<memprof_rate_use>(count);
 }
 
 const uint64_t* memprof_lifetime_bounds(uint64_t* count) {

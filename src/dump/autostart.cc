@@ -3,6 +3,8 @@
 //   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
 //                              format/path_pattern.h; .pb.gz is compressed, .pb is not)
 //   MEMPROF_RATE               mean bytes between samples, like 512k
+//   MEMPROF_BUDGET             the share of the process's CPU time that sampling may take, like 0.5%: the rate follows
+//   MEMPROF_MIN_RATE, MEMPROF_MAX_RATE   between these
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
 //   those of runtimes (runtimes::variable_of)
@@ -25,6 +27,7 @@
 #include "dump/dump.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
+#include "format/share_text.h"
 #include "format/pprof_name.h"
 #include "format/size_text.h"
 #include "memprof.h"
@@ -52,6 +55,30 @@ void read_number(const char* name, uint64_t least, uint64_t most, const char* wa
     *value = n;
   } else if (!quiet) {
     complain_of_variable(name, text, wanted);
+  }
+}
+
+void read_budget(bool quiet, Budget* budget) {
+  const char* text = platform::environment("MEMPROF_BUDGET");
+  if (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) {
+    uint32_t ppm = 0;
+    if (parse_share(text, &ppm) && ppm <= Budget::kMostPpm) {
+      budget->share_ppm = ppm;
+    } else if (!quiet) {
+      complain_of_variable("MEMPROF_BUDGET", text, "a share of the CPU time like 0.5%, at most 50%");
+    }
+  }
+  constexpr char kWanted[] = "bytes like 16k, 1M, and MEMPROF_MIN_RATE no more than MEMPROF_MAX_RATE";
+  Budget bounds = *budget;
+  read_number("MEMPROF_MIN_RATE", 1, kMaxRateBytes, kWanted, quiet, &bounds.min_rate_bytes);
+  read_number("MEMPROF_MAX_RATE", 1, kMaxRateBytes, kWanted, quiet, &bounds.max_rate_bytes);
+  if (bounds.min_rate_bytes <= bounds.max_rate_bytes) {
+    *budget = bounds;
+  } else if (!quiet) {
+    const char* given = platform::environment("MEMPROF_MIN_RATE");
+    const bool is_min = given != nullptr && *given != '\0';
+    complain_of_variable(is_min ? "MEMPROF_MIN_RATE" : "MEMPROF_MAX_RATE",
+                         is_min ? given : platform::environment("MEMPROF_MAX_RATE"), kWanted);
   }
 }
 
@@ -127,6 +154,7 @@ Configuration read_configuration() {
   Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, 0};
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
+  read_budget(quiet, &c.budget);
   c.limits = default_limits(c.rate_bytes);
   uint64_t depth = c.limits.max_depth;
   read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
@@ -176,7 +204,7 @@ void autostart() {
   sharing.keep_each = c.keep_arena;
   sharing.run_token = c.run_token;
   int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;
-  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing) != Status::kOk) {
+  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing, c.budget) != Status::kOk) {
     error = MEMPROF_ERR_NO_MEMORY;
   }
   if (error == MEMPROF_OK && profiler::start() != Status::kOk) {

@@ -9,6 +9,7 @@
 
 #include "core/engine/runtimes.h"
 #include "core/reader/snapshot.h"
+#include "core/sampling/rate_law.h"
 #include "core/tables/arena.h"
 
 namespace memprof {
@@ -21,6 +22,7 @@ struct Configuration {
   bool follow_fork;
   bool keep_arena;  // for a reader, which writes the profile
   runtimes::Settings runtimes = {};
+  Budget budget = {};
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 

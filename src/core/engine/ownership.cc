@@ -6,6 +6,8 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/recorder.h"
+#include "core/rates/budget.h"
+#include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "format/arena_name.h"
@@ -107,7 +109,8 @@ bool make_tables(const ProcessIdentity& owner) {
   g_codes = CodeTable(arena, &g_names);
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
-  arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
+  rates::begin_log(&arena.header(), budget::is_on());
+  budget::attach(arena);
   store_facts(&arena.header());
   return true;
 }

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "core/rates/budget.h"
 #include "core/reader/counters.h"
 #include "core/tables/arena.h"
 #include "core/tables/code_table.h"
@@ -45,7 +46,8 @@ bool become_owner();
 // true in a fork child of a process that had begun, unless become_owner() succeeds there.
 bool remains_off();
 
-Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {});
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {},
+                  const Budget& budget = {});
 Status start();
 Status stop();
 Status shutdown();

@@ -33,6 +33,12 @@ std::string per_second(double bytes) {
   return format_bytes(bytes) + "/s";
 }
 
+std::string budget_text(const ProfileFacts& facts) {
+  return facts.budget_ppm == 0
+             ? ""
+             : fmt::format(" (budget {:.6g} %)", static_cast<double>(facts.budget_ppm) / 1e4);
+}
+
 double seconds_between(uint64_t from_ns, uint64_t to_ns) {
   return to_ns > from_ns ? static_cast<double>(to_ns - from_ns) / 1e9 : 0;
 }
@@ -97,7 +103,8 @@ void LiveView::write_header(TextWriter* writer) const {
   writer->sentence(writer->bold(fmt::format("{} (pid {})", name, now_.pid)) +
                    fmt::format(", {} sampled; rate {}, {} samples, {} live, {} dropped",
                                fmt::format("{:.0f} s", static_cast<double>(now_.duration_ns) / 1e9),
-                               now_.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now_.rate_bytes),
+                               (now_.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now_.rate_bytes)) +
+                                   budget_text(now_),
                                format_count(static_cast<double>(now_.samples)),
                                format_count(static_cast<double>(now_.live_samples)),
                                format_count(static_cast<double>(now_.dropped_samples))));

@@ -93,6 +93,12 @@ uint64_t monotonic_ns() {
 void stop_clock(bool stopped) {
   g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
 }
+uint64_t process_cpu_ns() {
+  timespec t{};
+  return is_sandboxed() || syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t) != 0
+             ? 0
+             : static_cast<uint64_t>(t.tv_sec) * kNsPerSecond + static_cast<uint64_t>(t.tv_nsec);
+}
 uint64_t unix_ns() {
   return read_clock(CLOCK_REALTIME);
 }
