@@ -12,7 +12,7 @@ from memprof._gc_epochs import Epochs
 from memprof._intervals import Sum
 from memprof._library import check, ffi, lib, muted
 from memprof._lifetimes import METRICS, read_places, top_places
-from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, RateUse, StackFrame, is_whole
 
 if TYPE_CHECKING:
     from memprof._peak import Peak
@@ -47,6 +47,11 @@ class NativeSnapshot:
         value.struct_size = ffi.sizeof(struct)
         check(fill(self.handle, value), "memprof.get_snapshot")
         return value
+
+    def rates(self) -> tuple[RateUse, ...]:
+        count = ffi.new("uint64_t*")
+        uses = lib.memprof_snapshot_rates(self.handle, count)
+        return tuple(RateUse(uses[i].rate_bytes, uses[i].weight_bytes, uses[i].time_ns / 1e9) for i in range(count[0]))
 
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
@@ -100,6 +105,12 @@ class HeapSnapshot:
     def sampling_rate_bytes(self) -> int:
         """Mean bytes between samples when it was taken; 0 or 1: every allocation."""
         return int(self._native.info.rate_bytes)
+
+    @property
+    def rates(self) -> tuple[RateUse, ...]:
+        """The rates that were in force, ascending, with the bytes that were allocated and the seconds that went by at
+        each: more than one with a budget, after another start, or where the table of live blocks was full."""
+        return self._native.rates()
 
     @property
     def timestamp_ns(self) -> int:

@@ -4,8 +4,9 @@
 namespace memprof {
 namespace {
 
-// CPU time after which half of what was known is forgotten.
+// CPU time after which half of what was known is forgotten; and of what tells that it does not hold any more.
 constexpr double kMemoryNs = 1e9;
+constexpr double kRecentNs = 0.1e9;
 // CPU time in which a debt is paid back, and the most of it that is remembered: as much as the share is of so
 // much CPU time.
 constexpr double kRepayNs = 4e9;
@@ -13,7 +14,7 @@ constexpr double kMostCreditNs = 0.5e9;
 // The share that is aimed at meanwhile, over the one that is wanted.
 constexpr double kLeastAim = 0.25;
 constexpr double kMostAim = 1.125;
-// A period that costs so many times more or less than expected is of another program, if it is of so much.
+// What lately cost so many times more or less than expected is another program, if it is so much.
 constexpr double kOtherwise = 2;
 constexpr double kTellingNs = 200e3;
 // A rate that is as near to the wanted one stays.
@@ -59,18 +60,21 @@ uint64_t RateLaw::next(uint64_t rate_bytes, uint64_t spent_ns, uint64_t cpu_ns) 
   const double cpu = cpu_ns < 1 ? 1 : static_cast<double>(cpu_ns);
   const double share = budget_.share_ppm * 1e-6;
 
-  const double expected = cpu_ns_ > 0 ? work_ / cpu_ns_ * cpu / rate : spent;
-  if ((spent > kTellingNs && spent > kOtherwise * expected) ||
-      (expected > kTellingNs && expected > kOtherwise * spent)) {
-    work_ = cpu_ns_ = 0;
+  const double expected = all_.cpu_ns > 0 ? all_.work / all_.cpu_ns * cpu / rate : spent;
+  const double lately = kRecentNs / (kRecentNs + cpu);
+  spent_ns_ = spent_ns_ * lately + spent;
+  expected_ns_ = expected_ns_ * lately + expected;
+  all_.add(kMemoryNs / (kMemoryNs + cpu), spent * rate, cpu);
+  recent_.add(lately, spent * rate, cpu);
+  if ((spent_ns_ > kTellingNs && spent_ns_ > kOtherwise * expected_ns_) ||
+      (expected_ns_ > kTellingNs && expected_ns_ > kOtherwise * spent_ns_)) {
+    all_ = recent_;
+    expected_ns_ = spent_ns_;
   }
-  const double kept = kMemoryNs / (kMemoryNs + cpu);
-  work_ = work_ * kept + spent * rate;
-  cpu_ns_ = cpu_ns_ * kept + cpu;
 
   debt_ns_ = clamp(debt_ns_ + spent - share * cpu, -share * kMostCreditNs, share * kRepayNs);
-  const double aim = share * clamp(1 - debt_ns_ / (share * kRepayNs) , kLeastAim, kMostAim);
-  const double wanted = work_ / cpu_ns_ / aim;
+  const double aim = share * clamp(1 - debt_ns_ / (share * kRepayNs), kLeastAim, kMostAim);
+  const double wanted = all_.work / all_.cpu_ns / aim;
   if (wanted < rate * kNear && wanted > rate / kNear) {
     return within_bounds(rate_bytes);
   }

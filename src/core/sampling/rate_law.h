@@ -4,7 +4,7 @@
 // Model: of a program that goes on as it does, sampling costs in inverse proportion to the rate.  So each
 // period tells, whatever its rate was, how large cost times rate is for each second of CPU time (the *work*),
 // and work over the wanted share is the rate.  The work is a mean that forgets (one second of CPU time), and
-// begins anew when a period tells clearly that the program does something else.  What was spent over the
+// begins anew when what was spent lately tells clearly that the program does something else.  What was spent over the
 // share, or under it, is paid back.  Rates are of a grid, two a doubling, so that a profile has few of them.
 //
 // Threads: one at a time.
@@ -43,10 +43,21 @@ class RateLaw {
  private:
   uint64_t within_bounds(uint64_t rate_bytes) const;
 
+  struct Work {
+    double work = 0;    // sum of cost times rate, ns * bytes
+    double cpu_ns = 0;  // of the same periods
+    void add(double kept, double more, double cpu) {
+      work = work * kept + more;
+      cpu_ns = cpu_ns * kept + cpu;
+    }
+  };
+
   Budget budget_;
-  double work_ = 0;     // sum of cost times rate, ns * bytes
-  double cpu_ns_ = 0;   // of the same periods
-  double debt_ns_ = 0;  // spent more than the share, if positive
+  Work all_;
+  Work recent_;
+  double spent_ns_ = 0;     // lately
+  double expected_ns_ = 0;  // for the same periods
+  double debt_ns_ = 0;      // spent more than the share, if positive
 };
 
 }  // namespace memprof
