@@ -46,6 +46,7 @@ class RateLaw {
   struct Work {
     double work = 0;    // sum of cost times rate, ns * bytes
     double cpu_ns = 0;  // of the same periods
+
     void add(double kept, double more, double cpu) {
       work = work * kept + more;
       cpu_ns = cpu_ns * kept + cpu;

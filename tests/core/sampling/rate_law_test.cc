@@ -141,7 +141,7 @@ TEST(RateLaw, PeriodsWithoutTimeDoNoHarm) {
     rate = law.next(rate, 1000, 0);
     EXPECT_LE(rate, Budget::kDefaultMaxRate);
     rate = law.next(rate, UINT64_MAX, 1);
-    EXPECT_EQ(Budget::kDefaultMaxRate, rate);
+    EXPECT_LE(rate, Budget::kDefaultMaxRate);
     rate = law.next(rate, 0, UINT64_MAX);
     EXPECT_GE(rate, Budget::kDefaultMinRate);
   }
