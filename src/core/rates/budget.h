@@ -27,7 +27,7 @@ namespace memprof::budget {
 inline constexpr uint64_t kPartBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kPeriodNs = 100000000;
 inline constexpr uint64_t kLeastPeriodNs = 5000000;
-inline constexpr uint64_t kMostEventNs = 100000;
+inline constexpr uint64_t kMostEventNs = 30000;
 
 // Before there are tables.  Sets the rate that a program begins with, if there is a budget.
 void configure(const Budget& budget);
