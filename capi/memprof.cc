@@ -271,7 +271,8 @@ int memprof_init(const memprof_options* options) {
     configure_runtimes(configuration.runtimes);
     return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
                                          {configuration.arena_folder, configuration.follow_fork, false,
-                                          configuration.keep_arena, configuration.run_token},
+                                          configuration.keep_arena, configuration.memory_limit_bytes,
+                                          configuration.run_token},
                                          configuration.budget));
   }
   memprof_options known{};  // what the caller does not have is 0
@@ -286,7 +287,8 @@ int memprof_init(const memprof_options* options) {
     return MEMPROF_ERR_INVALID;
   }
   memprof::Budget budget;
-  if (!read_budget(known, &budget)) {
+  if (!read_budget(known, &budget) ||
+      (known.memory_limit_bytes != 0 && known.memory_limit_bytes < memprof::kLeastMemoryLimit)) {
     return MEMPROF_ERR_INVALID;
   }
   Limits limits = memprof::default_limits(options->rate_bytes);
@@ -300,7 +302,11 @@ int memprof_init(const memprof_options* options) {
   memprof::read_run(&run);
   return to_error(
       profiler::initialize(limits, options->rate_bytes,
-                           {folder, options->follow_fork != 0, false, run.keep_arena, run.run_token}, budget));
+                           {folder, options->follow_fork != 0, false, run.keep_arena,
+                            memprof::memory_limit_of(known.memory_limit_bytes, options->rate_bytes,
+                                                     options->max_live_samples != 0 || options->max_stacks != 0),
+                            run.run_token},
+                           budget));
 }
 
 int memprof_start(void) {

@@ -11,6 +11,7 @@
 #include "core/reader/snapshot.h"
 #include "core/sampling/rate_law.h"
 #include "core/tables/arena.h"
+#include "core/tables/memory_limit.h"
 
 namespace memprof {
 
@@ -23,6 +24,7 @@ struct Configuration {
   bool keep_arena;  // for a reader, which writes the profile
   runtimes::Settings runtimes = {};
   Budget budget = {};
+  uint64_t memory_limit_bytes = kMemoryLimitOfGroup;
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 
@@ -32,6 +34,9 @@ Configuration read_configuration();
 // Of it, the folder alone; and what the run's reader wants of arenas.
 const char* read_arena_folder();
 void read_run(Configuration* configuration);
+
+// The limit of memory for tables: `given`, or, where that is 0, what follows from other settings.
+uint64_t memory_limit_of(uint64_t given, uint64_t rate_bytes, bool has_limits);
 
 // "NAME=VALUE is ignored: it must be WANTED", on standard error.
 void complain_of_variable(const char* name, const char* value, const char* wanted);

@@ -154,6 +154,7 @@ TEST(CApi, WrongOptionsAreRefused) {
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_depth = UINT32_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_live_samples = UINT64_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_stacks = UINT64_MAX; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.memory_limit_bytes = (4 << 20) - 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.budget_ppm = 500001; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_rate_bytes = (uint64_t{1} << 50) + 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_rate_bytes = 16383; }));  // the least is 16 KiB
@@ -186,6 +187,18 @@ TEST(CApi, ABudgetBeginsWithTheRateWithinItsBounds) {
     EXPECT_EQ(nullptr, memprof_snapshot_rates(nullptr, &count));
     EXPECT_EQ(0u, count);
   });
+}
+
+TEST(CApi, TablesStayWithinALimitOfMemory) {
+  for (const uint64_t limit : {uint64_t{4} << 20, uint64_t{33} << 20}) {
+    in_child([limit] {
+      memprof_options options = options_of(4096);
+      options.memory_limit_bytes = limit;
+      ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+      EXPECT_LE(stats().arena_bytes, limit);
+      EXPECT_GT(stats().arena_bytes, limit * 3 / 4);
+    });
+  }
 }
 
 // A program that was compiled before there were budgets.

@@ -33,7 +33,7 @@ class Options(ctypes.Structure):
                 ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
                 ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32),
                 ("runtimes", c_uint32 * MAX_RUNTIMES), ("budget_ppm", c_uint32), ("reserved", c_uint32),
-                ("min_rate_bytes", c_uint64), ("max_rate_bytes", c_uint64)]
+                ("min_rate_bytes", c_uint64), ("max_rate_bytes", c_uint64), ("memory_limit_bytes", c_uint64)]
 
 
 class RuntimeStats(ctypes.Structure):
@@ -112,7 +112,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_lifetime": Lifetime, "memprof_rate_use": RateUse, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 

@@ -239,6 +239,37 @@ class Environment(e2e.Test):
         done = self.memprof("run", "--budget", "5", "true", status=2)
         self.assertIn("--budget: '5' is not a share of the CPU time; give one like 0.5%, at most 50%", done.stderr.decode())
 
+    STORM = """if True:
+        import glob, os
+        for i in range(3000):
+            exec(f"def function_{i}(kept): kept.extend(bytearray(3000) for _ in range(7))")
+        kept = []
+        for i in range(3000):
+            globals()[f"function_{i}"](kept)
+        (arena,) = glob.glob(os.environ["MEMPROF_ARENA_DIR"] + "/*")
+        print(os.stat(arena).st_blocks * 512)
+    """
+
+    def test_tables_stay_within_a_limit_of_memory(self):
+        """60 MiB in 21,000 blocks from 3,000 functions, more of both than 4 MiB have room for."""
+        path = self.folder / "limit.pb"
+        done = self.check(e2e.run([e2e.system_python(), "-c", self.STORM],
+                                  e2e.preloaded(path, "256", MEMPROF_MEMORY="4m", MEMPROF_ARENA_DIR=str(self.folder))))
+        self.assertLessEqual(int(done.stdout), 4 << 20)
+        facts = e2e.Profile(path).facts
+        self.assertGreater(int(facts["thinned_samples"]), 0)
+        self.assertGreater(int(facts["folded_stacks"]), 0)
+        self.assertEqual(facts["dropped_samples"], "0")
+        blocks = 21000 * 3000
+        peak = self.report(path)["totals"]["peak_space"]
+        self.assertTrue(peak["low"] <= 1.1 * blocks and peak["high"] >= blocks, peak)
+        for value in ("3m", "4", "much"):
+            done = self.check(self.end(MEMPROF_PROFILE=str(self.folder / f"{value}.pb"), MEMPROF_MEMORY=value), 7, stderr=None)
+            self.assertIn(f"MEMPROF_MEMORY={value} is ignored: it must be bytes like 32m, at least 4M", done.stderr.decode())
+        done = self.memprof("run", "--memory", "3m", "true", status=2)
+        self.assertIn("--memory: '3m' is not a limit for the profiler's tables; give bytes like 32m, at least 4m",
+                      done.stderr.decode())
+
     def test_tables_that_are_full_are_said(self):
         path = self.folder / "full.pb"
         done = e2e.run([e2e.system_python(), "-c", "import json, re"],

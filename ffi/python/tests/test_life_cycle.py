@@ -69,7 +69,7 @@ def test_a_budget_settles_the_rate(run):
     assert rates[0] == 16384 and rates == sorted(rates) and counts and 3_000_000 < allocated < 12_000_000
 
 
-@pytest.mark.parametrize("option", ["max_depth=0", "max_depth=2000", "max_stacks=-1", "max_live_samples=0"])
+@pytest.mark.parametrize("option", ["max_depth=0", "memory_limit_bytes=1000", "max_depth=2000", "max_stacks=-1", "max_live_samples=0"])
 def test_wrong_limits(run, option):
     assert option.split("=")[0] in error_of(run, f"memprof.start({option})", "ValueError")
 

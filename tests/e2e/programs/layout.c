@@ -23,6 +23,7 @@ int main(void) {
   FIELD(memprof_options, reserved);
   FIELD(memprof_options, min_rate_bytes);
   FIELD(memprof_options, max_rate_bytes);
+  FIELD(memprof_options, memory_limit_bytes);
   STRUCT(memprof_runtime_stats);
   FIELD(memprof_runtime_stats, version);
   FIELD(memprof_runtime_stats, objects);

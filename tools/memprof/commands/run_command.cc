@@ -56,6 +56,7 @@ instead of 0.
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
             the rate follows what it costs, from RATE on, between 16k and 64M
             (--min-rate, --max-rate)
+  --memory SIZE  that the profiler's tables of a process stay within, like 32m
   -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign.
             A file whose name ends in .pb is not compressed. Where PATH has no
@@ -132,6 +133,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
   if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
   if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));
+  if (options.memory != 0) environment.emplace_back("MEMPROF_MEMORY", std::to_string(options.memory));
   environment.emplace_back(kArenaFolderVariable, arenas);
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));

@@ -16,7 +16,7 @@ namespace {
 
 bool takes_value(const std::string& argument) {
   return argument == "-r" || argument == "--rate" || argument == "-o" || argument == "--output" ||
-         argument == "--budget" || argument == "--min-rate" || argument == "--max-rate";
+         argument == "--budget" || argument == "--memory" || argument == "--min-rate" || argument == "--max-rate";
 }
 
 size_t command_begin(const std::vector<std::string>& arguments) {
@@ -51,6 +51,14 @@ uint64_t parse_bound(const std::string& option, const std::string& text) {
   return bytes;
 }
 
+uint64_t parse_memory(const std::string& text) {
+  constexpr uint64_t kLeast = uint64_t{4} << 20;
+  uint64_t bytes = 0;
+  if (!parse_size(text, &bytes) || bytes < kLeast)
+    throw Failure("--memory: '" + text + "' is not a limit for the profiler's tables; give bytes like 32m, at least 4m");
+  return bytes;
+}
+
 // What the library takes by default is in memprof.h.
 uint64_t least_rate(const RunOptions& options) {
   constexpr uint64_t kDefault = 16 * 1024;
@@ -72,6 +80,8 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   parser.add_option("-r,--rate", rate);
   std::string min_rate;
   std::string max_rate;
+  std::string memory;
+  parser.add_option("--memory", memory);
   parser.add_option("--budget", options.budget);
   parser.add_option("--min-rate", min_rate);
   parser.add_option("--max-rate", max_rate);
@@ -96,6 +106,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (parser.is_given("--budget")) check_budget(options.budget);
   if (parser.is_given("--min-rate")) options.min_rate = parse_bound("--min-rate", min_rate);
   if (parser.is_given("--max-rate")) options.max_rate = parse_bound("--max-rate", max_rate);
+  if (parser.is_given("--memory")) options.memory = parse_memory(memory);
   if (options.budget.empty() && (options.min_rate != 0 || options.max_rate != 0))
     throw Failure("run: --min-rate and --max-rate are bounds of --budget, which is not given");
   if (least_rate(options) > most_rate(options))
