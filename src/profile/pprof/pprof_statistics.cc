@@ -354,11 +354,33 @@ std::optional<StackStatistics> StatisticsReader::find(uint64_t id) const {
   return sum;
 }
 
+namespace {
+
+// Of a location that stands for frames: a file has no address there, and its id is made of the one that the stack
+// has in the process.
+std::optional<uint64_t> gap_key(const Profile& profile, const Location& location) {
+  if (location.address != 0 || location.mapping != kNoMapping || location.lines.size() != 1 ||
+      location.lines[0].function >= profile.functions.size()) {
+    return std::nullopt;
+  }
+  const std::string& name = profile.functions[location.lines[0].function].system_name;
+  for (uint64_t gap = 1; gap <= schema::kMostGap; ++gap) {
+    if (name == schema::kGapNames[gap]) return gap - 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<uint64_t> location_keys(const Profile& profile) {
   const LocationKeys<Mapping> of_mappings(profile.mappings.data(), profile.mappings.size());
   std::vector<uint64_t> keys;
   keys.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
+    if (const auto gap = gap_key(profile, location)) {
+      keys.push_back(*gap);
+      continue;
+    }
     const Function* function = runtime_function(profile, location);
     keys.push_back(function != nullptr
                        ? source_key(function->system_name.data(), function->system_name.size(),
