@@ -44,7 +44,7 @@ struct Worker {
 
 // Stacks of three to ten levels.
 __attribute__((noinline)) void* allocate_at(Worker& w, size_t size, uint64_t path, int depth) {
-  void* const block = depth == 0       ? malloc(size)
+  void* const block = depth == 0        ? malloc(size)
                       : (path & 1) != 0 ? allocate_at(w, size, path >> 1, depth - 1)
                                         : allocate_at(w, size, path >> 2, depth - 1);
   bench_escape(block);
@@ -106,7 +106,7 @@ constexpr struct {
   const char* name;
   Slice slice;
   unsigned threads;
-} kPrograms[] = {{"idle", idle, 1},       {"light", light, 1},    {"server", server, 1},
+} kPrograms[] = {{"idle", idle, 1},     {"light", light, 1},    {"server", server, 1},
                  {"bursts", bursts, 1}, {"threads", server, 4}, {"tight", only_tight, 1}};
 
 struct Run {

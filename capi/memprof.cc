@@ -269,11 +269,11 @@ int memprof_init(const memprof_options* options) {
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     configure_runtimes(configuration.runtimes);
-    return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
-                                         {configuration.arena_folder, configuration.follow_fork, false,
-                                          configuration.keep_arena, configuration.memory_limit_bytes,
-                                          configuration.run_token},
-                                         configuration.budget));
+    return to_error(profiler::initialize(
+        configuration.limits, configuration.rate_bytes,
+        {configuration.arena_folder, configuration.follow_fork, false, configuration.keep_arena,
+         configuration.memory_limit_bytes, configuration.run_token},
+        configuration.budget));
   }
   memprof_options known{};  // what the caller does not have is 0
   memprof::runtimes::Settings runtimes;
@@ -300,13 +300,13 @@ int memprof_init(const memprof_options* options) {
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);
-  return to_error(
-      profiler::initialize(limits, options->rate_bytes,
-                           {folder, options->follow_fork != 0, false, run.keep_arena,
-                            memprof::memory_limit_of(known.memory_limit_bytes, options->rate_bytes,
-                                                     options->max_live_samples != 0 || options->max_stacks != 0),
-                            run.run_token},
-                           budget));
+  return to_error(profiler::initialize(
+      limits, options->rate_bytes,
+      {folder, options->follow_fork != 0, false, run.keep_arena,
+       memprof::memory_limit_of(known.memory_limit_bytes, options->rate_bytes,
+                                options->max_live_samples != 0 || options->max_stacks != 0),
+       run.run_token},
+      budget));
 }
 
 int memprof_start(void) {

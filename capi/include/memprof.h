@@ -179,13 +179,14 @@ typedef struct memprof_options {
                                   2: for frames in stacks, but not for its objects                         */
   uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
-  uint32_t budget_ppm;         /* not 0: the rate follows what sampling costs, so that it takes so many parts
+  uint32_t budget_ppm; /* not 0: the rate follows what sampling costs, so that it takes so many parts
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
                                   rate_bytes is what it begins with; see memprof_snapshot_rates            */
   uint32_t reserved;
-  uint64_t min_rate_bytes;     /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
+  uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
-  uint64_t memory_limit_bytes; /* that all tables together stay within; at least 4 MiB.  0 = default: a 64th of
+  uint64_t
+      memory_limit_bytes; /* that all tables together stay within; at least 4 MiB.  0 = default: a 64th of
                                   what the process's group (a container) may have, at least 4 MiB; no limit
                                   where it has none, with rate 0, or where one of the limits above is given.
                                   Full tables cost detail, never totals (memprof_stats.folded_stacks,

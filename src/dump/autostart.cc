@@ -28,8 +28,8 @@
 #include "dump/dump.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
-#include "format/share_text.h"
 #include "format/pprof_name.h"
+#include "format/share_text.h"
 #include "format/size_text.h"
 #include "memprof.h"
 #include "platform/files.h"
@@ -162,7 +162,8 @@ Configuration read_configuration() {
               &c.rate_bytes);
   read_budget(quiet, &c.budget);
   uint64_t memory = 0;
-  read_number("MEMPROF_MEMORY", kLeastMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet, &memory);
+  read_number("MEMPROF_MEMORY", kLeastMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet,
+              &memory);
   c.limits = default_limits(c.rate_bytes);
   uint64_t depth = c.limits.max_depth;
   read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
@@ -171,9 +172,9 @@ Configuration read_configuration() {
   read_number("MEMPROF_MAX_DEPTH", 1, kMostDepth, "a number from 1 to 1024", quiet, &depth);
   c.limits.max_depth = static_cast<uint32_t>(depth);
   const Limits usual = default_limits(c.rate_bytes);
-  c.memory_limit_bytes =
-      memory_limit_of(memory, c.rate_bytes,
-                      c.limits.max_live_samples != usual.max_live_samples || c.limits.max_stacks != usual.max_stacks);
+  c.memory_limit_bytes = memory_limit_of(
+      memory, c.rate_bytes,
+      c.limits.max_live_samples != usual.max_live_samples || c.limits.max_stacks != usual.max_stacks);
   const char* path = platform::environment("MEMPROF_PROFILE");
   if (path != nullptr && *path != '\0') {
     char expanded[4096];

@@ -110,9 +110,9 @@ struct RawProfile : ProfileFacts {
   const char* program = "";  // file name without folder
   uint64_t pid = 0;
   uint64_t rate_bytes = 0;
-  uint64_t time_unix_ns = 0;           // when the snapshot was taken
-  uint64_t duration_ns = 0;            // from memprof_init to then
-  const RateUse* rates = nullptr;      // that were in force
+  uint64_t time_unix_ns = 0;       // when the snapshot was taken
+  uint64_t duration_ns = 0;        // from memprof_init to then
+  const RateUse* rates = nullptr;  // that were in force
   size_t rate_count = 0;
   uint64_t walks[kWalkReasons] = {};   // samples by MEMPROF_WALK_*
   RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on

@@ -97,7 +97,8 @@ bool make_tables(const ProcessIdentity& owner) {
   const uint64_t most = g_settings.memory_limit_bytes != kMemoryLimitOfGroup
                             ? g_settings.memory_limit_bytes
                             : default_memory_limit(platform::memory_limit());
-  const Arena arena = Arena::create(limits_within(g_settings.limits, most), choose_arena_path(owner), owner, g_settings.run_token);
+  const Arena arena = Arena::create(limits_within(g_settings.limits, most), choose_arena_path(owner), owner,
+                                    g_settings.run_token);
   if (!arena || arena.header().is_file == 0) {
     g_arena_path[0] = '\0';
   }

@@ -12,8 +12,7 @@
 
 namespace memprof::profiler {
 
-Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing,
-                  const Budget& budget) {
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing, const Budget& budget) {
   if (!is_owner() && !has_state_to_follow()) {
     begin_anew();
   }

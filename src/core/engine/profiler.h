@@ -34,7 +34,7 @@ struct Sharing {
   bool put_off = false;          // this process's arena is made at its first sample
   bool keep_each = false;        // a reader collects the files: of each program that a process executes
   uint64_t memory_limit_bytes = kNoMemoryLimit;  // of the tables (core/tables/memory_limit.h)
-  uint64_t run_token = 0;        // by which that reader knows the processes of its run
+  uint64_t run_token = 0;                        // by which that reader knows the processes of its run
 };
 
 // Creates the owner mark; before the first event of the process, on one thread.

@@ -108,8 +108,7 @@ void control(uint64_t now_ns) {
 }
 
 bool is_measured_free(uint64_t address) {
-  return __builtin_expect(is_on(), 0) &&
-         mix_hash(address ^ t_sampler.random[0]) % kMeasuredEvents == 0;
+  return __builtin_expect(is_on(), 0) && mix_hash(address ^ t_sampler.random[0]) % kMeasuredEvents == 0;
 }
 
 void Meter::add() {

@@ -26,7 +26,8 @@ void put_in_force(ArenaHeader* h, uint64_t rate_bytes, uint64_t now_ns) {
   if (before != rate_bytes) {
     h->rates.is_counted.store(1, std::memory_order_relaxed);
     const uint64_t since = h->rates.since_ns.exchange(now_ns, std::memory_order_relaxed);
-    use_of(&h->rates, before).time_ns.fetch_add(now_ns > since ? now_ns - since : 0, std::memory_order_relaxed);
+    use_of(&h->rates, before)
+        .time_ns.fetch_add(now_ns > since ? now_ns - since : 0, std::memory_order_relaxed);
     use_of(&h->rates, rate_bytes);
   }
 }

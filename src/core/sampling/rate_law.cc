@@ -71,7 +71,7 @@ uint64_t RateLaw::next(uint64_t rate_bytes, uint64_t spent_ns, uint64_t cpu_ns) 
     recent_ = all_ = {spent * rate, cpu};
     spent_ns_ = expected_ns_ = spent;
   } else if ((spent_ns_ > kTellingNs && spent_ns_ > kOtherwise * expected_ns_) ||
-      (expected_ns_ > kTellingNs && expected_ns_ > kOtherwise * spent_ns_)) {
+             (expected_ns_ > kTellingNs && expected_ns_ > kOtherwise * spent_ns_)) {
     all_ = recent_;
     expected_ns_ = spent_ns_;
   }

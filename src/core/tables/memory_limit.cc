@@ -45,7 +45,8 @@ Limits limits_within(const Limits& wanted, uint64_t limit_bytes) {
   // of which the next one did not fit.
   Limits limits{1, 1, wanted.max_depth};
   for (uint64_t stacks = 1; stacks <= wanted.max_stacks; stacks *= 2) {
-    const Limits more{least_of(wanted.max_live_samples, stacks * kLiveSamplesPerStack), stacks, wanted.max_depth};
+    const Limits more{least_of(wanted.max_live_samples, stacks * kLiveSamplesPerStack), stacks,
+                      wanted.max_depth};
     if (most_bytes(more) > limit_bytes) {
       break;
     }

@@ -135,10 +135,11 @@ std::string write_json(const Profile& profile) {
   out += fmt::format(R"("program":{},"pid":{},"rate_bytes":{},"time_unix_ns":{},"duration_ns":{},)",
                      json_text(profile.program), profile.pid, profile.rate_bytes, profile.time_unix_ns,
                      profile.duration_ns);
-  for (const std::initializer_list<FactPart> line : {std::initializer_list<FactPart>{FactPart::kSamples},
-                                                     {FactPart::kMoments, FactPart::kEnds},
-                                                     {FactPart::kFullTables, FactPart::kBudget, FactPart::kMissing},
-                                                     {FactPart::kImports}}) {
+  for (const std::initializer_list<FactPart> line :
+       {std::initializer_list<FactPart>{FactPart::kSamples},
+        {FactPart::kMoments, FactPart::kEnds},
+        {FactPart::kFullTables, FactPart::kBudget, FactPart::kMissing},
+        {FactPart::kImports}}) {
     out += '\n';
     for (const FactPart part : line) out += facts_json(profile, part);
   }

@@ -171,8 +171,8 @@ struct Profile : ProfileFacts {
   uint64_t rate_bytes = 0;  // period
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
-  bool from_memprof = false;  // has a #memprof.profile comment
-  uint64_t temporary_ns = 0;  // what "temporary" means in it; 0: nothing yet
+  bool from_memprof = false;   // has a #memprof.profile comment
+  uint64_t temporary_ns = 0;   // what "temporary" means in it; 0: nothing yet
   std::vector<RateUse> rates;  // ascending; empty: there was one, rate_bytes
   Runtimes runtimes;
   std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk

@@ -122,10 +122,9 @@ class Header {
 
   void budget() {
     const double cpu = static_cast<double>(report_.cpu_ns);
-    say(fmt::format(
-        "Budget {} % of the CPU time: sampling took {:.2f} % of {:.1f} s.",
-        fmt::format("{:.6g}", static_cast<double>(report_.budget_ppm) / 1e4),
-        cpu > 0 ? 100 * static_cast<double>(report_.sampling_ns) / cpu : 0, cpu / 1e9));
+    say(fmt::format("Budget {} % of the CPU time: sampling took {:.2f} % of {:.1f} s.",
+                    fmt::format("{:.6g}", static_cast<double>(report_.budget_ppm) / 1e4),
+                    cpu > 0 ? 100 * static_cast<double>(report_.sampling_ns) / cpu : 0, cpu / 1e9));
   }
 
   std::string rate_text() const {

@@ -109,8 +109,8 @@ Result storm(const char* folder, uint64_t seed) {
     if (i % 64 == 0) {
       const std::string name = "function_of_generated_code_" + std::to_string(i);
       profiler::intern_code({name.data(), static_cast<uint32_t>(name.size()), name.data(),
-                             static_cast<uint32_t>(name.size()), reinterpret_cast<const uint8_t*>(name.data()),
-                             name.size(), 1, 1});
+                             static_cast<uint32_t>(name.size()),
+                             reinterpret_cast<const uint8_t*>(name.data()), name.size(), 1, 1});
     }
     const uint64_t rate = sampler_rate();
     if (random.uniform() >= weigh(size, rate).probability) {
@@ -140,7 +140,8 @@ Result storm(const char* folder, uint64_t seed) {
   const Counters c = profiler::counters();
   EXPECT_LE(c.arena_bytes, kLeastMemoryLimit);
   unlink(profiler::arena_path());
-  return {{(s->live_weight_bytes - live) / std::sqrt(live_variance), (estimate - allocated) / std::sqrt(variance)},
+  return {{(s->live_weight_bytes - live) / std::sqrt(live_variance),
+           (estimate - allocated) / std::sqrt(variance)},
           static_cast<uint64_t>(status.st_blocks) * 512,
           c.thinned_samples,
           c.folded_stacks,

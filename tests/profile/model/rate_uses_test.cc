@@ -7,7 +7,8 @@ namespace memprof::profile {
 namespace {
 
 TEST(RateUses, AreAddedByTheirRate) {
-  const std::vector<RateUse> sum = add_rates({{8192, 1, 2}, {4096, 3, 4}}, {{8192, 10, 20}, {100, UINT64_MAX, 5}});
+  const std::vector<RateUse> sum =
+      add_rates({{8192, 1, 2}, {4096, 3, 4}}, {{8192, 10, 20}, {100, UINT64_MAX, 5}});
   ASSERT_EQ(3u, sum.size());
   EXPECT_EQ(100u, sum[0].rate_bytes);
   EXPECT_EQ(4096u, sum[1].rate_bytes);

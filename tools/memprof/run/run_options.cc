@@ -15,8 +15,9 @@ namespace memprof::cli {
 namespace {
 
 bool takes_value(const std::string& argument) {
-  static const std::vector<std::string> kTaking = {"-r",       "--rate",   "-o",         "--output",   "--record", "--every",
-                                                   "--limit", "--budget", "--min-rate", "--max-rate", "--memory"};
+  static const std::vector<std::string> kTaking = {"-r",         "--rate",     "-o",      "--output",
+                                                   "--record",   "--every",    "--limit", "--budget",
+                                                   "--min-rate", "--max-rate", "--memory"};
   return std::find(kTaking.begin(), kTaking.end(), argument) != kTaking.end();
 }
 
@@ -56,7 +57,8 @@ uint64_t parse_memory(const std::string& text) {
   constexpr uint64_t kLeast = uint64_t{4} << 20;
   uint64_t bytes = 0;
   if (!parse_size(text, &bytes) || bytes < kLeast)
-    throw Failure("--memory: '" + text + "' is not a limit for the profiler's tables; give bytes like 32m, at least 4m");
+    throw Failure("--memory: '" + text +
+                  "' is not a limit for the profiler's tables; give bytes like 32m, at least 4m");
   return bytes;
 }
 
@@ -112,8 +114,8 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (options.budget.empty() && (options.min_rate != 0 || options.max_rate != 0))
     throw Failure("run: --min-rate and --max-rate are bounds of --budget, which is not given");
   if (least_rate(options) > most_rate(options))
-    throw Failure("run: --min-rate " + profile::format_rate(least_rate(options)) + " is more than --max-rate " +
-                  profile::format_rate(most_rate(options)));
+    throw Failure("run: --min-rate " + profile::format_rate(least_rate(options)) +
+                  " is more than --max-rate " + profile::format_rate(most_rate(options)));
   check_output(options.output);
   options.record = record.choice("memprof.%n.%p.series");
   if (options.record) {

@@ -35,7 +35,8 @@ uint64_t read_limit(const char* path) {
   char text[32];
   uint64_t limit = 0;
   size_t at = 0;
-  for (const size_t length = read_text(path, text, sizeof(text)); at < length && text[at] >= '0' && text[at] <= '9'; ++at) {
+  for (const size_t length = read_text(path, text, sizeof(text));
+       at < length && text[at] >= '0' && text[at] <= '9'; ++at) {
     if (__builtin_mul_overflow(limit, uint64_t{10}, &limit) ||
         __builtin_add_overflow(limit, static_cast<uint64_t>(text[at] - '0'), &limit)) {
       return UINT64_MAX;
@@ -123,9 +124,8 @@ uint64_t limit_of_line(const char* line, const char* end, const char* root) {
   if (second == first + 1) {
     return least_limit(root, "", folder, length, "memory.max");
   }
-  return has_memory(first + 1, second)
-             ? least_limit(root, "/memory", folder, length, "memory.limit_in_bytes")
-             : UINT64_MAX;
+  return has_memory(first + 1, second) ? least_limit(root, "/memory", folder, length, "memory.limit_in_bytes")
+                                       : UINT64_MAX;
 }
 
 }  // namespace
@@ -135,7 +135,8 @@ uint64_t cgroup_memory_limit(const char* processes_file, const char* root) {
   const size_t length = read_text(processes_file, text, sizeof(text));
   uint64_t least = UINT64_MAX;
   for (const char* line = text; line < text + length;) {
-    const auto* newline = static_cast<const char*>(memchr(line, '\n', static_cast<size_t>(text + length - line)));
+    const auto* newline =
+        static_cast<const char*>(memchr(line, '\n', static_cast<size_t>(text + length - line)));
     const char* const end = newline != nullptr ? newline : text + length;
     const uint64_t limit = limit_of_line(line, end, root);
     least = limit < least ? limit : least;

@@ -59,7 +59,8 @@ TEST_F(CgroupLimit, OfVersion1TheMemoryControllersCounts) {
 
 TEST_F(CgroupLimit, AnythingElseIsNoLimit) {
   write("memory.max", "not a number");
-  for (const char* groups : {"", "\n", "0", "0:", "0::", "0::/", ":::::", "0::\n\n\n", "x:memory", "99999999999999999999::/"}) {
+  for (const char* groups :
+       {"", "\n", "0", "0:", "0::", "0::/", ":::::", "0::\n\n\n", "x:memory", "99999999999999999999::/"}) {
     EXPECT_EQ(UINT64_MAX, limit(groups)) << groups;
   }
   write("memory.max", "99999999999999999999999999");

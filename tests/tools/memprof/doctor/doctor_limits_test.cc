@@ -45,7 +45,8 @@ TEST(DoctorLimits, TheTablesOfAProcessTakeA64thOfItsGroups) {
     return checks.all().back().found;
   };
   EXPECT_THAT(said(kUnlimited), HasSubstr("no limit on the memory of this group"));
-  EXPECT_THAT(said(uint64_t{512} << 20), HasSubstr("may have 512.0 MiB, a process's tables stay within 8.0 MiB of it"));
+  EXPECT_THAT(said(uint64_t{512} << 20),
+              HasSubstr("may have 512.0 MiB, a process's tables stay within 8.0 MiB of it"));
   EXPECT_THAT(said(uint64_t{64} << 20), HasSubstr("within 4.0 MiB of it"));
   EXPECT_THAT(said(uint64_t{1} << 50), HasSubstr("within 296.0 MiB of it"));
 }
