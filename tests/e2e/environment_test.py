@@ -261,8 +261,9 @@ class Environment(e2e.Test):
         self.assertGreater(int(facts["folded_stacks"]), 0)
         self.assertEqual(facts["dropped_samples"], "0")
         blocks = 21000 * 3000
-        peak = self.report(path)["totals"]["peak_space"]
-        self.assertTrue(peak["low"] <= 1.1 * blocks and peak["high"] >= blocks, peak)
+        # With what Python has besides, 67 MiB; the estimate's standard error is 1 MiB.
+        peak = self.report(path)["totals"]["peak_space"]["value"]
+        self.assertTrue(blocks <= peak <= 1.25 * blocks, peak)
         for value in ("3m", "4", "much"):
             done = self.check(self.end(MEMPROF_PROFILE=str(self.folder / f"{value}.pb"), MEMPROF_MEMORY=value), 7, stderr=None)
             self.assertIn(f"MEMPROF_MEMORY={value} is ignored: it must be bytes like 32m, at least 4M", done.stderr.decode())

@@ -93,7 +93,7 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
 void check_group_memory(uint64_t limit_bytes, Checks* checks) {
   constexpr uint64_t kShare = 64;
   constexpr uint64_t kLeast = uint64_t{4} << 20;
-  const std::string name = "memory of tables";
+  const std::string name = "table memory";
   if (limit_bytes == kUnlimited) {
     checks->yes(name, "no limit on the memory of this group; a process's tables grow with use up to " +
                           bytes_text(kArenaBytes) + ", MEMPROF_MEMORY sets a limit");
