@@ -2,7 +2,7 @@
 // What the benchmark programs share: clocks, the profiler if one of ours is loaded, a line of results.
 //
 // A program is the same whatever is preloaded.  BENCH_PROFILER says what it does with memprof, if that is
-// loaded: "on" (start before the work, at BENCH_RATE bytes), "stopped" (start, then stop, then work); absent:
+// loaded: "on" (start before the work, at BENCH_RATE bytes, within BENCH_BUDGET_PPM), "stopped" (start, then stop, then work); absent:
 // nothing.  The library is found by name, so that a program without it takes the same path.
 //
 // Threads: one.  Allocates: what dlsym does, before the work.
@@ -70,6 +70,10 @@ static inline void bench_begin(void) {
   const char* rate = getenv("BENCH_RATE");
   if (rate != NULL) {
     options.rate_bytes = strtoull(rate, NULL, 10);
+  }
+  const char* budget = getenv("BENCH_BUDGET_PPM");
+  if (budget != NULL) {
+    options.budget_ppm = (uint32_t)strtoul(budget, NULL, 10);
   }
   if (init(&options) != MEMPROF_OK || start() != MEMPROF_OK) {
     bench_fail("memprof does not start");

@@ -36,6 +36,7 @@ MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
 MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);
+MEMPROF_SAME_LAYOUT(memprof_rate_use, RateUse, time_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
@@ -186,6 +187,19 @@ bool read_runtimes(const memprof_options& options, memprof::runtimes::Settings* 
   return options.python <= MEMPROF_USE_STACKS;
 }
 
+// false: a value is out of range.
+bool read_budget(const memprof_options& options, memprof::Budget* budget) {
+  budget->share_ppm = options.budget_ppm;
+  if (options.min_rate_bytes != 0) {
+    budget->min_rate_bytes = options.min_rate_bytes;
+  }
+  if (options.max_rate_bytes != 0) {
+    budget->max_rate_bytes = options.max_rate_bytes;
+  }
+  return budget->share_ppm <= memprof::Budget::kMostPpm && budget->max_rate_bytes <= memprof::kMaxRateBytes &&
+         budget->min_rate_bytes <= budget->max_rate_bytes;
+}
+
 template <typename T>
 const T* no_elements(uint64_t* count) {
   if (count != nullptr) {
@@ -255,9 +269,11 @@ int memprof_init(const memprof_options* options) {
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     configure_runtimes(configuration.runtimes);
-    return to_error(profiler::initialize(configuration.limits, configuration.rate_bytes,
-                                         {configuration.arena_folder, configuration.follow_fork, false,
-                                          configuration.keep_arena, configuration.run_token}));
+    return to_error(profiler::initialize(
+        configuration.limits, configuration.rate_bytes,
+        {configuration.arena_folder, configuration.follow_fork, false, configuration.keep_arena,
+         configuration.memory_limit_bytes, configuration.run_token},
+        configuration.budget));
   }
   memprof_options known{};  // what the caller does not have is 0
   memprof::runtimes::Settings runtimes;
@@ -270,6 +286,11 @@ int memprof_init(const memprof_options* options) {
   if (!read_runtimes(known, &runtimes)) {
     return MEMPROF_ERR_INVALID;
   }
+  memprof::Budget budget;
+  if (!read_budget(known, &budget) ||
+      (known.memory_limit_bytes != 0 && known.memory_limit_bytes < memprof::kLeastMemoryLimit)) {
+    return MEMPROF_ERR_INVALID;
+  }
   Limits limits = memprof::default_limits(options->rate_bytes);
   limits.max_depth = options->max_depth != 0 ? options->max_depth : limits.max_depth;
   limits.max_live_samples =
@@ -279,9 +300,13 @@ int memprof_init(const memprof_options* options) {
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);
-  return to_error(
-      profiler::initialize(limits, options->rate_bytes,
-                           {folder, options->follow_fork != 0, false, run.keep_arena, run.run_token}));
+  return to_error(profiler::initialize(
+      limits, options->rate_bytes,
+      {folder, options->follow_fork != 0, false, run.keep_arena,
+       memprof::memory_limit_of(known.memory_limit_bytes, options->rate_bytes,
+                                options->max_live_samples != 0 || options->max_stacks != 0),
+       run.run_token},
+      budget));
 }
 
 int memprof_start(void) {
@@ -436,6 +461,11 @@ const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, u
 const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_lifetime>(ours(snapshot)->lifetimes, count)
                              : no_elements<memprof_lifetime>(count);
+}
+
+const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_rate_use>(ours(snapshot)->rates, count)
+                             : no_elements<memprof_rate_use>(count);
 }
 
 const uint64_t* memprof_lifetime_bounds(uint64_t* count) {

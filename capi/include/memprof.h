@@ -179,6 +179,18 @@ typedef struct memprof_options {
                                   2: for frames in stacks, but not for its objects                         */
   uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
+  uint32_t budget_ppm; /* not 0: the rate follows what sampling costs, so that it takes so many parts
+                                  in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
+                                  rate_bytes is what it begins with; see memprof_snapshot_rates            */
+  uint32_t reserved;
+  uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
+  uint64_t max_rate_bytes;
+  uint64_t
+      memory_limit_bytes; /* that all tables together stay within; at least 4 MiB.  0 = default: a 64th of
+                                  what the process's group (a container) may have, at least 4 MiB; no limit
+                                  where it has none, with rate 0, or where one of the limits above is given.
+                                  Full tables cost detail, never totals (memprof_stats.folded_stacks,
+                                  thinned_samples)                                                         */
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
@@ -331,6 +343,9 @@ typedef struct memprof_stats {
   memprof_runtime_stats runtimes[MEMPROF_MAX_RUNTIMES]; /* python_* are those of CPython                  */
   uint64_t unclassed_frees; /* freed samples whose lifetime is not known, because the room for lifetimes was
                                full: they are in memprof_stack.freed only                                  */
+  uint64_t budget_ppm;  /* memprof_options.budget_ppm; 0: none, and the next two are 0                     */
+  uint64_t cpu_ns;      /* CPU time of the process since memprof_init, as last looked at                   */
+  uint64_t sampling_ns; /* of it, what samples and their frees took: an estimate from one in eight         */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -564,6 +579,13 @@ typedef struct memprof_totals {
   double max_missed_count;
 } memprof_totals;
 
+/* A rate that was in force for a part of the time. */
+typedef struct memprof_rate_use {
+  uint64_t rate_bytes;
+  uint64_t weight_bytes; /* estimate of what was allocated by it                                          */
+  uint64_t time_ns;      /* how long it was in force                                                      */
+} memprof_rate_use;
+
 /* One call stack, with what was allocated and freed through it since memprof_init. */
 typedef struct memprof_stack {
   uint64_t first_frame; /* index of the leaf frame in the array of frames                                 */
@@ -679,6 +701,8 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *            lifetime_class; those without a sample are left out.  What of memprof_stack.freed is in none of
  *            them was freed after an unknown time: the room for lifetimes was full, or samples were taken out
  *            of a full table.  No element: the arena of a version before 8
+ *   rates    that were in force since memprof_init, ascending: more than one where memprof_set_rate or a budget
+ *            changed it, or the table of live samples was full
  *   frames   return addresses, of all stacks, leaf first; or MEMPROF_RUNTIME_FRAME | index
  *   runtime_frames  what those stand for; each different place once
  *   frame_modules  for each frame the index of its module; UINT32_MAX: none (code made at run time).  Once a
@@ -692,6 +716,7 @@ MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapsho
 MEMPROF_API const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot,
                                                                uint64_t* count);
+MEMPROF_API const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,

@@ -3,7 +3,10 @@
 //   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
 //                              format/path_pattern.h; .pb.gz is compressed, .pb is not)
 //   MEMPROF_RATE               mean bytes between samples, like 512k
+//   MEMPROF_BUDGET             the share of the process's CPU time that sampling may take, like 0.5%: the rate follows
+//   MEMPROF_MIN_RATE, MEMPROF_MAX_RATE   between these
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
+//   MEMPROF_MEMORY             all tables together stay within this much memory, like 32m
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
 //   those of runtimes (runtimes::variable_of)
 //                              0: the runtime is not looked for; stacks: for its frames, not its objects
@@ -26,6 +29,7 @@
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
 #include "format/pprof_name.h"
+#include "format/share_text.h"
 #include "format/size_text.h"
 #include "memprof.h"
 #include "platform/files.h"
@@ -52,6 +56,30 @@ void read_number(const char* name, uint64_t least, uint64_t most, const char* wa
     *value = n;
   } else if (!quiet) {
     complain_of_variable(name, text, wanted);
+  }
+}
+
+void read_budget(bool quiet, Budget* budget) {
+  const char* text = platform::environment("MEMPROF_BUDGET");
+  if (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) {
+    uint32_t ppm = 0;
+    if (parse_share(text, &ppm) && ppm <= Budget::kMostPpm) {
+      budget->share_ppm = ppm;
+    } else if (!quiet) {
+      complain_of_variable("MEMPROF_BUDGET", text, "a share of the CPU time like 0.5%, at most 50%");
+    }
+  }
+  constexpr char kWanted[] = "bytes like 16k, 1M, and MEMPROF_MIN_RATE no more than MEMPROF_MAX_RATE";
+  Budget bounds = *budget;
+  read_number("MEMPROF_MIN_RATE", 1, kMaxRateBytes, kWanted, quiet, &bounds.min_rate_bytes);
+  read_number("MEMPROF_MAX_RATE", 1, kMaxRateBytes, kWanted, quiet, &bounds.max_rate_bytes);
+  if (bounds.min_rate_bytes <= bounds.max_rate_bytes) {
+    *budget = bounds;
+  } else if (!quiet) {
+    const char* given = platform::environment("MEMPROF_MIN_RATE");
+    const bool is_min = given != nullptr && *given != '\0';
+    complain_of_variable(is_min ? "MEMPROF_MIN_RATE" : "MEMPROF_MAX_RATE",
+                         is_min ? given : platform::environment("MEMPROF_MAX_RATE"), kWanted);
   }
 }
 
@@ -122,11 +150,20 @@ void read_run(Configuration* c) {
   }
 }
 
+// Who sets limits himself, or wants every allocation, gets what he asks for.
+uint64_t memory_limit_of(uint64_t given, uint64_t rate_bytes, bool has_limits) {
+  return given != 0 ? given : has_limits || rate_bytes <= 1 ? kNoMemoryLimit : kMemoryLimitOfGroup;
+}
+
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
   Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, 0};
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
+  read_budget(quiet, &c.budget);
+  uint64_t memory = 0;
+  read_number("MEMPROF_MEMORY", kLeastMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet,
+              &memory);
   c.limits = default_limits(c.rate_bytes);
   uint64_t depth = c.limits.max_depth;
   read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
@@ -134,6 +171,10 @@ Configuration read_configuration() {
   read_number("MEMPROF_MAX_STACKS", 1, kMostStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
   read_number("MEMPROF_MAX_DEPTH", 1, kMostDepth, "a number from 1 to 1024", quiet, &depth);
   c.limits.max_depth = static_cast<uint32_t>(depth);
+  const Limits usual = default_limits(c.rate_bytes);
+  c.memory_limit_bytes = memory_limit_of(
+      memory, c.rate_bytes,
+      c.limits.max_live_samples != usual.max_live_samples || c.limits.max_stacks != usual.max_stacks);
   const char* path = platform::environment("MEMPROF_PROFILE");
   if (path != nullptr && *path != '\0') {
     char expanded[4096];
@@ -174,9 +215,10 @@ void autostart() {
   sharing.follow_fork = c.follow_fork;
   sharing.put_off = c.keep_arena && !is_started;
   sharing.keep_each = c.keep_arena;
+  sharing.memory_limit_bytes = c.memory_limit_bytes;
   sharing.run_token = c.run_token;
   int error = platform::find_other_copy() != nullptr ? MEMPROF_ERR_OTHER_COPY : MEMPROF_OK;
-  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing) != Status::kOk) {
+  if (error == MEMPROF_OK && profiler::initialize(c.limits, c.rate_bytes, sharing, c.budget) != Status::kOk) {
     error = MEMPROF_ERR_NO_MEMORY;
   }
   if (error == MEMPROF_OK && profiler::start() != Status::kOk) {

@@ -9,7 +9,9 @@
 
 #include "core/engine/runtimes.h"
 #include "core/reader/snapshot.h"
+#include "core/sampling/rate_law.h"
 #include "core/tables/arena.h"
+#include "core/tables/memory_limit.h"
 
 namespace memprof {
 
@@ -21,6 +23,8 @@ struct Configuration {
   bool follow_fork;
   bool keep_arena;  // for a reader, which writes the profile
   runtimes::Settings runtimes = {};
+  Budget budget = {};
+  uint64_t memory_limit_bytes = kMemoryLimitOfGroup;
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 
@@ -30,6 +34,9 @@ Configuration read_configuration();
 // Only the arena folder of it, and the settings that `memprof run` gives for arenas.
 const char* read_arena_folder();
 void read_run(Configuration* configuration);
+
+// The limit of memory for tables: `given`, or, where that is 0, what follows from other settings.
+uint64_t memory_limit_of(uint64_t given, uint64_t rate_bytes, bool has_limits);
 
 // "NAME=VALUE is ignored: it must be WANTED", on standard error.
 void complain_of_variable(const char* name, const char* value, const char* wanted);

@@ -431,6 +431,11 @@ class RawPprofWriter {
       profile_comment(text, profile_.program, text_size(profile_.program), profile_);
       write_string(text.data(), text.size());
     }
+    if (profile_.rate_count > 1) {
+      CommentText text;
+      rates_comment(text, profile_.rates, profile_.rate_count);
+      write_string(text.data(), text.size());
+    }
     if (profile_.note[0] != '\0') {
       write_string(profile_.note, text_size(profile_.note));
     }

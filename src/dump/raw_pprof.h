@@ -15,6 +15,7 @@
 
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
+#include "format/rate_use.h"
 #include "format/runtime_frame.h"
 #include "format/sink.h"
 #include "format/walk.h"
@@ -109,8 +110,10 @@ struct RawProfile : ProfileFacts {
   const char* program = "";  // file name without folder
   uint64_t pid = 0;
   uint64_t rate_bytes = 0;
-  uint64_t time_unix_ns = 0;           // when the snapshot was taken
-  uint64_t duration_ns = 0;            // from memprof_init to then
+  uint64_t time_unix_ns = 0;       // when the snapshot was taken
+  uint64_t duration_ns = 0;        // from memprof_init to then
+  const RateUse* rates = nullptr;  // that were in force
+  size_t rate_count = 0;
   uint64_t walks[kWalkReasons] = {};   // samples by MEMPROF_WALK_*
   RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on
   const char* note = "";               // a comment for people; empty: none

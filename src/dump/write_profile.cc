@@ -209,6 +209,8 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.rate_bytes = s.rate_bytes;
   p.time_unix_ns = s.time_unix_ns;
   p.duration_ns = s.time_ns - s.start_ns;
+  p.rates = s.rates.data;
+  p.rate_count = s.rates.size;
 #define MEMPROF_COPY(name, ...) p.name = s.counters.name;
   MEMPROF_COUNTERS(MEMPROF_NO_FACT, MEMPROF_COPY, MEMPROF_NO_FACT)
 #undef MEMPROF_COPY

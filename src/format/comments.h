@@ -14,6 +14,7 @@
 #include "format/hash.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
+#include "format/rate_use.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
 
@@ -23,6 +24,7 @@ inline constexpr char kToolCommentPrefix[] = "#memprof.";
 inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many stacks, which the command writes
+inline constexpr char kRatesComment[] = "#memprof.rates";    // more than one rate was in force
 inline constexpr uint64_t kCommentVersion = 1;
 
 // What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
@@ -269,6 +271,22 @@ inline constexpr size_t most_of_profile_comment() {
   return most;
 }
 static_assert(most_of_profile_comment() <= CommentText::kCapacity);
+
+// Rate, bytes that its samples stand for and nanoseconds, of each rate.
+inline constexpr size_t kMostRates = 32;
+inline void rates_comment(CommentText& text, const RateUse* rates, size_t count) {
+  text.literal(kRatesComment);
+  text.key("used");
+  for (size_t i = 0; i < count && i < kMostRates; ++i) {
+    if (i != 0) text.literal(",");
+    text.number(rates[i].rate_bytes);
+    text.literal(":");
+    text.number(rates[i].weight_bytes);
+    text.literal(":");
+    text.number(rates[i].time_ns);
+  }
+}
+static_assert(sizeof(kRatesComment) + sizeof("used=") + kMostRates * 3 * 21 <= CommentText::kCapacity);
 
 // How totals are called in a stack's comment.
 struct TotalsKeys {

@@ -67,6 +67,11 @@ namespace memprof {
   /* read.  Who is in the process sees no other: 0 there. */                                                 \
   FACT(uint64_t, unseen_processes, "unseen_processes", "unseen_processes", kMissing, kSum, kReported)        \
   FACT(uint64_t, uncollected_processes, "uncollected_processes", "uncollected_processes", kMissing, kSum, kReported) \
+  /* A budget (core/rates/budget.h): parts in a million of the process's CPU time, 0: none; that time, and what */ \
+  /* samples took of it, since the profiler began.                                                           */ \
+  FILED(budget_ppm, LATER, kBudget, kMax, kReported)                                                         \
+  FILED(cpu_ns, LATER, kBudget, kSum, kReported)                                                             \
+  FILED(sampling_ns, LATER, kBudget, kSum, kReported)                                                        \
   COUNTER(hooks, FIRST)                                                                                      \
   COUNTER(import_modules, FIRST)                                                                             \
   COUNTER(import_patched, FIRST)                                                                             \

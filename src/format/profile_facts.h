@@ -20,6 +20,7 @@ enum class FactPart : uint8_t {
   kMoments,     // times, and memory then; 0: unknown
   kEnds,        // flags
   kFullTables,  // detail that is missing because a table was full; no bytes are
+  kBudget,      // what sampling may cost and does
   kMissing,     // bytes that are missing
   kImports      // slots that do not lead to memprof, where import tables were patched
 };

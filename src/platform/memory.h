@@ -42,6 +42,9 @@ bool commit_pages(void* start, size_t size_bytes);
 
 // Address space that the process may have at most (RLIMIT_AS); UINT64_MAX: no limit.
 uint64_t address_space_limit();
+// Memory that the process and those of its group may have at most (a container's limit); UINT64_MAX: no limit,
+// or it is not known.
+uint64_t memory_limit();
 // Is so much of it free?
 bool has_address_space(size_t size_bytes);
 

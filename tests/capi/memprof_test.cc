@@ -154,9 +154,63 @@ TEST(CApi, WrongOptionsAreRefused) {
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_depth = UINT32_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_live_samples = UINT64_MAX; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_stacks = UINT64_MAX; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.memory_limit_bytes = (4 << 20) - 1; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.budget_ppm = 500001; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_rate_bytes = (uint64_t{1} << 50) + 1; }));
+  EXPECT_TRUE(is_refused([](memprof_options& o) { o.max_rate_bytes = 16383; }));  // the least is 16 KiB
+  EXPECT_TRUE(is_refused([](memprof_options& o) {
+    o.min_rate_bytes = 1 << 20;
+    o.max_rate_bytes = 1 << 19;
+  }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.python = MEMPROF_USE_STACKS + 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.runtimes[0] = MEMPROF_USE_STACKS + 1; }));
   EXPECT_TRUE(is_refused([](memprof_options& o) { o.runtimes[MEMPROF_MAX_RUNTIMES - 1] = UINT32_MAX; }));
+}
+
+TEST(CApi, ABudgetBeginsWithTheRateWithinItsBounds) {
+  in_child([] {
+    memprof_options options = options_of(4096);
+    options.budget_ppm = 5000;
+    options.min_rate_bytes = 100000;
+    ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+    EXPECT_EQ(5000u, stats().budget_ppm);
+    EXPECT_EQ(100000u, stats().rate_bytes);
+    memprof_snapshot* snapshot = nullptr;
+    ASSERT_EQ(MEMPROF_OK, memprof_get_snapshot(&snapshot));
+    uint64_t count = 0;
+    const memprof_rate_use* const uses = memprof_snapshot_rates(snapshot, &count);
+    ASSERT_EQ(1u, count);
+    EXPECT_EQ(100000u, uses[0].rate_bytes);
+    EXPECT_EQ(0u, uses[0].weight_bytes);
+    EXPECT_GT(uses[0].time_ns, 0u);
+    memprof_free_snapshot(snapshot);
+    EXPECT_EQ(nullptr, memprof_snapshot_rates(nullptr, &count));
+    EXPECT_EQ(0u, count);
+  });
+}
+
+TEST(CApi, TablesStayWithinALimitOfMemory) {
+  for (const uint64_t limit : {uint64_t{4} << 20, uint64_t{33} << 20}) {
+    in_child([limit] {
+      memprof_options options = options_of(4096);
+      options.memory_limit_bytes = limit;
+      ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+      EXPECT_LE(stats().arena_bytes, limit);
+      EXPECT_GT(stats().arena_bytes, limit * 3 / 4);
+    });
+  }
+}
+
+// A program that was compiled before there were budgets.
+TEST(CApi, OptionsWithoutABudgetHaveNone) {
+  in_child([] {
+    memprof_options options = options_of(4096);
+    options.budget_ppm = 5000;
+    options.struct_size = offsetof(memprof_options, budget_ppm);
+    ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+    EXPECT_EQ(0u, stats().budget_ppm);
+    EXPECT_EQ(4096u, stats().rate_bytes);
+  });
 }
 
 TEST(CApi, TheEdgesOfOptionsAreAccepted) {

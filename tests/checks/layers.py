@@ -31,7 +31,7 @@ LAYERS = [
 ]
 # Inside a room, lowest first: a folder may include itself and those before it. What is not named here is at the top.
 LADDERS = {
-    "src/core": "sampling tables reader engine",
+    "src/core": "sampling tables rates reader engine",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports stack",
     "src/profile": "model names view text files pprof formats lifetimes report churn compare series page symbolize",

@@ -40,6 +40,36 @@ TEST(RawPprof, frames_that_were_left_out_are_a_location_with_a_name) {
   }
 }
 
+TEST(RawPprof, stacks_of_older_ones_keep_their_statistics) {
+  RawFixture raw;
+  const uint64_t frames[] = {0x401235, platform::kOlderStacks, 0x402001};
+  raw.stacks[0].frames = frames;
+  const std::string written = write_raw(raw.profile);
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    const Stack& stack = profile.stacks[0];
+    EXPECT_TRUE(stack.has_statistics) << "its comment was not found";
+    EXPECT_EQ(location_frames(profile, profile.locations[stack.locations[1]])[0].name, "[older stacks]");
+  }
+}
+
+TEST(RawPprof, rates_are_read_back) {
+  RawFixture raw;
+  const RateUse uses[] = {{4096, 100, 7}, {8192, 50, UINT64_MAX}};
+  raw.profile.rates = uses;
+  raw.profile.rate_count = 1;
+  EXPECT_TRUE(read_pprof(write_raw(raw.profile), "raw").rates.empty()) << "one rate is the period";
+  raw.profile.rate_count = 2;
+  const std::string written = write_raw(raw.profile);
+  for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+    const Profile profile = read_pprof(bytes, "raw");
+    ASSERT_EQ(profile.rates.size(), 2u);
+    EXPECT_EQ(profile.rates[0].rate_bytes, 4096u);
+    EXPECT_EQ(profile.rates[0].weight_bytes, 100u);
+    EXPECT_EQ(profile.rates[1].time_ns, UINT64_MAX);
+  }
+}
+
 TEST(RawPprof, runtime_frames_are_functions_with_lines) {
   RawFixture raw;
   const char f[] = "Class.f";

@@ -14,7 +14,7 @@ HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports "
          "memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
-         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes "
+         "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes memprof_snapshot_rates "
          "memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
@@ -32,7 +32,8 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
                 ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
                 ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32),
-                ("runtimes", c_uint32 * MAX_RUNTIMES)]
+                ("runtimes", c_uint32 * MAX_RUNTIMES), ("budget_ppm", c_uint32), ("reserved", c_uint32),
+                ("min_rate_bytes", c_uint64), ("max_rate_bytes", c_uint64), ("memory_limit_bytes", c_uint64)]
 
 
 class RuntimeStats(ctypes.Structure):
@@ -53,7 +54,8 @@ class Stats(ctypes.Structure):
                 ("live_weight_bytes", c_uint64), ("peak_weight_bytes", c_uint64),
                 ("python_stacks", c_uint32), ("reserved", c_uint32), ("folded_stacks", c_uint64),
                 ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES),
-                ("unclassed_frees", c_uint64)]
+                ("unclassed_frees", c_uint64),
+                ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -72,6 +74,10 @@ class Stack(ctypes.Structure):
     _fields_ = [("first_frame", c_uint64), ("frame_count", c_uint32), ("walk", c_uint32), ("allocated", Totals),
                 ("freed", Totals), ("lifetime_ns", c_double), ("min_lifetime_ns", c_uint64),
                 ("max_lifetime_ns", c_uint64)]
+
+
+class RateUse(ctypes.Structure):
+    _fields_ = [("rate_bytes", c_uint64), ("weight_bytes", c_uint64), ("time_ns", c_uint64)]
 
 
 class Lifetime(ctypes.Structure):
@@ -115,7 +121,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
@@ -154,6 +160,7 @@ def load(path=None):
         "memprof_snapshot_records": (POINTER(Record), [snapshot, count]),
         "memprof_snapshot_peaks": (POINTER(Totals), [snapshot, count]),
         "memprof_snapshot_lifetimes": (POINTER(Lifetime), [snapshot, count]),
+        "memprof_snapshot_rates": (POINTER(RateUse), [snapshot, count]),
         "memprof_snapshot_younger": (c_int, [snapshot, c_uint64, POINTER(Totals), c_uint64, count]),
         "memprof_lifetime_bounds": (POINTER(c_uint64), [count]),
         "memprof_estimate_samples": (c_int, [POINTER(SampleGroup), c_uint64, POINTER(Estimate), POINTER(Estimate)]),

@@ -21,8 +21,8 @@ def arena_bytes():
 class System(doctor.Doctor):
     def test_nothing_stops_it_where_these_tests_run(self):
         checks = self.doctor()
-        self.assertEqual(list(checks)[:8], ["library", "C library", "kernel", "data folder", "temp folder", "file size",
-                                            "address space", "debuginfod"])
+        self.assertEqual(list(checks)[:9], ["library", "C library", "kernel", "data folder", "temp folder", "file size",
+                                            "address space", "table memory", "debuginfod"])
         self.assertEqual(checks["library"][:2], ("yes", str(e2e.COMMAND.parent.parent / "lib/libmemprof.so")))
         self.assertIn(os.uname().release, checks["kernel"][1])
         self.assertEqual(checks["C library"][0], "yes")

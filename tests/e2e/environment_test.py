@@ -187,6 +187,90 @@ class Environment(e2e.Test):
             self.assertAlmostEqual(totals[0], totals[1], delta=0.01 * totals[0], msg=metric)
         self.assertIn("older stacks were shortened", self.memprof("report", self.folder / "stacks300.pb").stdout.decode())
 
+    BUSY = "for i in range(8000): kept = [bytes(range(n % 200)) for n in range(300)]"
+
+    def test_a_budget_is_followed(self):
+        """A program that allocates all the time: the rate is not what it began with, and the report says so."""
+        path = self.folder / "budget.pb"
+        self.check(e2e.run([e2e.system_python(), "-c", self.BUSY],
+                           e2e.preloaded(path, "16k", MEMPROF_BUDGET="0.01%", MEMPROF_MAX_RATE="4M")))
+        profile = e2e.Profile(path)
+        self.assertEqual(profile.facts["budget_ppm"], "100")
+        self.assertGreater(int(profile.facts["cpu_ns"]), int(profile.facts["sampling_ns"]))
+        self.assertTrue(16384 < profile.period <= 4 << 20, profile.period)
+        report = self.report(path)
+        rates = [use["rate_bytes"] for use in report["rates"]]
+        self.assertEqual((rates, rates[0]), (sorted(rates), 16384))
+        self.assertIn(profile.period, rates)
+        self.assertEqual(report["budget_ppm"], 100)
+        allocated = report["totals"]["alloc_space"]["value"]
+        self.assertAlmostEqual(sum(use["weight_bytes"] for use in report["rates"]), allocated, delta=0.001 * allocated)
+        said = self.memprof("report", path).stdout.decode()
+        self.assertRegex(said, r"Rates 16 KiB to \d+ [KM]iB, \d+ [KM]iB in the end: ")
+        self.assertRegex(said, r"Budget 0\.01 % of the CPU time: sampling took \d+\.\d\d % of ")
+
+    def test_totals_are_right_while_the_rate_moves(self):
+        """What the budget's profile says was allocated, the exact profile's number is within its interval: five runs,
+        of which a right estimate misses more than two with odds of one in 900."""
+        exact = self.folder / "exact.pb"
+        code = ["-c", "for i in range(1500): kept = [bytes(600 + n) for n in range(200)]"]
+        self.check(e2e.run([e2e.system_python(), *code],
+                           e2e.preloaded(exact, 0, PYTHONHASHSEED="0", MEMPROF_PYTHON="0")))
+        truth = self.report(exact)["totals"]["alloc_space"]["value"]
+        held = 0
+        for run in range(5):
+            path = self.folder / f"moving{run}.pb"
+            self.check(e2e.run([e2e.system_python(), *code],
+                               e2e.preloaded(path, "16k", PYTHONHASHSEED="0", MEMPROF_PYTHON="0", MEMPROF_BUDGET="0.05%")))
+            estimate = self.report(path)["totals"]["alloc_space"]
+            held += estimate["low"] <= truth <= estimate["high"]
+        self.assertGreaterEqual(held, 3)
+
+    def test_wrong_budgets_are_said_and_ignored(self):
+        for variable, value, hint in (("MEMPROF_BUDGET", "0.5", "0.5%"), ("MEMPROF_BUDGET", "51%", "at most 50%"),
+                                      ("MEMPROF_BUDGET", "much", "0.5%"), ("MEMPROF_MIN_RATE", "x", "16k"),
+                                      ("MEMPROF_MIN_RATE", "128M", "no more than"), ("MEMPROF_MAX_RATE", "1k", "no more than")):
+            with self.subTest(variable=variable, value=value):
+                path = self.folder / "out.pb"
+                done = self.check(self.end(MEMPROF_PROFILE=str(path), **{variable: value}), 7, stderr=None)
+                said = done.stderr.decode()
+                self.assertTrue(said.startswith(f"memprof: {variable}={value} is ignored: ") and hint in said, said)
+                path.unlink()
+        done = self.memprof("run", "--budget", "5", "true", status=2)
+        self.assertIn("--budget: '5' is not a share of the CPU time; give one like 0.5%, at most 50%", done.stderr.decode())
+
+    STORM = """if True:
+        import glob, os
+        for i in range(3000):
+            exec(f"def function_{i}(kept): kept.extend(bytearray(3000) for _ in range(7))")
+        kept = []
+        for i in range(3000):
+            globals()[f"function_{i}"](kept)
+        (arena,) = glob.glob(os.environ["MEMPROF_ARENA_DIR"] + "/*")
+        print(os.stat(arena).st_blocks * 512)
+    """
+
+    def test_tables_stay_within_a_limit_of_memory(self):
+        """60 MiB in 21,000 blocks from 3,000 functions, more of both than 4 MiB have room for."""
+        path = self.folder / "limit.pb"
+        done = self.check(e2e.run([e2e.system_python(), "-c", self.STORM],
+                                  e2e.preloaded(path, "256", MEMPROF_MEMORY="4m", MEMPROF_ARENA_DIR=str(self.folder))))
+        self.assertLessEqual(int(done.stdout), 4 << 20)
+        facts = e2e.Profile(path).facts
+        self.assertGreater(int(facts["thinned_samples"]), 0)
+        self.assertGreater(int(facts["folded_stacks"]), 0)
+        self.assertEqual(facts["dropped_samples"], "0")
+        blocks = 21000 * 3000
+        # With what Python has besides, 67 MiB; the estimate's standard error is 1 MiB.
+        peak = self.report(path)["totals"]["peak_space"]["value"]
+        self.assertTrue(blocks <= peak <= 1.25 * blocks, peak)
+        for value in ("3m", "4", "much"):
+            done = self.check(self.end(MEMPROF_PROFILE=str(self.folder / f"{value}.pb"), MEMPROF_MEMORY=value), 7, stderr=None)
+            self.assertIn(f"MEMPROF_MEMORY={value} is ignored: it must be bytes like 32m, at least 4M", done.stderr.decode())
+        done = self.memprof("run", "--memory", "3m", "true", status=2)
+        self.assertIn("--memory: '3m' is not a limit for the profiler's tables; give bytes like 32m, at least 4m",
+                      done.stderr.decode())
+
     def test_tables_that_are_full_are_said(self):
         path = self.folder / "full.pb"
         done = e2e.run([e2e.system_python(), "-c", "import json, re"],

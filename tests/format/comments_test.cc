@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "dump/raw_pprof.h"
 
@@ -44,10 +45,25 @@ TEST(Comments, FactsStandInTheirOrder) {
       "dropped_weight_bytes=4 replaced_samples=5 walk_root=90 walk_depth_limit=91 walk_bad_frame=92 "
       "walk_left_stack=93 walk_no_rule=94 walk_middle_left_out=95 peak_after_ns=6 peak_resident=7 "
       "max_resident=8 seen_after_ns=9 ended=1 before_end=1 muted_bytes=12 folded_stacks=13 "
-      "thinned_samples=14 unseen_processes=15 uncollected_processes=16 import_refused=17 "
-      "import_foreign=18 import_unbound=19 python=779 python_objects=1 python_stacks=2 runtime3=258 "
+      "thinned_samples=14 unseen_processes=15 uncollected_processes=16 budget_ppm=17 cpu_ns=18 "
+      "sampling_ns=19 import_refused=20 import_foreign=21 import_unbound=22 python=779 python_objects=1 "
+      "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));
+}
+
+TEST(Comments, RatesAreTriples) {
+  constexpr RateUse kUses[] = {{4096, 100, 7}, {6144, 2, 0}};
+  CommentText text;
+  rates_comment(text, kUses, 2);
+  EXPECT_EQ("#memprof.rates used=4096:100:7,6144:2:0", std::string(text.data(), text.size()));
+}
+
+TEST(Comments, TheMostRatesFit) {
+  std::vector<RateUse> uses(kMostRates, {UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  CommentText text;
+  rates_comment(text, uses.data(), uses.size());
+  EXPECT_EQ(std::string("#memprof.rates used=").size() + kMostRates * 63 - 1, text.size());
 }
 
 TEST(Comments, TheLongestFits) {

@@ -36,8 +36,8 @@ const std::vector<Command>& commands() {
   // clang-format off
   static const std::vector<Command> kCommands = {
     {"run", run_command,
-     "memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]\n"
-     "                   [--raw] [--no-python | --native-interpreter]\n"
+     "memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]\n"
+     "                   [--force] [--raw] [--no-python | --native-interpreter]\n"
      "                   [--every TIME] [--no-debuginfod] [--] CMD ARG...",
      "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
      "run a program and write a profile of what it allocated, and of each\n"

@@ -112,6 +112,12 @@ class NativeSnapshot:
         check(fill(self.handle, value), "memprof.get_snapshot")
         return value
 
+    def rates(self) -> list[tuple[int, int, float]]:
+        """Of each rate that was in force: bytes a sample, bytes allocated at it, seconds."""
+        count = ffi.new("uint64_t*")
+        uses = lib.memprof_snapshot_rates(self.handle, count)
+        return [(uses[i].rate_bytes, uses[i].weight_bytes, uses[i].time_ns / 1e9) for i in range(count[0])]
+
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
         count = ffi.new("uint64_t*")

@@ -36,6 +36,18 @@ class Estimate(int):
 
 
 @dataclass(frozen=True, slots=True)
+class RateUse:
+    """A rate that was in force for a part of the time."""
+
+    rate_bytes: int
+    """Mean bytes between samples."""
+    allocated_bytes: int
+    """Estimate of what was allocated by it."""
+    seconds: float
+    """How long it was in force."""
+
+
+@dataclass(frozen=True, slots=True)
 class StackFrame:
     """One frame of the stack that allocated."""
 

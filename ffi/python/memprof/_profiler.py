@@ -40,14 +40,36 @@ def _rate_bytes(sampling_rate_kb: int) -> int:
     return sampling_rate_kb * 1024
 
 
-def _limit(name: str, value: int | None, most: int) -> int:
+def _limit(name: str, value: int | None, most: int, least: int = 1) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}: {value!r} is a {type(value).__name__}; give a whole number")
-    if not 1 <= value <= most:
-        raise ValueError(f"{name}: {value} is not between 1 and {most}")
+    if not least <= value <= most:
+        raise ValueError(f"{name}: {value} is not between {least} and {most}")
     return value
+
+
+def _budget_ppm(budget: float | str | None) -> int:
+    """In parts in a million of the process's CPU time; 0: none."""
+    if budget is None:
+        return 0
+    wanted = f"budget: {budget!r} is not a share of the CPU time; give one like '0.5%' or 0.005, at most 50%"
+    if isinstance(budget, bool) or not isinstance(budget, (int, float, str)):
+        raise TypeError(wanted)
+    try:
+        if isinstance(budget, str):
+            if not budget.endswith("%"):
+                raise ValueError
+            share = float(budget[:-1]) / 100
+        else:
+            share = float(budget)
+    except ValueError:
+        raise ValueError(wanted) from None
+    ppm = round(share * 1e6) if 0 < share <= 0.5 else 0
+    if ppm == 0:
+        raise ValueError(wanted)
+    return ppm
 
 
 def _stats() -> Any:
@@ -71,7 +93,8 @@ def _check_call(result: int, what: str, state: str) -> None:
 
 def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork: bool = False,
           python: bool = True, native_interpreter: bool = False, max_depth: int | None = None,
-          max_live_samples: int | None = None, max_stacks: int | None = None) -> None:
+          max_live_samples: int | None = None, max_stacks: int | None = None,
+          budget: float | str | None = None, memory_limit_bytes: int | None = None) -> None:
     """Starts to record allocations, or goes on after a stop.
 
     sampling_rate_kb: KiB between samples on average.  Less is more exact and costs more; 0 records every
@@ -83,15 +106,19 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
     python: Python objects and Python frames; without, Python is a program like any other.
     native_interpreter: keeps the native frames of the interpreter's evaluation loop.
     max_depth, max_live_samples, max_stacks: limits; what they refuse is counted.
+    memory_limit_bytes: that all tables together stay within, at least 4 MiB; full tables cost detail, never totals.
+    budget: what sampling may cost, as a share of the process's CPU time: "0.5%" or 0.005.  The rate follows it from
+        sampling_rate_kb on, between 16 KiB and 64 MiB.  HeapSnapshot.rates says which rates there were.
 
     Raises RuntimeError when it is active already or was shut down, and where allocations cannot be seen.
     """
     rate_bytes = _rate_bytes(sampling_rate_kb)
     limits = {"max_depth": _limit("max_depth", max_depth, 1024),
               "max_live_samples": _limit("max_live_samples", max_live_samples, 1 << 40),
-              "max_stacks": _limit("max_stacks", max_stacks, 1 << 40)}
+              "max_stacks": _limit("max_stacks", max_stacks, 1 << 40),
+              "memory_limit_bytes": _limit("memory_limit_bytes", memory_limit_bytes, 1 << 60, 4 << 20)}
     fixed = {"follow_fork": int(bool(follow_fork)), "python": int(not python),
-             "native_interpreter": int(bool(native_interpreter)), **limits}
+             "native_interpreter": int(bool(native_interpreter)), "budget_ppm": _budget_ppm(budget), **limits}
     with _lock:
         _start(rate_bytes, fixed)
     if gc_tracking:

@@ -10,7 +10,7 @@ from memprof import _formats, _sites
 from memprof._frames import Frames
 from memprof._intervals import Sum
 from memprof._library import NativeSnapshot, lib, muted
-from memprof._model import AllocationSample, Estimate, FramePointerHealth, StackFrame, is_whole
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, RateUse, StackFrame, is_whole
 from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ class HeapSnapshot:
     def sampling_rate_bytes(self) -> int:
         """Mean bytes between samples when it was taken; 0 or 1: every allocation."""
         return int(self._native.info.rate_bytes)
+
+    @property
+    def rates(self) -> tuple[RateUse, ...]:
+        """The rates that were in force, ascending, with the bytes that were allocated and the seconds that went by at
+        each: more than one with a budget, after another start, or where the table of live blocks was full."""
+        return tuple(RateUse(*use) for use in self._native.rates())
 
     @property
     def timestamp_ns(self) -> int:

@@ -50,7 +50,26 @@ def test_wrong_rates(run, rate, kind):
         assert "sampling_rate_kb" in text and "512" in text
 
 
-@pytest.mark.parametrize("option", ["max_depth=0", "max_depth=2000", "max_stacks=-1", "max_live_samples=0"])
+@pytest.mark.parametrize("budget", ["'5'", "'x%'", "0", "-0.1", "0.6", "'51%'", "True", "[]", "'nan%'"])
+def test_wrong_budgets(run, budget):
+    text = error_of(run, f"memprof.start(budget={budget})", "TypeError" if budget in ("True", "[]") else "ValueError")
+    assert "budget" in text and "'0.5%'" in text
+
+
+def test_a_budget_settles_the_rate(run):
+    result = run("""
+        memprof.start(8, budget="0.5%")
+        kept = [bytearray(100_000) for _ in range(50)]
+        rates = memprof.get_snapshot().rates
+        memprof.stop()
+        memprof.start(budget=0.005)
+        report([[use.rate_bytes for use in rates], rates[0].seconds >= 0, sum(use.allocated_bytes for use in rates)])
+    """)
+    rates, counts, allocated = result.value
+    assert rates[0] == 16384 and rates == sorted(rates) and counts and 3_000_000 < allocated < 12_000_000
+
+
+@pytest.mark.parametrize("option", ["max_depth=0", "memory_limit_bytes=1000", "max_depth=2000", "max_stacks=-1", "max_live_samples=0"])
 def test_wrong_limits(run, option):
     assert option.split("=")[0] in error_of(run, f"memprof.start({option})", "ValueError")
 

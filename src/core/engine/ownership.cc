@@ -6,6 +6,8 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/recorder.h"
+#include "core/rates/budget.h"
+#include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "format/arena_name.h"
@@ -43,6 +45,7 @@ struct {
   std::atomic<bool> follow_fork;  // relaxed: settled before any fork that matters
   bool put_off;
   bool keep_each;
+  uint64_t memory_limit_bytes;
   uint64_t run_token;
   ProcessIdentity owner;  // who called initialize()
 } g_settings;
@@ -91,7 +94,11 @@ const char* choose_arena_path(const ProcessIdentity& owner) {
 
 // By one thread, while no other reads what it writes: they look at it only after g_following and the mark.
 bool make_tables(const ProcessIdentity& owner) {
-  const Arena arena = Arena::create(g_settings.limits, choose_arena_path(owner), owner, g_settings.run_token);
+  const uint64_t most = g_settings.memory_limit_bytes != kMemoryLimitOfGroup
+                            ? g_settings.memory_limit_bytes
+                            : default_memory_limit(platform::memory_limit());
+  const Arena arena = Arena::create(limits_within(g_settings.limits, most), choose_arena_path(owner), owner,
+                                    g_settings.run_token);
   if (!arena || arena.header().is_file == 0) {
     g_arena_path[0] = '\0';
   }
@@ -107,7 +114,8 @@ bool make_tables(const ProcessIdentity& owner) {
   g_codes = CodeTable(arena, &g_names);
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
-  arena.header().rate_bytes.store(sampler_rate(), std::memory_order_relaxed);
+  rates::begin_log(&arena.header(), budget::is_on());
+  budget::attach(arena);
   store_facts(&arena.header());
   return true;
 }
@@ -173,6 +181,7 @@ void adopt_settings(const Limits& limits, const Sharing& sharing) {
   g_settings.follow_fork.store(sharing.follow_fork, std::memory_order_relaxed);
   g_settings.put_off = sharing.put_off && g_page != nullptr;
   g_settings.keep_each = sharing.keep_each;
+  g_settings.memory_limit_bytes = sharing.memory_limit_bytes;
   g_settings.run_token = sharing.run_token;
   g_settings.owner = this_process();
   const size_t length = sharing.folder != nullptr ? strlen(sharing.folder) : 0;

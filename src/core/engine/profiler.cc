@@ -2,7 +2,8 @@
 #include "core/engine/profiler.h"
 
 #include "core/engine/ownership.h"
-#include "core/engine/thinning.h"
+#include "core/rates/budget.h"
+#include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/clock.h"
@@ -11,7 +12,7 @@
 
 namespace memprof::profiler {
 
-Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing) {
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing, const Budget& budget) {
   if (!is_owner() && !has_state_to_follow()) {
     begin_anew();
   }
@@ -31,6 +32,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   adopt_process();
   adopt_settings(limits, sharing);
   set_rate(rate_bytes);
+  budget::configure(budget);
   if (!make_first_tables()) {
     g_state.store(raw(State::kUninitialized), std::memory_order_release);
     return Status::kNoMemory;
@@ -78,11 +80,8 @@ Status shutdown() {
 }
 
 void set_rate(uint64_t rate_bytes) {
-  forget_thinning();
-  sampler_set_rate(rate_bytes);
-  if (const Arena a = arena()) {
-    a.header().rate_bytes.store(rate_bytes, std::memory_order_relaxed);
-  }
+  const Arena a = arena();
+  rates::set(a ? &a.header() : nullptr, rate_bytes);
   sampler_redraw();
 }
 

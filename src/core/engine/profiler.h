@@ -15,9 +15,11 @@
 
 #include <cstdint>
 
+#include "core/rates/budget.h"
 #include "core/reader/counters.h"
 #include "core/tables/arena.h"
 #include "core/tables/code_table.h"
+#include "core/tables/memory_limit.h"
 
 namespace memprof {
 
@@ -31,7 +33,8 @@ struct Sharing {
   bool follow_fork = false;      // fork children get an arena of their own
   bool put_off = false;          // this process's arena is made at its first sample
   bool keep_each = false;        // a reader collects the files: of each program that a process executes
-  uint64_t run_token = 0;        // by which that reader knows the processes of its run
+  uint64_t memory_limit_bytes = kNoMemoryLimit;  // of the tables (core/tables/memory_limit.h)
+  uint64_t run_token = 0;                        // by which that reader knows the processes of its run
 };
 
 // Creates the owner mark; before the first event of the process, on one thread.
@@ -45,7 +48,8 @@ bool become_owner();
 // true in a fork child of a process that had begun, unless become_owner() succeeds there.
 bool remains_off();
 
-Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {});
+Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& sharing = {},
+                  const Budget& budget = {});
 Status start();
 Status stop();
 Status shutdown();

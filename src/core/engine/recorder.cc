@@ -9,6 +9,7 @@
 #include "core/engine/ownership.h"
 #include "core/engine/runtimes.h"
 #include "core/engine/thinning.h"
+#include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "core/sampling/weight.h"
@@ -215,7 +216,12 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     count_dropped(statistics.dropped_live_table, weight);
     account_refused(sample, weight);
   }
+  RateLog& rate_log = g_arena.header().rates;
+  if (__builtin_expect(rate_log.is_counted.load(std::memory_order_relaxed) != 0, 0)) {
+    rates::count_sample(&rate_log, rate_bytes, rounded_bytes(weight));
+  }
   thin_live_samples(time_ns);
+  budget::look(time_ns);
   platform::watch_imports(time_ns);
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
   if (__builtin_expect(time_ns >= due_ns, 0) && !platform::is_sandboxed() &&
@@ -257,7 +263,18 @@ bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_byt
 }
 
 void record_free(const void* block) {
+  budget::Meter meter(budget::is_measured_free(reinterpret_cast<uint64_t>(block)) ? platform::monotonic_ns()
+                                                                                  : 0);
   commit_realloc(block, begin_realloc(block));
+  if (__builtin_expect(meter.is_on(), 0)) {
+    note_cost(&meter);
+  }
+}
+
+void note_cost(budget::Meter* meter) {
+  if (is_following()) {
+    meter->stop();
+  }
 }
 
 HeapMap::Token begin_realloc(const void* block) {
@@ -318,6 +335,9 @@ void count_cold_path(bool recorded, uint64_t muted_bytes) {
     Statistics& statistics = g_arena.header().statistics;
     if (!recorded) {
       count(statistics.unrecorded_events);
+      if (__builtin_expect(budget::is_on(), 0)) {
+        budget::look(platform::monotonic_ns());
+      }
     }
     if (muted_bytes != 0) {
       count(statistics.muted_bytes, muted_bytes);

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "core/rates/budget.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/stack_table.h"
 #include "platform/stack.h"
@@ -67,6 +68,9 @@ void record_free_range(uint64_t first, uint64_t last);
 // One more time that a clock ran out; `recorded`: a sample came of it.  `muted_bytes` went past it
 // meanwhile.
 void count_cold_path(bool recorded, uint64_t muted_bytes);
+
+// An event ends: what it took is counted, if it was measured.
+void note_cost(budget::Meter* meter);
 
 }  // namespace profiler
 

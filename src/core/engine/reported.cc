@@ -29,12 +29,16 @@ template <typename Before>
 void event(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry,
            const Before& before) {
   const SamplingEvent sampling = sampler_event(size_bytes);
+  budget::Meter meter(sampling.begun_ns);
   before();
   const uint32_t known_heap = profiler::has_heap(heap) ? heap : 0;
   const bool recorded =
       sampling.sampled && block != nullptr &&
       profiler::record_allocation(key(block), size_bytes, sampling.rate_bytes, entry, known_heap);
   profiler::count_cold_path(recorded, sampling.muted_bytes());
+  if (__builtin_expect(meter.is_on(), 0)) {
+    profiler::note_cost(&meter);
+  }
   sampler_resume(sampling);
 }
 

@@ -26,20 +26,26 @@ template <typename Allocate, typename MayRecord = AlwaysRecord>
 [[gnu::always_inline]] inline void* sampled_call(const SamplingEvent& event, int errno_before, size_t size,
                                                  const void* frame, const Allocate& allocate,
                                                  bool is_all = false, const MayRecord& may_record = {}) {
+  budget::Meter meter(event.begun_ns);
   runtimes::look_in_event();
   profiler::Pending pending;
   pending.recording = false;
   if (event.sampled) {
     profiler::begin_allocation({frame}, &pending);
   }
+  meter.pause();
   errno = errno_before;
   void* block = allocate();
   const int errno_after = errno;
+  meter.resume();
   const bool recorded = pending.recording && block != nullptr && may_record();
   if (recorded) {
     profiler::end_allocation(&pending, block, size, event.rate_bytes, {frame});
   }
   profiler::count_cold_path(recorded, is_all ? 0 : event.muted_bytes());
+  if (__builtin_expect(meter.is_on(), 0)) {
+    profiler::note_cost(&meter);
+  }
   sampler_resume(event);
   runtimes::after_event();
   errno = errno_after;

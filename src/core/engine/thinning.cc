@@ -3,6 +3,7 @@
 
 #include "core/engine/live_samples.h"
 #include "core/engine/ownership.h"
+#include "core/rates/rates.h"
 #include "core/sampling/sampler.h"
 
 namespace memprof::profiler {
@@ -42,11 +43,6 @@ uint64_t choose_rate(uint64_t slots) {
     }
   }
   return rate;
-}
-
-void set_rate_in_force(uint64_t rate_bytes) {
-  sampler_set_rate(rate_bytes);
-  g_arena.header().rate_bytes.store(rate_bytes, std::memory_order_relaxed);
 }
 
 void thin_slot(uint64_t slot, uint64_t rate, uint64_t now_ns) {
@@ -181,26 +177,14 @@ void thin_live_samples(uint64_t now_ns) {
         !state.thinnings.compare_exchange_strong(thinnings, thinnings + 1, std::memory_order_relaxed)) {
       return;
     }
-    uint64_t none = ThinState::kNone;
-    state.rate_before.compare_exchange_strong(none, sampler_rate(), std::memory_order_relaxed);
     const uint64_t slots = g_live.slots();
-    state.rate_bytes.store(choose_rate(slots), std::memory_order_relaxed);
-    set_rate_in_force(state.rate_bytes.load(std::memory_order_relaxed));
+    rates::raise(&header, choose_rate(slots), now_ns);
     state.hand.store(0, std::memory_order_relaxed);
     state.end.store(slots, std::memory_order_relaxed);
   } else if (__builtin_expect(
                  live < most / 16 && state.rate_before.load(std::memory_order_relaxed) != ThinState::kNone,
                  0)) {
-    const uint64_t before = state.rate_before.exchange(ThinState::kNone, std::memory_order_relaxed);
-    if (before != ThinState::kNone) {
-      set_rate_in_force(before);
-    }
-  }
-}
-
-void forget_thinning() {
-  if (is_following()) {
-    g_arena.header().thin.rate_before.store(ThinState::kNone, std::memory_order_relaxed);
+    rates::fall_back(&header, now_ns);
   }
 }
 

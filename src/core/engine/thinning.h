@@ -23,7 +23,4 @@ inline constexpr uint64_t kMoveSlots = 128;
 // After each sample that was recorded.
 void thin_live_samples(uint64_t now_ns);
 
-// The rate was set from outside: it does not fall back to an older one.
-void forget_thinning();
-
 }  // namespace memprof::profiler

@@ -198,6 +198,7 @@ Snapshot* Snapshot::read(Source* from) {
   }
   s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
   s->rate_bytes = s->counters.rate_bytes;
+  s->copy_rates(source);
   return s;
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/reader/counters.h"
 #include "format/lifetime_class.h"
+#include "format/rate_use.h"
 #include "format/runtime_frame.h"
 #include "platform/modules.h"
 
@@ -152,6 +153,7 @@ class Snapshot {
   Span<char> strings;
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
+  Span<RateUse> rates;  // that were in force, ascending
 
  private:
   struct Source;
@@ -161,6 +163,7 @@ class Snapshot {
   static constexpr uint64_t kUnknownCodeNameBytes = kMostRuntimes * kMostUnknownNameBytes;
   static Snapshot* read(Source* from);
   void find_end(const Source& source);
+  void copy_rates(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
   bool copy_records_of_file(Source* source);
@@ -199,6 +202,7 @@ class Snapshot {
   uint64_t symbol_mapping_bytes_ = 0;
   void* runtime_mapping_ = nullptr;
   uint64_t runtime_mapping_bytes_ = 0;
+  RateUse rates_[RateLog::kPlaces];
   char program_[512];
 };
 

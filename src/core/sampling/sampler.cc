@@ -27,6 +27,7 @@ constexpr uint64_t kEventCount = uint64_t{1} << 24;
 constexpr uint32_t kMostRunOuts = 16;
 
 std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
+std::atomic<uint64_t> g_part_bytes{0};  // relaxed; 0: distances are whole
 
 // Stands in until a mark exists (the system refused one): the same for parent and child, so children sample
 // in lockstep with their parent, but nothing else is lost.
@@ -68,10 +69,32 @@ uint64_t mark_for_seeding() {
   return mark != 0 ? mark : 2;
 }
 
+// Returns the whole distance.
 uint64_t draw(ThreadSampler& thread) {
   const uint64_t rate = sampler_rate();
   thread.rate_bytes = rate;
   return exponential_distance(rate, next_random(thread.random));
+}
+
+struct Parts {
+  uint64_t count;
+  uint64_t rest;
+};
+
+Parts parts_of(uint64_t distance) {
+  const uint64_t most = g_part_bytes.load(std::memory_order_relaxed);
+  return most == 0 || distance <= most ? Parts{distance, 0} : Parts{most, distance - most};
+}
+
+void set_next(SamplingEvent* event, uint64_t distance) {
+  const Parts parts = parts_of(distance);
+  event->next_count = parts.count;
+  event->next_rest = parts.rest;
+}
+
+// Bits that the draw of this event hardly depends on.
+bool is_measured(const ThreadSampler& thread) {
+  return g_part_bytes.load(std::memory_order_relaxed) != 0 && thread.random[1] % kMeasuredEvents == 0;
 }
 
 // true: the thread never had a clock.  A clock that a child inherited by fork is as good as any, so when it
@@ -129,7 +152,7 @@ SamplingEvent sampler_event(uint64_t size_bytes) {
   ThreadSampler& thread = t_sampler;
   if (thread.muted != 0) {
     thread.count = kMutedCount;
-    return {false, 0, kMutedCount, bytes_in_event(), thread.event_frame};
+    return {false, 0, kMutedCount, bytes_in_event(), thread.event_frame, thread.rest};
   }
   const uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   uint64_t lost_bytes = 0;
@@ -138,30 +161,42 @@ SamplingEvent sampler_event(uint64_t size_bytes) {
     if (!is_given_up(thread, here)) {
       thread.muted_bytes = bytes;
       thread.count = kEventCount;
-      return {false, 0, kEventCount, bytes, thread.event_frame};
+      return {false, 0, kEventCount, bytes, thread.event_frame, thread.rest};
     }
     lost_bytes = bytes - (size_bytes + (size_bytes == 0));
     thread.seed_mark = kForgottenClock;
   }
   const uint64_t line_bytes = size_bytes + (size_bytes == 0);
   SamplingEvent event{true, thread.rate_bytes, 0, uint64_t{0} - lost_bytes, 0};
+  if (__builtin_expect(is_measured(thread), 0)) {
+    event.begun_ns = platform::monotonic_ns();
+  }
   if (ensure_seeded(thread)) {
-    const uint64_t count = draw(thread);
+    const uint64_t distance = draw(thread);
     event.rate_bytes = thread.rate_bytes;
-    if (count >= line_bytes) {
+    if (distance >= line_bytes) {
       event.sampled = false;
-      event.next_count = count - line_bytes;
+      set_next(&event, distance - line_bytes);
+      begin_event(thread, here);
+      return event;
+    }
+  } else if (thread.rest != 0) {
+    // What the count lacks, the rest may have.
+    const uint64_t left = thread.count + thread.rest;
+    if (static_cast<int64_t>(left) >= 0) {
+      event.sampled = false;
+      set_next(&event, thread.rate_bytes == sampler_rate() ? left : draw(thread));
       begin_event(thread, here);
       return event;
     }
   }
-  event.next_count = draw(thread);
+  set_next(&event, draw(thread));
   begin_event(thread, here);
   return event;
 }
 
 SamplingEvent sampler_no_event() {
-  const SamplingEvent event{false, 0, t_sampler.count, 0, t_sampler.event_frame};
+  const SamplingEvent event{false, 0, t_sampler.count, 0, t_sampler.event_frame, t_sampler.rest};
   begin_event(t_sampler, reinterpret_cast<uint64_t>(__builtin_frame_address(0)));
   return event;
 }
@@ -176,10 +211,14 @@ void sampler_redraw() {
   ThreadSampler& thread = t_sampler;
   if (thread.mute_depth != 0) {
     ensure_seeded(thread);
-    thread.kept_count = draw(thread);  // what sampler_unmute goes on with
+    const Parts parts = parts_of(draw(thread));
+    thread.rest = parts.rest;
+    thread.kept_count = parts.count;  // what sampler_unmute goes on with
   } else if (thread.muted == 0) {
     ensure_seeded(thread);
-    thread.count = draw(thread);
+    const Parts parts = parts_of(draw(thread));
+    thread.rest = parts.rest;
+    thread.count = parts.count;
   }
 }
 
@@ -202,6 +241,10 @@ uint64_t sampler_rate() {
 
 void sampler_set_rate(uint64_t rate_bytes) {
   g_rate_bytes.store(rate_bytes, std::memory_order_relaxed);
+}
+
+void sampler_watch(uint64_t part_bytes) {
+  g_part_bytes.store(part_bytes, std::memory_order_relaxed);
 }
 
 // release pairs with the acquire in sampler_mark: the page behind the pointer is set up.

@@ -8,7 +8,9 @@
 // matter, nor does it matter when a clock is thrown away and redrawn, as long as that is decided without
 // looking at it.  Hence
 //  - the clock always runs, recording or not: a start or stop touches no other thread and biases nothing;
-//  - the rate may change at any time: a sample carries the rate that its clock was drawn with.
+//  - the rate may change at any time: a sample carries the rate that its clock was drawn with;
+//  - a long distance may be cut into parts (sampler_watch): where a part ends and no point has come, what is
+//    left goes on if the rate is the same, and is drawn anew at the new rate if it is another one.
 //
 // Fast path: sampler_tick, one subtraction.  Slow path: sampler_event, when the count ran out.
 //
@@ -45,6 +47,7 @@ struct ThreadSampler {
   uint64_t event_frame;     // an address in the frame of who began the event; 0: there is none
   uint64_t muted_bytes;     // of the event, before its count ran out
   uint32_t event_run_outs;  // how often it did
+  uint64_t rest;            // bytes from where the count runs out to the sampling point; 0: it is there
 };
 
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
@@ -83,6 +86,8 @@ struct SamplingEvent {
   uint64_t next_count;        // for sampler_resume
   uint64_t muted_before = 0;  // of an event inside another
   uint64_t outer_frame = 0;   // likewise
+  uint64_t next_rest = 0;     // ThreadSampler::rest of next_count
+  uint64_t begun_ns = 0;      // monotonic; 0: its time is not measured
 
   // Bytes that were allocated on this thread since the event began: by the allocator itself, or by a signal
   // handler. They are in no sample.
@@ -101,6 +106,7 @@ SamplingEvent sampler_no_event();
 inline void sampler_resume(const SamplingEvent& event) {
   // In this order: a signal handler in between finds itself muted.
   t_sampler.event_frame = event.outer_frame;
+  t_sampler.rest = event.next_rest;
   asm volatile("" ::: "memory");
   t_sampler.count = event.next_count;
 }
@@ -119,6 +125,12 @@ void sampler_reseed();
 // stale rate is a valid rate.
 uint64_t sampler_rate();
 void sampler_set_rate(uint64_t rate_bytes);
+
+// Has clocks that are drawn from now on run out after so many bytes at the latest, whatever the rate (0: never
+// before their sampling point), so that a thread soon takes up a new rate; and has one event in kMeasuredEvents,
+// chosen at random, say when it began.
+inline constexpr uint64_t kMeasuredEvents = 8;
+void sampler_watch(uint64_t part_bytes);
 
 // The mark of this process (platform/process.h, OwnerPage), set once before threads exist or never.
 void sampler_set_mark(const std::atomic<uint64_t>* mark);

@@ -191,6 +191,10 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
   return 0;
 }
 
+uint64_t most_bytes(const Limits& limits) {
+  return total_bytes(limits);
+}
+
 ProcessIdentity this_process() {
   return {platform::process_id(), platform::process_namespace(), platform::process_start()};
 }

@@ -147,6 +147,20 @@ struct ThinState {
   std::atomic<uint64_t> tended_ns[kRanges];
 };
 
+// The rates that were in force since the tables were made (core/rates/rates.h).  All relaxed.
+struct RatePlace {
+  std::atomic<uint64_t> rate_plus_one;  // 0: the place is free
+  std::atomic<uint64_t> weight_bytes;   // what samples of this rate stand for; since is_counted
+  std::atomic<uint64_t> time_ns;        // how long it was in force; the present one's goes on from since_ns
+};
+struct RateLog {
+  static constexpr uint32_t kPlaces = 32;
+  std::atomic<uint64_t> since_ns;
+  std::atomic<uint64_t> is_counted;
+  std::atomic<uint64_t> first_rate_bytes;  // what samples stand for that were not counted
+  RatePlace uses[kPlaces];
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -184,6 +198,7 @@ struct ArenaHeader {
   RuntimeFacts later_runtimes[kMostRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
+  RateLog rates;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -263,6 +278,9 @@ class Arena {
 
 // Address space of the arena that is handed out to tables.
 uint64_t used_bytes(const ArenaHeader& header);
+
+// Bytes that an arena can come to have with these limits: of its file, and of memory.
+uint64_t most_bytes(const Limits& limits);
 
 // Bytes that each section has with these limits; also what a reader expects to find at least.
 uint64_t section_capacity(SectionId id, const Limits& limits);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "platform/clock.h"
+#include "platform/process.h"
 
 namespace memprof::platform {
 namespace {
@@ -27,6 +28,9 @@ uint64_t monotonic_ns() {
 }
 void stop_clock(bool stopped) {
   g_stopped_ns.store(stopped ? monotonic_ns() : 0, std::memory_order_relaxed);
+}
+uint64_t process_cpu_ns() {
+  return is_sandboxed() ? 0 : read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 uint64_t unix_ns() {
   return read_clock(CLOCK_REALTIME);

@@ -43,6 +43,9 @@ void drop_pages(void*, size_t) {}
 uint64_t address_space_limit() {
   return UINT64_MAX;
 }
+uint64_t memory_limit() {
+  return UINT64_MAX;
+}
 bool has_address_space(size_t) {
   return true;
 }

@@ -10,6 +10,7 @@
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "profile/model/rate_uses.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -27,7 +28,7 @@ ComparedSide side_of(const std::vector<ComparedProfile>& profiles) {
     const Profile& profile = one.profile;
     side.files.push_back({one.name, profile.program, profile.pid, profile.time_unix_ns, profile.duration_ns,
                           profile.rate_bytes, profile.samples, profile.from_memprof});
-    side.facts.rate_bytes = std::max(side.facts.rate_bytes, profile.rate_bytes);
+    side.facts.rate_bytes = std::max(side.facts.rate_bytes, coarsest_rate(profile));
     side.facts.has_intervals = side.facts.has_intervals && has_statistics(profile);
   }
   return side;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "profile/model/rate_uses.h"
 #include "profile/names/interpreter_frames.h"
 #include "profile/names/stack_filter.h"
 
@@ -15,10 +16,12 @@ constexpr size_t kMostUnseen = 64;  // comments of a sum
 }  // namespace
 
 void Merger::add_facts(const Profile& profile) {
+  const std::vector<RateUse> rates = rates_of(profile);
   if (files_++ == 0) {
     merged_.program = profile.program;
     merged_.pid = profile.pid;
     merged_.rate_bytes = profile.rate_bytes;
+    merged_.rates = rates;
     merged_.from_memprof = profile.from_memprof;
     merged_.has_metric = profile.has_metric;
     static_cast<ProfileFacts&>(merged_) = profile;
@@ -26,6 +29,7 @@ void Merger::add_facts(const Profile& profile) {
     merged_.keep_frames = profile.keep_frames;
   } else {
     merge_facts(profile, &merged_);
+    merged_.rates = add_rates(merged_.rates, rates);
     const size_t first = processes_mode_ == Processes::kAddedUp ? 0 : kFirstMetrics;
     for (size_t i = first; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
   }

@@ -135,12 +135,22 @@ std::string write_json(const Profile& profile) {
   out += fmt::format(R"("program":{},"pid":{},"rate_bytes":{},"time_unix_ns":{},"duration_ns":{},)",
                      json_text(profile.program), profile.pid, profile.rate_bytes, profile.time_unix_ns,
                      profile.duration_ns);
-  for (const std::initializer_list<FactPart> line : {std::initializer_list<FactPart>{FactPart::kSamples},
-                                                     {FactPart::kMoments, FactPart::kEnds},
-                                                     {FactPart::kFullTables, FactPart::kMissing},
-                                                     {FactPart::kImports}}) {
+  for (const std::initializer_list<FactPart> line :
+       {std::initializer_list<FactPart>{FactPart::kSamples},
+        {FactPart::kMoments, FactPart::kEnds},
+        {FactPart::kFullTables, FactPart::kBudget, FactPart::kMissing},
+        {FactPart::kImports}}) {
     out += '\n';
     for (const FactPart part : line) out += facts_json(profile, part);
+  }
+  if (profile.rates.size() > 1) {
+    out += "\n\"rates\":[";
+    for (size_t i = 0; i < profile.rates.size(); ++i) {
+      const RateUse& use = profile.rates[i];
+      out += fmt::format(R"({}{{"rate_bytes":{},"weight_bytes":{},"time_ns":{}}})", i == 0 ? "" : ",",
+                         use.rate_bytes, use.weight_bytes, use.time_ns);
+    }
+    out += "],";
   }
   out += "\n\"walks\":{";
   for (size_t i = 0; i < profile.walks.size(); ++i) {

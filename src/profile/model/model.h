@@ -14,6 +14,7 @@
 #include "estimate/sample_sum.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
+#include "format/rate_use.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
 
@@ -165,8 +166,9 @@ struct Profile : ProfileFacts {
   uint64_t rate_bytes = 0;  // period
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
-  bool from_memprof = false;  // has a #memprof.profile comment
-  uint64_t temporary_ns = 0;  // what "temporary" means in it; 0: nothing yet
+  bool from_memprof = false;   // has a #memprof.profile comment
+  uint64_t temporary_ns = 0;   // what "temporary" means in it; 0: nothing yet
+  std::vector<RateUse> rates;  // ascending; empty: there was one, rate_bytes
   Runtimes runtimes;
   std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had

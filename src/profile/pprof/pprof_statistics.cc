@@ -12,6 +12,7 @@
 #include "format/pprof_schema.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "profile/model/rate_uses.h"
 #include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
 
@@ -70,6 +71,27 @@ class Fields {
       all.push_back(lifetime(rest.substr(0, end)));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       ok_ = ok_ && (all.size() < 2 || all[all.size() - 2].lifetime_class < all.back().lifetime_class);
+    }
+    return all;
+  }
+
+  // "RATE:BYTES:NS,..."; what is wrong is left out.
+  std::vector<RateUse> rates(std::string_view key) const {
+    const auto found = values_.find(key);
+    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
+    std::vector<RateUse> all;
+    while (!rest.empty() && all.size() < kMostRates) {
+      RateUse use;
+      const char* at = rest.data();
+      const char* const end = at + rest.size();
+      bool is_good = true;
+      for (uint64_t* const value : {&use.rate_bytes, &use.weight_bytes, &use.time_ns}) {
+        const auto [after, error] = std::from_chars(at, end, *value);
+        is_good = is_good && error == std::errc();
+        at = after != end && *after == ':' ? after + 1 : after;
+      }
+      if (is_good) all.push_back(use);
+      rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
     }
     return all;
   }
@@ -286,6 +308,8 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     facts.walk = static_cast<Walk>(walk);
     add(id, facts, &stacks_);
+  } else if (const auto rates_text = after(kRatesComment, text)) {
+    profile.rates = add_rates(profile.rates, Fields(*rates_text).rates("used"));
   } else if (after(kStacksComment, text)) {
     unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
@@ -330,11 +354,33 @@ std::optional<StackStatistics> StatisticsReader::find(uint64_t id) const {
   return sum;
 }
 
+namespace {
+
+// Of a location that stands for frames: a file has no address there, and its id is made of the one that the stack
+// has in the process.
+std::optional<uint64_t> gap_key(const Profile& profile, const Location& location) {
+  if (location.address != 0 || location.mapping != kNoMapping || location.lines.size() != 1 ||
+      location.lines[0].function >= profile.functions.size()) {
+    return std::nullopt;
+  }
+  const std::string& name = profile.functions[location.lines[0].function].system_name;
+  for (uint64_t gap = 1; gap <= schema::kMostGap; ++gap) {
+    if (name == schema::kGapNames[gap]) return gap - 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<uint64_t> location_keys(const Profile& profile) {
   const LocationKeys<Mapping> of_mappings(profile.mappings.data(), profile.mappings.size());
   std::vector<uint64_t> keys;
   keys.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
+    if (const auto gap = gap_key(profile, location)) {
+      keys.push_back(*gap);
+      continue;
+    }
     const Function* function = runtime_function(profile, location);
     keys.push_back(function != nullptr
                        ? source_key(function->system_name.data(), function->system_name.size(),

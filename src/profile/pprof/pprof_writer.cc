@@ -294,6 +294,11 @@ class Writer {
     CommentText text;
     profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
     write_comment({text.data(), text.size()});
+    if (profile_.rates.size() > 1) {
+      CommentText rates;
+      rates_comment(rates, profile_.rates.data(), profile_.rates.size());
+      write_comment({rates.data(), rates.size()});
+    }
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {

@@ -33,6 +33,12 @@ std::string per_second(double bytes) {
   return format_bytes(bytes) + "/s";
 }
 
+std::string budget_text(const ProfileFacts& facts) {
+  return facts.budget_ppm == 0
+             ? ""
+             : fmt::format(" (budget {:.6g} %)", static_cast<double>(facts.budget_ppm) / 1e4);
+}
+
 double seconds_between(uint64_t from_ns, uint64_t to_ns) {
   return to_ns > from_ns ? static_cast<double>(to_ns - from_ns) / 1e9 : 0;
 }
@@ -94,13 +100,15 @@ void LiveView::look(const Report& report, uint64_t resident_bytes) {
 
 void LiveView::write_header(TextWriter* writer) const {
   const std::string name = now_.program.empty() ? "unknown program" : printable(now_.program);
-  writer->sentence(writer->bold(fmt::format("{} (pid {})", name, now_.pid)) +
-                   fmt::format(", {} sampled; rate {}, {} samples, {} live, {} dropped",
-                               fmt::format("{:.0f} s", static_cast<double>(now_.duration_ns) / 1e9),
-                               now_.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now_.rate_bytes),
-                               format_count(static_cast<double>(now_.samples)),
-                               format_count(static_cast<double>(now_.live_samples)),
-                               format_count(static_cast<double>(now_.dropped_samples))));
+  writer->sentence(
+      writer->bold(fmt::format("{} (pid {})", name, now_.pid)) +
+      fmt::format(
+          ", {} sampled; rate {}, {} samples, {} live, {} dropped",
+          fmt::format("{:.0f} s", static_cast<double>(now_.duration_ns) / 1e9),
+          (now_.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now_.rate_bytes)) + budget_text(now_),
+          format_count(static_cast<double>(now_.samples)),
+          format_count(static_cast<double>(now_.live_samples)),
+          format_count(static_cast<double>(now_.dropped_samples))));
   if (now_.seen_after_ns != 0) writer->sentence(seen_since(now_));
   const Estimate& live = now_.totals[kLive];
   std::string line = "Live: " + writer->bold(format_bytes(live.value));

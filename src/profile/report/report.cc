@@ -9,6 +9,7 @@
 
 #include "profile/lifetimes/temporary.h"
 #include "profile/model/error.h"
+#include "profile/model/rate_uses.h"
 #include "profile/names/function_match.h"
 #include "profile/names/short_name.h"
 
@@ -259,6 +260,7 @@ Report header_of(const Profile& profile) {
   report.time_unix_ns = profile.time_unix_ns;
   report.duration_ns = profile.duration_ns;
   report.rate_bytes = profile.rate_bytes;
+  if (profile.rates.size() > 1) report.rates = profile.rates;
   report.from_memprof = profile.from_memprof;
   static_cast<ProfileFacts&>(report) = profile;
   report.temporary_ns = profile.temporary_ns;
@@ -269,7 +271,7 @@ Report header_of(const Profile& profile) {
   }
   report.runtimes = profile.runtimes;
   report.has_metric = profile.has_metric;
-  report.unlisted_bound_bytes = unlisted_bound_bytes(profile.rate_bytes);
+  report.unlisted_bound_bytes = unlisted_bound_bytes(coarsest_rate(profile));
   report.health = stack_health(profile);
   std::vector<std::string> files;
   for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);

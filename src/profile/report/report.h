@@ -76,6 +76,7 @@ struct Report : ProfileFacts {
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;
   uint64_t rate_bytes = 0;
+  std::vector<RateUse> rates;  // more than one, ascending; or none: rate_bytes is the only one
   bool from_memprof = false;
   bool has_intervals = false;         // of the totals, and so of every row
   uint64_t temporary_ns = 0;          // as in profile/model/model.h

@@ -19,7 +19,7 @@ std::array<Metric, 2> companions(Metric metric);
 
 // Whether every allocation was recorded.
 inline bool is_exact(const Report& report) {
-  return report.rate_bytes <= 1;
+  return report.rate_bytes <= 1 && (report.rates.empty() || report.rates.back().rate_bytes <= 1);
 }
 // Of a profile at rate 0: nothing of its processes passed unseen, and none of them is missing.
 inline bool is_whole(const Report& report) {

@@ -93,13 +93,55 @@ class Header {
     say(writer_.bold(name) + when);
   }
 
+  // Which rates there were; the most used of them first.
+  void rates() {
+    std::vector<RateUse> uses = report_.rates;
+    std::sort(uses.begin(), uses.end(),
+              [](const RateUse& a, const RateUse& b) { return a.weight_bytes > b.weight_bytes; });
+    double bytes = 0;
+    double time = 0;
+    for (const RateUse& use : uses) {
+      bytes += static_cast<double>(use.weight_bytes);
+      time += static_cast<double>(use.time_ns);
+    }
+    const auto percent = [](uint64_t part, double whole) {
+      return fmt::format("{:.0f} %", whole > 0 ? 100 * static_cast<double>(part) / whole : 0);
+    };
+    constexpr size_t kMostListed = 4;
+    std::string text = "The rate changed, and each sample counts by its own: ";
+    for (size_t i = 0; i < uses.size() && i < kMostListed; ++i) {
+      text += fmt::format("{}{} for {} of the bytes and {} of the time", i == 0 ? "" : ", ",
+                          format_rate(uses[i].rate_bytes), percent(uses[i].weight_bytes, bytes),
+                          percent(uses[i].time_ns, time));
+    }
+    if (uses.size() > kMostListed) {
+      text += fmt::format(", and {} more", uses.size() - kMostListed);
+    }
+    say(text + ".");
+  }
+
+  void budget() {
+    const double cpu = static_cast<double>(report_.cpu_ns);
+    say(fmt::format("Budget {} % of the CPU time: sampling took {:.2f} % of {:.1f} s.",
+                    fmt::format("{:.6g}", static_cast<double>(report_.budget_ppm) / 1e4),
+                    cpu > 0 ? 100 * static_cast<double>(report_.sampling_ns) / cpu : 0, cpu / 1e9));
+  }
+
+  std::string rate_text() const {
+    if (is_exact(report_)) return is_whole(report_) ? "Rate 0 (every allocation): " : "Rate 0: ";
+    if (report_.rates.empty()) return "Rate " + format_rate(report_.rate_bytes) + ": ";
+    return fmt::format("Rates {} to {}, {} in the end: ", format_rate(report_.rates.front().rate_bytes),
+                       format_rate(report_.rates.back().rate_bytes), format_rate(report_.rate_bytes));
+  }
+
   void sampling() {
-    std::string line = is_exact(report_) ? (is_whole(report_) ? "Rate 0 (every allocation): " : "Rate 0: ")
-                                         : "Rate " + format_rate(report_.rate_bytes) + ": ";
+    std::string line = rate_text();
     line += fmt::format("{} sample{} ({} still live), {} dropped", number(report_.samples),
                         report_.samples == 1 ? "" : "s", number(report_.live_samples),
                         number(report_.dropped_samples));
     say(line);
+    if (!report_.rates.empty()) rates();
+    if (report_.budget_ppm != 0) budget();
     if (report_.health) health(*report_.health);
     if (report_.dropped_samples != 0) {
       say(fmt::format(

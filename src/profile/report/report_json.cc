@@ -130,6 +130,13 @@ std::string report_json(const Report& report) {
   json["program"] = report.program;
   json["pid"] = known(report.pid != 0, report.pid);
   json["rate_bytes"] = report.rate_bytes;
+  if (!report.rates.empty()) {
+    json["rates"] = Json::array();
+    for (const RateUse& use : report.rates) {
+      json["rates"].push_back(
+          {{"rate_bytes", use.rate_bytes}, {"weight_bytes", use.weight_bytes}, {"time_ns", use.time_ns}});
+    }
+  }
   add_facts(report, &json);
   json["metric"] = metric_name(report.metric);
   if (report.temporary_ns != 0) {

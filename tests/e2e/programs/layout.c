@@ -19,6 +19,11 @@ int main(void) {
   FIELD(memprof_options, python);
   FIELD(memprof_options, native_interpreter);
   FIELD(memprof_options, runtimes);
+  FIELD(memprof_options, budget_ppm);
+  FIELD(memprof_options, reserved);
+  FIELD(memprof_options, min_rate_bytes);
+  FIELD(memprof_options, max_rate_bytes);
+  FIELD(memprof_options, memory_limit_bytes);
   STRUCT(memprof_runtime_stats);
   FIELD(memprof_runtime_stats, version);
   FIELD(memprof_runtime_stats, objects);
@@ -62,6 +67,9 @@ int main(void) {
   FIELD(memprof_stats, thinned_samples);
   FIELD(memprof_stats, runtimes);
   FIELD(memprof_stats, unclassed_frees);
+  FIELD(memprof_stats, budget_ppm);
+  FIELD(memprof_stats, cpu_ns);
+  FIELD(memprof_stats, sampling_ns);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);
@@ -89,6 +97,10 @@ int main(void) {
   FIELD(memprof_stack, lifetime_ns);
   FIELD(memprof_stack, min_lifetime_ns);
   FIELD(memprof_stack, max_lifetime_ns);
+  STRUCT(memprof_rate_use);
+  FIELD(memprof_rate_use, rate_bytes);
+  FIELD(memprof_rate_use, weight_bytes);
+  FIELD(memprof_rate_use, time_ns);
   STRUCT(memprof_lifetime);
   FIELD(memprof_lifetime, stack_id);
   FIELD(memprof_lifetime, lifetime_class);

@@ -85,6 +85,24 @@ TEST(Merge, WhatIsMissingIsAddedUp) {
   EXPECT_THAT(profile.comments, SizeIs(2));
 }
 
+TEST(Merge, RatesAreAddedUp) {
+  Merger merger;
+  Profile a = process("make", 10, 0, 1);
+  a.rates = {{4096, 10, 1}, {8192, 20, 2}};
+  Profile b = process("cc", 11, 0, 1);
+  b.rate_bytes = 8192;
+  b.duration_ns = 40;
+  merger.add(a);
+  merger.add(b);
+  const Profile profile = read_pprof(write_pprof(merger.take(), {}), "x");
+  ASSERT_THAT(profile.rates, SizeIs(2));
+  EXPECT_EQ(profile.rates[0].rate_bytes, 4096u);
+  EXPECT_EQ(profile.rates[0].weight_bytes, 10u);
+  EXPECT_EQ(profile.rates[1].rate_bytes, 8192u);
+  EXPECT_GE(profile.rates[1].weight_bytes, 20u);
+  EXPECT_EQ(profile.rates[1].time_ns, 42u);
+}
+
 TEST(Merge, EachFactIsMergedAsTheListSays) {
   Profile a = process("make", 10, 0, 1);
   Profile b = process("cc", 11, 0, 1);

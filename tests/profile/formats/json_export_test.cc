@@ -63,9 +63,19 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
             "\"replaced_samples\":1005,\n"
             "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"ended\":true,"
             "\"live_is_before_end\":false,\n"
-            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"muted_bytes\":1012,\"unseen_processes\":1015,"
+            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"budget_ppm\":1017,\"cpu_ns\":1018,"
+            "\"sampling_ns\":1019,\"muted_bytes\":1012,\"unseen_processes\":1015,"
             "\"uncollected_processes\":1016,\n"
-            "\"import_refused\":1017,\"import_foreign\":1018,\"import_unbound\":1019,\n");
+            "\"import_refused\":1020,\"import_foreign\":1021,\"import_unbound\":1022,\n");
+}
+
+TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {
+  Profile profile = named_profile();
+  EXPECT_EQ(ExportJson::parse(write_json(profile)).count("rates"), 0u);
+  profile.rates = {{4096, 100, 7}, {8192, 50, 3}};
+  const ExportJson json = ExportJson::parse(write_json(profile));
+  EXPECT_EQ(json.at("rates"), ExportJson::parse(R"([{"rate_bytes":4096,"weight_bytes":100,"time_ns":7},
+                                                    {"rate_bytes":8192,"weight_bytes":50,"time_ns":3}])"));
 }
 
 TEST(JsonExport, totals_are_the_sum_and_intervals_hold_the_value) {

@@ -39,6 +39,34 @@ TEST(ReportHeader, SaysWhatIsMissingOfPython) {
               HasSubstr("Python 3.16: stacks have no Python frames, because memprof does not know this"));
 }
 
+TEST(ReportHeader, SaysWhichRatesThereWere) {
+  Builder b(65536);
+  b.stack({b.at("f")}, 100, 1);
+  EXPECT_THAT(header_of(b), HasSubstr("Rate 64 KiB: "));
+  b.profile().rates = {{16384, 100, 9'000}, {65536, 300, 1'000}};
+  EXPECT_THAT(header_of(b), HasSubstr("Rates 16 KiB to 64 KiB, 64 KiB in the end: "));
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("The rate changed, and each sample counts by its own: 64 KiB for 75 % of the bytes and "
+                "10 % of the time, 16 KiB for 25 % of the bytes and 90 % of the time.\n"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("Budget")));
+  for (uint64_t rate = 131072; b.profile().rates.size() < 7; rate *= 2)
+    b.profile().rates.push_back({rate, 1, 1});
+  EXPECT_THAT(header_of(b), HasSubstr(", and 3 more.\n"));
+  b.profile().budget_ppm = 5000;
+  b.profile().cpu_ns = 12'340'000'000;
+  b.profile().sampling_ns = 55'530'000;
+  EXPECT_THAT(header_of(b), HasSubstr("Budget 0.5 % of the CPU time: sampling took 0.45 % of 12.3 s.\n"));
+}
+
+// What was recorded wholly only at the end, where a full table made the rate rise before, is an estimate.
+TEST(ReportHeader, IsExactOnlyWhereEveryRateWas) {
+  Builder b(0);
+  b.stack({b.at("f")}, 100, 1);
+  b.profile().rates = {{0, 100, 1}, {64, 300, 1}};
+  EXPECT_THAT(header_of(b), HasSubstr("Rates 0 B to 64 B, 0 B in the end: "));
+}
+
 TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   Builder b(0);
   b.stack({b.at("f")}, 100, 1);

@@ -32,7 +32,7 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(
       keys(json),
       "program pid rate_bytes samples dropped_samples muted_bytes folded_stacks thinned_samples "
-      "unseen_processes uncollected_processes "
+      "unseen_processes uncollected_processes budget_ppm cpu_ns sampling_ns "
       "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes metric totals rows "
       "stack_health ");
   EXPECT_EQ(keys(json["totals"]),
@@ -51,6 +51,20 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(json["rows"][0]["file"], "/src/f.cc");
   EXPECT_EQ(json["rows"][0]["line"], 3);
   EXPECT_EQ(json["rows"][0]["module"], "server");
+}
+
+TEST(ReportJson, RatesAreThereWhereThereWasMoreThanOne) {
+  Builder b(1000);
+  b.stack({b.at("f")}, 100, 5);
+  b.profile().rates = {{500, 100, 7}};
+  EXPECT_EQ(json_of(b).count("rates"), 0u);
+  b.profile().rates = {{500, 100, 7}, {1000, 50, 3}};
+  const ordered_json json = json_of(b);
+  EXPECT_EQ(keys(json).substr(0, 30), "program pid rate_bytes rates s");
+  EXPECT_EQ(keys(json["rates"][0]), "rate_bytes weight_bytes time_ns ");
+  EXPECT_EQ(json["rates"][1]["rate_bytes"], 1000);
+  EXPECT_EQ(json["rates"][1]["weight_bytes"], 50);
+  EXPECT_EQ(json["rates"][1]["time_ns"], 3);
 }
 
 TEST(ReportJson, WhatIsTemporaryIsThereWhereItIsAsked) {

@@ -42,8 +42,8 @@ namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
-                   [--raw] [--no-python | --native-interpreter]
+    R"(usage: memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]
+                   [--force] [--raw] [--no-python | --native-interpreter]
                    [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
@@ -56,6 +56,10 @@ instead of 0.
 
   -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
             every allocation. Less is more exact and costs more.
+  --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
+            the rate follows what it costs, from RATE on, between 16k and 64M
+            (--min-rate, --max-rate)
+  --memory SIZE  that the profiler's tables of a process stay within, like 32m
   -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign.
             A file whose name ends in .pb is not compressed. Where PATH has no
@@ -133,6 +137,10 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
     environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
   }
   environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
+  if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
+  if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
+  if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));
+  if (options.memory != 0) environment.emplace_back("MEMPROF_MEMORY", std::to_string(options.memory));
   environment.emplace_back(kArenaFolderVariable, arenas);
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));

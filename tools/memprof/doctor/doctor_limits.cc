@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "memprof/console/console.h"
@@ -87,6 +88,20 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
                      "that find no room",
                  "raise `ulimit -v`, or set MEMPROF_MAX_LIVE_SAMPLES and MEMPROF_MAX_STACKS to less");
   }
+}
+
+void check_group_memory(uint64_t limit_bytes, Checks* checks) {
+  constexpr uint64_t kShare = 64;
+  constexpr uint64_t kLeast = uint64_t{4} << 20;
+  const std::string name = "table memory";
+  if (limit_bytes == kUnlimited) {
+    checks->yes(name, "no limit on the memory of this group; a process's tables grow with use up to " +
+                          bytes_text(kArenaBytes) + ", MEMPROF_MEMORY sets a limit");
+    return;
+  }
+  checks->yes(name, "this group may have " + bytes_text(limit_bytes) + ", a process's tables stay within " +
+                        bytes_text(std::min(kArenaBytes, std::max(kLeast, limit_bytes / kShare))) +
+                        " of it (with rate 0 they may have all); MEMPROF_MEMORY sets another limit");
 }
 
 void check_arena_folder(const std::string& path, const std::string& seen_as, Try is_tried, Checks* checks) {

@@ -23,6 +23,9 @@ enum class Whose { kShell, kProcess };
 void check_file_size(uint64_t limit_bytes, Checks* checks);
 void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks);
 
+// What the tables of a process take of the memory that its group (a container) may have.
+void check_group_memory(uint64_t limit_bytes, Checks* checks);
+
 // The folder where a process puts its data.  `path`: as it says; `seen_as`: as we open it (in a container it
 // is another one).  `path` empty: none is wanted.  Not changed, where it is of another process; else a file
 // is made there and removed.

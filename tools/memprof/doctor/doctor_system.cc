@@ -18,6 +18,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_limits.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/group_memory.h"
 #include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/find_library.h"
 #include "memprof/io/temporary_folder.h"
@@ -168,6 +169,7 @@ void check_surroundings(Checks* checks) {
   check_temporary_folder(checks);
   check_file_size(limit_of(RLIMIT_FSIZE), checks);
   check_address_space(limit_of(RLIMIT_AS), Whose::kShell, checks);
+  check_group_memory(group_memory_limit(), checks);
   check_preload(checks);
   check_debuginfod(checks);
 }

@@ -3,17 +3,21 @@
 
 #include <algorithm>
 
+#include "format/share_text.h"
+#include "format/size_text.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/run/python_program.h"
+#include "profile/text/units.h"
 
 namespace memprof::cli {
 namespace {
 
 bool takes_value(const std::string& argument) {
-  static const std::vector<std::string> kTaking = {"-r",       "--rate",  "-o",     "--output",
-                                                   "--record", "--every", "--limit"};
+  static const std::vector<std::string> kTaking = {"-r",         "--rate",     "-o",      "--output",
+                                                   "--record",   "--every",    "--limit", "--budget",
+                                                   "--min-rate", "--max-rate", "--memory"};
   return std::find(kTaking.begin(), kTaking.end(), argument) != kTaking.end();
 }
 
@@ -34,6 +38,40 @@ void check_output(const std::string& output) {
   check_pprof_name("run", output);
 }
 
+void check_budget(const std::string& text) {
+  uint32_t ppm = 0;
+  constexpr uint32_t kMostPpm = 500000;
+  if (!parse_share(text, &ppm) || ppm == 0 || ppm > kMostPpm)
+    throw Failure("--budget: '" + text + "' is not a share of the CPU time; give one like 0.5%, at most 50%");
+}
+
+uint64_t parse_bound(const std::string& option, const std::string& text) {
+  constexpr uint64_t kMostRate = uint64_t{1} << 50;
+  uint64_t bytes = 0;
+  if (!parse_size(text, &bytes) || bytes == 0 || bytes > kMostRate)
+    throw Failure(option + ": '" + text + "' is not a rate; give bytes between samples like 16k, 1M");
+  return bytes;
+}
+
+uint64_t parse_memory(const std::string& text) {
+  constexpr uint64_t kLeast = uint64_t{4} << 20;
+  uint64_t bytes = 0;
+  if (!parse_size(text, &bytes) || bytes < kLeast)
+    throw Failure("--memory: '" + text +
+                  "' is not a limit for the profiler's tables; give bytes like 32m, at least 4m");
+  return bytes;
+}
+
+// What the library takes by default is in memprof.h.
+uint64_t least_rate(const RunOptions& options) {
+  constexpr uint64_t kDefault = 16 * 1024;
+  return options.min_rate != 0 ? options.min_rate : kDefault;
+}
+uint64_t most_rate(const RunOptions& options) {
+  constexpr uint64_t kDefault = 64 * 1024 * 1024;
+  return options.max_rate != 0 ? options.max_rate : kDefault;
+}
+
 }  // namespace
 
 RunOptions parse_run_options(const std::vector<std::string>& arguments) {
@@ -43,6 +81,13 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   ArgumentParser parser("run");
   std::string rate;
   parser.add_option("-r,--rate", rate);
+  std::string min_rate;
+  std::string max_rate;
+  std::string memory;
+  parser.add_option("--memory", memory);
+  parser.add_option("--budget", options.budget);
+  parser.add_option("--min-rate", min_rate);
+  parser.add_option("--max-rate", max_rate);
   parser.add_option("-o,--output", options.output);
   parser.add_flag("--force", options.force);
   parser.add_flag("--raw", options.raw);
@@ -62,6 +107,15 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (options.view && options.raw)
     throw Failure("run: --view and --raw exclude each other: a page has names");
   if (parser.is_given("--rate")) options.rate_bytes = parse_rate(rate);
+  if (parser.is_given("--budget")) check_budget(options.budget);
+  if (parser.is_given("--min-rate")) options.min_rate = parse_bound("--min-rate", min_rate);
+  if (parser.is_given("--max-rate")) options.max_rate = parse_bound("--max-rate", max_rate);
+  if (parser.is_given("--memory")) options.memory = parse_memory(memory);
+  if (options.budget.empty() && (options.min_rate != 0 || options.max_rate != 0))
+    throw Failure("run: --min-rate and --max-rate are bounds of --budget, which is not given");
+  if (least_rate(options) > most_rate(options))
+    throw Failure("run: --min-rate " + profile::format_rate(least_rate(options)) +
+                  " is more than --max-rate " + profile::format_rate(most_rate(options)));
   check_output(options.output);
   options.record = record.choice("memprof.%n.%p.series");
   if (options.record) {

@@ -37,6 +37,20 @@ Check arena_folder(const std::string& path, Try is_tried = Try::kYes) {
   return checks.all().at(0);
 }
 
+TEST(DoctorLimits, TheTablesOfAProcessTakeA64thOfItsGroups) {
+  const auto said = [](uint64_t limit) {
+    Checks checks;
+    check_group_memory(limit, &checks);
+    EXPECT_EQ(checks.all().back().verdict, Verdict::kYes);
+    return checks.all().back().found;
+  };
+  EXPECT_THAT(said(kUnlimited), HasSubstr("no limit on the memory of this group"));
+  EXPECT_THAT(said(uint64_t{512} << 20),
+              HasSubstr("may have 512.0 MiB, a process's tables stay within 8.0 MiB of it"));
+  EXPECT_THAT(said(uint64_t{64} << 20), HasSubstr("within 4.0 MiB of it"));
+  EXPECT_THAT(said(uint64_t{1} << 50), HasSubstr("within 296.0 MiB of it"));
+}
+
 TEST(DoctorLimits, SizesOfFiles) {
   EXPECT_EQ(file_size(kUnlimited).verdict, Verdict::kYes);
   EXPECT_EQ(file_size(kArenaBytes).verdict, Verdict::kYes);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a snapshot that says which rates there were.
+#include <algorithm>
+
+#include "core/reader/snapshot_source.h"
+
+namespace memprof {
+namespace {
+
+uint64_t get(const std::atomic<uint64_t>& word) {
+  return word.load(std::memory_order_relaxed);
+}
+
+// Sums of others may be anything.
+uint64_t sum(uint64_t a, uint64_t b) {
+  uint64_t both = 0;
+  return __builtin_add_overflow(a, b, &both) ? UINT64_MAX : both;
+}
+
+}  // namespace
+
+// After the stacks, whose sums tell what was allocated before samples were counted by their rates.
+void Snapshot::copy_rates(const Source& source) {
+  rates.data = rates_;
+  if (source.header().version < kFirstVersionOfLaterStatistics) {
+    return;
+  }
+  const RateLog& log = source.header().rates;
+  const uint64_t since = get(log.since_ns);
+  const uint64_t first = get(log.first_rate_bytes);
+  double counted = 0;
+  for (const RatePlace& place : log.uses) {
+    const uint64_t rate_plus_one = get(place.rate_plus_one);
+    if (rate_plus_one == 0) {
+      continue;
+    }
+    RateUse use{rate_plus_one - 1, get(place.weight_bytes), get(place.time_ns)};
+    counted += static_cast<double>(use.weight_bytes);
+    if (use.rate_bytes == rate_bytes && time_ns > since) {
+      use.time_ns = sum(use.time_ns, time_ns - since);
+    }
+    rates_[rates.size++] = use;
+  }
+  double allocated = 0;
+  for (uint64_t i = 0; i < stacks.size; ++i) {
+    allocated += stacks.data[i].allocated.weight_bytes;
+  }
+  constexpr double kMost = 1e18;
+  for (uint64_t i = 0; i < rates.size; ++i) {
+    if (rates_[i].rate_bytes == first && allocated > counted && allocated < kMost) {
+      rates_[i].weight_bytes = sum(rates_[i].weight_bytes, static_cast<uint64_t>(allocated - counted));
+    }
+  }
+  std::sort(rates_, rates_ + rates.size,
+            [](const RateUse& a, const RateUse& b) { return a.rate_bytes < b.rate_bytes; });
+}
+
+}  // namespace memprof
