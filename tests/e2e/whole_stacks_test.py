@@ -153,6 +153,22 @@ class WholeStacks(e2e.Test):
         (stack,) = profile.by_leaf()["made_leaf"]["stacks"]
         self.assertEqual((stack[:2], stack[4:6]), (("made_leaf", "in_made_code"), ("calls_made_code", "main")))
 
+    def check_made_tables(self, said, profile):
+        self.check_truth(said, profile)
+        self.check_whole(profile)
+        for stack in profile.by_leaf()["tables_leaf"]["stacks"]:
+            self.assertEqual((stack[:2], stack[4:6]), (("tables_leaf", "in_made_tables"), ("calls_made_tables", "made_tables_work")))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+    def test_tables_that_are_registered(self):
+        """Code without frame pointers, each time with other frames at the same addresses, and tables for it."""
+        self.check_made_tables(*self.profile_program("made_tables"))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+    def test_tables_that_are_registered_in_a_scope_of_its_own(self):
+        """Only the library that makes the code needs libgcc_s, as a wheel with LLVM in it."""
+        self.check_made_tables(*self.profile_program("made_tables_loader", e2e.program("made_tables_library.so")))
+
 
 if __name__ == "__main__":
     e2e.main()
