@@ -2,7 +2,8 @@
 // Memory for tables of any size that come and go: blocks of powers of two out of pages of its own.
 //
 // Threads: one at a time.  fork: reset_in_child where another thread was inside.
-// Allocates: pages; blocks up to kMostPooled are used again and never given back, larger ones are.
+// Allocates: pages; blocks up to kMostPooled are used again and never given back to the system, larger ones
+// are.
 // Failure: nullptr without memory, and above kMostBytes of blocks that are in use.
 #pragma once
 
@@ -16,7 +17,7 @@ namespace memprof::unwind {
 class BlockPool {
  public:
   static constexpr size_t kMostBytes = size_t{256} << 20;
-  static constexpr size_t kMostPooled = 1 << 16;
+  static constexpr size_t kMostPooled = 1 << 22;
 
   // In front of each block.
   struct Header {
@@ -76,7 +77,7 @@ class BlockPool {
  private:
   static constexpr size_t kLeast = 256;
   static constexpr size_t kChunkBytes = 1 << 18;
-  static constexpr uint32_t kClasses = 9;  // 256 bytes to kMostPooled
+  static constexpr uint32_t kClasses = 15;  // 256 bytes to kMostPooled
   static_assert(kLeast << (kClasses - 1) == kMostPooled);
 
   static uint32_t class_of(size_t whole) {
@@ -89,6 +90,9 @@ class BlockPool {
 
   // The rest of a chunk that is too small is lost, once for each chunk.
   Header* cut(size_t whole) {
+    if (whole > kChunkBytes / 4) {
+      return static_cast<Header*>(platform::reserve_pages(whole));
+    }
     if (static_cast<size_t>(end_ - next_) < whole) {
       void* chunk = platform::reserve_pages(kChunkBytes);
       if (chunk == nullptr) {

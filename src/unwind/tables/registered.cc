@@ -140,9 +140,12 @@ struct RegisteredTables::Snapshot {
 
 class RegisteredTables::Lock {
  public:
-  explicit Lock(RegisteredTables& tables, int tries) : tables_(tables) {
-    while (!(is_held_ = !tables.is_locked_.exchange(true, std::memory_order_acquire)) && --tries > 0) {
-      platform::yield_thread();
+  explicit Lock(RegisteredTables& tables) : tables_(tables) {
+    for (int i = 0; !is_held_ && i < kMostYields; ++i) {
+      is_held_ = !tables.is_locked_.exchange(true, std::memory_order_acquire);
+      if (!is_held_) {
+        platform::yield_thread();
+      }
     }
   }
   ~Lock() {
@@ -295,13 +298,16 @@ void RegisteredTables::settle() {
   }
 }
 
-// A list with `added`, which may be nullptr, and without those that are gone.
+// A list with `added`, and without those that are gone.
 bool RegisteredTables::publish(Section* added) {
-  const Section* new_one = added;
   Snapshot* old = snapshot_.load(std::memory_order_relaxed);
   const uint64_t old_count = old != nullptr ? old->count : 0;
-  const size_t room = old_count + (added != nullptr ? 1 : 0);
-  void* block = room <= kMostSections ? pool_.take(sizeof(Snapshot) + room * sizeof(Entry)) : nullptr;
+  uint64_t live = 0;
+  for (uint64_t i = 0; i < old_count; ++i) {
+    live += !old->entries()[i].section->is_gone.load(std::memory_order_relaxed);
+  }
+  // One that is marked meanwhile is in it, or not.
+  void* block = live < kMostSections ? pool_.take(sizeof(Snapshot) + (live + 1) * sizeof(Entry)) : nullptr;
   if (block == nullptr) {
     return false;
   }
@@ -312,23 +318,24 @@ bool RegisteredTables::publish(Section* added) {
     limit = std::max(limit, section->limit);
     made->entries()[made->count++] = {section->low, limit, section->name, section};
   };
+  bool is_entered = false;
   for (uint64_t i = 0; i < old_count; ++i) {
     Section* section = old->entries()[i].section;
-    if (added != nullptr && added->low < section->low) {
+    if (!is_entered && added->low < section->low) {
       enter(added);
-      added = nullptr;
+      is_entered = true;
     }
     if (!section->is_gone.load(std::memory_order_relaxed)) {
       enter(section);
     }
   }
-  if (added != nullptr) {
+  if (!is_entered) {
     enter(added);
   }
   snapshot_.store(made, std::memory_order_seq_cst);
   // What is not in the new list nobody finds any more.  One that was marked since is in it.
   for (uint64_t i = 0, kept = 0; i < old_count; ++i) {
-    kept += kept < made->count && made->entries()[kept].section == new_one;
+    kept += kept < made->count && made->entries()[kept].section == added;
     if (kept < made->count && made->entries()[kept].section == old->entries()[i].section) {
       ++kept;
     } else {
@@ -346,7 +353,7 @@ void RegisteredTables::add(uint64_t begin, uint64_t name) {
   if (extent.entries < 2) {  // a CIE and an FDE
     return;
   }
-  Lock lock(*this, kMostYields);
+  const Lock lock(*this);
   if (!lock.is_held()) {
     return;
   }
@@ -412,15 +419,9 @@ void RegisteredTables::remove(uint64_t name) {
       }
     }
   }
-  if (limit == 0) {
-    return;
-  }
-  g_rule_cache.end_unload(low, limit);
-  // Who holds the lock takes the marked ones out the next time.
-  const Lock lock(*this, 1);
-  if (lock.is_held()) {
-    publish(nullptr);
-    settle();
+  // The next add() takes the marked ones out of the list.
+  if (limit != 0) {
+    g_rule_cache.end_unload(low, limit);
   }
 }
 

@@ -7,9 +7,9 @@
 //
 //     snapshot -> [ low, highest limit so far, name, section ] ...      section -> index, copy of .eh_frame
 //
-// add() and remove() publish a new one.  Old ones are freed when no walk can be reading them
-// (read_epochs.h).  Where two sections describe an address, the one that was added last is right.
-// Removed is first a mark in the section: that needs no lock, and so cannot fail.
+// add() publishes a new one.  Old ones are freed when no walk can be reading them (read_epochs.h).  Where two
+// sections describe an address, the one that was added last is right.  remove() marks a section, which the
+// next add() leaves out: that needs no lock, and so cannot fail.
 //
 // Threads: any.  Readers never wait.  One writer at a time changes the list; add() gives up where another
 // thread stays in it, the tables are then not kept.
