@@ -5,6 +5,7 @@ coroutines of boost.context, Rust and Go around C.
 At rate 0 each allocation is a sample, so a wrong stack is a wrong number.
 """
 import collections
+import pathlib
 import platform
 import re
 import sys
@@ -168,6 +169,24 @@ class WholeStacks(e2e.Test):
     def test_tables_that_are_registered_in_a_scope_of_its_own(self):
         """Only the library that makes the code needs libgcc_s, as a wheel with LLVM in it."""
         self.check_made_tables(*self.profile_program("made_tables_loader", e2e.program("made_tables_library.so")))
+
+    def test_code_of_llvms_jit(self):
+        """lli: libLLVM registers the tables of what it compiles."""
+        source = pathlib.Path(__file__).parent / "programs" / "made_by_llvm.ll"
+        out = self.folder / "out.pb"
+        self.check(e2e.run([e2e.need("lli-19"), source], e2e.preloaded(out, 0)))
+        profile = e2e.Profile(out)
+        self.assertEqual(profile.facts["walk_root"], profile.facts["samples"], profile.facts)
+        below = collections.Counter()
+        for frames, values, _ in profile.samples:
+            made = [frame.mapping is None for frame in frames]
+            if made[0]:
+                # made_leaf, so many calls of made_deep and one, main; then LLVM
+                depth = made.index(False) - 3
+                self.assertEqual(sum(made), depth + 3)
+                below[depth] += values["alloc_objects"]
+                self.assertEqual(values["alloc_space"], 4001 * values["alloc_objects"])
+        self.assertEqual(below, {depth: 56 if depth < 5 else 55 for depth in range(9)})
 
 
 if __name__ == "__main__":

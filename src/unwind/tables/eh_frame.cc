@@ -151,7 +151,7 @@ Found find_description(const Image& image, uint64_t address, Entry* entry, Commo
   }
   // Else in a gap between functions.
   return address >= range->start && address - range->start < range->limit - range->start ? Found::kYes
-                                                                                        : Found::kNo;
+                                                                                         : Found::kNo;
 }
 
 // Of a description that was read up to its range.

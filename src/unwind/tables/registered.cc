@@ -105,7 +105,7 @@ struct RegisteredTables::Function {
 struct RegisteredTables::Section {
   uint64_t begin;  // where the program has it
   uint64_t name;
-  uint64_t low;    // of its code
+  uint64_t low;  // of its code
   uint64_t limit;
   uint64_t serial;
   uint64_t copy_start;
@@ -185,9 +185,8 @@ Found RegisteredTables::Reading::find_row(uint64_t address, Row* row) const {
   if (snapshot == nullptr) {
     return Found::kNo;
   }
-  const Entry* entry =
-      std::upper_bound(snapshot->entries(), snapshot->entries() + snapshot->count, address,
-                       [](uint64_t a, const Entry& e) { return a < e.low; });
+  const Entry* entry = std::upper_bound(snapshot->entries(), snapshot->entries() + snapshot->count, address,
+                                        [](uint64_t a, const Entry& e) { return a < e.low; });
   const Section* latest = nullptr;
   const Function* function = nullptr;
   while (entry != snapshot->entries() && (--entry)->limit_so_far > address) {
@@ -227,8 +226,7 @@ bool find_registered_rule(uint64_t address, Rule* rule) {
 // ---- Writing
 
 RegisteredTables::Section* RegisteredTables::make_section(uint64_t begin, const Extent& extent) {
-  void* block =
-      pool_.take(sizeof(Section) + extent.entries * sizeof(Function) + extent.size_bytes);
+  void* block = pool_.take(sizeof(Section) + extent.entries * sizeof(Function) + extent.size_bytes);
   if (block == nullptr) {
     return nullptr;
   }

@@ -70,7 +70,8 @@ static void put_function(unsigned char* at, uint32_t frame, unsigned char call) 
 static void put_description(unsigned char** at, const unsigned char* section, const unsigned char* code,
                             uint32_t frame) {
   const uint32_t offset = frame + 16;
-  const unsigned char program[8] = {0x0e, (unsigned char)(0x80 | (offset & 0x7f)), (unsigned char)(offset >> 7), 0x86, 2};
+  const unsigned char program[8] = {0x0e, (unsigned char)(0x80 | (offset & 0x7f)),
+                                    (unsigned char)(offset >> 7), 0x86, 2};
   put_word(at, 4 + 4 + 4 + 1 + 8 + 3);
   put_word(at, (uint32_t)(*at - section));
   put_word(at, (uint32_t)(code - *at));
@@ -92,7 +93,8 @@ static void put_section(unsigned char* section, const unsigned char* code, uint3
 
 static void expect_known(void* address, int known) {
   void* bases[3];
-  if ((_Unwind_Find_FDE(address, bases) != NULL) != known) die(known ? "libgcc knows nothing" : "libgcc knows more");
+  if ((_Unwind_Find_FDE(address, bases) != NULL) != known)
+    die(known ? "libgcc knows nothing" : "libgcc knows more");
 }
 
 int made_tables_work(void) {
@@ -122,8 +124,8 @@ int made_tables_work(void) {
     }
     expect_known(memory + 20, 0);
     // Every fourth time the memory goes and comes back.
-    if (i % 4 == 0 ? mmap(memory, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
-                         (void*)memory
+    if (i % 4 == 0 ? mmap(memory, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                          -1, 0) != (void*)memory
                    : mprotect(memory, kPage, PROT_READ | PROT_WRITE) != 0) {
       die("mmap");
     }

@@ -40,7 +40,8 @@ TEST(FrameName, without_a_mapping_it_is_the_address) {
 TEST(FrameName, code_in_no_file_was_made_at_run_time) {
   Profile profile = named_profile();
   profile.from_memprof = false;
-  EXPECT_EQ(shown_frame_name(location_frames(profile, profile.locations[3])[0]), "0x12345") << "of another tool";
+  EXPECT_EQ(shown_frame_name(location_frames(profile, profile.locations[3])[0]), "0x12345")
+      << "of another tool";
   profile.from_memprof = true;
   const Frame made = location_frames(profile, profile.locations[3])[0];
   EXPECT_TRUE(made.is_made);

@@ -111,8 +111,8 @@ TEST(Registered, AnyWayToWriteAPointer) {
   Cie relative;
   relative.augmentation_data = {0x1c};  // pcrel sdata8
   const size_t wide = section.add_cie(relative);
-  section.add_fde_as(wide, 64, raw(section.code(64) - (section.base() + section.used() + 8)), raw(uint64_t{64}),
-                     {0}, frame_of(4));
+  section.add_fde_as(wide, 64, raw(section.code(64) - (section.base() + section.used() + 8)),
+                     raw(uint64_t{64}), {0}, frame_of(4));
   Cie unknown;
   unknown.augmentation_data = {0x3b};  // relative to data whose place nobody said
   const size_t data = section.add_cie(unknown);
@@ -131,8 +131,8 @@ TEST(Registered, TheLastOneIsRight) {
   // Others at the addresses of the middle one, by a table elsewhere.
   Tables b;
   const size_t cie = b.add_cie({});
-  b.add_fde_as(cie, 0, raw(static_cast<int32_t>(a.code(64) - (b.base() + b.used() + 8))), raw(uint32_t{64}), {0},
-               frame_of(9));
+  b.add_fde_as(cie, 0, raw(static_cast<int32_t>(a.code(64) - (b.base() + b.used() + 8))), raw(uint32_t{64}),
+               {0}, frame_of(9));
   tables->add(b.base());
   EXPECT_EQ(2u, words_at(*tables, a.code(0)));
   EXPECT_EQ(9u, words_at(*tables, a.code(64)));
@@ -191,8 +191,8 @@ TEST(Registered, RulesOfTheCacheGoWithTheCode) {
       // The same addresses, by a table at another place: the first was freed without a word.
       Tables b;
       const size_t cie = b.add_cie({});
-      b.add_fde_as(cie, 0, raw(static_cast<int32_t>(a.code(64) - (b.base() + b.used() + 8))), raw(uint32_t{64}),
-                   {0}, frame_of(9));
+      b.add_fde_as(cie, 0, raw(static_cast<int32_t>(a.code(64) - (b.base() + b.used() + 8))),
+                   raw(uint32_t{64}), {0}, frame_of(9));
       g_registered_tables.add(b.base());
       g_registered_tables.remove(b.base());
     }
@@ -394,10 +394,10 @@ TEST_F(RegisteredWalk, BothWalksGoThroughIt) {
   const size_t cie = t.add_cie(absolute);
   // CFA = rsp + 24, rbp at CFA - 16, rbx at CFA - 24.
   t.add_fde_as(cie, 0, raw(in(kElsewhere, 0)), raw(uint64_t{64}), {0}, {0x0e, 24, 0x86, 2, 0x83, 3});
-  put(10, {1, in(kElsewhere)});       // left kFlat
+  put(10, {1, in(kElsewhere)});  // left kFlat
   put(12, {at(30), at(40), in(kFramed)});
-  put(40, {0, in(kOddCfa)});          // by rbp, which the made code had saved
-  put(30, {5, in(kFirst)});           // CFA = rbx + 16
+  put(40, {0, in(kOddCfa)});  // by rbp, which the made code had saved
+  put(30, {5, in(kFirst)});   // CFA = rbx + 16
   const Start start{in(kFlat), at(10), 0x1111};
   world_.call_sites = false;
   EXPECT_EQ(Walk::kNoRule, walk(start, bounds(10)).reason);
@@ -407,9 +407,9 @@ TEST_F(RegisteredWalk, BothWalksGoThroughIt) {
   EXPECT_EQ(up, first.frames);
   EXPECT_TRUE(first.needs_all);
   Rule rule{};
-  EXPECT_TRUE(g_rule_cache.find(in(kElsewhere) - 1, &rule));
+  EXPECT_TRUE(g_rule_cache.find(in(kElsewhere)-1, &rule));
   g_registered_tables.remove(t.base());
-  EXPECT_FALSE(g_rule_cache.find(in(kElsewhere) - 1, &rule));
+  EXPECT_FALSE(g_rule_cache.find(in(kElsewhere)-1, &rule));
   EXPECT_EQ(Walk::kNoRule, walk(start, bounds(10)).reason);
 }
 

@@ -16,9 +16,9 @@ namespace memprof::interpose {
 namespace {
 
 constexpr const char* kNames[kFrameCalls] = {
-    "__register_frame",         "__register_frame_info",        "__register_frame_info_bases",
-    "__register_frame_table",   "__register_frame_info_table",  "__register_frame_info_table_bases",
-    "__deregister_frame",       "__deregister_frame_info",      "__deregister_frame_info_bases",
+    "__register_frame",       "__register_frame_info",       "__register_frame_info_bases",
+    "__register_frame_table", "__register_frame_info_table", "__register_frame_info_table_bases",
+    "__deregister_frame",     "__deregister_frame_info",     "__deregister_frame_info_bases",
 };
 
 // Of all callers.  Release when it is set, acquire when it is read.
@@ -150,10 +150,10 @@ using memprof::interpose::FrameCall;
 
 // Each ends in a jump, so that what the real function allocates is its caller's.
 // NOLINTBEGIN(bugprone-reserved-identifier): libgcc's names
-#define MEMPROF_FRAME_HOOK(type, name, call, parameters, arguments, none)                                \
-  MEMPROF_DEFINE_HOOK(type, name, parameters) {                                                          \
-    auto* const real = enter<type parameters>(FrameCall::call, begin, __builtin_return_address(0));      \
-    return real != nullptr ? real arguments : none;                                                      \
+#define MEMPROF_FRAME_HOOK(type, name, call, parameters, arguments, none)                           \
+  MEMPROF_DEFINE_HOOK(type, name, parameters) {                                                     \
+    auto* const real = enter<type parameters>(FrameCall::call, begin, __builtin_return_address(0)); \
+    return real != nullptr ? real arguments : none;                                                 \
   }
 
 MEMPROF_FRAME_HOOK(void, __register_frame, kRegister, (void* begin), (begin), void())
