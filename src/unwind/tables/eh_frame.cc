@@ -154,9 +154,9 @@ Found find_description(const Image& image, uint64_t address, Entry* entry, Commo
                                                                                          : Found::kNo;
 }
 
-// Of a description that was read up to its range.
-Found run_description(const Image& image, const CommonPart& common, Bytes bytes, uint64_t start,
-                      uint64_t address, Row* row) {
+// Of a description that was read up to its range.  Inlined: a walk has little stack.
+[[gnu::always_inline]] inline Found run_description(const Image& image, const CommonPart& common, Bytes bytes,
+                                                    uint64_t start, uint64_t address, Row* row) {
   if (common.has_augmentation_data) {
     bytes.skip(bytes.read_uleb());
   }

@@ -207,12 +207,11 @@ Found RegisteredTables::Reading::find_row(uint64_t address, Row* row) const {
   return find_row_in(image, image.readable_low + function->description, address, row);
 }
 
-bool find_registered_rule(uint64_t address, Rule* rule) {
+bool find_registered_rule(uint64_t address, Row* row, Rule* rule) {
   const RegisteredTables::Reading reading(g_registered_tables);
-  Row row;
-  switch (reading.find_row(address, &row)) {
+  switch (reading.find_row(address, row)) {
     case Found::kYes:
-      *rule = derive_rule(row);
+      *rule = derive_rule(*row);
       return true;
     case Found::kCorrupt:
       *rule = {Rule::kNone, 0, 0};

@@ -98,7 +98,7 @@ class RegisteredTables {
 // The process's: zero-initialised, so valid before any code of ours ran.
 extern RegisteredTables g_registered_tables __attribute__((visibility("hidden")));
 
-// The rule for an address in no module.  false: nobody registered one.
-bool find_registered_rule(uint64_t address, Rule* rule);
+// The rule for an address in no module.  false: nobody registered one.  `row`: room for what it is made of.
+bool find_registered_rule(uint64_t address, Row* row, Rule* rule);
 
 }  // namespace memprof::unwind

@@ -13,15 +13,15 @@ using platform::WalkResult;
 // The first time that an address is seen.
 [[gnu::noinline]] Rule derive(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
   Image image;
+  Row row;
   Rule rule{};
   if (!surroundings.find_image(address, &image)) {
-    if (!find_registered_rule(address, &rule)) {
+    if (!find_registered_rule(address, &row, &rule)) {
       return {Rule::kFramePointer, 0, 0};  // not entered: something may be loaded there later
     }
     g_rule_cache.enter(address, rule, ticket);
     return rule;
   }
-  Row row;
   switch (find_row(image, address, &row)) {
     case Found::kYes:
       rule = derive_rule(row);

@@ -51,6 +51,11 @@ uint64_t words_at(RegisteredTables& tables, uint64_t address) {
   return 0;
 }
 
+bool find_rule(uint64_t address, Rule* rule) {
+  Row row;
+  return find_registered_rule(address, &row, rule);
+}
+
 // A section of functions of 64 bytes each.
 struct Section {
   explicit Section(const std::vector<uint64_t>& words, uint64_t first = 0) {
@@ -182,7 +187,7 @@ TEST(Registered, RulesOfTheCacheGoWithTheCode) {
   Rule rule{};
   for (const bool is_replaced : {false, true}) {
     g_registered_tables.add(a.begin());
-    ASSERT_TRUE(find_registered_rule(a.code(70), &rule));
+    ASSERT_TRUE(find_rule(a.code(70), &rule));
     EXPECT_EQ(pack({Rule::kFromSp, 3, 0}), pack(rule));
     const uint32_t ticket = g_rule_cache.ticket();
     g_rule_cache.enter(a.code(70), rule, ticket);
@@ -202,7 +207,7 @@ TEST(Registered, RulesOfTheCacheGoWithTheCode) {
     // A walk that began before cannot bring it back.
     g_rule_cache.enter(a.code(70), {Rule::kFromSp, 3, 0}, ticket);
     EXPECT_FALSE(g_rule_cache.find(a.code(70), &rule));
-    EXPECT_FALSE(find_registered_rule(a.code(70), &rule));
+    EXPECT_FALSE(find_rule(a.code(70), &rule));
   }
 }
 
@@ -329,15 +334,15 @@ TEST(Registered, ThreadsThatRegisterWhileOthersWalk) {
       Rule rule{};
       const uint32_t ticket = g_rule_cache.ticket();
       const uint64_t address = mine.code(64);
-      if (!find_registered_rule(address, &rule) || rule.a != 10 + v) {
+      if (!find_rule(address, &rule) || rule.a != 10 + v) {
         wrong.fetch_add(1);
       }
       g_rule_cache.enter(address, rule, ticket);
-      if (!find_registered_rule(shared.code(1 << 15), &rule) || rule.a != 50) {
+      if (!find_rule(shared.code(1 << 15), &rule) || rule.a != 50) {
         wrong.fetch_add(1);
       }
       g_registered_tables.remove(mine.begin());
-      if (g_rule_cache.find(address, &rule) || find_registered_rule(address, &rule)) {
+      if (g_rule_cache.find(address, &rule) || find_rule(address, &rule)) {
         wrong.fetch_add(1);
       }
     }
