@@ -153,7 +153,7 @@ using memprof::interpose::FrameCall;
 #define MEMPROF_FRAME_HOOK(type, name, call, parameters, arguments, none)                           \
   MEMPROF_DEFINE_HOOK(type, name, parameters) {                                                     \
     auto* const real = enter<type parameters>(FrameCall::call, begin, __builtin_return_address(0)); \
-    return real != nullptr ? real arguments : none;                                                 \
+    return real != nullptr ? real arguments : (none);                                               \
   }
 
 MEMPROF_FRAME_HOOK(void, __register_frame, kRegister, (void* begin), (begin), void())
