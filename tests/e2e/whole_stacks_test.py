@@ -45,6 +45,15 @@ class WholeStacks(e2e.Test):
             stacks = profile.by_leaf()[leaf]["stacks"]
             self.assertEqual(sorted(stack[1:stack.index("main") + 1] for stack in stacks), sorted(whole))
 
+    def test_exceptions_of_a_libgcc_inside_the_program(self):
+        """Linked statically, and memprof, too: what registers unwind tables is libgcc's own."""
+        out = self.folder / "out.pb"
+        done = self.check(e2e.run([e2e.program("exceptions_static")],
+                                  e2e.plain_environment(MEMPROF_PROFILE=str(out), MEMPROF_RATE="0")))
+        profile = self.named(out)
+        self.check_truth(done.stdout.decode(), profile)
+        self.check_whole(profile)
+
     def test_thread_with_a_stack_of_64_kb(self):
         """And one of little more than the system's least: the walk itself fits."""
         said, profile = self.profile_program("small_stack", MEMPROF_MAX_DEPTH="1024")

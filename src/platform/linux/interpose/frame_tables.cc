@@ -148,9 +148,17 @@ void set_frame_call(uint32_t call, uint64_t address) {
 using memprof::interpose::enter;
 using memprof::interpose::FrameCall;
 
+// Weak: a program that libgcc is linked into statically has libgcc's own.
+#if defined(MEMPROF_LOCAL_HOOKS)
+#define MEMPROF_WEAK_HOOK(type, name, parameters)
+#else
+#define MEMPROF_WEAK_HOOK(type, name, parameters) extern "C" __attribute__((weak)) type name parameters;
+#endif
+
 // Each ends in a jump, so that what the real function allocates is its caller's.
 // NOLINTBEGIN(bugprone-reserved-identifier): libgcc's names
 #define MEMPROF_FRAME_HOOK(type, name, call, parameters, arguments, none)                           \
+  MEMPROF_WEAK_HOOK(type, name, parameters)                                                         \
   MEMPROF_DEFINE_HOOK(type, name, parameters) {                                                     \
     auto* const real = enter<type parameters>(FrameCall::call, begin, __builtin_return_address(0)); \
     return real != nullptr ? real arguments : (none);                                               \
