@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tests/support/engine.h"
@@ -360,15 +361,22 @@ TEST(Registered, ForkWhileOthersRegister) {
   }
   const Section kept({2, 3}, 1 << 15);
   g_registered_tables.add(kept.begin());
+  // The child allocates nothing: the allocator's locks may be held by threads that it does not have.
+  const Section b({7});
   std::atomic<bool> ends{false};
+  std::atomic<int> begun{0};
   run_threads(3, [&](int id) {
     if (id != 0) {
       const Section a({4, 5});
+      begun.fetch_add(1);
       while (!ends.load()) {
         g_registered_tables.add(a.begin());
         g_registered_tables.remove(a.begin());
       }
       return;
+    }
+    while (begun.load() != 2) {
+      std::this_thread::yield();
     }
     for (uint64_t i = 0; i < scaled(200); ++i) {
       in_child([&] {
@@ -376,7 +384,6 @@ TEST(Registered, ForkWhileOthersRegister) {
         g_rule_cache.reset_in_child();
         EXPECT_EQ(2u, words_at(g_registered_tables, kept.code(1 << 15)));
         for (int n = 0; n < 20; ++n) {
-          const Section b({7});
           g_registered_tables.add(b.begin());
           EXPECT_EQ(7u, words_at(g_registered_tables, b.code(0)));
           g_registered_tables.remove(b.begin());
