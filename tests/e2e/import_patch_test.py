@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library loaded at run time: programs/patched.c dlopens it into any program and starts it before main."""
+import platform
 import re
 import shutil
+import unittest
 
 import e2e
 
@@ -234,6 +236,24 @@ class Programs(Patched):
     def test_exceptions(self):
         said, profile = self.run_patched("exceptions")
         self.check_truth(said, profile)
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+class RegisteredTables(Patched):
+    """Unwind tables that a JIT registers after the start are known; libgcc may come after it, too."""
+
+    def check_tables(self, *program):
+        said, profile = self.run_patched(*program)
+        self.check_truth(said, profile)
+        self.assertEqual(profile.facts["walk_root"], profile.facts["samples"], profile.facts)
+        for stack in profile.by_leaf()["tables_leaf"]["stacks"]:
+            self.assertEqual((stack[:2], stack[4:6]), (("tables_leaf", "in_made_tables"), ("calls_made_tables", "made_tables_work")))
+
+    def test_libgcc_of_the_program(self):
+        self.check_tables("made_tables")
+
+    def test_libgcc_that_comes_with_a_library(self):
+        self.check_tables("made_tables_loader", e2e.program("made_tables_library.so"))
 
 
 class RealPrograms(Patched):

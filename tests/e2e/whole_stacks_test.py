@@ -5,6 +5,7 @@ coroutines of boost.context, Rust and Go around C.
 At rate 0 each allocation is a sample, so a wrong stack is a wrong number.
 """
 import collections
+import pathlib
 import platform
 import re
 import sys
@@ -43,6 +44,15 @@ class WholeStacks(e2e.Test):
         for leaf in ("before_throw", "in_destructor"):
             stacks = profile.by_leaf()[leaf]["stacks"]
             self.assertEqual(sorted(stack[1:stack.index("main") + 1] for stack in stacks), sorted(whole))
+
+    def test_exceptions_of_a_libgcc_inside_the_program(self):
+        """Linked statically, and memprof, too: what registers unwind tables is libgcc's own."""
+        out = self.folder / "out.pb"
+        done = self.check(e2e.run([e2e.program("exceptions_static")],
+                                  e2e.plain_environment(MEMPROF_PROFILE=str(out), MEMPROF_RATE="0")))
+        profile = self.named(out)
+        self.check_truth(done.stdout.decode(), profile)
+        self.check_whole(profile)
 
     def test_thread_with_a_stack_of_64_kb(self):
         """And one of little more than the system's least: the walk itself fits."""
@@ -152,6 +162,40 @@ class WholeStacks(e2e.Test):
         self.check_whole(profile)
         (stack,) = profile.by_leaf()["made_leaf"]["stacks"]
         self.assertEqual((stack[:2], stack[4:6]), (("made_leaf", "in_made_code"), ("calls_made_code", "main")))
+
+    def check_made_tables(self, said, profile):
+        self.check_truth(said, profile)
+        self.check_whole(profile)
+        for stack in profile.by_leaf()["tables_leaf"]["stacks"]:
+            self.assertEqual((stack[:2], stack[4:6]), (("tables_leaf", "in_made_tables"), ("calls_made_tables", "made_tables_work")))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+    def test_tables_that_are_registered(self):
+        """Code without frame pointers, each time with other frames at the same addresses, and tables for it."""
+        self.check_made_tables(*self.profile_program("made_tables"))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "its code is x86-64's")
+    def test_tables_that_are_registered_in_a_scope_of_its_own(self):
+        """Only the library that makes the code needs libgcc_s, as a wheel with LLVM in it."""
+        self.check_made_tables(*self.profile_program("made_tables_loader", e2e.program("made_tables_library.so")))
+
+    def test_code_of_llvms_jit(self):
+        """lli: libLLVM registers the tables of what it compiles."""
+        source = pathlib.Path(__file__).parent / "programs" / "made_by_llvm.ll"
+        out = self.folder / "out.pb"
+        self.check(e2e.run([e2e.need("lli-19"), source], e2e.preloaded(out, 0)))
+        profile = e2e.Profile(out)
+        self.assertEqual(profile.facts["walk_root"], profile.facts["samples"], profile.facts)
+        below = collections.Counter()
+        for frames, values, _ in profile.samples:
+            made = [frame.mapping is None for frame in frames]
+            if made[0]:
+                # made_leaf, so many calls of made_deep and one, main; then LLVM
+                depth = made.index(False) - 3
+                self.assertEqual(sum(made), depth + 3)
+                below[depth] += values["alloc_objects"]
+                self.assertEqual(values["alloc_space"], 4001 * values["alloc_objects"])
+        self.assertEqual(below, {depth: 56 if depth < 5 else 55 for depth in range(9)})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ namespace {
 constexpr CutRuntime kRuntimes[] = {
     {"libjvm.so", "Java", "start it with -XX:+PreserveFramePointer (JAVA_TOOL_OPTIONS passes it on)"},
     {"beam.smp", "Erlang", "start it with +JPperf fp, which OTP 25 does not know yet"},
-    {"llvmjit.so", "PostgreSQL's JIT", "SET jit = off"},
 };
 
 }  // namespace

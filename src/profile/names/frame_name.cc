@@ -46,9 +46,13 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
     frames.emplace_back();
   }
   const bool is_executed = runtime_function(profile, location) != nullptr;
+  // Other tools may leave mappings out; and frames that were left out have no address.
+  const bool is_made = profile.from_memprof && !is_executed && location.address != 0 &&
+                       location.mapping >= profile.mappings.size();
   for (Frame& frame : frames) {
     frame.is_executed = is_executed;
-    frame.module = location_module(profile, location);
+    frame.is_made = is_made;
+    frame.module = is_made ? kMadeCode : location_module(profile, location);
     if (!frame.is_named) {
       frame.name = location_place(profile, location);
       if (location.mapping < profile.mappings.size()) {
@@ -60,7 +64,7 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
 }
 
 std::string shown_frame_name(const Frame& frame) {
-  if (!frame.is_named) return shown_module(frame.name);
+  if (!frame.is_named) return frame.is_made ? kMadeCode : shown_module(frame.name);
   return frame.is_executed ? frame.name : shown_name(frame.name, frame.symbol, frame.file);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame is called wherever a person reads it: the function's name, else `module+0xoffset`, else an
-// address.
+// What a frame is called wherever a person reads it: the function's name, else `module+0xoffset`, else
+// `[JIT code]`, or an address where nothing is known of files.
 //
 // Threads: no state.
 #pragma once
@@ -22,7 +22,11 @@ struct Frame {
   std::string build_id;      // of that file, where the function has no name; empty: unknown
   bool is_named = false;     // `name` is a function's name
   bool is_executed = false;  // by a runtime (CPython): it has no address
+  bool is_made = false;      // code that was made at run time: it is in no file
 };
+
+// What such code without a name is called, and the module of all of it.
+inline constexpr char kMadeCode[] = "[JIT code]";
 
 // `libc.so.6+0x1234`: file name of the module and offset in the file (address - start + file_offset); `0x...`
 // where no mapping is known.

@@ -1,70 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/tables/eh_frame.h"
 
+#include "unwind/tables/cfa_machine.h"
+#include "unwind/tables/eh_pointer.h"
+
 namespace memprof::unwind {
 namespace {
 
-// Pointer encodings (DW_EH_PE_*).
-enum : uint8_t {
-  kFormat = 0x0f,
-  kPointer = 0x00,
-  kUleb = 0x01,
-  kUdata2 = 0x02,
-  kUdata4 = 0x03,
-  kUdata8 = 0x04,
-  kSleb = 0x09,
-  kSdata2 = 0x0a,
-  kSdata4 = 0x0b,
-  kSdata8 = 0x0c,
-  kRelativeTo = 0x70,
-  kToPosition = 0x10,
-  kToIndex = 0x30,
-  kIndirect = 0x80,
-  kOmitted = 0xff,
-};
-
-uint64_t read_pointer(Bytes& bytes, uint8_t encoding, uint64_t index) {
-  const uint64_t position = bytes.position();
-  uint64_t value = 0;
-  switch (encoding & kFormat) {
-    case kPointer:
-    case kUdata8:
-    case kSdata8:
-      value = bytes.read<uint64_t>();
-      break;
-    case kUleb:
-      value = bytes.read_uleb();
-      break;
-    case kUdata2:
-      value = bytes.read<uint16_t>();
-      break;
-    case kUdata4:
-      value = bytes.read<uint32_t>();
-      break;
-    case kSleb:
-      value = static_cast<uint64_t>(bytes.read_sleb());
-      break;
-    case kSdata2:
-      value = static_cast<uint64_t>(int64_t{bytes.read<int16_t>()});
-      break;
-    case kSdata4:
-      value = static_cast<uint64_t>(int64_t{bytes.read<int32_t>()});
-      break;
-    default:
-      bytes = Bytes::failed();
-      return 0;
-  }
-  switch (encoding & kRelativeTo) {
-    case 0:
-      return value;
-    case kToPosition:
-      return value + position;
-    case kToIndex:
-      return value + index;
-    default:
-      bytes = Bytes::failed();
-      return 0;
-  }
+Bases bases_of(const Image& image) {
+  return {image.shift, image.index};
 }
 
 struct Entry {  // a CIE or an FDE: its content after the length
@@ -91,17 +35,7 @@ bool read_entry(const Image& image, uint64_t at, Entry* entry) {
   return entry->content.ok();
 }
 
-struct Common {  // what a CIE says
-  uint64_t code_alignment = 0;
-  int64_t data_alignment = 0;
-  uint64_t return_register = 0;
-  uint8_t pointer_encoding = kPointer;
-  bool is_signal_frame = false;
-  bool has_augmentation_data = false;
-  Bytes program = Bytes::failed();
-};
-
-bool read_common(const Image& image, uint64_t at, Common* common) {
+bool read_common(const Image& image, uint64_t at, CommonPart* common) {
   Entry entry;
   if (!read_entry(image, at, &entry) || entry.id != 0) {
     return false;
@@ -129,7 +63,7 @@ bool read_common(const Image& image, uint64_t at, Common* common) {
         common->pointer_encoding = data.read<uint8_t>();
       } else if (letter == 'P') {
         const uint8_t encoding = data.read<uint8_t>();
-        read_pointer(data, encoding & static_cast<uint8_t>(~kIndirect), 0);
+        read_pointer(data, encoding & static_cast<uint8_t>(~kIndirect), {});
       } else if (letter == 'L') {
         data.skip(1);
       } else if (letter == 'S') {
@@ -166,9 +100,9 @@ uint64_t search_index(const Image& image, uint64_t address) {
     return 0;
   }
   if (frame_encoding != kOmitted) {
-    read_pointer(bytes, frame_encoding, image.index);
+    read_pointer(bytes, frame_encoding, bases_of(image));
   }
-  const uint64_t count = read_pointer(bytes, count_encoding, image.index);
+  const uint64_t count = read_pointer(bytes, count_encoding, bases_of(image));
   constexpr uint64_t kEntryBytes = 8;
   if (!bytes.ok() || count == 0 || count > (bytes.end() - bytes.position()) / kEntryBytes) {
     return 0;
@@ -192,263 +126,44 @@ uint64_t search_index(const Image& image, uint64_t address) {
   return low == 0 ? 0 : field(low - 1, 4);
 }
 
-// The part of a row that DW_CFA_remember_state keeps.
-struct State {
-  Row::CfaKind cfa_kind;
-  uint8_t cfa_register;
-  int64_t cfa_offset;
-  Expression cfa_expression;
-  RegisterRule registers[kRegisters];
-};
-
-class Machine {
- public:
-  Machine(const Common& common, uint64_t start, uint64_t address, uint64_t index)
-      : common_(common), location_(start), address_(address), index_(index) {}
-
-  // Runs a program up to the row of the address.  false: it is corrupt.
-  bool run(Bytes program);
-  void keep_as_initial() { initial_ = state_; }
-  const State& state() const { return state_; }
-
- private:
-  static constexpr int kMostRemembered = 4;  // compilers write one
-
-  bool advance(uint64_t delta) {  // false: the next row begins above the address
-    location_ += delta * common_.code_alignment;
-    return location_ <= address_;
+// The frame description at `at`, read up to its range.
+bool read_description(const Image& image, uint64_t at, Entry* entry, CommonPart* common,
+                      FunctionRange* range) {
+  if (!read_entry(image, at, entry) || entry->id == 0 ||
+      !read_common(image, entry->id_position - entry->id, common)) {
+    return false;
   }
-  void set(uint64_t dwarf, RegisterRule rule) {
-    const uint8_t r = to_register(dwarf);
-    if (r != kRegisters) {
-      state_.registers[r] = rule;
-    }
-  }
-  static RegisterRule at_cfa(int64_t offset) { return {RegisterRule::kAtCfa, 0, 0, offset}; }
-  void set_expression(uint64_t dwarf, RegisterRule::Kind kind, Bytes& program);
-
-  const Common& common_;
-  uint64_t location_;
-  const uint64_t address_;
-  const uint64_t index_;
-  State state_{};
-  State initial_{};
-  State remembered_[kMostRemembered];
-  int remembered_count_ = 0;
-};
-
-void Machine::set_expression(uint64_t dwarf, RegisterRule::Kind kind, Bytes& program) {
-  const uint64_t length = program.read_uleb();
-  const Bytes expression = program.take(length);
-  if (length > UINT16_MAX) {
-    program = Bytes::failed();
-    return;
-  }
-  set(dwarf, {kind, static_cast<uint16_t>(length), 0, static_cast<int64_t>(expression.position())});
+  Bytes& bytes = entry->content;
+  range->start = read_pointer(bytes, common->pointer_encoding, bases_of(image));
+  range->limit = range->start + read_pointer(bytes, common->pointer_encoding & kFormat, {});
+  return bytes.ok();
 }
 
-bool Machine::run(Bytes program) {
-  const int64_t unit = common_.data_alignment;
-  const auto scaled = [unit](uint64_t n) { return static_cast<int64_t>(n * static_cast<uint64_t>(unit)); };
-  while (!program.empty()) {
-    const uint8_t op = program.read<uint8_t>();
-    const uint64_t low = op & 0x3f;
-    switch (op >> 6) {
-      case 1:  // advance_loc
-        if (!advance(low)) {
-          return program.ok();
-        }
-        continue;
-      case 2:  // offset
-        set(low, at_cfa(scaled(program.read_uleb())));
-        continue;
-      case 3: {  // restore
-        const uint8_t r = to_register(low);
-        if (r != kRegisters) {
-          state_.registers[r] = initial_.registers[r];
-        }
-        continue;
-      }
-      default:
-        break;
-    }
-    bool goes_on = true;
-    switch (op) {
-      case 0x00:  // nop
-        break;
-      case 0x01:  // set_loc
-        location_ = read_pointer(program, common_.pointer_encoding, index_);
-        goes_on = location_ <= address_;
-        break;
-      case 0x02:  // advance_loc1
-        goes_on = advance(program.read<uint8_t>());
-        break;
-      case 0x03:  // advance_loc2
-        goes_on = advance(program.read<uint16_t>());
-        break;
-      case 0x04:  // advance_loc4
-        goes_on = advance(program.read<uint32_t>());
-        break;
-      case 0x05: {  // offset_extended
-        const uint64_t r = program.read_uleb();
-        set(r, at_cfa(scaled(program.read_uleb())));
-        break;
-      }
-      case 0x06: {  // restore_extended
-        const uint8_t r = to_register(program.read_uleb());
-        if (r != kRegisters) {
-          state_.registers[r] = initial_.registers[r];
-        }
-        break;
-      }
-      case 0x07:  // undefined
-        set(program.read_uleb(), {RegisterRule::kUndefined, 0, 0, 0});
-        break;
-      case 0x08:  // same_value
-        set(program.read_uleb(), {RegisterRule::kSame, 0, 0, 0});
-        break;
-      case 0x09: {  // register
-        const uint64_t r = program.read_uleb();
-        set(r, {RegisterRule::kInRegister, 0, to_register(program.read_uleb()), 0});
-        break;
-      }
-      case 0x0a:  // remember_state
-        if (remembered_count_ == kMostRemembered) {
-          return false;
-        }
-        remembered_[remembered_count_++] = state_;
-        break;
-      case 0x0b:  // restore_state
-        if (remembered_count_ == 0) {
-          return false;
-        }
-        state_ = remembered_[--remembered_count_];
-        break;
-      case 0x0c:  // def_cfa
-        state_.cfa_kind = Row::kCfaRegister;
-        state_.cfa_register = to_register(program.read_uleb());
-        state_.cfa_offset = static_cast<int64_t>(program.read_uleb());
-        break;
-      case 0x0d:  // def_cfa_register
-        state_.cfa_kind = Row::kCfaRegister;
-        state_.cfa_register = to_register(program.read_uleb());
-        break;
-      case 0x0e:  // def_cfa_offset
-        state_.cfa_offset = static_cast<int64_t>(program.read_uleb());
-        break;
-      case 0x0f: {  // def_cfa_expression
-        const Bytes expression = program.take(program.read_uleb());
-        state_.cfa_kind = Row::kCfaExpression;
-        state_.cfa_expression = {expression.position(), expression.end()};
-        break;
-      }
-      case 0x10: {  // expression
-        const uint64_t r = program.read_uleb();
-        set_expression(r, RegisterRule::kAtExpression, program);
-        break;
-      }
-      case 0x11: {  // offset_extended_sf
-        const uint64_t r = program.read_uleb();
-        set(r, at_cfa(scaled(static_cast<uint64_t>(program.read_sleb()))));
-        break;
-      }
-      case 0x12:  // def_cfa_sf
-        state_.cfa_kind = Row::kCfaRegister;
-        state_.cfa_register = to_register(program.read_uleb());
-        state_.cfa_offset = scaled(static_cast<uint64_t>(program.read_sleb()));
-        break;
-      case 0x13:  // def_cfa_offset_sf
-        state_.cfa_offset = scaled(static_cast<uint64_t>(program.read_sleb()));
-        break;
-      case 0x14: {  // val_offset
-        const uint64_t r = program.read_uleb();
-        set(r, {RegisterRule::kCfaPlus, 0, 0, scaled(program.read_uleb())});
-        break;
-      }
-      case 0x15: {  // val_offset_sf
-        const uint64_t r = program.read_uleb();
-        set(r, {RegisterRule::kCfaPlus, 0, 0, scaled(static_cast<uint64_t>(program.read_sleb()))});
-        break;
-      }
-      case 0x16: {  // val_expression
-        const uint64_t r = program.read_uleb();
-        set_expression(r, RegisterRule::kExpression, program);
-        break;
-      }
-      case 0x2c:  // AARCH64_negate_ra_state_with_pc
-      case 0x2d:  // AARCH64_negate_ra_state: from here on the return address is signed, or no more
-        if (!kIsAarch64) {
-          return false;
-        }
-        break;
-      case 0x2e:  // GNU_args_size
-        program.read_uleb();
-        break;
-      case 0x2f: {  // GNU_negative_offset_extended
-        const uint64_t r = program.read_uleb();
-        set(r, at_cfa(scaled(uint64_t{0} - program.read_uleb())));
-        break;
-      }
-      default:
-        return false;
-    }
-    if (!goes_on) {
-      return program.ok();
-    }
-  }
-  return program.ok();
-}
-
-}  // namespace
-
-namespace {
-
-// The entry that describes `address`, read up to its range.
-Found find_entry(const Image& image, uint64_t address, Entry* entry, Common* common, FunctionRange* range) {
+// The one that describes `address`.
+Found find_description(const Image& image, uint64_t address, Entry* entry, CommonPart* common,
+                       FunctionRange* range) {
   const uint64_t at = search_index(image, address);
   if (at == 0) {
     return Found::kNo;
   }
-  if (!read_entry(image, at, entry) || entry->id == 0 ||
-      !read_common(image, entry->id_position - entry->id, common)) {
-    return Found::kCorrupt;
-  }
-  Bytes& bytes = entry->content;
-  range->start = read_pointer(bytes, common->pointer_encoding, image.index);
-  const uint64_t size = read_pointer(bytes, common->pointer_encoding & kFormat, 0);
-  range->limit = range->start + size;
-  if (!bytes.ok()) {
+  if (!read_description(image, at, entry, common, range)) {
     return Found::kCorrupt;
   }
   // Else in a gap between functions.
-  return address >= range->start && address - range->start < size ? Found::kYes : Found::kNo;
+  return address >= range->start && address - range->start < range->limit - range->start ? Found::kYes
+                                                                                         : Found::kNo;
 }
 
-}  // namespace
-
-Found find_function(const Image& image, uint64_t address, FunctionRange* range) {
-  Entry entry;
-  Common common;
-  return find_entry(image, address, &entry, &common, range);
-}
-
-Found find_row(const Image& image, uint64_t address, Row* row) {
-  Entry entry;
-  Common common;
-  FunctionRange range;
-  const Found found = find_entry(image, address, &entry, &common, &range);
-  if (found != Found::kYes) {
-    return found;
-  }
-  const uint64_t start = range.start;
-  Bytes& bytes = entry.content;
+// Of a description that was read up to its range.  Inlined: a walk has little stack.
+[[gnu::always_inline]] inline Found run_description(const Image& image, const CommonPart& common, Bytes bytes,
+                                                    uint64_t start, uint64_t address, Row* row) {
   if (common.has_augmentation_data) {
     bytes.skip(bytes.read_uleb());
   }
   if (!bytes.ok() || common.return_register != kReturnColumn) {
     return Found::kCorrupt;
   }
-  Machine machine(common, start, address, image.index);
+  CfaMachine machine(common, start, address, bases_of(image));
   // The common program describes the state at the function's first instruction: it has no locations.
   if (!machine.run(common.program)) {
     return Found::kCorrupt;
@@ -457,7 +172,7 @@ Found find_row(const Image& image, uint64_t address, Row* row) {
   if (!machine.run(bytes)) {
     return Found::kCorrupt;
   }
-  const State& state = machine.state();
+  const CfaState& state = machine.state();
   row->cfa_kind = state.cfa_kind;
   row->cfa_register = state.cfa_register;
   row->cfa_offset = state.cfa_offset;
@@ -465,6 +180,40 @@ Found find_row(const Image& image, uint64_t address, Row* row) {
   memcpy(row->registers, state.registers, sizeof(row->registers));
   row->is_signal_frame = common.is_signal_frame;
   return state.cfa_kind == Row::kCfaNone ? Found::kCorrupt : Found::kYes;
+}
+
+}  // namespace
+
+Found find_function(const Image& image, uint64_t address, FunctionRange* range) {
+  Entry entry;
+  CommonPart common;
+  return find_description(image, address, &entry, &common, range);
+}
+
+Found find_row(const Image& image, uint64_t address, Row* row) {
+  Entry entry;
+  CommonPart common;
+  FunctionRange range;
+  const Found found = find_description(image, address, &entry, &common, &range);
+  return found == Found::kYes ? run_description(image, common, entry.content, range.start, address, row)
+                              : found;
+}
+
+Found find_row_in(const Image& image, uint64_t description, uint64_t address, Row* row) {
+  Entry entry;
+  CommonPart common;
+  FunctionRange range;
+  return read_description(image, description, &entry, &common, &range)
+             ? run_description(image, common, entry.content, range.start, address, row)
+             : Found::kCorrupt;
+}
+
+bool read_range(const Image& image, uint64_t description, FunctionRange* range) {
+  Entry entry;
+  CommonPart common;
+  // What is relative to anything but its own place cannot be known here.
+  return read_description(image, description, &entry, &common, range) &&
+         (common.pointer_encoding & (kRelativeTo | kIndirect) & ~kToPosition) == 0;
 }
 
 }  // namespace memprof::unwind

@@ -26,6 +26,9 @@ struct Image {
   uint64_t index;         // address of .eh_frame_hdr
   uint64_t readable_low;  // the loaded segment that it and .eh_frame lie in
   uint64_t readable_high;
+  // What is to be added to an address in it for what is relative to that address: of a copy, where the tables
+  // were minus where they are.
+  uint64_t shift = 0;
 };
 
 struct Expression {
@@ -62,5 +65,12 @@ Found find_function(const Image& image, uint64_t address, FunctionRange* range);
 
 // The row for `address` (an instruction inside a function, so return address - 1).
 Found find_row(const Image& image, uint64_t address, Row* row);
+
+// For those who have an index of their own; Image::index is not used.  `description`: the address of an entry
+// of .eh_frame, in `image`.
+// The row for an address that is in its range.
+Found find_row_in(const Image& image, uint64_t description, uint64_t address, Row* row);
+// What code the entry describes.  false: it is a CIE, corrupt, or relative to a base that is not in `image`.
+bool read_range(const Image& image, uint64_t description, FunctionRange* range);
 
 }  // namespace memprof::unwind

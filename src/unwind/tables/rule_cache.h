@@ -10,7 +10,8 @@
 // A collision replaces; "in no module" is never entered, because something may be loaded there.
 //
 // Unloading: while somebody unloads (begin_unload .. end_unload), lookups miss and nothing is entered;
-// end_unload forgets everything, because another library can come to the same addresses.
+// end_unload forgets everything, because another library can come to the same addresses; or the rules of the
+// code that went, where its addresses are known.
 //
 // Threads: any number, relaxed words.  The count of unloads is written with sequential consistency around
 // dlclose.
@@ -27,7 +28,8 @@ namespace memprof::unwind {
 
 class RuleCache {
  public:
-  static constexpr uint32_t kSlots = 1 << 14;
+  static constexpr uint32_t kIndexBits = 14;
+  static constexpr uint32_t kSlots = 1 << kIndexBits;
 
   // false: not there.
   bool find(uint64_t address, Rule* rule) const {
@@ -65,12 +67,16 @@ class RuleCache {
   static bool is_unloading(uint32_t ticket) { return (ticket & kActive) != 0; }
   void begin_unload();
   void end_unload();
+  // Of code at [low, high) only.
+  void end_unload(uint64_t low, uint64_t high);
 
   // In a fork child: ends the unloads of other threads.
   void reset_in_child();
 
  private:
   void forget();
+  void forget(uint64_t low, uint64_t high);
+  void end();
 
   // Bits 14 to 47 in their place in a word.
   static uint64_t tag(uint64_t key) { return key << 16 >> kRuleBits << kRuleBits; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // walk_with_all_registers.
 #include "platform/stack.h"
+#include "unwind/tables/registered.h"
 #include "unwind/walk/step.h"
 #include "unwind/walk/table_walk.h"
 
@@ -159,7 +160,8 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     Image image;
     Row row;
     const bool is_in_module = surroundings.find_image(address, &image);
-    const Found found = is_in_module ? find_row(image, address, &row) : Found::kNo;
+    const RegisteredTables::Reading registered(g_registered_tables);  // what the row points to stays
+    const Found found = is_in_module ? find_row(image, address, &row) : registered.find_row(address, &row);
     Step step;
     bool is_elsewhere = false;
     if (found == Found::kCorrupt) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/walk/table_walk.h"
 
+#include "unwind/tables/registered.h"
 #include "unwind/walk/step.h"
 
 namespace memprof::unwind {
@@ -12,11 +13,15 @@ using platform::WalkResult;
 // The first time that an address is seen.
 [[gnu::noinline]] Rule derive(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
   Image image;
-  if (!surroundings.find_image(address, &image)) {
-    return {Rule::kFramePointer, 0, 0};  // not entered: something may be loaded there later
-  }
-  Rule rule{};
   Row row;
+  Rule rule{};
+  if (!surroundings.find_image(address, &image)) {
+    if (!find_registered_rule(address, &row, &rule)) {
+      return {Rule::kFramePointer, 0, 0};  // not entered: something may be loaded there later
+    }
+    g_rule_cache.enter(address, rule, ticket);
+    return rule;
+  }
   switch (find_row(image, address, &row)) {
     case Found::kYes:
       rule = derive_rule(row);

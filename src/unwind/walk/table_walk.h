@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a stack by the unwind tables of the loaded modules; by frame pointers through code that has none.
+// Walks a stack by the unwind tables of the loaded modules and of code that a JIT registered some for
+// (unwind/tables/registered.h); by frame pointers through code that has none.
 //
 // Model: each frame is left by a rule (unwind/tables/rule.h) that is looked up by its address, in the cache
 // or, the first time, in the module's .eh_frame.  A frame whose rule does not fit in a cache word makes the

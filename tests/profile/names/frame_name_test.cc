@@ -37,6 +37,28 @@ TEST(FrameName, without_a_mapping_it_is_the_address) {
   EXPECT_EQ(location_frames(profile, profile.locations[2])[0].name, "0x7f0000001000");
 }
 
+TEST(FrameName, code_in_no_file_was_made_at_run_time) {
+  Profile profile = named_profile();
+  profile.from_memprof = false;
+  EXPECT_EQ(shown_frame_name(location_frames(profile, profile.locations[3])[0]), "0x12345")
+      << "of another tool";
+  profile.from_memprof = true;
+  const Frame made = location_frames(profile, profile.locations[3])[0];
+  EXPECT_TRUE(made.is_made);
+  EXPECT_EQ(made.name, "0x12345");
+  EXPECT_EQ(shown_frame_name(made), "[JIT code]");
+  EXPECT_EQ(made.module, "[JIT code]");
+  EXPECT_FALSE(location_frames(profile, profile.locations[0])[0].is_made);
+  // Its own name where a file of the process said it.
+  profile.locations[3].lines = profile.locations[0].lines;
+  EXPECT_EQ(shown_frame_name(location_frames(profile, profile.locations[3])[0]),
+            shown_frame_name(location_frames(profile, profile.locations[0])[0]));
+  EXPECT_TRUE(location_frames(profile, profile.locations[3])[0].is_made);
+  // What stands for frames that were left out.
+  profile.locations[3].address = 0;
+  EXPECT_FALSE(location_frames(profile, profile.locations[3])[0].is_made);
+}
+
 TEST(FrameName, a_function_with_only_a_system_name_goes_by_it) {
   Profile profile = named_profile();
   profile.functions[1].name.clear();

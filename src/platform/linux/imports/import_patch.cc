@@ -102,7 +102,8 @@ enum class Progress {
 };
 
 bool is_counted(const ImportTable::Slot& slot) {
-  return g_hooks[slot.name].kind != HookKind::kLoader;
+  const HookKind kind = g_hooks[slot.name].kind;
+  return kind == HookKind::kMemory || kind == HookKind::kOperator;
 }
 
 // Does the function take blocks back?  `name`: as in g_hooks.

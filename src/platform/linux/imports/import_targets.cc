@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "platform/linux/imports/imported_module.h"
+#include "platform/linux/interpose/frame_tables.h"
 
 namespace memprof::platform {
 namespace {
@@ -76,7 +77,7 @@ bool ImportTargets::choose(const HookNames& names) {
     if (d.definitions != 0 && !is_wanted && h.forward == kPosixMemalign && !d.is_indirect) {
       memcpy(reinterpret_cast<char*>(&forwards) + h.forward, &d.address, sizeof(d.address));
     }
-    if (d.definitions == 0 || !is_wanted) {
+    if (d.definitions == 0 || !is_wanted || h.kind == HookKind::kFrames) {
       continue;
     }
     target_[i] = d.is_indirect ? find_indirect(allocator_path, h.name) : d.address;
@@ -129,6 +130,18 @@ void ImportTargets::survey_new(const HookNames& names) {
     return false;
   });
   choose_operators(names);
+  choose_frame_calls();
+}
+
+// libgcc can come later than the allocator, and go again.
+void ImportTargets::choose_frame_calls() {
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    const ImportSurvey::Definition& d = survey_.first(i);
+    if (g_hooks[i].kind == HookKind::kFrames && (d.definitions == 0 || !d.is_indirect)) {
+      target_[i] = d.definitions != 0 ? d.address : 0;
+      interpose::set_frame_call(static_cast<uint32_t>(g_hooks[i].forward), target_[i]);
+    }
+  }
 }
 
 // The standard library's operators are malloc and free with a handler of failures: ours take their place if

@@ -68,6 +68,7 @@ class ImportTargets {
   void survey_all(const HookNames& names);
   void survey_new(const HookNames& names);
   void choose_operators(const HookNames& names);
+  void choose_frame_calls();
 
   uint64_t target_[WantedNames::kMost] = {};
   uint64_t allocator_ = 0;      // an address in it

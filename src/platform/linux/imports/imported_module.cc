@@ -54,7 +54,7 @@ Verdict ImportedModule::judge(const ImportTable::Slot& slot, uint64_t value) con
   }
   // An allocator's own calls are no allocations of the program; the C library's own are.
   const HookKind kind = g_hooks[slot.name].kind;
-  if (is_other_allocator_ && kind != HookKind::kLoader) {
+  if (is_other_allocator_ && (kind == HookKind::kMemory || kind == HookKind::kOperator)) {
     return Verdict::kNothing;
   }
   if (value == target) {

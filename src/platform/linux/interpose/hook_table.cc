@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/interpose/hook_table.h"
 
+#include "platform/linux/interpose/frame_tables.h"
+
 // Of the hooks that are not declared elsewhere only the addresses are of interest here.
 extern "C" {
 __attribute__((visibility("hidden"))) void memprof_hook_malloc();
@@ -42,10 +44,23 @@ __attribute__((visibility("hidden"))) void memprof_hook_dlclose();
 __attribute__((visibility("hidden"))) void memprof_hook__exit();
 __attribute__((visibility("hidden"))) void memprof_hook_prctl();
 __attribute__((visibility("hidden"))) void memprof_hook_syscall();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame_info();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame_info_bases();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame_table();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame_info_table();
+__attribute__((visibility("hidden"))) void memprof_hook___register_frame_info_table_bases();
+__attribute__((visibility("hidden"))) void memprof_hook___deregister_frame();
+__attribute__((visibility("hidden"))) void memprof_hook___deregister_frame_info();
+__attribute__((visibility("hidden"))) void memprof_hook___deregister_frame_info_bases();
 }
 
 namespace memprof::interpose {
 namespace {
+
+constexpr size_t frame_call(FrameCall call) {
+  return static_cast<size_t>(call);
+}
 
 const HookEntry kHooks[] = {
     // the first ones in the order of kMallocHook and so on
@@ -109,6 +124,23 @@ const HookEntry kHooks[] = {
     {"_Exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
     {"prctl", HookKind::kLoader, memprof_hook_prctl, kNoForward},
     {"syscall", HookKind::kLoader, memprof_hook_syscall, kNoForward},
+    {"__register_frame", HookKind::kFrames, memprof_hook___register_frame, frame_call(FrameCall::kRegister)},
+    {"__register_frame_info", HookKind::kFrames, memprof_hook___register_frame_info,
+     frame_call(FrameCall::kRegisterInfo)},
+    {"__register_frame_info_bases", HookKind::kFrames, memprof_hook___register_frame_info_bases,
+     frame_call(FrameCall::kRegisterInfoBases)},
+    {"__register_frame_table", HookKind::kFrames, memprof_hook___register_frame_table,
+     frame_call(FrameCall::kRegisterTable)},
+    {"__register_frame_info_table", HookKind::kFrames, memprof_hook___register_frame_info_table,
+     frame_call(FrameCall::kRegisterInfoTable)},
+    {"__register_frame_info_table_bases", HookKind::kFrames, memprof_hook___register_frame_info_table_bases,
+     frame_call(FrameCall::kRegisterInfoTableBases)},
+    {"__deregister_frame", HookKind::kFrames, memprof_hook___deregister_frame,
+     frame_call(FrameCall::kDeregister)},
+    {"__deregister_frame_info", HookKind::kFrames, memprof_hook___deregister_frame_info,
+     frame_call(FrameCall::kDeregisterInfo)},
+    {"__deregister_frame_info_bases", HookKind::kFrames, memprof_hook___deregister_frame_info_bases,
+     frame_call(FrameCall::kDeregisterInfoBases)},
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ enum class HookKind : uint8_t {
   kMemory,    // of the allocator: malloc, free and so on
   kOperator,  // C++ operators
   kLoader,    // no allocations: dlopen, dlsym and so on, _exit, calls that load a filter of system calls
+  kFrames,    // that register unwind tables
 };
 
 inline constexpr size_t kNoForward = SIZE_MAX;
@@ -30,7 +31,9 @@ struct HookEntry {
   const char* name;
   HookKind kind;
   void (*hook)();  // only its address is of interest; nullptr: none
-  size_t forward;  // offset into Forwards of the function pointer; kNoForward: it has none of its own
+  // Offset into Forwards of the function pointer; kNoForward: it has none of its own.  kFrames: its number for
+  // set_frame_call.
+  size_t forward;
 };
 
 inline constexpr uint32_t kMallocHook = 0;

@@ -9,6 +9,7 @@
 #include "platform/linux/modules/module_map.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/process.h"
+#include "unwind/tables/registered.h"
 #include "unwind/tables/rule_cache.h"
 
 #ifndef MADV_WIPEONFORK
@@ -34,6 +35,7 @@ void reset_in_child() {
   }
   g_module_map.reset_in_child();  // first: what follows looks modules up
   unwind::g_rule_cache.reset_in_child();
+  unwind::g_registered_tables.reset_in_child();
   FrameRoom::reset_in_child();
   runtimes::reset_in_child();
   reset_dumps_in_child();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the hooks go on to in this process.
 #include "platform/linux/imports/import_targets.h"
+#include "platform/linux/interpose/frame_tables.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -40,11 +41,14 @@ TEST(ImportTargets, HooksHaveNamesOfTheirOwnAndTheFirstOnesAreWhereTheyAreSaidTo
   std::set<void (*)()> hooks;
   std::set<size_t> forwards;
   size_t with_forward = 0;
+  size_t frame_calls = 0;
   for (uint32_t i = 0; i < g_hook_count; ++i) {
     names.insert(g_hooks[i].name);
     hooks.insert(g_hooks[i].hook);
     EXPECT_NE(nullptr, g_hooks[i].hook) << g_hooks[i].name;
-    if (g_hooks[i].forward != interpose::kNoForward) {
+    if (g_hooks[i].kind == interpose::HookKind::kFrames) {
+      EXPECT_EQ(frame_calls++, g_hooks[i].forward) << g_hooks[i].name;
+    } else if (g_hooks[i].forward != interpose::kNoForward) {
       ++with_forward;
       forwards.insert(g_hooks[i].forward);
       EXPECT_LE(g_hooks[i].forward, sizeof(interpose::Forwards) - sizeof(void*));
@@ -52,6 +56,7 @@ TEST(ImportTargets, HooksHaveNamesOfTheirOwnAndTheFirstOnesAreWhereTheyAreSaidTo
   }
   EXPECT_EQ(g_hook_count, names.size());
   EXPECT_EQ(g_hook_count - 1, hooks.size()) << "only _exit and _Exit are one";
+  EXPECT_EQ(interpose::kFrameCalls, frame_calls);
   EXPECT_EQ(with_forward, forwards.size()) << "two hooks go on by one pointer";
 }
 

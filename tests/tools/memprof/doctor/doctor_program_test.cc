@@ -90,9 +90,9 @@ TEST(DoctorProgram, RuntimesThatCutStacks) {
   Checks checks;
   ProgramFiles files;
   files.path = files.shown = fixture("program");
-  files.libraries = {"/usr/lib/postgresql/15/lib/llvmjit.so"};
+  files.libraries = {"/usr/lib/erlang/erts-13.1.5/bin/beam.smp"};
   check_program(files, &checks);
-  EXPECT_THAT(named(checks, "PostgreSQL's JIT").to_do, HasSubstr("SET jit = off"));
+  EXPECT_THAT(named(checks, "Erlang").to_do, HasSubstr("+JPperf fp"));
 }
 
 TEST(DoctorProgram, TheCodeOfAStubIsInItsLibrary) {
