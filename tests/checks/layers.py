@@ -33,7 +33,7 @@ LADDERS = {
     "src/core": "sampling tables reader engine",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports stack",
-    "src/profile": "model names view text files pprof formats lifetimes report churn compare page symbolize",
+    "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
     "tools/memprof": "console host io doctor attach run commands",
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "format/birth.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/runtime_frame.h"
@@ -134,6 +135,7 @@ struct Stack {
   double lifetime_ns = 0;
   std::vector<Lifetime>
       lifetimes;  // what was freed, by classes, ascending; what is in none: after unknown times
+  std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
   Totals temporary;
 };
 

@@ -18,6 +18,8 @@ uint64_t stack_hash(const Stack& stack);
 
 // Both ascending by class.
 void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum);
+// Both ascending by part.
+void add_births(const std::vector<Birth>& more, std::vector<Birth>* sum);
 
 // Both with statistics, or both without.
 void add_to_stack(const Stack& more, Stack* sum);
