@@ -184,9 +184,9 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
   const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
   const Pages runtime_frames((s.runtime_frames.size + 1) * sizeof(profile::RawRuntimeFrame));
-  if (births.as<void>() == nullptr || runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
-      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
-      live.as<void>() == nullptr) {
+  if (births.as<void>() == nullptr || runtime_frames.as<void>() == nullptr ||
+      frame_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
+      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;

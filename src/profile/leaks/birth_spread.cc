@@ -86,6 +86,17 @@ bool has_stopped(const std::vector<double>& counts) {
   return false;
 }
 
+// Most parts up to the last one have some, and it has been silent for half as long as that.
+bool is_silent(const std::vector<double>& counts, const BirthSpread& spread) {
+  constexpr double kMostParts = 0.7;
+  constexpr uint32_t kFewestParts = 2;
+  uint32_t occupied = 0;
+  for (const double count : counts) occupied += count > 0 ? 1 : 0;
+  const uint32_t length = spread.last - spread.first + 1;
+  const uint32_t silent = spread.parts - spread.last - 1;
+  return occupied >= kMostParts * length && silent >= std::max(kFewestParts, length / 2);
+}
+
 bool is_slowing(const std::vector<double>& counts, size_t third) {
   const size_t last_begin = counts.size() - third;
   const double before = sum_of(counts, third, last_begin) / static_cast<double>(last_begin - third);
@@ -122,9 +133,9 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
   spread.samples = sum_of(counts, 0, counts.size());
   if (!(spread.samples > 0)) return spread;
   const auto is_there = [](double count) { return count > 0; };
-  spread.first =
-      static_cast<uint32_t>(std::find_if(counts.begin(), counts.end(), is_there) - counts.begin());
-  spread.last = static_cast<uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_there)) - 1;
+  spread.first = static_cast<uint32_t>(std::find_if(counts.begin(), counts.end(), is_there) - counts.begin());
+  spread.last =
+      static_cast<uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_there)) - 1;
   find_dense(counts, &spread);
 
   const double most = 3 * median_of(counts) + 3;
@@ -138,10 +149,10 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
 
   const size_t third = std::max<size_t>(parts / 3, 1);
   const double all = sum_of(worths, 0, worths.size());
-  spread.p_value = std::max({third_p_value(worths, 0, third, all),
-                             third_p_value(worths, third, parts - third, all),
-                             third_p_value(worths, parts - third, parts, all)});
-  spread.has_stopped = has_stopped(worths);
+  spread.p_value =
+      std::max({third_p_value(worths, 0, third, all), third_p_value(worths, third, parts - third, all),
+                third_p_value(worths, parts - third, parts, all)});
+  spread.has_stopped = has_stopped(worths) || is_silent(counts, spread);
   spread.is_slowing = is_slowing(worths, third);
   spread.rate = growth_rate(lives, counts, capped, 1 / (factor * lives.spread()));
   return spread;

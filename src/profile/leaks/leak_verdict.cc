@@ -45,6 +45,23 @@ double median_lifetime(const SiteLives& lives) {
   return histogram.quantile_ns(0.5);
 }
 
+// Much was freed, and what little lives is young.
+bool is_turned_over(const Assessment& a, const SiteLives& lives) {
+  constexpr uint32_t kYoungParts = kBirthParts / 4;
+  return a.freed_samples >= kFewSamples && a.oldest_ns <= lives.part_ns() * kYoungParts;
+}
+
+// Of what comes to half the length of the run, how much is freed later tells turning over from what may be a leak
+// among blocks that live long.
+bool may_be_kept(const SurvivalCurve& curve, const SiteLives& lives) {
+  constexpr double kFreedLater = 0.2;
+  constexpr uint32_t kHalf = kBirthParts / 2;
+  double kept = 0;
+  for (uint32_t part = 0; part < kHalf; ++part) kept += lives.living[part].samples;
+  const double freed = curve.at_part(kHalf).at_risk_samples - kept;
+  return kept >= kFewSamples && freed < kFreedLater * kept;
+}
+
 LeakVerdict without_old(const Assessment& a, const SiteLives& lives) {
   if (a.freed_samples >= kFewSamples) return LeakVerdict::kLevel;
   const LivesSum& newest = lives.living[kBirthParts - 1];
@@ -76,11 +93,14 @@ Assessment assess(const SiteLives& lives) {
   a.live_samples = lives.all_living().samples;
   a.median_lifetime_ns = median_lifetime(lives);
   a.oldest_ns = oldest(lives, a.live_samples);
-  if (!(lives.run_ns > 0) || a.live_samples < kFewSamples) return a;
+  if (!(lives.run_ns > 0) || a.live_samples < kFewSamples) {
+    if (a.live_samples > 0 && is_turned_over(a, lives)) a.verdict = LeakVerdict::kLevel;
+    return a;
+  }
   const SurvivalCurve curve(lives);
   const std::optional<uint32_t> settled = settled_part(curve);
   if (!settled) {
-    a.verdict = without_old(a, lives);
+    if (!may_be_kept(curve, lives)) a.verdict = without_old(a, lives);
     return a;
   }
   a.settled_after_ns = lives.part_ns() * *settled;

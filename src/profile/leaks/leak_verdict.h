@@ -33,11 +33,11 @@ const char* verdict_name(LeakVerdict verdict);
 struct Assessment {
   // kLeak: where its p-value, corrected for the number of places, is small enough; else it is unknown.
   LeakVerdict verdict = LeakVerdict::kUnknown;
-  double p_value = 1;            // that it does not leak; only where it was tested
+  double p_value = 1;  // that it does not leak; only where it was tested
   bool is_tested = false;
-  double settled_after_ns = 0;   // nearly nothing that is older is freed
-  ShareInterval never_freed;     // of all blocks of the place
-  BirthSpread births;            // of what is older than that
+  double settled_after_ns = 0;  // nearly nothing that is older is freed
+  ShareInterval never_freed;    // of all blocks of the place
+  BirthSpread births;           // of what is older than that
   double freed_samples = 0;
   double live_samples = 0;
   double median_lifetime_ns = 0;  // of what was freed

@@ -51,8 +51,9 @@ void check(const NamedProfile& one) {
                                 : ": does not say how long blocks live: memprof did not write it"));
   }
   if (has_live && !has_births) {
-    throw Error(one.name +
-                ": does not say when what lives was allocated: an older memprof wrote it, or is in the process");
+    throw Error(
+        one.name +
+        ": does not say when what lives was allocated: an older memprof wrote it, or is in the process");
   }
   if (profile.duration_ns == 0) {
     throw Error(one.name + ": does not say how long the program ran");
@@ -69,9 +70,10 @@ void check_process(const NamedProfile& a, const NamedProfile& b) {
   const uint64_t starts[] = {start_of(a.profile), start_of(b.profile)};
   const bool near = std::max(starts[0], starts[1]) - std::min(starts[0], starts[1]) < kNear;
   if (a.profile.pid == b.profile.pid && a.profile.program == b.profile.program && near) return;
-  throw Error(fmt::format("{} and {}: not of one process ({} pid {}, {} pid {}); give several profiles of one "
-                          "process, or one file",
-                          a.name, b.name, a.profile.program, a.profile.pid, b.profile.program, b.profile.pid));
+  throw Error(
+      fmt::format("{} and {}: not of one process ({} pid {}, {} pid {}); give several profiles of one "
+                  "process, or one file",
+                  a.name, b.name, a.profile.program, a.profile.pid, b.profile.program, b.profile.pid));
 }
 
 Sites sites_of(const Profile& profile, const LeakOptions& options) {
@@ -111,8 +113,7 @@ void use_slope(LeakRow* row) {
   if (row->verdict == LeakVerdict::kLeak && !(slope.high > row->growth.low / 2)) {
     row->verdict = LeakVerdict::kLevel;
     row->corrected_p = 1;
-  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 &&
-             row->assessment.births.samples > 0) {
+  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0) {
     row->verdict = LeakVerdict::kLeak;
     row->assessment.is_tested = true;
     row->assessment.p_value = slope.p_value;

@@ -36,7 +36,7 @@ struct LeakRow {
   double corrected_p = 1;
   Estimate live_bytes;
   double live_blocks = 0;
-  GrowthRate growth;  // of a leak
+  GrowthRate growth;           // of a leak
   std::optional<Slope> slope;  // of several profiles
 };
 

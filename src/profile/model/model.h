@@ -134,7 +134,7 @@ struct Stack {
   Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
   std::vector<Lifetime>
-      lifetimes;  // what was freed, by classes, ascending; what is in none: after unknown times
+      lifetimes;              // what was freed, by classes, ascending; what is in none: after unknown times
   std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
   Totals temporary;
 };

@@ -147,8 +147,7 @@ class Fields {
     const auto samples = static_cast<double>(read.samples);
     read.weight_bytes = count == 5 ? short_real(numbers[3], size) : size;
     read.weight_count = count == 5 ? short_real(numbers[4], samples) : samples;
-    ok_ = ok_ && (count == 3 || count == 5) && read.lifetime_class < kLifetimeClasses &&
-          read.samples != 0;
+    ok_ = ok_ && (count == 3 || count == 5) && read.lifetime_class < kLifetimeClasses && read.samples != 0;
     return read;
   }
 

@@ -143,7 +143,8 @@ void sawtooth(Simulation& s) {
   double begin = 0;
   while (begin < s.run_s()) {
     const double end = begin + s.uniform(40, 50);
-    s.at_random(10, begin, std::min(end, s.run_s()), [&](double t) { s.block("new_object", 200'000, t, end); });
+    s.at_random(10, begin, std::min(end, s.run_s()),
+                [&](double t) { s.block("new_object", 200'000, t, end); });
     begin = end;
   }
 }
@@ -199,7 +200,11 @@ const Program kPrograms[] = {
     {"growth that is asked for", growth_that_is_asked_for, "read_row", kStays, false},
     {"sawtooth by a garbage collector", sawtooth, "new_object", kGoes, false},
     {"Python cycles", python_cycles, "make_node", kGoes, false},
-    {"thread-local caches", thread_local_caches, "thread_cache", {LeakVerdict::kLevel, LeakVerdict::kStart}, false},
+    {"thread-local caches",
+     thread_local_caches,
+     "thread_cache",
+     {LeakVerdict::kLevel, LeakVerdict::kStart},
+     false},
     {"one-off", one_off, "load_model", {LeakVerdict::kOnce}, false},
     {"few samples", few_samples, "append_event", {LeakVerdict::kUnknown}, false},
 };
@@ -231,7 +236,8 @@ TEST(LeakPrograms, verdicts_are_right) {
       }
     }
     EXPECT_GE(right, kSeeds * 95 / 100) << program.name << ":" << found;
-    if (std::getenv("LEAKS_TALK") != nullptr) printf("%-34s %d of %d%s\n", program.name, right, kSeeds, found.c_str());
+    if (std::getenv("LEAKS_TALK") != nullptr)
+      printf("%-34s %d of %d%s\n", program.name, right, kSeeds, found.c_str());
   }
 }
 

@@ -50,8 +50,8 @@ class Simulation {
       add_lifetimes({{0, lifetime_class(lifetime_ns), 1, size, bytes / p, 1 / p}}, &stack.lifetimes);
       return;
     }
-    const auto part = birth_part(static_cast<uint64_t>(born * 1e9) + 1, 1,
-                                 static_cast<uint64_t>(run_s_ * 1e9) + 1);
+    const auto part =
+        birth_part(static_cast<uint64_t>(born * 1e9) + 1, 1, static_cast<uint64_t>(run_s_ * 1e9) + 1);
     add_births({{part, 1, bytes / p, 1 / p}}, &stack.births);
     for (LiveGroup& group : stack.live) {
       if (group.size_bytes == size) {
