@@ -112,6 +112,12 @@ Assessment assess(const SiteLives& lives) {
   }
   a.verdict = of_births(a.births);
   a.is_tested = true;
+  // What is kept says little of a place most of which comes and goes.
+  constexpr double kMinor = 0.5;
+  if (a.verdict != LeakVerdict::kLeak && a.freed_samples >= kFewSamples &&
+      a.births.samples < kMinor * a.live_samples) {
+    a.verdict = LeakVerdict::kLevel;
+  }
   a.p_value = a.verdict == LeakVerdict::kLeak ? a.births.p_value : 1;
   return a;
 }

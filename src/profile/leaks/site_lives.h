@@ -3,7 +3,8 @@
 // live.
 //
 // Model: sums over samples, by classes of lifetimes and by sixteenths of the run.  Tests count samples; what is
-// told are the blocks and bytes that samples stand for.
+// told are the blocks and bytes that samples stand for.  What a process freed while it ended is live in its profile, and
+// in the lifetimes too: it is taken out of these, by the ages of what lives.
 //
 // Threads: plain values.
 #pragma once

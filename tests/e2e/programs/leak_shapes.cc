@@ -34,24 +34,18 @@ int exponential(double mean) {
   return 1 + static_cast<int>(std::exponential_distribution<double>(1 / mean)(random_numbers));
 }
 
-void* touched(size_t size) {
-  void* block = malloc(size);
-  memset(block, 1, size);
-  return block;
-}
-
-__attribute__((noinline)) void* site(size_t size = kBlock) {
-  return touched(size);
-}
-__attribute__((noinline)) void* other_site(size_t size = kBlock) {
-  return touched(size);
-}
-__attribute__((noinline)) void* handle_request(size_t size) {
-  return touched(size);
-}
-__attribute__((noinline)) void* load_tables(size_t size) {
-  return touched(size);
-}
+// Each allocates by itself: the place is a function of its own.
+#define PLACE(name)                                            \
+  __attribute__((noinline)) void* name(size_t size = kBlock) { \
+    void* block = malloc(size);                                \
+    memset(block, 1, size);                                    \
+    return block;                                              \
+  }
+PLACE(site)
+PLACE(other_site)
+PLACE(handle_request)
+PLACE(load_tables)
+#undef PLACE
 
 // Blocks with the tick at which they are freed.
 std::multimap<int, void*>& due() {
