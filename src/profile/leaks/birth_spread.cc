@@ -154,7 +154,7 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
                 third_p_value(worths, parts - third, parts, all)});
   spread.has_stopped = has_stopped(worths) || is_silent(counts, spread);
   spread.is_slowing = is_slowing(worths, third);
-  spread.rate = growth_rate(lives, counts, capped, 1 / (factor * lives.spread()));
+  spread.rate = growth_rate(lives, counts, capped, 1 / (factor * lives.spread_of_bytes()));
   return spread;
 }
 

@@ -43,10 +43,11 @@ std::string leak_text(const LeakRow& row, const Leaks& leaks) {
     text =
         a.freed_samples == 0 ? "no block of this place was freed" : "nearly no block of this place is freed";
   } else {
-    text =
-        fmt::format("{} of the blocks of this place (95 %: {} to {}) are never freed, the others within {}",
-                    percent(a.never_freed.share), percent(a.never_freed.low), percent(a.never_freed.high),
-                    format_duration_ns(a.settled_after_ns));
+    text = fmt::format("{} of the blocks of this place (95 %: {} to {}) are never freed",
+                       percent(a.never_freed.share), percent(a.never_freed.low), percent(a.never_freed.high));
+    if (a.settled_after_ns > 0) {
+      text += fmt::format(" (the others within {})", format_duration_ns(a.settled_after_ns));
+    }
   }
   text += fmt::format(", {}: {}", since(a.births, leaks), rate_text(row.growth));
   if (row.slope) text += "; " + slope_text(row);
@@ -56,7 +57,10 @@ std::string leak_text(const LeakRow& row, const Leaks& leaks) {
 std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
   constexpr double kFew = 5;
   const Assessment& a = row.assessment;
-  if (a.live_samples < kFew) return fmt::format("{:.0f} live samples are too few to tell", a.live_samples);
+  if (a.live_samples < kFew) {
+    return fmt::format("{:.0f} live sample{} too few to tell", a.live_samples,
+                       a.live_samples == 1 ? " is" : "s are");
+  }
   if (a.births.samples == 0) return "some old blocks are freed and some are not: a longer run tells";
   return fmt::format(
       "{:.0f} samples that are kept, {}: too few, or not spread enough over the run, to tell growth "

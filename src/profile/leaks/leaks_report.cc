@@ -21,6 +21,11 @@ std::string count_of(size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// "1 place holds memory", "3 places hold memory"
+std::string holders(size_t count) {
+  return count_of(count, "place") + (count == 1 ? " holds" : " hold") + " memory";
+}
+
 std::string answer(const Leaks& leaks) {
   const size_t unknown = leaks.numbers[static_cast<size_t>(LeakVerdict::kUnknown)] +
                          leaks.numbers[static_cast<size_t>(LeakVerdict::kYoung)];
@@ -30,20 +35,15 @@ std::string answer(const Leaks& leaks) {
                        count_of(leaks.rows.size(), "place"), format_bytes(leaks.growth.bytes_per_minute),
                        format_bytes(leaks.growth.low), format_bytes(leaks.growth.high));
   }
-  if (leaks.rows.empty()) return "No suspect: nothing is held.";
+  if (leaks.rows.empty()) return "No suspect: no place holds memory.";
   if (judged == 0) {
     return fmt::format(
-        "Not enough data: {} hold memory, none with enough samples for a verdict. A longer run tells, or one "
-        "that is "
-        "sampled more often (memprof run -r 64k).",
-        count_of(leaks.rows.size(), "place"));
+        "Not enough data: {}, none with enough samples for a verdict. A longer run tells, or "
+        "one that is sampled more often (memprof run -r 64k).",
+        holders(unknown));
   }
-  return unknown == 0
-             ? fmt::format("No suspect: {} hold memory, and none grows on.", count_of(judged, "place"))
-             : fmt::format(
-                   "No suspect: {} hold memory, and none grows on; of {} more there is not "
-                   "enough data.",
-                   count_of(judged, "place"), unknown);
+  return fmt::format("No suspect: {}, and none grows on.{}", holders(judged),
+                     unknown == 0 ? "" : fmt::format(" Of {} more there is not enough data.", unknown));
 }
 
 // What no place can explain.

@@ -74,16 +74,26 @@ void SiteLives::add(const Stack& stack) {
   }
   for (const LiveGroup& group : stack.live) {
     const auto samples = static_cast<double>(group.samples);
-    const double bytes =
-        static_cast<double>(group.size_bytes) / sampling_probability(group.size_bytes, group.rate_bytes);
+    const double blocks = 1 / sampling_probability(group.size_bytes, group.rate_bytes);
+    const double bytes = blocks * static_cast<double>(group.size_bytes);
     live_samples_ += samples;
-    live_bytes_ += samples * bytes;
-    live_squares_ += samples * bytes * bytes;
+    bytes_.sum += samples * bytes;
+    bytes_.squares += samples * bytes * bytes;
+    blocks_.sum += samples * blocks;
+    blocks_.squares += samples * blocks * blocks;
   }
 }
 
-double SiteLives::spread() const {
-  return live_bytes_ > 0 ? std::max(live_samples_ * live_squares_ / (live_bytes_ * live_bytes_), 1.0) : 1;
+double SiteLives::spread(const Weights& weights) const {
+  return weights.sum > 0 ? std::max(live_samples_ * weights.squares / (weights.sum * weights.sum), 1.0) : 1;
+}
+
+double SiteLives::spread_of_bytes() const {
+  return spread(bytes_);
+}
+
+double SiteLives::spread_of_blocks() const {
+  return spread(blocks_);
 }
 
 LivesSum SiteLives::all_freed() const {

@@ -33,9 +33,9 @@ struct SiteLives {
   double run_ns = 0;
   std::array<LivesSum, kLifetimeClasses> freed;
   std::array<LivesSum, kBirthParts> living;  // the oldest first
-  // Of the live samples: how much their bytes differ, as the samples of equal weight that say as much, over
-  // their number; at least 1.
-  double spread() const;
+  // Of the live samples: their number over that of samples of equal weight that say as much; at least 1.
+  double spread_of_bytes() const;
+  double spread_of_blocks() const;
 
   void add(const Stack& stack);
   LivesSum all_freed() const;
@@ -43,9 +43,16 @@ struct SiteLives {
   double part_ns() const { return run_ns / kBirthParts; }
 
  private:
+  // Sums over live samples, of what each stands for.
+  struct Weights {
+    double sum = 0;
+    double squares = 0;
+  };
+  double spread(const Weights& weights) const;
+
   double live_samples_ = 0;
-  double live_bytes_ = 0;
-  double live_squares_ = 0;
+  Weights bytes_;
+  Weights blocks_;
 };
 
 }  // namespace memprof::profile

@@ -81,7 +81,9 @@ SurvivalCurve::SurvivalCurve(const SiteLives& lives) {
   // Samples of equal weight that say as much, for each sample.
   const double blocks = left.freed_blocks + left.censored_blocks;
   const double samples = left.freed_samples + left.censored_samples;
-  const double worth = squares > 0 && samples > 0 ? std::min(blocks * blocks / (squares * samples), 1.0) : 1;
+  const double of_classes =
+      squares > 0 && samples > 0 ? std::min(blocks * blocks / (squares * samples), 1.0) : 1;
+  const double worth = std::min(of_classes, 1 / lives.spread_of_blocks());
 
   SurvivalPoint point;
   for (size_t k = 0; k < ages.size(); ++k) {
