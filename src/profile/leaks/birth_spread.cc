@@ -13,6 +13,7 @@ namespace {
 constexpr double kStoppedChance = 0.002;  // of one of three looks
 constexpr double kSlowingChance = 0.01;
 constexpr double kSlowing = 0.6;  // of the rate of before
+constexpr double kFaded = 0.3;
 constexpr double kLeastShareOfRate = 0.25;
 constexpr double kDense = 0.9;
 constexpr double kNsPerMinute = 60e9;
@@ -81,7 +82,7 @@ bool has_stopped(const std::vector<double>& counts) {
     const double rate = sum_of(counts, 0, before) / static_cast<double>(before);
     const double expected = rate * static_cast<double>(length);
     const double found = sum_of(counts, before, counts.size());
-    if (found < expected / 2 && poisson_head(found, expected) < kStoppedChance) return true;
+    if (found < kFaded * expected && poisson_head(found, expected) < kStoppedChance) return true;
   }
   return false;
 }
@@ -97,14 +98,15 @@ bool is_silent(const std::vector<double>& counts, const BirthSpread& spread) {
   return occupied >= kMostParts * length && silent >= std::max(kFewestParts, length / 2);
 }
 
-bool is_slowing(const std::vector<double>& counts, size_t third) {
+// The rate of the last third over that of the middle one, where it is less by more than chance; else 1.
+double slowing(const std::vector<double>& counts, size_t third) {
   const size_t last_begin = counts.size() - third;
   const double before = sum_of(counts, third, last_begin) / static_cast<double>(last_begin - third);
   const double expected = before * static_cast<double>(third);
   const double found = sum_of(counts, last_begin, counts.size());
   const double both = sum_of(counts, third, counts.size());
   const double share = static_cast<double>(last_begin - third) / static_cast<double>(counts.size() - third);
-  return found < kSlowing * expected && binomial_tail(both - found, both, share) < kSlowingChance;
+  return found < expected && binomial_tail(both - found, both, share) < kSlowingChance ? found / expected : 1;
 }
 
 GrowthRate growth_rate(const SiteLives& lives, const std::vector<double>& counts,
@@ -153,7 +155,9 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
       std::max({third_p_value(worths, 0, third, all), third_p_value(worths, third, parts - third, all),
                 third_p_value(worths, parts - third, parts, all)});
   spread.has_stopped = has_stopped(worths) || is_silent(counts, spread);
-  spread.is_slowing = is_slowing(worths, third);
+  const double slowed = slowing(worths, third);
+  spread.has_faded = slowed < kFaded;
+  spread.is_slowing = slowed < kSlowing;
   spread.rate = growth_rate(lives, counts, capped, 1 / (factor * lives.spread_of_bytes()));
   return spread;
 }

@@ -29,8 +29,9 @@ struct BirthSpread {
   // When it begins and ends, as parts of the run; where there are samples.
   uint32_t first = 0;
   uint32_t last = 0;
-  // The end of it, or the last third, has less than what was before makes likely.
+  // By more than chance: nearly nothing at its end; the last third has much less than the middle one; less.
   bool has_stopped = false;
+  bool has_faded = false;
   bool is_slowing = false;
   // Nine of ten samples are within so many neighbouring parts, from `dense_first` on.
   uint32_t dense_first = 0;

@@ -62,6 +62,7 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
                        a.live_samples == 1 ? " is" : "s are");
   }
   if (a.births.samples == 0) return "some old blocks are freed and some are not: a longer run tells";
+  if (a.births.is_slowing) return "grows ever slower: a longer run tells whether it stops";
   return fmt::format(
       "{:.0f} samples that are kept, {}: too few, or not spread enough over the run, to tell growth "
       "from chance",
@@ -98,7 +99,7 @@ std::string leak_reason(const LeakRow& row, const Leaks& leaks) {
     case LeakVerdict::kFilled:
       return a.births.has_stopped ? fmt::format("grew until {} after the start, and hardly since",
                                                 time_of(a.births.last + 1, leaks))
-                                  : "grows ever slower";
+                                  : "grew ever slower, and hardly at the end";
     case LeakVerdict::kStart:
       return fmt::format("allocated in the first {} and kept: warm-up, tables, a pool",
                          time_of(a.births.dense_first + a.births.dense_parts, leaks));

@@ -75,7 +75,8 @@ LeakVerdict of_births(const BirthSpread& births) {
   if (dense_end <= kQuarter) return LeakVerdict::kStart;
   if (births.dense_parts <= kMoment && dense_end + kMoment <= births.parts) return LeakVerdict::kOnce;
   if (births.dense_parts <= kMoment && births.parts == kBirthParts) return LeakVerdict::kYoung;
-  if (births.has_stopped || births.is_slowing) return LeakVerdict::kFilled;
+  if (births.has_stopped || births.has_faded) return LeakVerdict::kFilled;
+  if (births.is_slowing) return LeakVerdict::kUnknown;
   return LeakVerdict::kLeak;
 }
 

@@ -52,11 +52,13 @@ void resident(const Report& report, TextWriter* writer) {
   const auto most = static_cast<double>(report.max_resident_bytes);
   if (!(most > 0) || !(peak > 0)) return;
   constexpr double kMuch = 2;
-  writer->sentence(fmt::format(
-      "Most resident: {}; the heap's peak: {}.{}", format_bytes(most), format_bytes(peak),
-      most > kMuch * peak ? " What is between them is held by no place: free memory that the allocator keeps "
-                            "(fragmentation), code, stacks."
-                          : ""));
+  constexpr double kMuchBytes = 32.0 * 1024 * 1024;
+  writer->sentence(
+      fmt::format("Most resident: {}; the heap's peak: {}.{}", format_bytes(most), format_bytes(peak),
+                  most > kMuch * peak && most - peak > kMuchBytes
+                      ? " What is between them is held by no place: free memory that the allocator keeps "
+                        "(fragmentation), code, stacks."
+                      : ""));
 }
 
 std::string name_of(const LeakRow& row, const TextWriter& writer) {

@@ -50,7 +50,7 @@ TEST(LeaksReport, begins_with_the_answer) {
   EXPECT_THAT(text, HasSubstr("start:   allocated in the first quarter"));
   EXPECT_THAT(text, HasSubstr("unknown: not enough data"));
   EXPECT_THAT(text, Not(HasSubstr("level:")));
-  EXPECT_THAT(text, HasSubstr("server (pid 4711), 600 s after its start; rate "));
+  EXPECT_THAT(text, HasSubstr("server (pid 4711), 10 min after its start; rate 0 B; live: 651.0 MiB."));
   LeakRows rows;
   rows.has_reasons = true;
   const std::string why = leaks_text(made.leaks, made.report, rows);

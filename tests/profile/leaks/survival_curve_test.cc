@@ -103,7 +103,8 @@ TEST(SurvivalCurve, takes_lifetimes_beyond_the_run) {
   lives.run_ns = kSecond;
   lives.freed[kLifetimeClasses - 1].add(100, 100, 100);
   lives.living[0].add(10, 10, 10);
-  for (const SurvivalPoint& point : SurvivalCurve(lives).points()) {
+  const SurvivalCurve curve(lives);
+  for (const SurvivalPoint& point : curve.points()) {
     EXPECT_GE(point.share, 0);
     EXPECT_LE(point.share, 1);
   }

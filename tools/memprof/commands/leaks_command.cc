@@ -36,16 +36,15 @@ Says which places of a program leak: those where blocks are never freed that
 were allocated all through the run. A cache that has reached its level, a
 warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
 running process, `-` standard input. Several FILEs are of one process at several
-times (memprof run with MEMPROF_INTERVAL, memprof live -o): what lives then
-counts, too.
+times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)
   --why            says of the other places, too, why they have their verdict
   --expect REGEX   stacks with a frame that matches may grow: they are not judged
-  --fail-on LIMIT  status 1 only where suspects grow by more than LIMIT in a minute
-                   for sure (the low end of the interval counts). May be repeated.
-                   LIMIT is "growth > 5MB", of all suspects, or "row > 1MB", of any
+  --fail-on LIMIT  status 1 only where suspects surely grow by more in a minute: the
+                   low end of the interval counts. May be repeated. LIMIT is
+                   "growth > 5MB", of all suspects, or "row > 1MB", of any of them
   --by WHAT        a row for each function (default), line, file or module
   --focus REGEX, --ignore REGEX, --process REGEX
                    only stacks with, or without, a frame that matches; only of
