@@ -42,9 +42,9 @@ times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too.
                    all)
   --why            says of the other places, too, why they have their verdict
   --expect REGEX   stacks with a frame that matches may grow: they are not judged
-  --fail-on LIMIT  status 1 only where suspects surely grow by more in a minute: the
-                   low end of the interval counts. May be repeated. LIMIT is
-                   "growth > 5MB", of all suspects, or "row > 1MB", of any of them
+  --fail-on LIMIT  status 1 only where suspects surely grow by more in a minute:
+                   the low end of the interval counts. May be repeated. LIMIT is
+                   "growth > 5MB", of all suspects, or "row > 1MB", of any one
   --by WHAT        a row for each function (default), line, file or module
   --focus REGEX, --ignore REGEX, --process REGEX
                    only stacks with, or without, a frame that matches; only of
