@@ -227,7 +227,7 @@ class Commands:
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([self.command, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, check=False)
-        return None if "No such file" in done.stderr else done.stderr.strip() or "ran without its file"
+        return None if "no such file" in done.stderr.lower() else done.stderr.strip() or "ran without its file"
 
 
 def check_commands(text, blocks, commands):

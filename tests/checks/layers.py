@@ -33,9 +33,9 @@ LADDERS = {
     "src/core": "sampling tables reader engine",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports stack",
-    "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare page symbolize",
+    "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
-    "tools/memprof": "console host io doctor attach run commands",
+    "tools/memprof": "console host io doctor attach record run commands",
 }
 
 # The C and C++ standard libraries as far as an OS is not needed for them (no <thread>, <mutex>, <filesystem>).

@@ -297,7 +297,7 @@ class Run(e2e.Test):
         shutil.copy(e2e.program("ending"), copy)
         copy.chmod(0o4755)
         self.folder.chmod(0o777)
-        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "./setuid", "return", user=65534)
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "./setuid", "return", user=self.somebody_else())
         # A file system that is mounted nosuid makes it an ordinary program.
         if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
             self.check_line(done, 7, "wrote x.pb.gz")

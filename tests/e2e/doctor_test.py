@@ -191,7 +191,7 @@ class Processes(doctor.Doctor):
         if os.getuid() != 0:
             self.skipTest("needs root, to be somebody else")
         process = self.begin(HOLDER, ready=b"ready\n")
-        verdict, found, to_do = self.doctor(str(process.pid), status=1, user=65534)["process"]
+        verdict, found, to_do = self.doctor(str(process.pid), status=1, user=self.somebody_else())["process"]
         self.assertEqual(verdict, "no")
         self.assertIn("is not yours", found)
         self.assertIn("root", to_do)

@@ -30,6 +30,7 @@ ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
 
 # A hang is a failure, and is seen long before ctest's own limit.
 WATCHDOG_S = 60
+NOBODY = 65534  # the id of a user without rights
 
 METRICS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 ALL_METRICS = METRICS + ("peak_objects", "peak_space")
@@ -224,6 +225,13 @@ class Test(unittest.TestCase):
         if stderr is not None:
             self.assertEqual(done.stderr, stderr, said)
         return done
+
+    def somebody_else(self):
+        """The id of a user without rights. Skips the test where that user cannot reach what was built."""
+        for folder in COMMAND.resolve().parents:
+            if not folder.stat().st_mode & 0o001:
+                self.skipTest(f"{folder} is closed to other users")
+        return NOBODY
 
     def memprof(self, *arguments, status=0, environment=None, **options):
         done = run([COMMAND, *arguments], environment, **options)

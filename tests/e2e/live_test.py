@@ -185,7 +185,7 @@ class Live(e2e.Test):
         if os.getuid() != 0:
             self.skipTest("needs root, to be somebody else")
         process = self.begin()
-        done = e2e.run([e2e.COMMAND, "live", str(process.pid)], user=65534)
+        done = e2e.run([e2e.COMMAND, "live", str(process.pid)], user=self.somebody_else())
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertRegex(done.stderr.decode(), r"is not yours|permission denied")
 

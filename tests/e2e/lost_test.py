@@ -86,7 +86,7 @@ class Lost(e2e.Test):
         self.folder.chmod(0o755)
         arenas = self.folder / "arenas"
         arenas.mkdir()
-        drop = [e2e.need("setpriv"), "--reuid", "65534", "--clear-groups", e2e.program("ending"), "return"]
+        drop = [e2e.need("setpriv"), "--reuid", str(self.somebody_else()), "--clear-groups", e2e.program("ending"), "return"]
         for n in range(5):
             done = self.start("-r", "0", "--force", "-o", "x.pb.gz", "--", *drop,
                               environment=e2e.plain_environment(MEMPROF_ARENA_DIR=str(arenas)))

@@ -106,7 +106,8 @@ class Names(e2e.Test):
         self.folder.chmod(0o755)
         command = [e2e.COMMAND, "report", "out.pb.gz", "-n", "1000", "--metric", "alloc_space", "--all-frames"]
         if os.geteuid() == 0:
-            command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *command]
+            user = str(self.somebody_else())
+            command = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *command]
         done = e2e.run(command, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.decode().splitlines()

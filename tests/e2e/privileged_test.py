@@ -7,8 +7,6 @@ import struct
 
 import e2e
 
-NOBODY = 65534
-
 
 def set_user(path):
     os.chown(path, 0, 0)
@@ -16,7 +14,7 @@ def set_user(path):
 
 
 def set_group(path):
-    os.chown(path, NOBODY, 0)
+    os.chown(path, e2e.NOBODY, 0)
     os.chmod(path, 0o2755)
 
 
@@ -35,10 +33,11 @@ class Privileged(e2e.Test):
             self.skipTest(f"{self.folder} is mounted nosuid")
         if "NoNewPrivs:\t1" in pathlib.Path("/proc/self/status").read_text():
             self.skipTest("no program can get rights here (no_new_privs)")
+        self.nobody = self.somebody_else()
         self.folder.chmod(0o755)
         self.callers = self.folder / "callers"
         self.callers.mkdir()
-        os.chown(self.callers, NOBODY, NOBODY)
+        os.chown(self.callers, self.nobody, self.nobody)
 
     def run_by_nobody(self, name, give_rights):
         """What the program says, line by line, and what is in the caller's folder after it."""
@@ -48,7 +47,7 @@ class Privileged(e2e.Test):
         environment = e2e.plain_environment(
             MEMPROF_PROFILE=str(self.callers / "out.pb"), MEMPROF_RATE="1", MEMPROF_ARENA_DIR=str(self.callers),
             MEMPROF_DUMP_PATH=str(self.callers / "dump.pb"), MEMPROF_DUMP_INTERVAL="1", TMPDIR=str(self.callers))
-        done = self.check(e2e.run([copy], environment, user=NOBODY, group=NOBODY, extra_groups=[]))
+        done = self.check(e2e.run([copy], environment, user=self.nobody, group=self.nobody, extra_groups=[]))
         return done.stdout.decode().splitlines(), sorted(p.name for p in self.callers.iterdir())
 
     def test_without_rights_of_its_own_it_obeys(self):

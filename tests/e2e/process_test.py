@@ -163,7 +163,7 @@ class LittleRoom(e2e.Test):
         if os.getuid() != 0:
             user = None
         else:
-            user = 65534
+            user = self.somebody_else()
         self.folder.chmod(0o755)
         done = e2e.run([e2e.program("ending"), "return"], e2e.preloaded("/proc/out.pb", 0), user=user)
         self.check(done, 7, stderr=None)

@@ -39,7 +39,7 @@ const std::vector<Command>& commands() {
     {"run", run_command,
      "memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]\n"
      "                   [--raw] [--no-python | --native-interpreter]\n"
-     "                   [--no-debuginfod] [--] CMD ARG...",
+     "                   [--every TIME] [--no-debuginfod] [--] CMD ARG...",
      "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
      "run a program and write a profile of what it allocated, and of each\n"
      "process that it starts"},
@@ -81,7 +81,7 @@ const std::vector<Command>& commands() {
      "turn a profile into another format (a page, pprof, speedscope, collapsed,\n"
      "JSON)"},
     {"live", live_command,
-     "memprof live PID | --name PROGRAM [-o PATH]",
+     "memprof live PID | --name PROGRAM [-o PATH | --record FILE.series]",
      "memprof live PID", "look at a running process",
      "look at a running process, or write its profile as of now"},
     {"attach", attach_command,

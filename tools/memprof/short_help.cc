@@ -35,6 +35,7 @@ it starts, also when they are killed.
   --force      replace PATH if it exists
   --merge      one file for all processes (report --by process)
   --no-follow  profile CMD only, not the processes that it starts
+  --every 10s  record memory over time, too (docs/series.md)
 
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
@@ -149,6 +150,8 @@ Shows what a running process holds. It must have memprof in it: started by
 
   --name PROGRAM  the process whose executable has this name
   -o PATH         write the profile as of now instead (.pb.gz or .pb)
+  --record FILE.series --every 10s
+                  record it over time (memprof report FILE.series)
   -n ROWS         rows of the table
   --count N       print the view so many times
 

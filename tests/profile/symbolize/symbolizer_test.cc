@@ -74,7 +74,7 @@ TEST(Symbolizer, AChangedBinaryGivesAWarningAndNoNames) {
   EXPECT_THAT(fixture::names(profile), Each(""));
   EXPECT_THAT(summary.warnings,
               ElementsAre(fixture::path("changed") + ": binary changed since it was profiled (build id " +
-                          fixture::kBuildId + ", now ffff); no names"));
+                          fixture::kBuildId + ", now ffffffff); no names"));
 }
 
 TEST(Symbolizer, ABuildIdThatCameOrWentIsAChange) {

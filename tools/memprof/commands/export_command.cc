@@ -22,7 +22,7 @@ constexpr char kHelp[] =
                            [--focus REGEX] [--ignore REGEX] [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--since OLD] [--no-debuginfod]
+                           [--since OLD] [--at MOMENT] [--no-debuginfod]
 
 Writes a profile in another format, with names, and with the frames that
 `memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
@@ -46,6 +46,8 @@ constexpr char kLastHelp[] =
     R"(  --since OLD      only what was allocated since OLD, an earlier profile of the
                    process: increments, as services that collect profiles want
                    them. What is live, and the peak, are those of FILE
+  --at MOMENT      of a series (docs/series.md) the look at 14:05, +10m, peak,
+                   first or last (default)
   --full-names     keep template arguments, return types and the suffixes of
                    clones (.isra.0); pprof and JSON always have the first
   --force          replace OUT if it exists
@@ -97,6 +99,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("-o,--output", options.output);
   parser.add_option("--format", options.format);
   parser.add_option("--since", options.since);
+  std::string moment;
+  parser.add_option("--at", moment);
   parser.add_flag("--force", options.force);
   ReaderOptions reader(parser);
   parser.add_flag("--no-debuginfod");
@@ -106,6 +110,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   settle_younger(metric && profile::metric_is_temporary(*metric), false, &options.reader.younger_ns);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   if (options.input.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
+  if (parser.is_given("--at")) options.input = look_of_file("--at", options.input, moment);
   if (options.output.empty()) {
     throw Failure("export: no output given; add -o OUT, like -o out.speedscope.json");
   }

@@ -22,6 +22,8 @@
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
+#include "memprof/record/process_recorder.h"
+#include "memprof/record/record_options.h"
 #include "profile/report/live_view.h"
 #include "profile/report/report.h"
 
@@ -32,6 +34,7 @@ constexpr char kHelp[] =
     R"(usage: memprof live PID | --name PROGRAM [-o PATH [--force] [--raw]]
                     [-n ROWS] [--sort COLUMN] [--tree] [--interval SECONDS]
                     [--count N] [--no-debuginfod]
+       memprof live PID --record FILE.series [--every TIME] [--limit SIZE]
 
 Shows what a running process holds: which functions hold how much, how much more
 than when the view began, and how fast they allocate. The process is not stopped
@@ -45,7 +48,7 @@ table and a tree of calls. Elsewhere the view is printed once.
 
   -o PATH   write the profile as of now instead: %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign
-  --force   replace PATH if it exists
+  --force   replace PATH or FILE if it exists
   --raw     write addresses, and names only of code that the program made
   --name PROGRAM      the process whose executable has this name
   -n ROWS             rows of the table or tree (as many as fit; 20)
@@ -54,6 +57,10 @@ table and a tree of calls. Elsewhere the view is printed once.
   --tree              begin with the tree
   --interval SECONDS  time between two updates (2)
   --count N           print the view so many times, also on a terminal
+  --record FILE       add a look to FILE every so often, until the process ends or
+                      Ctrl-C; `memprof report FILE` shows them (docs/series.md)
+  --every TIME        time between two of them: 10s (default), 500ms, 5m, 1h
+  --limit SIZE        of FILE (256m): the older, the further apart are looks kept
   --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
@@ -74,6 +81,7 @@ struct Options {
   double interval_s = kInterval;
   std::optional<size_t> count;
   AskServers ask_servers = AskServers::kYes;
+  std::optional<RecordChoice> record;
 };
 
 double parse_seconds(const std::string& text) {
@@ -111,6 +119,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--tree", options.tree);
   parser.add_option("--interval", interval);
   parser.add_option("--count", count);
+  RecordOptions record(parser);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   if (options.pid.empty() == options.name.empty()) {
@@ -121,8 +130,16 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     throw Failure("-o: give the path of a file");
   }
   if (options.output) check_pprof_name("live", *options.output);
-  if (!options.output && (parser.is_given("--force") || parser.is_given("--raw"))) {
-    throw Failure("live: --force and --raw need -o");
+  options.record = record.choice();
+  if (options.record) {
+    for (const char* option : {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count"}) {
+      if (!parser.is_given(option)) continue;
+      throw Failure(std::string(option) +
+                    ": not with --record; `memprof report FILE` shows what was recorded");
+    }
+  }
+  if (!options.output && !options.record && (parser.is_given("--force") || parser.is_given("--raw"))) {
+    throw Failure("live: --force and --raw need -o; --force goes with --record, too");
   }
   if (options.output && (options.tree || parser.is_given("--sort"))) {
     throw Failure("live: -o writes all there is; --sort and --tree are for the view, and for memprof report");
@@ -135,6 +152,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.is_given("--interval")) options.interval_s = parse_seconds(interval);
   if (parser.is_given("--count")) options.count = parse_count("--count", count);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  if (options.record) {
+    options.record->force = options.force;
+    options.record->ask_servers = options.ask_servers;
+  }
   return options;
 }
 
@@ -278,8 +299,10 @@ int live_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  ProcessLooks looks(options->name.empty() ? find_process(options->pid) : find_process_named(options->name),
-                     options->ask_servers);
+  const RunningProcess process =
+      options->name.empty() ? find_process(options->pid) : find_process_named(options->name);
+  if (options->record) return record_process(process, *options->record);
+  ProcessLooks looks(process, options->ask_servers);
   if (options->output) return write_now(*options, looks);
   return options->count || !Screen::is_possible() ? print_looks(*options, looks) : show(*options, looks);
 }

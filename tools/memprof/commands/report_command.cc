@@ -14,6 +14,9 @@
 #include "profile/report/report.h"
 #include "profile/report/report_json.h"
 #include "profile/report/report_text.h"
+#include "profile/series/series_file.h"
+#include "profile/series/series_json.h"
+#include "profile/series/series_report.h"
 
 namespace memprof::cli {
 namespace {
@@ -30,10 +33,11 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--no-debuginfod]
+                           [--at MOMENT] [--no-debuginfod]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
-standard input.
+standard input. Of a series (docs/series.md) it shows how memory went over time,
+or with --at one of its looks.
 
   -n N             rows to show (20, of a tree 40; with --json all)
   --by WHAT        a row for each function (default), line, file, module, process
@@ -72,6 +76,8 @@ constexpr char kTreeHelp[] =
 constexpr char kLastHelp[] =
     R"(  --full-names     show template arguments, return types and the suffixes of
                    clones (.isra.0), with a row for each; --json has them
+  --at MOMENT      of a series the look at 14:05, 2026-05-01T14:05, +10m (after
+                   its first), -10m (before its last), first, last, or peak
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
 self        what was allocated in the function itself (or by malloc,
@@ -105,7 +111,18 @@ struct Options {
   std::optional<std::string> callees;
   bool json = false;
   bool ask_servers = true;  // debuginfod's
+  bool is_series = false;   // all of one
 };
+
+// What shows one profile shows nothing of a series.
+void require_series_options(const ArgumentParser& parser) {
+  for (const char* option : {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by",
+                             "--metric", "--younger", "--focus", "--ignore", "--process"}) {
+    if (parser.is_given(option)) {
+      throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
+    }
+  }
+}
 
 std::string parse_function(const std::string& option, const std::string& text) {
   if (text.empty()) throw Failure(option + ": the name of the function is empty");
@@ -122,6 +139,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     parser.add_option(option, values[option]);
   }
   ReaderOptions reader(parser);
+  std::string moment;
+  parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
   parser.add_flag("--no-debuginfod");
@@ -138,6 +157,12 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
   if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
+  if (parser.is_given("--at")) {
+    options.file = look_of_file("--at", options.file, moment);
+  } else if (profile::is_series(options.file)) {
+    require_series_options(parser);
+    options.is_series = true;
+  }
   const auto& metric = options.choice.metric;
   settle_younger(metric && profile::metric_is_temporary(*metric), options.json, &options.choice.younger_ns);
   for (const char* option : {"--min-percent", "--depth"}) {
@@ -167,12 +192,31 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   return report;
 }
 
+profile::TextOptions text_options() {
+  profile::TextOptions text;
+  text.width = terminal_width();
+  text.has_color = wants_color();
+  text.has_utf8 = wants_utf8();
+  return text;
+}
+
+void show_series(const Options& options) {
+  const profile::SeriesReader reader(options.file);
+  print(options.json ? profile::series_json(reader.series())
+                     : profile::series_text(reader.series(), shell_word(options.file),
+                                            options.rows.value_or(kTableRows), text_options()));
+}
+
 }  // namespace
 
 int report_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
   if (!options) {
     print(help());
+    return 0;
+  }
+  if (options->is_series) {
+    show_series(*options);
     return 0;
   }
   profile::Profile profile =
@@ -186,11 +230,8 @@ int report_command(const std::vector<std::string>& arguments) {
   if (options->json) {
     print(profile::report_json(report));
   } else {
-    profile::TextOptions text;
-    text.width = terminal_width();
-    text.has_color = wants_color();
-    text.has_utf8 = wants_utf8();
-    print(profile::report_text(report, text, options->file == "-" ? "FILE" : shell_word(options->file)));
+    print(profile::report_text(report, text_options(),
+                               options->file == "-" ? "FILE" : shell_word(options->file)));
   }
   return 0;
 }

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "format/arena_name.h"
@@ -29,6 +30,7 @@
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/temporary_folder.h"
+#include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
 #include "memprof/run/process_collector.h"
 #include "memprof/run/run_options.h"
@@ -42,6 +44,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [-o PATH] [--merge | --no-follow] [--force]
                    [--raw] [--no-python | --native-interpreter]
+                   [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
@@ -69,6 +72,10 @@ instead of 0.
             not seen, and stacks have no Python functions
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
+  --every TIME     while it runs, also record what the processes hold, each 10s,
+                   500ms, 5m ...: memory over time (docs/series.md), in
+  --record FILE    (memprof.%n.%p.series), which has at most
+  --limit SIZE     (256m): the older, the further apart are looks kept
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
   --view    then show the profile in the browser, until Ctrl-C (memprof view)
 
@@ -292,6 +299,12 @@ int run_command(const std::vector<std::string>& arguments) {
   facts.pid = static_cast<uint64_t>(child.pid());
   path_facts.pid = child.pid();
   check_output_path(expand_path(options.output, path_facts), options.force);
+  std::optional<RunRecorder> recorder;
+  if (options.record) {
+    const std::string path = expand_path(options.record->pattern, path_facts);
+    check_output_path(path, options.force);
+    recorder.emplace(arenas, run_token, path, *options.record, facts.program, facts.pid);
+  }
   ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
   if (const int error = child.start(); error != 0) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
@@ -299,7 +312,9 @@ int run_command(const std::vector<std::string>& arguments) {
                   is_missing ? kNotFound : kCannotExecute);
   }
   const bool is_watching = collector.start();
+  if (recorder) recorder->start();
   const int wait_status = child.wait();
+  if (recorder) complain(recorder->finish());
   const int status = exit_status(wait_status);
   Collected collected = collector.finish();
   if (WIFEXITED(wait_status)) drop_what_it_was_before(collected, facts.pid);

@@ -5,13 +5,17 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/arena_profile.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
+#include "profile/series/series_file.h"
+#include "profile/series/series_moment.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/symbolizer.h"
 #include "profile/text/text_writer.h"
@@ -85,6 +89,26 @@ std::string without_links(const std::string& path) {
   return error ? path : real.string();
 }
 
+constexpr char kMomentSign = '@';
+
+// Nothing: `path` names no series.
+std::optional<profile::Profile> look_of_series(const std::string& path) {
+  std::string file = path;
+  std::string moment = "last";
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) {
+    const size_t sign = path.rfind(kMomentSign);
+    if (sign == std::string::npos) return std::nullopt;
+    file = path.substr(0, sign);
+    moment = path.substr(sign + 1);
+  }
+  if (!profile::is_series(file)) return std::nullopt;
+  profile::SeriesReader reader(file);
+  const profile::SeriesLook& look = profile::look_at(reader.series(), moment, file);
+  complain("note: " + file + ": the look of " + profile::time_text(look.time_unix_ns));
+  return reader.profile_of(look);
+}
+
 }  // namespace
 
 void add_names(profile::Profile& profile, AskServers ask_servers) {
@@ -105,7 +129,19 @@ void add_jit_names(profile::Profile& profile, const std::string& folder) {
   static_cast<void>(profile::Symbolizer().symbolize(profile, options));
 }
 
+std::string look_of_file(const std::string& option, const std::string& path, const std::string& moment) {
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) {
+    throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
+  }
+  if (!profile::is_series(path)) {
+    throw Failure(option + ": " + path + " is no series; `memprof live PID --record FILE.series` makes one");
+  }
+  return path + kMomentSign + moment;
+}
+
 profile::Profile read_profile(const std::string& path) {
+  if (auto look = look_of_series(path)) return std::move(*look);
   return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
                              : profile::read_pprof_file(path);
 }

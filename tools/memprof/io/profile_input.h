@@ -15,7 +15,8 @@ namespace memprof::cli {
 // Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
 enum class AskServers { kNo, kYes };
 
-// Without names for what has none.  `path` may be the arena of a process.
+// Without names for what has none.  `path` may be the arena of a process, or a series: its last look then, or
+// with FILE@MOMENT (profile/series/series_moment.h) the one of that moment; which one is printed.
 profile::Profile read_profile(const std::string& path);
 
 // `path` may be `-`, standard input, or the arena of a process.  Warnings are printed.
@@ -26,6 +27,9 @@ void add_names(profile::Profile& profile, AskServers ask_servers);
 
 // The same for many profiles at once.
 void add_names(profile::SharedNames& names, AskServers ask_servers);
+
+// The path that means the look of a series at a moment.  `option`, which gave the moment, stands in messages.
+std::string look_of_file(const std::string& option, const std::string& path, const std::string& moment);
 
 // Names of JIT code only: the files that have them vanish.
 // `folder`: where they are; empty: the usual places.

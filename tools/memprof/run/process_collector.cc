@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -29,13 +28,6 @@ constexpr auto kLeastPause = std::chrono::milliseconds(100);
 // A look at the processes takes at most this share of a processor.
 constexpr int kLookShare = 20;
 constexpr char kSuffix[] = ".pb";
-
-// Of the processor, by this thread: on a busy machine a look takes long, and is no more of a burden for that.
-Duration used_time() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
 
 }  // namespace
 
@@ -61,7 +53,7 @@ void ProcessCollector::run() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
     lock.unlock();
-    const Duration before = used_time();
+    const Duration before = processor_time_of_thread();
     try {
       watched_.look();
       if (!arenas_.empty()) collect(Which::kOfTheDead);
@@ -69,7 +61,7 @@ void ProcessCollector::run() {
       return;  // out of memory: finish() does what it can
     }
     least = std::min<Duration>(2 * least, kLeastPause);
-    pause = std::max<Duration>(least, (used_time() - before) * kLookShare);
+    pause = std::max<Duration>(least, (processor_time_of_thread() - before) * kLookShare);
   }
 }
 

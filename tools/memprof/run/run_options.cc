@@ -12,7 +12,9 @@ namespace memprof::cli {
 namespace {
 
 bool takes_value(const std::string& argument) {
-  return argument == "-r" || argument == "--rate" || argument == "-o" || argument == "--output";
+  static const std::vector<std::string> kTaking = {"-r",       "--rate",  "-o",     "--output",
+                                                   "--record", "--every", "--limit"};
+  return std::find(kTaking.begin(), kTaking.end(), argument) != kTaking.end();
 }
 
 size_t command_begin(const std::vector<std::string>& arguments) {
@@ -49,6 +51,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-python");
   parser.add_flag("--native-interpreter", options.native_interpreter);
   parser.add_flag("--view", options.view);
+  RecordOptions record(parser);
   parser.add_flag("--no-debuginfod");
   options.wants_help = parser.parse({arguments.begin(), middle});
   if (options.wants_help) return options;
@@ -60,6 +63,11 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
     throw Failure("run: --view and --raw exclude each other: a page has names");
   if (parser.is_given("--rate")) options.rate_bytes = parse_rate(rate);
   check_output(options.output);
+  options.record = record.choice("memprof.%n.%p.series");
+  if (options.record) {
+    options.record->force = options.force;
+    options.record->ask_servers = options.ask_servers ? AskServers::kYes : AskServers::kNo;
+  }
   const bool has_dashes = middle != arguments.end() && *middle == "--";
   options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());
   if (options.command.empty())

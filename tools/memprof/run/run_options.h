@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "memprof/record/record_options.h"
 
 namespace memprof::cli {
 
@@ -21,6 +24,7 @@ struct RunOptions {
   bool native_interpreter = false;  // keep the frames of its evaluation loop
   bool ask_servers = true;          // debuginfod's
   bool view = false;                // the profile in the browser, in the end
+  std::optional<RecordChoice> record;
   std::vector<std::string> command;
   bool wants_help = false;
 };

@@ -19,7 +19,7 @@ namespace {
 TEST(ElfFile, ReadsTheBuildId) {
   std::string why;
   EXPECT_EQ(ElfFile::open(fixture::path("pie"), &why)->build_id(), fixture::kBuildId);
-  EXPECT_EQ(ElfFile::open(fixture::path("changed"), &why)->build_id(), "ffff");
+  EXPECT_EQ(ElfFile::open(fixture::path("changed"), &why)->build_id(), "ffffffff");
   EXPECT_EQ(ElfFile::open(fixture::path("no_id"), &why)->build_id(), "");
   // Its segments have no contents: the note is found as a section.
   EXPECT_EQ(ElfFile::open(fixture::path("linked/pie.debug"), &why)->build_id(), fixture::kBuildId);

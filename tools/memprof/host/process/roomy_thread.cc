@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cstddef>
+#include <ctime>
 #include <utility>
 
 namespace memprof::cli {
@@ -66,6 +67,12 @@ int run_with_room(const std::function<int()>& work) {
   thread.join();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return is_started ? result : work();
+}
+
+std::chrono::nanoseconds processor_time_of_thread() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 }  // namespace memprof::cli

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <chrono>
 #include <functional>
 
 namespace memprof::cli {
@@ -34,6 +35,9 @@ class RoomyThread {
   pthread_t thread_{};
   bool is_running_ = false;
 };
+
+// What this thread has used of the processor.  On a busy machine work takes long, and is no more of a burden for that.
+std::chrono::nanoseconds processor_time_of_thread();
 
 // Does it, in a thread of its own where this one's stack is limited to little.  `work` must not throw.
 int run_with_room(const std::function<int()>& work);

@@ -67,5 +67,16 @@ TEST(RoomyThread, SignalsComeToTheWorkOfTheWholeCommandOnly) {
   EXPECT_EQ(blocked, 1);
 }
 
+TEST(RoomyThread, KnowsWhatItUsedOfTheProcessor) {
+  const auto before = processor_time_of_thread();
+  while (processor_time_of_thread() - before < std::chrono::milliseconds(2)) {
+  }
+  RoomyThread thread;
+  std::chrono::nanoseconds used{};
+  ASSERT_TRUE(thread.start([&] { used = processor_time_of_thread(); }));
+  thread.join();
+  EXPECT_LT(used, processor_time_of_thread());  // of its own only
+}
+
 }  // namespace
 }  // namespace memprof::cli

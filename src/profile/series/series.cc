@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/series/series.h"
+
+#include <time.h>
+
+#include <array>
+#include <ctime>
+
+#include "profile/report/report.h"
+
+namespace memprof::profile {
+
+SeriesLook figures_of(const Profile& profile, uint64_t processes) {
+  constexpr size_t kMostSites = 50;
+  ReportOptions options;
+  options.skip_empty = true;
+  options.metric = Metric::kInuseSpace;
+  options.max_rows = kMostSites;
+  const Report report = build_report(profile, options);
+  SeriesLook look;
+  look.time_unix_ns = profile.time_unix_ns;
+  look.processes = processes;
+  for (const Metric metric : kMetrics) {
+    if (metric_is_temporary(metric) || !report.has_metric[metric_index(metric)]) continue;
+    look.totals.emplace(metric, report.totals[metric_index(metric)]);
+  }
+  for (const ReportRow& row : report.rows) {
+    const double live = row.self[metric_index(Metric::kInuseSpace)].value;
+    if (live > 0) look.sites.push_back({row.name, row.file, row.module, row.line, live});
+  }
+  return look;
+}
+
+std::string time_text(uint64_t time_unix_ns) {
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
+  const auto seconds = static_cast<time_t>(time_unix_ns / kNsPerSecond);
+  tm parts{};
+  std::array<char, 64> text{};
+  if (localtime_r(&seconds, &parts) == nullptr) return "unknown time";
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %Z", &parts)};
+}
+
+}  // namespace memprof::profile
