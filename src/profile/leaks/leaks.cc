@@ -172,8 +172,8 @@ void sum_up(Leaks* leaks) {
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options) {
   for (const NamedProfile& one : profiles) check(one);
   for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
-  std::stable_sort(profiles.begin(), profiles.end(), [](const NamedProfile& a, const NamedProfile& b) {
-    return a.profile.duration_ns < b.profile.duration_ns;
+  std::sort(profiles.begin(), profiles.end(), [](const NamedProfile& a, const NamedProfile& b) {
+    return std::tie(a.profile.duration_ns, a.name) < std::tie(b.profile.duration_ns, b.name);
   });
   std::vector<Sites> looks;
   looks.reserve(profiles.size());
