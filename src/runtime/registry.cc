@@ -6,7 +6,8 @@
 
 // clang-format off
 #define MEMPROF_RUNTIMES(RUNTIME) \
-  RUNTIME(cpython)
+  RUNTIME(cpython) \
+  RUNTIME(v8)
 // clang-format on
 
 #define MEMPROF_DECLARE(name)              \

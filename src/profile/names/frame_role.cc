@@ -135,6 +135,12 @@ bool is_cxx_library(const Frame& frame) {
   return name && begins_with_one_of(*name, kCxxLibrary);
 }
 
+// Node's own scripts, V8's builtins (without a file), and what was there before memprof could ask for names.
+bool is_of_node(const Frame& frame) {
+  return begins(frame.file, "node:") || begins(frame.name, "Builtin:") ||
+         frame.name == "[unknown JavaScript code]";
+}
+
 bool is_import(const Frame& frame) {
   for (const std::string_view file : {"<frozen importlib", "<frozen zipimport>"}) {
     if (begins(frame.file, file)) return true;
@@ -149,7 +155,7 @@ bool is_import(const Frame& frame) {
 }  // namespace
 
 FrameRole frame_role(const Frame& frame) {
-  if (frame.is_executed) return is_import(frame) ? FrameRole::kImport : FrameRole::kOwn;
+  if (frame.is_executed) return is_import(frame) || is_of_node(frame) ? FrameRole::kImport : FrameRole::kOwn;
   if (schema::is_gap_name(frame.symbol)) return FrameRole::kGap;
   if (frame.is_named && is_allocator_function(frame.name)) return FrameRole::kAllocation;
   if (begins_with_one_of(frame.module, kLibraries)) return FrameRole::kLibrary;

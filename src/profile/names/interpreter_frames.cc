@@ -18,6 +18,12 @@ bool is_python(std::string_view path) {
   return name.substr(0, name.find(".so")).find_first_not_of("0123456789.td") == std::string_view::npos;
 }
 
+// node, nodejs, libnode.so.108
+bool is_node(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == "node" || name == "nodejs" || name.substr(0, 10) == "libnode.so";
+}
+
 }  // namespace
 
 const Function* runtime_function(const Profile& profile, const Location& location) {
@@ -31,7 +37,9 @@ const Function* runtime_function(const Profile& profile, const Location& locatio
 
 InterpreterFrames::InterpreterFrames(const Profile& profile) {
   std::vector<bool> interpreters;
-  for (const Mapping& mapping : profile.mappings) interpreters.push_back(is_python(mapping.path));
+  for (const Mapping& mapping : profile.mappings) {
+    interpreters.push_back(is_python(mapping.path) || is_node(mapping.path));
+  }
   kinds_.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
     kinds_.push_back(runtime_function(profile, location) != nullptr ? Kind::kExecuted

@@ -24,7 +24,7 @@ class InterpreterFrames {
   // The place after the outermost frame of the stack that a runtime executes; 0: there is none.
   size_t executed_end(const Stack& stack) const;
   // Is the frame at `place` of the stack a native function of an interpreter's own executable or library
-  // (python3.11, libpython3.12.so.1.0), or code that its JIT made: in no file, right above what it executes?
+  // (python3.11, libpython3.12.so.1.0, node), or code that its JIT made: in no file, right above what it executes?
   bool is_interpreter(const Stack& stack, size_t place) const;
 
  private:

@@ -177,10 +177,10 @@ class Drawing {
     }
     std::vector<Site> sites;
     for (auto& [key, site] : by_name) sites.push_back(std::move(site));
-    std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
-      return a.rise() != b.rise() ? a.rise() > b.rise()
-                                  : extremes_of(a.values).most > extremes_of(b.values).most;
-    });
+    const auto rank = [](const Site& site) {
+      return std::make_tuple(-site.rise(), -extremes_of(site.values).most, site.of->name, site.of->file);
+    };
+    std::sort(sites.begin(), sites.end(), [&](const Site& a, const Site& b) { return rank(a) < rank(b); });
     return sites;
   }
 

@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace memprof::profile {
@@ -60,13 +65,47 @@ void* (*Debuginfod::Library::g_get_user_data)(void* client) = nullptr;
 
 struct Debuginfod::Query {
   const Debuginfod* self;
-  const std::string* path;
   Clock::time_point begin;
   Clock::time_point last_byte;
-  Clock::time_point last_shown;
-  long bytes = 0;
+  std::atomic<long> bytes{0};
+  std::atomic<long> total{0};
   bool is_given_up = false;
-  bool was_shown = false;
+};
+
+// Shows how far a query is while it lasts, from a thread of its own: while a server does not answer, newer versions
+// of the library call nobody.
+class Debuginfod::Display {
+ public:
+  using Show = std::function<void(bool is_over)>;
+
+  explicit Display(Show show) : show_(std::move(show)), thread_([this] { run(); }) {}
+  ~Display() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    if (was_shown_) show_(true);
+  }
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
+ private:
+  void run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!changed_.wait_for(lock, kProgressInterval, [this] { return is_over_; })) {
+      was_shown_ = true;
+      show_(false);
+    }
+  }
+
+  Show show_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  bool was_shown_ = false;
+  std::thread thread_;
 };
 
 Debuginfod::Debuginfod(DebuginfodOptions options) : options_(std::move(options)) {}
@@ -88,6 +127,7 @@ bool Debuginfod::begin() {
   // Newer versions of the library wait without asking on_progress; they go by this, 90 s if nobody sets it.
   const auto silence = std::chrono::ceil<std::chrono::seconds>(options_.most_silence);
   setenv("DEBUGINFOD_TIMEOUT", std::to_string(std::max<int64_t>(silence.count(), 1)).c_str(), 0);
+  setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);  // as long as that once, not three times
   client_ = library_->begin();
   if (client_ != nullptr) library_->set_progress(client_, on_progress);
   return client_ != nullptr;
@@ -104,15 +144,10 @@ bool Debuginfod::is_given_up(Query* query, long bytes, long total) const {
   if (total <= 0) bytes = 0;
   if (bytes != query->bytes) query->last_byte = now;
   query->bytes = bytes;
+  query->total = total;
   if (now - query->last_byte > options_.most_silence || now - query->begin > options_.most_time) {
     query->is_given_up = true;
     return true;
-  }
-  if (options_.progress && now - query->last_shown > kProgressInterval) {
-    query->last_shown = now;
-    query->was_shown = true;
-    options_.progress(*query->path, static_cast<uint64_t>(std::max(bytes, 0L)),
-                      static_cast<uint64_t>(std::max(total, 0L)), false);
   }
   return false;
 }
@@ -121,17 +156,21 @@ std::unique_ptr<ElfFile> Debuginfod::find(const std::string& build_id, const std
   if (build_id.empty() || urls() == nullptr || !begin()) return nullptr;
   Query query;
   query.self = this;
-  query.path = &path;
-  query.begin = query.last_byte = query.last_shown = Clock::now();
+  query.begin = query.last_byte = Clock::now();
   library_->set_user_data(client_, &query);
+  std::optional<Display> display;
+  if (options_.progress) {
+    display.emplace([&](bool is_over) {
+      options_.progress(path, static_cast<uint64_t>(std::max(query.bytes.load(), 0L)),
+                        static_cast<uint64_t>(std::max(query.total.load(), 0L)), is_over);
+    });
+  }
   char* found = nullptr;
   // Size 0: the build id is hexadecimal text.
   const int fd =
       library_->find_debuginfo(client_, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &found);
+  display.reset();
   library_->set_user_data(client_, nullptr);
-  if (query.was_shown) {
-    options_.progress(path, static_cast<uint64_t>(std::max(query.bytes, 0L)), 0, true);
-  }
   const std::unique_ptr<char, decltype(&std::free)> owned(found, &std::free);
   if (fd >= 0) ::close(fd);
   if (query.is_given_up || fd == -ETIME || fd == -ETIMEDOUT) {

@@ -105,6 +105,15 @@ TEST(FrameRole, ImportMachineryOfPython) {
   EXPECT_EQ(python("version", "/usr/lib/python3.12/importlib/metadata/__init__.py"), FrameRole::kOwn);
 }
 
+TEST(FrameRole, NodesOwnScripts) {
+  EXPECT_EQ(python("alloc", "node:buffer"), FrameRole::kImport);
+  EXPECT_EQ(python("listOnTimeout", "node:internal/timers"), FrameRole::kImport);
+  EXPECT_EQ(python("Builtin:ArrayMap", ""), FrameRole::kImport);
+  EXPECT_EQ(python("[unknown JavaScript code]", ""), FrameRole::kImport);
+  EXPECT_EQ(python("fill", "/srv/app.js"), FrameRole::kOwn);
+  EXPECT_EQ(python("fill", "/srv/node:x.js"), FrameRole::kOwn);
+}
+
 TEST(FrameRole, FramesWithoutAName) {
   Frame frame;
   frame.name = "algos.so+0x89d0";

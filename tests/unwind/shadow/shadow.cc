@@ -19,7 +19,8 @@
 // SHADOW_RATE      rate in bytes
 // SHADOW_FORGET    n: leaves out every n-th call, which the test must find
 //
-// Threads: programs with one (pthread_create blocks the signal, and the kernel ends the process).
+// Threads: programs with one (pthread_create blocks the signal, and the kernel ends the process).  getrandom of
+// glibc 2.41 does so, too: programs get one of ours.
 // Signals: SIGTRAP and the alternate stack are ours; handlers of the program are followed (signals.cc).
 // Failure: a line on standard error, status 99.
 #include <dlfcn.h>
@@ -32,6 +33,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memprof.h"
@@ -244,3 +246,8 @@ __libc_start_main:
   jmp *%rax
   .size __libc_start_main, .-__libc_start_main
 )");
+
+extern "C" __attribute__((visibility("default"))) ssize_t getrandom(void* buffer, size_t length,
+                                                                    unsigned flags) {
+  return syscall(SYS_getrandom, buffer, length, flags);
+}

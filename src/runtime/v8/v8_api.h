@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The structures of V8's public interface that pass between V8 and us, as v8-callbacks.h and v8-unwinder.h have
+// them.  They are the same from V8 10.2 (Node 18) to 14.6 (Node 26); with larger ones no harm is done, because
+// V8 writes to memory of ours that has room to spare.
+//
+// Threads, signals, fork: plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::v8 {
+
+struct JitCodeEvent {
+  enum Type : int { kAdded, kMoved, kRemoved, kLine, kLinesBegin, kLinesEnd };
+  enum CodeType : int { kBytecode, kMachineCode, kWasm };
+  struct Name {
+    const char* text;  // without an end
+    size_t size_bytes;
+  };
+  struct Line {
+    size_t offset;    // in the code
+    size_t position;  // in the script: characters before it
+    int kind;
+  };
+
+  Type type;
+  CodeType code_type;
+  const void* code_start;  // of kLinesBegin and kLine: not set
+  size_t code_bytes;       // of kAdded
+  void* script;            // of kAdded: a handle of an UnboundScript, or nullptr
+  void* user_data;         // not set but in events of lines
+  void* wasm_source;
+  union {
+    Name name;          // of kAdded
+    Line line;          // of kLine
+    const void* moved;  // of kMoved: where it is now
+  };
+  void* isolate;
+};
+static_assert(sizeof(JitCodeEvent) == 80 && offsetof(JitCodeEvent, isolate) == 72);
+
+struct RegisterState {
+  const void* pc;
+  const void* sp;
+  const void* fp;
+  const void* lr;
+  const void* callee_saved;
+  const void* spare[7];
+};
+
+// What V8 is doing in the thread.
+inline constexpr uint16_t kStateGc = 1;
+
+struct SampleInfo {
+  size_t frames_count;
+  const void* external_callback;
+  const void* context;
+  const void* embedder_context;
+  uint16_t state;
+  uint16_t spare_halves[3];
+  const void* spare[11];
+};
+static_assert(offsetof(SampleInfo, state) == 32);
+
+enum JitCodeEventOptions : int { kNewCode = 0, kAllCode = 1 };
+
+using JitCodeEventHandler = void (*)(const JitCodeEvent* event);
+using CallCallback = void (*)(void* isolate);
+
+}  // namespace memprof::v8
