@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "format/birth.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
@@ -54,12 +55,14 @@ struct RawRuntimeFrame {
   uint32_t function_line = 0;  // where the function begins
 };
 
-struct RawLifetimes {
-  const Lifetime* first = nullptr;
+// Some elements of an array.
+template <typename Element>
+struct RawPart {
+  const Element* first = nullptr;
   size_t count = 0;
 
-  const Lifetime* begin() const { return first; }
-  const Lifetime* end() const { return first + count; }
+  const Element* begin() const { return first; }
+  const Element* end() const { return first + count; }
 };
 
 struct RawStack {
@@ -73,7 +76,8 @@ struct RawStack {
   double lifetime_ns = 0;
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
-  RawLifetimes lifetimes;
+  RawPart<Lifetime> lifetimes;
+  RawPart<Birth> births;  // of what lives, ascending by part
 };
 
 // Live samples of one stack that have the same size and rate.

@@ -128,6 +128,30 @@ size_t convert_live(const Snapshot& s, profile::RawLive* live) {
   return groups;
 }
 
+// When what lives was allocated, stack by stack; records are ordered by stack.
+void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
+  size_t count = 0;
+  for (uint64_t i = 0; i < s.records.size;) {
+    const uint32_t stack = s.records.data[i].stack_id;
+    Birth parts[kBirthParts] = {};
+    for (; i < s.records.size && s.records.data[i].stack_id == stack; ++i) {
+      const SnapshotRecord& r = s.records.data[i];
+      Birth& part = parts[birth_part(r.time_ns, s.start_ns, s.time_ns)];
+      ++part.samples;
+      part.weight_bytes += r.weight_bytes;
+      part.weight_count += r.weight_count;
+    }
+    stacks[stack].births.first = births + count;
+    for (uint32_t part = 0; part < kBirthParts; ++part) {
+      if (parts[part].samples != 0) {
+        parts[part].part = part;
+        births[count++] = parts[part];
+        ++stacks[stack].births.count;
+      }
+    }
+  }
+}
+
 int system_error(int error) {
   if (error == platform::kFileExists) {
     return MEMPROF_ERR_EXISTS;
@@ -154,12 +178,15 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
   const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
+  const uint64_t most_births =
+      s.records.size < s.stacks.size * kBirthParts ? s.records.size : s.stacks.size * kBirthParts;
+  const Pages births((most_births + 1) * sizeof(Birth));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
   const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
   const Pages runtime_frames((s.runtime_frames.size + 1) * sizeof(profile::RawRuntimeFrame));
-  if (runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
-      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
-      live.as<void>() == nullptr) {
+  if (births.as<void>() == nullptr || runtime_frames.as<void>() == nullptr ||
+      frame_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
+      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;
@@ -186,8 +213,10 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          from.lifetime_ns,
                                          frame_modules.as<uint32_t>() + from.first_frame,
                                          s.stack_heaps.data[i],
-                                         {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)}};
+                                         {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)},
+                                         {}};
   }
+  convert_births(s, births.as<Birth>(), stacks.as<profile::RawStack>());
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
   }

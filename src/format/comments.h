@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "format/birth.h"
 #include "format/hash.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
@@ -343,6 +344,19 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
       text.literal(":");
       text.short_real(lifetime.weight_count);
     }
+  }
+  // Part, samples, bytes and blocks.
+  is_first = true;
+  for (const Birth& birth : facts.births) {
+    is_first ? text.key("lb") : text.literal(",");
+    is_first = false;
+    text.number(birth.part);
+    text.literal(":");
+    text.number(birth.samples);
+    text.literal(":");
+    text.short_real(birth.weight_bytes);
+    text.literal(":");
+    text.short_real(birth.weight_count);
   }
   if (facts.peak.samples != 0) {
     totals_fields(text, kPeakKeys, facts.peak);

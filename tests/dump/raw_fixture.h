@@ -30,6 +30,8 @@ class RawFixture {
     stacks[0].lifetimes = {lifetimes_.data(), lifetimes_.size()};
     exact_lifetime_ = {0, 0, 2, 99, 99, 2};
     stacks[1].lifetimes = {&exact_lifetime_, 1};
+    births_ = {{0, 20, 1e7, 160000}, {9, 40, 2e7, 320000}};
+    stacks[0].births = {births_.data(), births_.size()};
     stacks[1].frames = frames_[1];
     stacks[1].depth = 2;
     stacks[1].walk = 2;
@@ -91,6 +93,7 @@ class RawFixture {
 
  private:
   std::vector<Lifetime> lifetimes_;
+  std::vector<Birth> births_;
   Lifetime exact_lifetime_;
   uint8_t build_id_[20] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
   // Return addresses, leaf first.

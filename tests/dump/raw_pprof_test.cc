@@ -167,6 +167,13 @@ TEST(RawPprof, everything_comes_back) {
     EXPECT_EQ(stack.freed.weight_bytes, from.freed.weight_bytes);
     EXPECT_EQ(stack.freed.weight_count, from.freed.weight_count);
     EXPECT_EQ(stack.lifetime_ns, from.lifetime_ns);
+    ASSERT_EQ(stack.births.size(), from.births.count);
+    for (size_t k = 0; k < from.births.count; ++k) {
+      EXPECT_EQ(stack.births[k].part, from.births.first[k].part);
+      EXPECT_EQ(stack.births[k].samples, from.births.first[k].samples);
+      EXPECT_EQ(stack.births[k].weight_bytes, from.births.first[k].weight_bytes);
+      EXPECT_EQ(stack.births[k].weight_count, from.births.first[k].weight_count);
+    }
     ASSERT_EQ(stack.lifetimes.size(), from.lifetimes.count);
     for (size_t k = 0; k < from.lifetimes.count; ++k) {
       const Lifetime& lifetime = from.lifetimes.first[k];

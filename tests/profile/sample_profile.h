@@ -69,6 +69,7 @@ inline Profile named_profile() {
   first.lifetimes = {{0, lifetime_class(2000000), first.freed.samples, first.freed.size_bytes,
                       static_cast<float>(first.freed.weight_bytes),
                       static_cast<float>(first.freed.weight_count)}};
+  first.births = {{0, 5, 1.5e6, 25000}, {15, 3, 1.5e6, 375}};
   Stack second;
   second.locations = {3, 1};
   second.has_statistics = true;

@@ -10,6 +10,7 @@
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
+#include "memprof/commands/leaks_command.h"
 #include "memprof/commands/list_command.h"
 #include "memprof/commands/live_command.h"
 #include "memprof/commands/merge_command.h"
@@ -64,6 +65,11 @@ const std::vector<Command>& commands() {
      "memprof churn FILE [--younger TIME] [--json]",
      "memprof churn FILE", "what is allocated and freed soon after",
      "what was allocated and freed again soon after, and what to do about it"},
+    {"leaks", leaks_command,
+     "memprof leaks FILE...|PID [--why] [--expect REGEX] [--fail-on LIMIT]\n"
+     "                           [--json]",
+     "memprof leaks FILE...|PID", "what grows without end",
+     "which places leak: a verdict on each, and why"},
     {"merge", merge_command,
      "memprof merge FILE... -o OUT [--skip-damaged] [--force]",
      "memprof merge FILE... -o OUT", "many profiles as one",

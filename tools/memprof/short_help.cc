@@ -72,6 +72,19 @@ lived, what it likely costs, and what can be done about it.
 
 All options, and what the columns mean: memprof churn --help
 )"},
+    {"leaks", R"(usage: memprof leaks FILE...|PID [OPTIONS]
+
+Says which places of a program leak, how fast, and why: those where blocks are
+never freed that were allocated all through the run. Status 1: there is one.
+
+  --why            also why the other places are none
+  --expect REGEX   what may grow
+  --fail-on LIMIT  status 1 only beyond it: "growth > 5MB" a minute
+  -n N             rows to show (10)
+  --json           for programs
+
+All options: memprof leaks --help
+)"},
     {"view", R"(usage: memprof view FILE|PID [OPTIONS]
 
 Shows a profile in the browser: flame graph and table, search, callers and

@@ -101,6 +101,13 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
                          lifetime.weight_bytes, lifetime.weight_count);
       separator = ",";
     }
+    out += "],\"births\":[";
+    separator = "";
+    for (const Birth& birth : stack.births) {
+      out += fmt::format(R"({}{{"part":{},"samples":{},"bytes":{},"blocks":{}}})", separator, birth.part,
+                         birth.samples, birth.weight_bytes, birth.weight_count);
+      separator = ",";
+    }
     out += "],\"live\":[";
     separator = "";
     for (const LiveGroup& group : stack.live) {

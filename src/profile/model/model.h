@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "estimate/sample_sum.h"
+#include "format/birth.h"
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
@@ -129,7 +130,8 @@ struct Stack {
   Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
   double lifetime_ns = 0;
   std::vector<Lifetime>
-      lifetimes;  // freed samples by class, ascending; those of unknown lifetime are in none
+      lifetimes;              // freed samples by class, ascending; those of unknown lifetime are in none
+  std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
   Totals temporary;
 };
 

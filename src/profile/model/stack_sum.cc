@@ -63,6 +63,20 @@ void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum
   }
 }
 
+void add_births(const std::vector<Birth>& more, std::vector<Birth>* sum) {
+  for (const Birth& birth : more) {
+    const auto at = std::lower_bound(sum->begin(), sum->end(), birth.part,
+                                     [](const Birth& a, uint32_t part) { return a.part < part; });
+    if (at == sum->end() || at->part != birth.part) {
+      sum->insert(at, birth);
+      continue;
+    }
+    at->samples += birth.samples;
+    at->weight_bytes += birth.weight_bytes;
+    at->weight_count += birth.weight_count;
+  }
+}
+
 bool is_same_stack(const Stack& a, const Stack& b) {
   return a.locations == b.locations && a.heap == b.heap && a.process == b.process;
 }
@@ -98,6 +112,7 @@ void add_to_stack(const Stack& more, Stack* sum) {
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
   add_lifetimes(more.lifetimes, &sum->lifetimes);
+  add_births(more.births, &sum->births);
   add_totals(more.temporary, &sum->temporary);
 }
 
@@ -162,6 +177,7 @@ void subtract_from_stack(const Stack& earlier, Stack* stack) {
     stack->has_statistics = false;
     stack->live.clear();
     stack->lifetimes.clear();
+    stack->births.clear();
   }
   LabeledValues less;
   for (const Metric metric : kGrowing) {

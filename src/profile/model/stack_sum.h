@@ -18,6 +18,8 @@ uint64_t stack_hash(const Stack& stack);
 
 // Adds `more` to `sum`; both are sorted by class.
 void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum);
+// Both ascending by part.
+void add_births(const std::vector<Birth>& more, std::vector<Birth>* sum);
 
 // Adds `more` to `sum`; both have statistics, or neither has.
 void add_to_stack(const Stack& more, Stack* sum);

@@ -160,6 +160,7 @@ class Packer {
       write_short(own.lifetime_ns / own.freed.weight_count);
       write(own.lifetimes);
     }
+    write_births();
     return out_.take();
   }
 
@@ -209,13 +210,29 @@ class Packer {
       out_.varint(lifetime.samples);
       out_.varint(lifetime.size_bytes);
       if (is_exact) continue;
-      for (const double weight : {lifetime.weight_bytes, lifetime.weight_count}) {
-        const uint32_t bits = float_bits(weight);
-        for (unsigned shift = 0; shift < 32; shift += 8) {
-          const char byte = static_cast<char>(bits >> shift);
-          out_.bytes({&byte, 1});
-        }
+      write_float(lifetime.weight_bytes);
+      write_float(lifetime.weight_count);
+    }
+  }
+
+  // How many parts a stack has, for all of them; then the parts.
+  void write_births() {
+    for (size_t i = 0; i < count_; ++i) out_.varint(stacks_[i].statistics.births.size());
+    for (size_t i = 0; i < count_; ++i) {
+      for (const Birth& birth : stacks_[i].statistics.births) {
+        out_.varint(birth.part);
+        out_.varint(birth.samples);
+        write_float(birth.weight_bytes);
+        write_float(birth.weight_count);
       }
+    }
+  }
+
+  void write_float(double number) {
+    const uint32_t bits = float_bits(number);
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      const char byte = static_cast<char>(bits >> shift);
+      out_.bytes({&byte, 1});
     }
   }
 
@@ -329,6 +346,8 @@ class Unpacker {
       own.lifetime_ns = short_value(static_cast<uint16_t>(in_.fixed(2))) * own.freed.weight_count;
       if (!read(&own.lifetimes)) return {};
     }
+    // Files of before end here.
+    if (in_.ok() && !in_.is_at_end() && !read_births(&stacks)) return {};
     if (!in_.ok() || !in_.is_at_end()) return {};
     return stacks;
   }
@@ -349,6 +368,28 @@ class Unpacker {
       lifetime.weight_bytes = is_exact ? static_cast<double>(lifetime.size_bytes) : in_.small_real();
       lifetime.weight_count = is_exact ? static_cast<double>(lifetime.samples) : in_.small_real();
       lifetimes->push_back(lifetime);
+    }
+    return in_.ok();
+  }
+
+  bool read_births(std::vector<IdentifiedStatistics>* stacks) {
+    for (IdentifiedStatistics& stack : *stacks) {
+      const uint64_t count = in_.varint();
+      if (!in_.ok() || count > kBirthParts) return false;
+      stack.statistics.births.resize(count);
+    }
+    for (IdentifiedStatistics& stack : *stacks) {
+      const Birth* before = nullptr;
+      for (Birth& birth : stack.statistics.births) {
+        const uint64_t part = in_.varint();
+        if (part >= kBirthParts || (before != nullptr && before->part >= part)) return false;
+        birth.part = static_cast<uint32_t>(part);
+        birth.samples = in_.varint();
+        birth.weight_bytes = in_.small_real();
+        birth.weight_count = in_.small_real();
+        if (birth.samples == 0 || birth.samples >> 53 != 0 || !in_.ok()) return false;
+        before = &birth;
+      }
     }
     return in_.ok();
   }
@@ -444,6 +485,11 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
   if (own.freed.samples != 0 && own.freed.weight_count > 0) {
     own.lifetime_ns =
         short_value(short_code(stack.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count;
+  }
+  own.births = stack.births;
+  for (Birth& birth : own.births) {
+    birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
+    birth.weight_count = of_float_bits(float_bits(birth.weight_count));
   }
   if (own.freed.samples == 0) return own;
   own.lifetimes = stack.lifetimes;

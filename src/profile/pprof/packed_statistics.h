@@ -29,6 +29,7 @@ struct StackStatistics {
   Totals peak;
   double lifetime_ns = 0;
   std::vector<Lifetime> lifetimes;  // as Stack::lifetimes
+  std::vector<Birth> births;        // as Stack::births
 };
 
 struct IdentifiedStatistics {
@@ -37,7 +38,7 @@ struct IdentifiedStatistics {
 };
 
 // As they come back out of the comments: sums to 12 digits, variances and mean lifetimes to 0.1 %, classes of
-// lifetimes as in the text form.  Packed again they are
+// lifetimes and births as in the text form.  Packed again they are
 // the same.
 StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes);
 

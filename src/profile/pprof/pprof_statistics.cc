@@ -63,15 +63,29 @@ class Fields {
 
   // "CLASS:SAMPLES:SIZES[:BYTES:BLOCKS],..."; a file of before has none.
   std::vector<Lifetime> lifetimes(std::string_view key) {
-    const auto found = values_.find(key);
     std::vector<Lifetime> all;
-    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
-    while (!rest.empty() && ok_) {
-      const size_t end = std::min(rest.find(','), rest.size());
-      all.push_back(lifetime(rest.substr(0, end)));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+    for_each_entry(key, [&](std::string_view entry) {
+      all.push_back(lifetime(entry));
       ok_ = ok_ && (all.size() < 2 || all[all.size() - 2].lifetime_class < all.back().lifetime_class);
-    }
+    });
+    return all;
+  }
+
+  // "PART:SAMPLES:BYTES:BLOCKS,..."; a file of before has none.
+  std::vector<Birth> births(std::string_view key) {
+    std::vector<Birth> all;
+    for_each_entry(key, [&](std::string_view entry) {
+      uint64_t numbers[kMostNumbers] = {};
+      const size_t count = read_numbers(entry, 2, 4, numbers);
+      Birth birth;
+      birth.part = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kBirthParts));
+      birth.samples = numbers[1];
+      birth.weight_bytes = short_real(numbers[2], 0);
+      birth.weight_count = short_real(numbers[3], static_cast<double>(birth.samples));
+      ok_ = ok_ && count == 4 && birth.part < kBirthParts && birth.samples != 0 &&
+            (all.empty() || all.back().part < birth.part);
+      all.push_back(birth);
+    });
     return all;
   }
 
@@ -115,18 +129,39 @@ class Fields {
   }
 
  private:
-  Lifetime lifetime(std::string_view text) {
-    Lifetime read;
-    uint64_t numbers[5] = {};
+  static constexpr size_t kMostNumbers = 5;
+
+  // What commas separate.
+  template <typename Each>
+  void for_each_entry(std::string_view key, const Each& each) {
+    const auto found = values_.find(key);
+    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
+    while (!rest.empty() && ok_) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      each(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  // Colons separate them; those after the first `decimals` are hexadecimal.  Returns how many there are.
+  size_t read_numbers(std::string_view text, size_t decimals, size_t most, uint64_t* numbers) {
     size_t count = 0;
-    for (bool more = true; more && count < 5; ++count) {
+    for (bool more = true; more && count < most; ++count) {
       const size_t end = std::min(text.find(':'), text.size());
       more = end < text.size();
       const char* begin = text.data();
-      const auto result = std::from_chars(begin, begin + end, numbers[count], count < 3 ? 10 : 16);
+      const auto result = std::from_chars(begin, begin + end, numbers[count], count < decimals ? 10 : 16);
       ok_ = ok_ && result.ec == std::errc() && result.ptr == begin + end;
       text.remove_prefix(std::min(end + 1, text.size()));
     }
+    ok_ = ok_ && text.empty();
+    return count;
+  }
+
+  Lifetime lifetime(std::string_view text) {
+    Lifetime read;
+    uint64_t numbers[kMostNumbers] = {};
+    const size_t count = read_numbers(text, 3, kMostNumbers, numbers);
     read.lifetime_class = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kLifetimeClasses));
     read.samples = numbers[1];
     read.size_bytes = numbers[2];
@@ -134,8 +169,7 @@ class Fields {
     const auto samples = static_cast<double>(read.samples);
     read.weight_bytes = count == 5 ? short_real(numbers[3], size) : size;
     read.weight_count = count == 5 ? short_real(numbers[4], samples) : samples;
-    ok_ = ok_ && (count == 3 || count == 5) && text.empty() && read.lifetime_class < kLifetimeClasses &&
-          read.samples != 0;
+    ok_ = ok_ && (count == 3 || count == 5) && read.lifetime_class < kLifetimeClasses && read.samples != 0;
     return read;
   }
 
@@ -300,6 +334,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.freed.weight_count = fields.signed_real("fwc");
     facts.lifetime_ns = fields.real("life");
     facts.lifetimes = fields.lifetimes("lt");
+    facts.births = fields.births("lb");
     if (fields.has(kPeakKeys.samples)) {
       facts.peak = totals_of(fields, kPeakKeys);
     }
@@ -329,6 +364,7 @@ void add_statistics(const StackStatistics& more, StackStatistics* sum) {
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
   add_lifetimes(more.lifetimes, &sum->lifetimes);
+  add_births(more.births, &sum->births);
 }
 
 }  // namespace
@@ -463,6 +499,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
   stack.peak = facts.peak;
   stack.lifetime_ns = facts.lifetime_ns;
   stack.lifetimes = facts.lifetimes;
+  stack.births = facts.births;
   stack.live = std::move(live);
   stack.parts.clear();
   return true;

@@ -46,6 +46,8 @@ TEST(JsonExport, has_what_the_document_says) {
   ASSERT_EQ(stack.at("lifetimes").size(), 1u);
   EXPECT_EQ(stack.at("lifetimes")[0].at("from_ns"), 1000000);
   EXPECT_EQ(stack.at("lifetimes")[0].at("samples"), stack.at("freed_samples"));
+  EXPECT_EQ(stack.at("births")[1],
+            ExportJson({{"part", 15}, {"samples", 3}, {"bytes", 1.5e6}, {"blocks", 375.0}}));
   EXPECT_EQ(stack.at("live")[1],
             ExportJson({{"size_bytes", 4096}, {"rate_bytes", kTestRate}, {"samples", 3}}));
 }

@@ -19,6 +19,13 @@ TEST(StackSum, StatisticsAddUp) {
   ASSERT_EQ(sum.lifetimes.size(), stack.lifetimes.size());
   ASSERT_FALSE(sum.lifetimes.empty());
   EXPECT_EQ(sum.lifetimes[0].weight_bytes, 2 * stack.lifetimes[0].weight_bytes);
+  ASSERT_EQ(sum.births.size(), 2u);
+  EXPECT_EQ(sum.births[1].part, 15u);
+  EXPECT_EQ(sum.births[1].samples, 6u);
+  EXPECT_EQ(sum.births[1].weight_count, 750);
+  add_births({{7, 1, 2, 3}}, &sum.births);
+  ASSERT_EQ(sum.births.size(), 3u);
+  EXPECT_EQ(sum.births[1].part, 7u);
   Accumulator together;
   together.add(sum);
   Accumulator apart;

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "profile/files/base64.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/pprof/pprof_writer.h"
 #include "tests/profile/sample_profile.h"
@@ -58,6 +59,13 @@ void expect_same(const StackStatistics& a, const StackStatistics& b) {
     EXPECT_EQ(a.lifetimes[i].weight_bytes, b.lifetimes[i].weight_bytes);
     EXPECT_EQ(a.lifetimes[i].weight_count, b.lifetimes[i].weight_count);
   }
+  ASSERT_EQ(a.births.size(), b.births.size());
+  for (size_t i = 0; i < a.births.size(); ++i) {
+    EXPECT_EQ(a.births[i].part, b.births[i].part);
+    EXPECT_EQ(a.births[i].samples, b.births[i].samples);
+    EXPECT_EQ(a.births[i].weight_bytes, b.births[i].weight_bytes);
+    EXPECT_EQ(a.births[i].weight_count, b.births[i].weight_count);
+  }
 }
 
 // Stacks of one size mostly, some of several, some without anything freed.
@@ -79,6 +87,7 @@ std::vector<IdentifiedStatistics> many(size_t count) {
       if (i % 12 == 0) stack.freed.weight_bytes = -1.5;
     }
     if (i % 5 == 0) stack.peak = stack.allocated;
+    if (i % 20 == 0) stack.births = {{2, 1, 1e6 / 3, 1000}, {kBirthParts - 1, 4, 4096, 4}};
     stacks.push_back({random(), as_packed(stack, kTestRate)});
   }
   return stacks;
@@ -98,6 +107,23 @@ TEST(PackedStatistics, WhatIsPackedComesBack) {
   ASSERT_EQ(all.stacks.size(), stacks.size());
   for (const IdentifiedStatistics& stack : stacks) {
     expect_same(all.stacks.at(short_id(stack.id, all.bits)), stack.statistics);
+  }
+}
+
+// Births are the last column; files of before lack it.
+TEST(PackedStatistics, BirthsMayBeMissing) {
+  Stack stack;
+  add_samples(stack.allocated, 64, 10);
+  const std::string without = pack_statistics({{1, as_packed(stack, kTestRate)}}, kTestRate).at(0);
+  const std::string prefix = without.substr(0, without.find("data=") + 5);
+  const std::string bytes = *from_base64(without.substr(prefix.size()));
+  const std::string of_before = prefix + base64(bytes.substr(0, bytes.size() - 1));
+  const Unpacked all = unpacked({of_before});
+  EXPECT_TRUE(all.is_whole);
+  expect_same(all.stacks.begin()->second, as_packed(stack, kTestRate));
+  // One part of the run too many, a part that is none, and no samples.
+  for (const char* damage : {"\x11", "\x01\x10\x01........", "\x01\x02", "\x01\x02\x01...."}) {
+    EXPECT_FALSE(unpacked({prefix + base64(bytes.substr(0, bytes.size() - 1) + damage)}).is_whole) << damage;
   }
 }
 

@@ -134,6 +134,26 @@ TEST(PprofStatistics, lifetimes_that_make_no_sense_are_not_believed) {
   }
 }
 
+TEST(PprofStatistics, births_are_read) {
+  AlteredProfile altered;
+  EXPECT_TRUE(altered.read().stacks[0].births.empty());
+  altered.more_text = " lb=0:2:49200000:45000000,15:3:49200000:00000000";
+  const std::vector<Birth> births = altered.read().stacks[0].births;
+  ASSERT_EQ(births.size(), 2u);
+  EXPECT_EQ(births[0].part, 0u);
+  EXPECT_EQ(births[0].samples, 2u);
+  EXPECT_EQ(births[0].weight_bytes, 655360);
+  EXPECT_EQ(births[0].weight_count, 2048);
+  EXPECT_EQ(births[1].part, 15u);
+  EXPECT_EQ(births[1].weight_count, 3);  // each stands for itself at least
+  for (const char* text : {"0", "0:2", "0:2:49200000", "16:2:49200000:45000000", "0:0:49200000:45000000",
+                           "1:2:49200000:45000000,1:2:49200000:45000000", "0:2:x:45000000",
+                           "0:2:49200000:45000000:1", "0:2:7f800000:45000000"}) {
+    altered.more_text = std::string(" lb=") + text;
+    EXPECT_FALSE(altered.read().stacks[0].has_statistics) << text;
+  }
+}
+
 // Live samples of a table that was full stand for more than at first, which is in what was freed, with a minus.
 TEST(PprofStatistics, what_was_freed_may_be_below_zero) {
   AlteredProfile altered;

@@ -43,6 +43,7 @@ TEST(Cli, HelpFitsATerminal) {
                                                     {"run", "--help"},
                                                     {"report", "--help"},
                                                     {"churn", "--help"},
+                                                    {"leaks", "--help"},
                                                     {"diff", "--help"},
                                                     {"export", "--help"},
                                                     {"doctor", "--help"}}) {
@@ -60,7 +61,8 @@ TEST(Cli, SaysItsVersion) {
 TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(err_of({"start"}).first, 2);
   EXPECT_EQ(err_of({"start"}).second,
-            "memprof: unknown command 'start'; the commands are run, report, view, diff, churn, merge, "
+            "memprof: unknown command 'start'; the commands are run, report, view, diff, churn, leaks, "
+            "merge, "
             "export, live, attach, "
             "list, clean and doctor "
             "(memprof --help)\n");

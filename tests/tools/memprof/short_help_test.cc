@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(ShortHelp, FitsAScreen) {
-  for (const char* command : {"", "run", "report", "diff", "churn", "merge", "export", "live", "view"}) {
+  for (const char* command :
+       {"", "run", "report", "diff", "churn", "leaks", "merge", "export", "live", "view"}) {
     const std::string text = short_help(command);
     ASSERT_FALSE(text.empty()) << command;
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 23) << text;  // and the line of the prompt
@@ -30,7 +31,8 @@ TEST(ShortHelp, FitsAScreen) {
 
 // Each option that it names is one that the whole text has.
 TEST(ShortHelp, NamesOnlyWhatThereIs) {
-  for (const std::string command : {"run", "report", "diff", "churn", "merge", "export", "live", "view"}) {
+  for (const std::string command :
+       {"run", "report", "diff", "churn", "leaks", "merge", "export", "live", "view"}) {
     testing::internal::CaptureStdout();
     EXPECT_EQ(cli_main({command, "--help"}), 0);
     const std::string whole = testing::internal::GetCapturedStdout();
@@ -43,7 +45,7 @@ TEST(ShortHelp, NamesOnlyWhatThereIs) {
 }
 
 TEST(ShortHelp, IsWhatHSays) {
-  for (const char* command : {"run", "report", "diff", "churn", "merge", "export", "live", "view"}) {
+  for (const char* command : {"run", "report", "diff", "churn", "leaks", "merge", "export", "live", "view"}) {
     testing::internal::CaptureStdout();
     EXPECT_EQ(cli_main({command, "-h"}), 0);
     EXPECT_EQ(testing::internal::GetCapturedStdout(), short_help(command));
@@ -56,7 +58,7 @@ TEST(ShortHelp, IsWhatHSays) {
 }
 
 TEST(ShortHelp, ACommandWithoutArgumentsHelpsAndFails) {
-  for (const char* command : {"run", "report", "diff", "churn", "merge", "export", "live", "view"}) {
+  for (const char* command : {"run", "report", "diff", "churn", "leaks", "merge", "export", "live", "view"}) {
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
     EXPECT_EQ(cli_main({command}), 2);

@@ -15,6 +15,8 @@ profile::GroupBy parse_group_by(const std::string& text) {
   return *by;
 }
 
+}  // namespace
+
 profile::Pattern parse_pattern(const std::string& option, const std::string& text) {
   if (text.empty()) throw Failure(option + ": an empty expression matches everything; give some text");
   try {
@@ -23,8 +25,6 @@ profile::Pattern parse_pattern(const std::string& option, const std::string& tex
     throw Failure(option + ": " + error.what());
   }
 }
-
-}  // namespace
 
 const char kFilterHelp[] =
     R"(  --focus REGEX    only stacks with a frame whose function, source file or

@@ -40,6 +40,9 @@ class ReaderOptions {
   profile::FrameView view_;
 };
 
+// The expression of an option.
+profile::Pattern parse_pattern(const std::string& option, const std::string& text);
+
 // Gives --younger its default where what is temporary is asked for.  Failure: throws Failure where it was given
 // and neither that nor anything else uses it.
 void settle_younger(bool is_temporary, bool is_used_else, std::optional<uint64_t>* younger_ns);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/leaks/leak_verdict.h"
+
+#include <algorithm>
+
+#include "profile/lifetimes/temporary.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr double kFewSamples = 5;
+constexpr double kSettled = 0.9;  // of those that come to an age, at least so many are never freed
+constexpr double kMost = 0.9;
+
+// The least age, in parts of the run, from which on nearly nothing is freed; nothing: there is none.
+std::optional<uint32_t> settled_part(const SurvivalCurve& curve) {
+  const SurvivalPoint* end = curve.end();
+  if (end == nullptr) return std::nullopt;
+  for (uint32_t part = 0; part <= kBirthParts / 2; ++part) {
+    const SurvivalPoint& point = curve.at_part(part);
+    if (point.age_ns >= end->age_ns) return std::nullopt;
+    if (point.share > 0 && end->share >= kSettled * point.share) return part;
+  }
+  return std::nullopt;
+}
+
+// The age that one in twenty of what lives is older than, as the end of its part.
+double oldest(const SiteLives& lives, double live_samples) {
+  double left = 0.05 * live_samples;
+  for (uint32_t part = 0; part < kBirthParts; ++part) {
+    left -= lives.living[part].samples;
+    if (left < 0) return lives.part_ns() * (kBirthParts - part);
+  }
+  return 0;
+}
+
+double median_lifetime(const SiteLives& lives) {
+  LifetimeHistogram histogram;
+  for (uint32_t i = 0; i < kLifetimeClasses; ++i) {
+    Lifetime lifetime;
+    lifetime.lifetime_class = i;
+    lifetime.weight_count = lives.freed[i].blocks;
+    histogram.add(lifetime);
+  }
+  return histogram.quantile_ns(0.5);
+}
+
+// Much was freed, and what little lives is young.
+bool is_turned_over(const Assessment& a, const SiteLives& lives) {
+  constexpr uint32_t kYoungParts = kBirthParts / 4;
+  return a.freed_samples >= kFewSamples && a.oldest_ns <= lives.part_ns() * kYoungParts;
+}
+
+// Of what comes to half the length of the run, how much is freed later tells turning over from what may be a leak
+// among blocks that live long.
+bool may_be_kept(const SurvivalCurve& curve, const SiteLives& lives) {
+  constexpr double kFreedLater = 0.2;
+  constexpr uint32_t kHalf = kBirthParts / 2;
+  double kept = 0;
+  for (uint32_t part = 0; part < kHalf; ++part) kept += lives.living[part].samples;
+  const double freed = curve.at_part(kHalf).at_risk_samples - kept;
+  return kept >= kFewSamples && freed < kFreedLater * kept;
+}
+
+LeakVerdict without_old(const Assessment& a, const SiteLives& lives) {
+  if (a.freed_samples >= kFewSamples) return LeakVerdict::kLevel;
+  const LivesSum& newest = lives.living[kBirthParts - 1];
+  return newest.samples >= kMost * a.live_samples ? LeakVerdict::kYoung : LeakVerdict::kUnknown;
+}
+
+LeakVerdict of_births(const BirthSpread& births) {
+  constexpr uint32_t kQuarter = kBirthParts / 4;
+  constexpr uint32_t kMoment = 2;
+  const uint32_t dense_end = births.dense_first + births.dense_parts;
+  if (dense_end <= kQuarter) return LeakVerdict::kStart;
+  if (births.dense_parts <= kMoment && dense_end + kMoment <= births.parts) return LeakVerdict::kOnce;
+  if (births.dense_parts <= kMoment && births.parts == kBirthParts) return LeakVerdict::kYoung;
+  if (births.has_stopped || births.has_faded) return LeakVerdict::kFilled;
+  if (births.is_slowing) return LeakVerdict::kUnknown;
+  return LeakVerdict::kLeak;
+}
+
+}  // namespace
+
+const char* verdict_name(LeakVerdict verdict) {
+  static constexpr const char* kNames[kLeakVerdicts] = {"leak", "level", "filled", "start",
+                                                        "once", "young", "unknown"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+Assessment assess(const SiteLives& lives) {
+  Assessment a;
+  a.freed_samples = lives.all_freed().samples;
+  a.live_samples = lives.all_living().samples;
+  a.median_lifetime_ns = median_lifetime(lives);
+  a.oldest_ns = oldest(lives, a.live_samples);
+  if (!(lives.run_ns > 0) || a.live_samples < kFewSamples) {
+    if (a.live_samples > 0 && is_turned_over(a, lives)) a.verdict = LeakVerdict::kLevel;
+    return a;
+  }
+  const SurvivalCurve curve(lives);
+  const std::optional<uint32_t> settled = settled_part(curve);
+  if (!settled) {
+    if (!may_be_kept(curve, lives)) a.verdict = without_old(a, lives);
+    return a;
+  }
+  a.settled_after_ns = lives.part_ns() * *settled;
+  a.never_freed = SurvivalCurve::interval(*curve.end());
+  a.births = birth_spread(lives, kBirthParts - *settled);
+  if (a.births.samples < kFewSamples) {
+    a.verdict = without_old(a, lives);
+    return a;
+  }
+  a.verdict = of_births(a.births);
+  a.is_tested = true;
+  // What is kept says little of a place most of which comes and goes.
+  constexpr double kMinor = 0.5;
+  if (a.verdict != LeakVerdict::kLeak && a.freed_samples >= kFewSamples &&
+      a.births.samples < kMinor * a.live_samples) {
+    a.verdict = LeakVerdict::kLevel;
+  }
+  a.p_value = a.verdict == LeakVerdict::kLeak ? a.births.p_value : 1;
+  return a;
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lives of the blocks of one place say: it leaks, it has reached its level, it was allocated at the start ...
+//
+// Model: docs/decisions/0071-leaks.md.  From the survival curve follows the least age, a number of sixteenths of the
+// run and at most half of it, after which nearly nothing is freed any more.  What lives and is older than that is
+// "never freed"; whether its births are spread over the run says whether the place leaks.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "profile/leaks/birth_spread.h"
+#include "profile/leaks/site_lives.h"
+#include "profile/leaks/survival_curve.h"
+
+namespace memprof::profile {
+
+enum class LeakVerdict : uint8_t {
+  kLeak,     // grows without end
+  kLevel,    // blocks come and go
+  kFilled,   // grew, and has stopped or slows down
+  kStart,    // allocated in the first quarter of the run and kept
+  kOnce,     // allocated within a moment and kept
+  kYoung,    // allocated at the very end
+  kUnknown,  // not enough data
+};
+inline constexpr size_t kLeakVerdicts = 7;
+// "leak", "level", "filled", "start", "once", "young", "unknown"
+const char* verdict_name(LeakVerdict verdict);
+
+struct Assessment {
+  // kLeak: where its p-value, corrected for the number of places, is small enough; else it is unknown.
+  LeakVerdict verdict = LeakVerdict::kUnknown;
+  double p_value = 1;  // that it does not leak; only where it was tested
+  bool is_tested = false;
+  double settled_after_ns = 0;  // nearly nothing that is older is freed
+  ShareInterval never_freed;    // of all blocks of the place
+  BirthSpread births;           // of what is older than that
+  double freed_samples = 0;
+  double live_samples = 0;
+  double median_lifetime_ns = 0;  // of what was freed
+  double oldest_ns = 0;           // an age that nearly nothing that lives has
+};
+
+Assessment assess(const SiteLives& lives);
+
+}  // namespace memprof::profile

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which places of a program leak: from one profile of it, or from several of one process.
+//
+// Model: a place is where reports have `self`.  Each is assessed by the lives of its blocks (leak_verdict.h); p-values
+// are corrected for the number of places (Benjamini and Hochberg).  Several profiles of one process also tell how
+// what lives of a place went over time: where a line through them does not rise, it has reached its level after
+// all; where it does and births alone were too few, it leaks.
+//
+// Threads: plain values.
+// Failure: throws Error where a profile does not say how long blocks live, or profiles are not of one process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/leaks/leak_verdict.h"
+#include "profile/leaks/slope.h"
+#include "profile/model/estimate.h"
+#include "profile/names/frame_grouping.h"
+#include "profile/names/stack_filter.h"
+
+namespace memprof::profile {
+
+struct NamedProfile {
+  std::string name;  // for messages
+  Profile profile;
+};
+
+struct LeakRow {
+  FrameGroup place;
+  LeakVerdict verdict = LeakVerdict::kUnknown;
+  Assessment assessment;
+  double corrected_p = 1;
+  Estimate live_bytes;
+  double live_blocks = 0;
+  GrowthRate growth;           // of a leak
+  std::optional<Slope> slope;  // of several profiles
+};
+
+struct Leaks {
+  std::vector<LeakRow> rows;  // suspects first, the fastest first; then what holds most
+  size_t suspects = 0;
+  size_t tested = 0;
+  std::array<size_t, kLeakVerdicts> numbers{};
+  GrowthRate growth;  // of all suspects
+  size_t profiles = 0;
+  double run_ns = 0;
+  Estimate live_bytes;
+  double expected_bytes = 0;  // live, of stacks that `expected` names
+  bool has_expected = false;
+};
+
+struct LeakOptions {
+  GroupBy by = GroupBy::kFunction;
+  StackFilter filter;
+  FrameView view;
+  // Stacks that may grow: one of their frames matches.
+  std::optional<Pattern> expected;
+};
+
+// At least one; in any order.
+Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options = {});
+
+}  // namespace memprof::profile

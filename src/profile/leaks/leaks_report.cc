@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/leaks/leaks_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profile/report/report_cells.h"
+#include "profile/text/filter_text.h"
+#include "profile/text/text_table.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string count_of(size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// "1 place holds memory", "3 places hold memory"
+std::string holders(size_t count) {
+  return count_of(count, "place") + (count == 1 ? " holds" : " hold") + " memory";
+}
+
+std::string answer(const Leaks& leaks) {
+  const size_t unknown = leaks.numbers[static_cast<size_t>(LeakVerdict::kUnknown)] +
+                         leaks.numbers[static_cast<size_t>(LeakVerdict::kYoung)];
+  const size_t judged = leaks.rows.size() - unknown;
+  if (leaks.suspects != 0) {
+    return fmt::format("{} among {}: {} a minute (95 %: {} to {}).", count_of(leaks.suspects, "suspect"),
+                       count_of(leaks.rows.size(), "place"), format_bytes(leaks.growth.bytes_per_minute),
+                       format_bytes(leaks.growth.low), format_bytes(leaks.growth.high));
+  }
+  if (leaks.rows.empty()) return "No suspect: no place holds memory.";
+  if (judged == 0) {
+    return fmt::format(
+        "Not enough data: {}, none with enough samples for a verdict. A longer run tells, or "
+        "one that is sampled more often (memprof run -r 64k).",
+        holders(unknown));
+  }
+  return fmt::format("No suspect: {}, and none grows on.{}", holders(judged),
+                     unknown == 0 ? "" : fmt::format(" Of {} more there is not enough data.", unknown));
+}
+
+// What no place can explain.
+void resident(const Report& report, TextWriter* writer) {
+  const double peak = report.totals[metric_index(Metric::kPeakSpace)].value;
+  const auto most = static_cast<double>(report.max_resident_bytes);
+  if (!(most > 0) || !(peak > 0)) return;
+  constexpr double kMuch = 2;
+  constexpr double kMuchBytes = 32.0 * 1024 * 1024;
+  writer->sentence(
+      fmt::format("Most resident: {}; the heap's peak: {}.{}", format_bytes(most), format_bytes(peak),
+                  most > kMuch * peak && most - peak > kMuchBytes
+                      ? " What is between them is held by no place: free memory that the allocator keeps "
+                        "(fragmentation), code, stacks."
+                      : ""));
+}
+
+std::string name_of(const LeakRow& row, const TextWriter& writer) {
+  const std::string place = place_cell(row.place.name, row.place.file, row.place.line, row.place.module);
+  return writer.bold(printable(row.place.name)) + (place.empty() ? "" : "  " + printable(place));
+}
+
+void write_suspects(const Leaks& leaks, size_t most, TextWriter* writer) {
+  for (size_t i = 0; i < leaks.suspects && i < most; ++i) {
+    const LeakRow& row = leaks.rows[i];
+    writer->line(fmt::format("{}. {}", i + 1, name_of(row, *writer)));
+    writer->sentence(
+        fmt::format("   {}; {} live.", leak_reason(row, leaks), format_bytes(row.live_bytes.value)));
+  }
+  if (leaks.suspects > most) {
+    writer->sentence(writer->faint(
+        fmt::format("{} of {} suspects shown; -n {} shows all.", most, leaks.suspects, leaks.suspects)));
+  }
+}
+
+void write_table(const LeakRow* first, size_t count, GroupBy by, TextWriter* writer) {
+  const bool has_places = by == GroupBy::kFunction || by == GroupBy::kLine;
+  TextRow titles;
+  titles.numbers = {"live", "verdict"};
+  titles.name_text = group_by_name(by);
+  if (has_places) titles.place = "file:line";
+  TextTable table(std::move(titles));
+  for (const LeakRow* row = first; row != first + count; ++row) {
+    TextRow line;
+    line.numbers = {format_bytes(row->live_bytes.value), verdict_name(row->verdict)};
+    line.names = {printable(row->place.name)};
+    if (has_places) {
+      line.place =
+          printable(place_cell(row->place.name, row->place.file, row->place.line, row->place.module));
+    }
+    table.add(std::move(line));
+  }
+  table.write(writer);
+}
+
+void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWriter* writer) {
+  const size_t others = leaks.rows.size() - leaks.suspects;
+  const size_t shown = std::min(others, rows.most);
+  if (shown == 0) return;
+  const LeakRow* const first = leaks.rows.data() + leaks.suspects;
+  writer->blank();
+  if (rows.has_reasons) {
+    for (const LeakRow* row = first; row != first + shown; ++row) {
+      writer->line(fmt::format("{}: {}", verdict_name(row->verdict), name_of(*row, *writer)));
+      writer->sentence(
+          fmt::format("   {}; {} live.", leak_reason(*row, leaks), format_bytes(row->live_bytes.value)));
+    }
+  } else {
+    write_table(first, shown, by, writer);
+  }
+  writer->blank();
+  if (shown < others) {
+    writer->sentence(
+        writer->faint(fmt::format("{} of {} other places shown; -n {} shows all.", shown, others, others)));
+  }
+  if (rows.has_reasons) return;
+  for (size_t i = 0; i < kLeakVerdicts; ++i) {
+    const auto verdict = static_cast<LeakVerdict>(i);
+    const bool is_shown =
+        std::any_of(first, first + shown, [&](const LeakRow& row) { return row.verdict == verdict; });
+    if (!is_shown) continue;
+    writer->sentence(
+        fmt::format("{:<8} {}", std::string(verdict_name(verdict)) + ":", verdict_text(verdict)));
+  }
+}
+
+Json estimate(const Estimate& value) {
+  const Json low = value.has_interval ? Json(std::llround(value.low)) : Json(nullptr);
+  const Json high = value.has_interval ? Json(std::llround(value.high)) : Json(nullptr);
+  return {{"value", std::llround(value.value)}, {"low", low}, {"high", high}};
+}
+
+template <typename Rate>
+Json rate_json(const Rate& rate) {
+  return {{"value", std::llround(rate.bytes_per_minute)},
+          {"low", std::llround(rate.low)},
+          {"high", std::llround(rate.high)}};
+}
+
+Json row_json(const LeakRow& row, const Leaks& leaks) {
+  const Assessment& a = row.assessment;
+  const bool is_suspect = row.verdict == LeakVerdict::kLeak;
+  const bool has_share = a.births.samples > 0;
+  const double part_ns = leaks.run_ns / kBirthParts;
+  return {{"name", row.place.name},
+          {"file", row.place.file},
+          {"line", row.place.line},
+          {"module", row.place.module},
+          {"verdict", verdict_name(row.verdict)},
+          {"reason", leak_reason(row, leaks)},
+          {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
+          {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
+          {"inuse_space", estimate(row.live_bytes)},
+          {"inuse_objects", std::llround(row.live_blocks)},
+          {"never_freed", has_share ? Json{{"share", a.never_freed.share},
+                                           {"low", a.never_freed.low},
+                                           {"high", a.never_freed.high}}
+                                    : Json(nullptr)},
+          {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
+          {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
+          {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
+          {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
+          {"live_samples", std::llround(a.live_samples)},
+          {"freed_samples", std::llround(a.freed_samples)},
+          {"kept_samples", std::llround(a.births.samples)},
+          {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string leaks_text(const Leaks& leaks, const Report& report, const LeakRows& rows,
+                       const TextOptions& options) {
+  TextWriter writer(options);
+  writer.sentence(writer.bold(answer(leaks)));
+  if (leaks.suspects != 0) {
+    writer.blank();
+    write_suspects(leaks, rows.most, &writer);
+  }
+  write_others(leaks, report.by, rows, &writer);
+  writer.blank();
+  const std::string who = report.pid != 0 ? fmt::format("{} (pid {})", printable(report.program), report.pid)
+                                          : printable(report.program);
+  writer.sentence(
+      fmt::format("{}, {} after its start{}; rate {}; live: {}.", who, format_duration_ns(leaks.run_ns),
+                  leaks.profiles > 1 ? fmt::format(", the last of {} profiles", leaks.profiles) : "",
+                  format_rate(report.rate_bytes), format_bytes(leaks.live_bytes.value)));
+  if (report.is_filtered()) writer.sentence(filter_sentence(report.filter) + ".");
+  if (leaks.has_expected) {
+    writer.sentence(fmt::format("Expected, and not judged: {} live.", format_bytes(leaks.expected_bytes)));
+  }
+  resident(report, &writer);
+  return writer.take();
+}
+
+std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows& rows) {
+  Json json;
+  json["program"] = report.program;
+  json["pid"] = report.pid != 0 ? Json(report.pid) : Json(nullptr);
+  json["rate_bytes"] = report.rate_bytes;
+  json["run_ns"] = std::llround(leaks.run_ns);
+  json["profiles"] = leaks.profiles;
+  json["suspects"] = leaks.suspects;
+  json["tested"] = leaks.tested;
+  json["growth_per_minute"] = rate_json(leaks.growth);
+  json["inuse_space"] = estimate(leaks.live_bytes);
+  json["expected_space"] = std::llround(leaks.expected_bytes);
+  json["verdicts"] = Json::object();
+  for (size_t i = 0; i < kLeakVerdicts; ++i) {
+    json["verdicts"][verdict_name(static_cast<LeakVerdict>(i))] = leaks.numbers[i];
+  }
+  json["rows"] = Json::array();
+  for (size_t i = 0; i < leaks.rows.size() && i < rows.most; ++i) {
+    json["rows"].push_back(row_json(leaks.rows[i], leaks));
+  }
+  // Names come from files and need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace memprof::profile

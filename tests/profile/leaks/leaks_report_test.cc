@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/leaks/leaks_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/profile/leaks/simulation.h"
+
+namespace memprof::profile {
+namespace {
+
+using leak_simulation::Simulation;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct Made {
+  Leaks leaks;
+  Report report;
+};
+
+Made make(Simulation& s, const LeakOptions& options = {}) {
+  ReportOptions header;
+  header.has_table = false;
+  header.filter = options.filter;
+  return {find_leaks({{"x", s.profile()}}, options), build_report(s.profile(), header)};
+}
+
+void leak(Simulation& s) {
+  for (int i = 0; i < 600; ++i) s.block("append(Event)", 1 << 20, i + 0.5);
+}
+void start(Simulation& s) {
+  for (int i = 0; i < 50; ++i) s.block("load_tables", 1 << 20, 1);
+  s.block("once", 1 << 20, 300);
+}
+
+TEST(LeaksReport, begins_with_the_answer) {
+  Simulation s(600, 0, 1);
+  leak(s);
+  start(s);
+  const Made made = make(s);
+  const std::string text = leaks_text(made.leaks, made.report, {});
+  EXPECT_THAT(text, StartsWith("1 suspect among 3 places: 60.0 MiB a minute (95 %: 55.3 MiB to 65.0 MiB).\n\n"
+                               "1. append(Event)  program.cc:1\n"
+                               "   no block of this place was freed, since the start: 60.0 MiB a minute"));
+  EXPECT_THAT(text, HasSubstr("50.0 MiB    start  load_tables  program.cc:1\n"));
+  EXPECT_THAT(text, HasSubstr("start:   allocated in the first quarter"));
+  EXPECT_THAT(text, HasSubstr("unknown: not enough data"));
+  EXPECT_THAT(text, Not(HasSubstr("level:")));
+  EXPECT_THAT(text, HasSubstr("server (pid 4711), 10 min after its start; rate 0 B; live: 651.0 MiB."));
+  LeakRows rows;
+  rows.has_reasons = true;
+  const std::string why = leaks_text(made.leaks, made.report, rows);
+  EXPECT_THAT(why, HasSubstr("start: load_tables  program.cc:1\n   allocated in the first 37.5 s and kept"));
+  EXPECT_THAT(why, HasSubstr("1 live sample is too few to tell; 1.0 MiB live."));
+  rows.most = 1;
+  EXPECT_THAT(leaks_text(made.leaks, made.report, rows),
+              HasSubstr("1 of 2 other places shown; -n 2 shows all."));
+}
+
+TEST(LeaksReport, says_where_there_is_no_suspect_or_no_data) {
+  Simulation none(600, 0, 1);
+  EXPECT_THAT(leaks_text(make(none).leaks, make(none).report, {}),
+              StartsWith("No suspect: no place holds memory."));
+  Simulation few(600, 0, 1);
+  few.block("once", 1 << 20, 300);
+  EXPECT_THAT(leaks_text(make(few).leaks, make(few).report, {}),
+              StartsWith("Not enough data: 1 place holds memory, none with enough samples for a verdict."));
+  Simulation level(600, 0, 1);
+  start(level);
+  EXPECT_THAT(
+      leaks_text(make(level).leaks, make(level).report, {}),
+      StartsWith("No suspect: 1 place holds memory, and none grows on. Of 1 more there is not enough data."));
+}
+
+TEST(LeaksReport, says_what_is_left_out_and_what_no_place_holds) {
+  Simulation s(600, 0, 1);
+  leak(s);
+  s.profile().max_resident_bytes = 3000u << 20;
+  s.profile().stacks[0].peak = s.profile().stacks[0].allocated;
+  LeakOptions options;
+  options.expected = Pattern("append");
+  options.filter.ignore = Pattern("nothing");
+  const Made made = make(s, options);
+  const std::string text = leaks_text(made.leaks, made.report, {});
+  EXPECT_THAT(text, HasSubstr("Expected, and not judged: 600.0 MiB live."));
+  EXPECT_THAT(text, HasSubstr("nothing"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("Most resident: 2.9 GiB; the heap's peak: 600.0 MiB. What is between them is held by no"));
+}
+
+TEST(LeaksReport, json_has_the_documented_fields) {
+  Simulation s(600, 0, 1);
+  leak(s);
+  start(s);
+  const Made made = make(s);
+  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  EXPECT_EQ(json["program"], "server");
+  EXPECT_EQ(json["pid"], 4711);
+  EXPECT_EQ(json["run_ns"], 600'000'000'000);
+  EXPECT_EQ(json["profiles"], 1);
+  EXPECT_EQ(json["suspects"], 1);
+  EXPECT_EQ(json["tested"], 2);
+  EXPECT_EQ(json["verdicts"]["leak"], 1);
+  EXPECT_EQ(json["verdicts"]["unknown"], 1);
+  EXPECT_EQ(json["inuse_space"]["value"], 651 << 20);
+  ASSERT_EQ(json["rows"].size(), 3u);
+  const auto& row = json["rows"][0];
+  EXPECT_EQ(row["name"], "append(Event)");
+  EXPECT_EQ(row["verdict"], "leak");
+  EXPECT_EQ(row["growth_per_minute"]["value"], 60 << 20);
+  EXPECT_LT(row["p_value"].get<double>(), 1e-6);
+  EXPECT_EQ(row["never_freed"]["share"], 1);
+  EXPECT_EQ(row["first_ns"], 0);
+  EXPECT_EQ(row["last_ns"], 600'000'000'000);
+  EXPECT_EQ(row["live_samples"], 600);
+  EXPECT_EQ(row["freed_samples"], 0);
+  EXPECT_EQ(row["kept_samples"], 600);
+  EXPECT_EQ(row["slope_per_minute"], nullptr);
+  EXPECT_EQ(json["rows"][2]["p_value"], nullptr);
+  EXPECT_EQ(json["rows"][2]["growth_per_minute"], nullptr);
+  LeakRows one;
+  one.most = 1;
+  EXPECT_EQ(nlohmann::json::parse(leaks_json(made.leaks, made.report, one))["rows"].size(), 1u);
+}
+
+}  // namespace
+}  // namespace memprof::profile

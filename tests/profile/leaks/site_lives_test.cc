@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/leaks/site_lives.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::profile {
+namespace {
+
+TEST(SiteLives, stacks_add_up) {
+  Stack stack;
+  stack.allocated.samples = 7;
+  stack.freed.samples = 4;
+  stack.lifetimes = {{0, 5, 4, 400, 4000, 40}};
+  stack.births = {{2, 3, 3000, 30}};
+  stack.live = {{100, 0, 3}};
+  SiteLives lives;
+  lives.run_ns = 16e9;
+  lives.add(stack);
+  lives.add(stack);
+  EXPECT_EQ(lives.freed[5].samples, 8);
+  EXPECT_EQ(lives.freed[5].blocks, 80);
+  EXPECT_EQ(lives.all_freed().bytes, 8000);
+  EXPECT_EQ(lives.living[2].samples, 6);
+  EXPECT_EQ(lives.all_living().bytes, 6000);
+  EXPECT_EQ(lives.spread_of_bytes(), 1);
+}
+
+// A process that ends by itself frees what its profile has as live: ten blocks, of ages from 0 to 16 s.
+TEST(SiteLives, what_the_end_freed_is_no_lifetime) {
+  Stack stack;
+  stack.allocated.samples = 30;
+  stack.freed.samples = 30;
+  stack.lifetimes = {{0, 5, 20, 2000, 2000, 20}, {0, 14, 7, 700, 700, 7}, {0, 15, 3, 300, 300, 3}};
+  stack.births = {{0, 3, 300, 3}, {8, 7, 700, 7}};
+  SiteLives lives;
+  lives.run_ns = 16e9;
+  lives.add(stack);
+  EXPECT_EQ(lives.freed[5].samples, 20);
+  EXPECT_NEAR(lives.freed[14].samples, 0, 1e-9);
+  EXPECT_NEAR(lives.freed[15].blocks, 0, 1e-9);
+  // What lives and was not freed at the end either is left alone.
+  stack.allocated.samples = 40;
+  SiteLives kept;
+  kept.run_ns = 16e9;
+  kept.add(stack);
+  EXPECT_EQ(kept.freed[14].samples, 7);
+}
+
+TEST(SiteLives, spread_is_of_unequal_blocks) {
+  Stack stack;
+  stack.live = {{1, 0, 99}, {1'000'000, 0, 1}};
+  stack.births = {{0, 100, 1'000'099, 100}};
+  SiteLives lives;
+  lives.run_ns = 1e9;
+  lives.add(stack);
+  EXPECT_NEAR(lives.spread_of_bytes(), 100, 0.1);  // one block has all the bytes
+  EXPECT_EQ(lives.spread_of_blocks(), 1);
+}
+
+}  // namespace
+}  // namespace memprof::profile

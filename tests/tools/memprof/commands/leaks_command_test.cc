@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/leaks_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing_tools::memprof;
+
+// 640 blocks of 4,096 bytes, evenly over the first `parts` of 16 minutes.
+profile::Profile kept_profile(uint32_t parts) {
+  profile::Profile profile = testing_tools::small_profile();
+  profile.rate_bytes = 0;
+  profile.duration_ns = 960'000'000'000;
+  profile::Stack& stack = profile.stacks.at(0);
+  stack.allocated = {640, 640 * 4096, 640 * 4096, 640, 0, 0, 0, 0};
+  stack.live = {{4096, 0, 640}};
+  for (uint32_t part = 0; part < parts; ++part) {
+    const uint64_t samples = 640 / parts;
+    stack.births.push_back(
+        {part, samples, static_cast<double>(samples * 4096), static_cast<double>(samples)});
+  }
+  profile.stacks.resize(1);
+  return profile;
+}
+
+class LeaksCommand : public ::testing::Test {
+ protected:
+  LeaksCommand() : leak_(folder_ / "leak.pb.gz"), filled_(folder_ / "filled.pb.gz") {
+    testing_tools::write_file(leak_, profile::write_pprof(kept_profile(16)));
+    testing_tools::write_file(filled_, profile::write_pprof(kept_profile(8)));
+  }
+  testing_tools::Folder folder_;
+  std::string leak_;
+  std::string filled_;
+};
+
+TEST_F(LeaksCommand, StatusTellsWhetherThereIsASuspect) {
+  const auto leak = memprof({"leaks", leak_});
+  EXPECT_EQ(leak.status, 1);
+  EXPECT_EQ(leak.err, "");
+  EXPECT_THAT(leak.out, StartsWith("1 suspect among 1 place: 160.0 KiB a minute (95 %: "));
+  const auto filled = memprof({"leaks", filled_, "--why"});
+  EXPECT_EQ(filled.status, 0);
+  EXPECT_THAT(filled.out, StartsWith("No suspect: 1 place holds memory, and none grows on."));
+  EXPECT_THAT(filled.out, HasSubstr("grew until 480 s after the start"));
+  EXPECT_THAT(memprof({"leaks", "--help"}).out, HasSubstr("usage: memprof leaks FILE...|PID"));
+}
+
+TEST_F(LeaksCommand, LimitsDecideWhereThereAreSome) {
+  const auto below = memprof({"leaks", leak_, "--fail-on", "growth > 1MB", "--fail-on", "row > 200k"});
+  EXPECT_EQ(below.status, 0);
+  EXPECT_THAT(below.err, HasSubstr("pass: growth > 1MB: 160.0 KiB a minute"));
+  const auto above = memprof({"leaks", leak_, "--fail-on", "growth > 1MB", "--fail-on", "row > 100k"});
+  EXPECT_EQ(above.status, 1);
+  EXPECT_THAT(above.err, HasSubstr("FAIL: row > 100k: "));
+  EXPECT_EQ(memprof({"leaks", filled_, "--fail-on", "growth > 0"}).status, 0);
+}
+
+TEST_F(LeaksCommand, WhatIsExpectedIsNoSuspect) {
+  const auto result = memprof({"leaks", leak_, "--expect", "."});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, HasSubstr("Expected, and not judged: 2.5 MiB live."));
+}
+
+TEST_F(LeaksCommand, PrintsJson) {
+  const auto json = nlohmann::json::parse(memprof({"leaks", "--json", leak_}).out);
+  ASSERT_EQ(json["rows"].size(), 1u);
+  EXPECT_EQ(json["rows"][0]["verdict"], "leak");
+  EXPECT_EQ(json["growth_per_minute"]["value"], 160 * 1024);
+}
+
+TEST_F(LeaksCommand, ErrorsAreOneLineAndStatusTwo) {
+  profile::Profile old = kept_profile(16);
+  old.stacks[0].births.clear();
+  testing_tools::write_file(folder_ / "old.pb", profile::write_pprof(old));
+  profile::Profile other = kept_profile(16);
+  other.pid = 17;
+  testing_tools::write_file(folder_ / "other.pb", profile::write_pprof(other));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"leaks", "-n", "3"}, "leaks: no profile given"},
+      {{"leaks", folder_ / "gone"}, folder_ / "gone"},
+      {{"leaks", "-", "-"}, "leaks: standard input can be one profile only"},
+      {{"leaks", leak_, "--metric", "live"}, "leaks: --metric: leaks are of what lives"},
+      {{"leaks", leak_, "--younger", "10ms"}, "leaks: --younger: leaks are of what is kept"},
+      {{"leaks", leak_, "--expect", "["}, "--expect: '['"},
+      {{"leaks", leak_, "--expect", ""}, "--expect: an empty expression"},
+      {{"leaks", leak_, "--fail-on", "5MB"}, "--fail-on: '5MB': there is no '>'"},
+      {{"leaks", leak_, "--by", "colour"}, "'colour'"},
+      {{"leaks", leak_, "-n", "-1"}, "-n: '-1'"},
+      {{"leaks", leak_, "--loud"}, "'--loud'"},
+      {{"leaks", folder_ / "old.pb"}, "old.pb: does not say when what lives was allocated: an older memprof"},
+      {{"leaks", leak_, folder_ / "other.pb"}, "not of one process"},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    const auto result = memprof(arguments);
+    EXPECT_EQ(result.status, 2) << expected;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr(expected));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::cli

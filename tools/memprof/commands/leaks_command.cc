@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/leaks_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
+#include "memprof/host/process/process_ids.h"
+#include "memprof/io/process_looks.h"
+#include "memprof/io/profile_input.h"
+#include "profile/leaks/leak_limits.h"
+#include "profile/leaks/leaks.h"
+#include "profile/leaks/leaks_report.h"
+#include "profile/model/error.h"
+#include "profile/report/report.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kTableRows = 10;
+constexpr int kHasSuspect = 1;
+
+constexpr char kHelp[] =
+    R"(usage: memprof leaks FILE...|PID [-n N] [--why] [--expect REGEX]
+                          [--fail-on LIMIT] [--by function|line|file|module]
+                          [--focus REGEX] [--ignore REGEX] [--json]
+                          [--all-frames] [--native-interpreter] [--full-names]
+                          [--no-debuginfod]
+
+Says which places of a program leak: those where blocks are never freed that
+were allocated all through the run. A cache that has reached its level, a
+warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
+running process, `-` standard input. Several FILEs are of one process at several
+times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too.
+
+  -n N             rows to show, of suspects and of other places (10; with --json
+                   all)
+  --why            says of the other places, too, why they have their verdict
+  --expect REGEX   stacks with a frame that matches may grow: they are not judged
+  --fail-on LIMIT  status 1 only where suspects surely grow by more in a minute:
+                   the low end of the interval counts. May be repeated. LIMIT is
+                   "growth > 5MB", of all suspects, or "row > 1MB", of any one
+  --by WHAT        a row for each function (default), line, file or module
+  --focus REGEX, --ignore REGEX, --process REGEX
+                   only stacks with, or without, a frame that matches; only of
+                   a process that does
+  --json           print JSON for programs (docs/leaks.md describes it)
+  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+                   as in memprof report
+
+The status is 1 where there is a suspect, else 0.
+)";
+
+struct Options {
+  std::vector<std::string> inputs;
+  profile::LeakOptions leaks;
+  profile::LeakRows rows;
+  std::vector<profile::LeakLimit> limits;
+  bool json = false;
+  AskServers ask_servers = AskServers::kYes;
+};
+
+void check_inputs(const std::vector<std::string>& inputs) {
+  if (inputs.empty()) throw Failure("leaks: no profile given; usage: memprof leaks FILE...|PID");
+  if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+    throw Failure("leaks: standard input can be one profile only");
+  }
+}
+
+// Nothing: --help was asked for.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  ArgumentParser parser("leaks");
+  parser.add_option("FILES", options.inputs);
+  std::string rows;
+  std::string expected;
+  std::vector<std::string> limits;
+  parser.add_option("-n", rows);
+  parser.add_option("--expect", expected);
+  parser.add_repeated_option("--fail-on", limits);
+  ReaderOptions reader(parser);
+  parser.add_flag("--why", options.rows.has_reasons);
+  parser.add_flag("--json", options.json);
+  parser.add_flag("--no-debuginfod");
+  if (parser.parse(arguments)) return std::nullopt;
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  options.rows.most = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
+  const ReaderChoice choice = reader.choice();
+  if (choice.metric) throw Failure("leaks: --metric: leaks are of what lives; leave it out");
+  if (choice.younger_ns) throw Failure("leaks: --younger: leaks are of what is kept; leave it out");
+  options.leaks.by = choice.by.value_or(options.leaks.by);
+  options.leaks.filter = choice.filter;
+  options.leaks.view = choice.view;
+  options.leaks.view.full_names = options.leaks.view.full_names || options.json;
+  if (parser.is_given("--expect")) options.leaks.expected = parse_pattern("--expect", expected);
+  for (const std::string& limit : limits) {
+    try {
+      options.limits.push_back(profile::parse_leak_limit(limit));
+    } catch (const profile::Error& error) {
+      throw Failure(std::string("--fail-on: ") + error.what());
+    }
+  }
+  check_inputs(options.inputs);
+  return options;
+}
+
+// A file, standard input, or a process: its id, where no file is called so.
+profile::NamedProfile load(const std::string& input, AskServers ask_servers) {
+  uint64_t pid = 0;
+  std::error_code missing;
+  if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
+    return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
+  }
+  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
+}
+
+}  // namespace
+
+int leaks_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
+    print(kHelp);
+    return 0;
+  }
+  std::vector<profile::NamedProfile> profiles;
+  for (const std::string& input : options->inputs) profiles.push_back(load(input, options->ask_servers));
+  const profile::Leaks leaks = profile::find_leaks(profiles, options->leaks);
+  profile::ReportOptions header;
+  header.by = options->leaks.by;
+  header.filter = options->leaks.filter;
+  header.has_table = false;
+  const auto last = std::max_element(profiles.begin(), profiles.end(),
+                                     [](const profile::NamedProfile& a, const profile::NamedProfile& b) {
+                                       return a.profile.duration_ns < b.profile.duration_ns;
+                                     });
+  const profile::Report report = profile::build_report(last->profile, header);
+  if (options->json) {
+    print(profile::leaks_json(leaks, report, options->rows));
+  } else {
+    profile::TextOptions text;
+    text.width = terminal_width();
+    text.has_color = wants_color();
+    text.has_utf8 = wants_utf8();
+    print(profile::leaks_text(leaks, report, options->rows, text));
+  }
+  if (options->limits.empty()) return leaks.suspects != 0 ? kHasSuspect : 0;
+  bool is_exceeded = false;
+  for (const profile::LeakLimit& limit : options->limits) {
+    const profile::LeakLimitResult result = profile::check_leak_limit(leaks, limit);
+    is_exceeded = is_exceeded || result.is_exceeded;
+    complain((result.is_exceeded ? "FAIL: " : "pass: ") + limit.text + ": " + result.what);
+  }
+  return is_exceeded ? kHasSuspect : 0;
+}
+
+}  // namespace memprof::cli
