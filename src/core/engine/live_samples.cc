@@ -61,19 +61,24 @@ void account_thinned(const LiveSample& thinned, uint64_t now_ns) {
   g_stacks.release(stack);
 }
 
-void account_new_rate(const LiveSample& before, const LiveSample& now, uint64_t now_ns) {
+void account_new_rate(const LiveSample& before, const LiveSample& now, bool is_first_kept, uint64_t now_ns) {
   const Weight old_weight = weigh(before.size_bytes, before.rate_bytes);
   const Weight new_weight = weigh(now.size_bytes, now.rate_bytes);
   g_peaks.take(before, now_ns);
   g_peaks.add(now);
-  g_stacks.add_new_weight(stack_id_of(now.stack_id), old_weight, new_weight);
+  if (is_first_kept) {
+    g_stacks.add_new_weight(stack_id_of(now.stack_id), old_weight, new_weight);
+  } else {
+    g_stacks.replace_weight(stack_id_of(now.stack_id), old_weight, new_weight);
+  }
   live_weight().fetch_add(rounded_bytes(new_weight) - rounded_bytes(old_weight), std::memory_order_relaxed);
 }
 
-void account_moved(const LiveSample& sample, uint32_t to) {
+void account_moved(const LiveSample& sample, uint64_t first_rate, uint32_t to) {
   const uint32_t from = stack_id_of(sample.stack_id);
   g_stacks.begin_move(from, to);
-  g_stacks.move_sample(from, to, sample.size_bytes, weigh(sample.size_bytes, sample.rate_bytes));
+  g_stacks.move_sample(from, to, sample.size_bytes, weigh(sample.size_bytes, first_rate),
+                       weigh(sample.size_bytes, sample.rate_bytes));
   g_peaks.move(sample, to);
   g_stacks.end_move();
 }

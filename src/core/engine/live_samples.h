@@ -29,10 +29,12 @@ void account_freed(const LiveSample& freed, const KeptFrom& kept = {});
 
 // It was taken out though its block lives: others stand for it.
 void account_thinned(const LiveSample& thinned, uint64_t now_ns);
-// Its record has the rate of `now` since, and its stack is held by the caller.
-void account_new_rate(const LiveSample& before, const LiveSample& now, uint64_t now_ns);
+// Its record has the rate of `now` since, and its stack is held by the caller.  `is_first_kept`: the record knows by
+// what rate it was counted at first (HeapMap::keep_first_rate); else it counts as if it had had the new one.
+void account_new_rate(const LiveSample& before, const LiveSample& now, bool is_first_kept, uint64_t now_ns);
 
-// Its record has the stack `to` since; both stacks are held by the caller, and its own uses go with it.
-void account_moved(const LiveSample& sample, uint32_t to);
+// Its record has the stack `to` since; both stacks are held by the caller, and its own uses go with it.  By
+// `first_rate` it was counted as allocated.
+void account_moved(const LiveSample& sample, uint64_t first_rate, uint32_t to);
 
 }  // namespace memprof::profiler

@@ -68,8 +68,9 @@ void thin_slot(uint64_t slot, uint64_t rate, uint64_t now_ns) {
   }
   LiveSample now = sample;
   now.rate_bytes = rate;
+  const bool is_first_kept = g_live.keep_first_rate(token, sample);
   if (g_live.change_rate(token, sample.rate_bytes, rate)) {
-    account_new_rate(sample, now, now_ns);
+    account_new_rate(sample, now, is_first_kept, now_ns);
   }
   g_stacks.release(stack_id_of(sample.stack_id));
 }
@@ -86,10 +87,11 @@ void move_slot(uint64_t slot) {
   if (to == StackTable::kNone) {
     return g_stacks.release(from);
   }
+  const uint64_t first_rate = g_live.first_rate(token, sample);
   // Held twice: for the record, and until the sums are there.
   const bool is_held = g_stacks.hold_ref(g_stacks.ref(to));
   if (is_held && g_live.change_stack(token, sample.stack_id, g_stacks.ref(to))) {
-    account_moved(sample, to);
+    account_moved(sample, first_rate, to);
     g_stacks.release(from);  // the record's
   } else {
     g_stacks.release(to);

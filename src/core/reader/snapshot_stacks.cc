@@ -32,6 +32,19 @@ void copy_totals(const StackTotals& from, SnapshotTotals* to, bool is_thinned = 
   copy_sums_of(from, to);
 }
 
+// Of an entry from which samples went to another one: what rounding leaves of sums of others.
+void take_off_rounding(SnapshotTotals* allocated) {
+  if (allocated->samples == 0) {
+    *allocated = {};
+    return;
+  }
+  const auto at_least = [](double sum, uint64_t least) { return std::max(sum, static_cast<double>(least)); };
+  allocated->weight_bytes = at_least(allocated->weight_bytes, allocated->size_bytes);
+  allocated->weight_count = at_least(allocated->weight_count, allocated->samples);
+  allocated->variance_bytes = at_least(allocated->variance_bytes, 0);
+  allocated->variance_count = at_least(allocated->variance_count, 0);
+}
+
 }  // namespace
 
 void Snapshot::copy_stack(const Source& source, uint64_t i) {
@@ -63,12 +76,15 @@ void Snapshot::copy_stack(const Source& source, uint64_t i) {
   const uint32_t walk = load_once(e.walk) & kWalkMask;
   s.walk = walk < platform::kWalkReasons ? walk : static_cast<uint32_t>(platform::Walk::kNoRule);
   stack_heaps.data[i] = load_once(e.heap);
-  copy_totals(e.allocated, &s.allocated, source.is_thinned());
+  copy_totals(e.allocated, &s.allocated);
   copy_totals(e.freed, &s.freed, source.is_thinned());
   s.allocated.variance_bytes = e.variance_bytes.load(std::memory_order_relaxed);
   s.allocated.variance_count = e.variance_count.load(std::memory_order_relaxed);
   s.allocated.max_missed_bytes = e.max_missed_bytes.load(std::memory_order_relaxed);
   s.allocated.max_missed_count = e.max_missed_count.load(std::memory_order_relaxed);
+  if (source.has_folds()) {
+    take_off_rounding(&s.allocated);
+  }
   copy_lifetimes(source, i);
 }
 

@@ -41,6 +41,27 @@ uint64_t nth_slot(uint64_t hash, uint32_t level, uint32_t n) {
 
 }  // namespace
 
+namespace {
+
+// A code is this, how far digits are shifted, and the digits.
+constexpr uint32_t kHasRate = uint32_t{1} << 31;
+constexpr uint32_t kRateDigits = 25;
+
+}  // namespace
+
+uint32_t FirstRate::code(uint64_t rate_bytes) {
+  uint32_t shift = 0;
+  for (; rate_bytes >> kRateDigits != 0 && (rate_bytes & 1) == 0; rate_bytes >>= 1) {
+    ++shift;
+  }
+  return rate_bytes >> kRateDigits != 0 ? kNone
+                                        : kHasRate | shift << kRateDigits | static_cast<uint32_t>(rate_bytes);
+}
+
+uint64_t FirstRate::rate_bytes(uint32_t code) {
+  return uint64_t{code & ((uint32_t{1} << kRateDigits) - 1)} << ((code & ~kHasRate) >> kRateDigits);
+}
+
 uint32_t live_levels_for(uint64_t max_live_samples) {
   return levels_for_keys(max_live_samples);
 }
@@ -105,6 +126,7 @@ bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sampl
     record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     record.stack_id.store(sample.stack_id, std::memory_order_release);
     record.thread_id.store(sample.thread_id, std::memory_order_release);
+    record.first_rate.store(FirstRate::kNone, std::memory_order_release);
     record.size_bytes.store(sample.size_bytes, std::memory_order_release);
     record.rate_bytes.store(sample.rate_bytes, std::memory_order_release);
     record.time_ns.store(sample.time_ns, std::memory_order_release);
@@ -199,6 +221,19 @@ bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
 bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {
   LiveRecord& record = *slot_at(token.slot).record;
   return change(&record, token.generation, &record.rate_bytes, from, to);
+}
+
+uint64_t HeapMap::first_rate(Token token, const LiveSample& sample) const {
+  const uint32_t code = slot_at(token.slot).record->first_rate.load(std::memory_order_acquire);
+  return code == FirstRate::kNone ? sample.rate_bytes : FirstRate::rate_bytes(code);
+}
+
+bool HeapMap::keep_first_rate(Token token, const LiveSample& sample) const {
+  LiveRecord& record = *slot_at(token.slot).record;
+  const uint32_t code = FirstRate::code(sample.rate_bytes);
+  return record.first_rate.load(std::memory_order_acquire) != FirstRate::kNone ||
+         (code != FirstRate::kNone &&
+          change(&record, token.generation, &record.first_rate, FirstRate::kNone, code));
 }
 
 bool HeapMap::change_stack(Token token, uint32_t from, uint32_t to) const {

@@ -56,10 +56,19 @@ struct LiveRecord {
   std::atomic<uint32_t> generation;
   std::atomic<uint32_t> stack_id;
   std::atomic<uint32_t> thread_id;
-  std::atomic<uint32_t> reserved;
+  std::atomic<uint32_t> first_rate;  // FirstRate::code(); 0: rate_bytes never changed
   std::atomic<uint64_t> size_bytes;
   std::atomic<uint64_t> rate_bytes;
   std::atomic<uint64_t> time_ns;
+};
+
+// By what rate a sample was counted when it came, in the 32 bits that a record has for it: 25 digits, and how far
+// they are shifted.
+struct FirstRate {
+  static constexpr uint32_t kNone = 0;
+  // kNone: it has more digits, which only one of more than 2^25 can.
+  static uint32_t code(uint64_t rate_bytes);
+  static uint64_t rate_bytes(uint32_t code);
 };
 
 uint32_t live_levels_for(uint64_t max_live_samples);
@@ -125,7 +134,13 @@ class HeapMap {
   // erases it finds one or the other.
   bool change_rate(Token token, uint64_t from, uint64_t to) const;
 
-  // Likewise of another stack (StackTable::ref()).
+  // By what rate a sample was counted as allocated: it stays what it was through changes of its rate.  For who
+  // changes samples, one thread at a time.
+  uint64_t first_rate(Token token, const LiveSample& sample) const;
+  // Before its rate changes for the first time.  false: it is gone, or there is no room for such a rate.
+  bool keep_first_rate(Token token, const LiveSample& sample) const;
+
+  // As change_rate(), of another stack (StackTable::ref()).
   bool change_stack(Token token, uint32_t from, uint32_t to) const;
 
   // The record in a slot, if it holds one that did not change meanwhile.  For snapshots.

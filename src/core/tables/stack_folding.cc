@@ -175,16 +175,19 @@ void StackTable::end_move() const {
       1, std::memory_order_release);  // pairs with the acquire in snapshot_stacks.cc
 }
 
-void StackTable::move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& weight) {
-  add_allocated(to, size_bytes, weight);
+void StackTable::move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& first,
+                             const Weight& now) {
+  add_allocated(to, size_bytes, first);
+  add_new_weight(to, first, now);
   StackEntry& e = entries_[from];
   e.allocated.samples.fetch_sub(1, std::memory_order_release);
   e.allocated.size_bytes.fetch_sub(size_bytes, std::memory_order_relaxed);
-  add(e.allocated.weight_bytes, -weight.bytes);
-  add(e.allocated.weight_count, -weight.count);
-  const double missed = 1.0 - weight.probability;
-  add(e.variance_bytes, -missed * weight.bytes * weight.bytes);
-  add(e.variance_count, -missed * weight.count * weight.count);
+  add(e.allocated.weight_bytes, -first.bytes);
+  add(e.allocated.weight_count, -first.count);
+  const double missed = 1.0 - first.probability;
+  add(e.variance_bytes, -missed * first.bytes * first.bytes);
+  add(e.variance_count, -missed * first.count * first.count);
+  add_new_weight(from, now, first);
   count(arena_.header().statistics.frames, e.depth - uint64_t{entries_[to].depth});
 }
 

@@ -229,6 +229,18 @@ void StackTable::add_new_weight(uint32_t id, const Weight& before, const Weight&
   add(entries_[id].freed.weight_count, before.count - now.count);
 }
 
+void StackTable::replace_weight(uint32_t id, const Weight& before, const Weight& now) {
+  StackEntry& e = entries_[id];
+  add(e.allocated.weight_bytes, now.bytes - before.bytes);
+  add(e.allocated.weight_count, now.count - before.count);
+  const double was_missed = 1.0 - before.probability;
+  const double missed = 1.0 - now.probability;
+  add(e.variance_bytes, missed * now.bytes * now.bytes - was_missed * before.bytes * before.bytes);
+  add(e.variance_count, missed * now.count * now.count - was_missed * before.count * before.count);
+  raise(e.max_missed_bytes, missed * now.bytes);
+  raise(e.max_missed_count, missed * now.count);
+}
+
 uint64_t StackTable::size() const {
   return arena_.section(kStackSection).used_bytes.load(std::memory_order_relaxed) / sizeof(StackEntry);
 }

@@ -184,14 +184,17 @@ class StackTable {
   }
   // Of a stack that is held: the shorter one, held as well; kNone: the system has no memory.
   uint32_t intern_shorter_than(uint32_t id);
-  // What a sample has of the sums of one stack becomes the other's.
-  void move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& weight);
+  // What a sample has of the sums of one stack becomes the other's: what it stood for when it was allocated
+  // (`first`), and the difference to what it stands for now, which add_new_weight() added.
+  void move_sample(uint32_t from, uint32_t to, uint64_t size_bytes, const Weight& first, const Weight& now);
   // Around it, and what belongs to it (core/tables/peak.h): readers read both stacks again.
   void begin_move(uint32_t from, uint32_t to) const;
   void end_move() const;
 
   void add_thinned(uint32_t id, uint64_t size_bytes, const Weight& weight);
   void add_new_weight(uint32_t id, const Weight& before, const Weight& now);
+  // Where nobody will know what it stood for at first: as if it had always stood for so much.
+  void replace_weight(uint32_t id, const Weight& before, const Weight& now);
 
   StackEntry& entry(uint32_t id) const { return entries_[id]; }
   uint64_t size() const;

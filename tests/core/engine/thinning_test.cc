@@ -52,8 +52,28 @@ uint64_t address_of(uint64_t i) {
   return 0x10000000 + i * 16384;
 }
 
-// What lives, by stack, is what was allocated minus what went.
+// What lives, by stack, is what was allocated minus what went; and nobody gives away more than it has.
 void expect_sums_agree(const Snapshot& s) {
+  const auto* entries = profiler::arena().at<StackEntry>(kStackSection);
+  double most = 0;
+  double most_variance = 0;
+  for (uint64_t i = 0; i < s.stacks.size; ++i) {
+    most += entries[i].allocated.weight_bytes;
+    most_variance += entries[i].variance_bytes;
+  }
+  for (uint64_t i = 0; i < s.stacks.size; ++i) {
+    const StackTotals& allocated = entries[i].allocated;
+    EXPECT_GE(allocated.weight_bytes.load(), static_cast<double>(allocated.size_bytes) - 1e-9 * most) << i;
+    EXPECT_GE(allocated.weight_count.load(), static_cast<double>(allocated.samples) - 1e-9 * most) << i;
+    EXPECT_GE(entries[i].variance_bytes.load(), -1e-9 * most_variance) << i;
+    // As readers see it, to the bit.
+    EXPECT_GE(s.stacks.data[i].allocated.weight_bytes,
+              static_cast<double>(s.stacks.data[i].allocated.size_bytes));
+    EXPECT_GE(s.stacks.data[i].allocated.weight_count,
+              static_cast<double>(s.stacks.data[i].allocated.samples));
+    EXPECT_GE(s.stacks.data[i].allocated.variance_bytes, 0);
+    EXPECT_GE(s.stacks.data[i].allocated.variance_count, 0);
+  }
   std::vector<double> live(s.stacks.size);
   std::vector<uint64_t> samples(s.stacks.size);
   for (uint64_t i = 0; i < s.records.size; ++i) {

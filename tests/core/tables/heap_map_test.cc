@@ -350,6 +350,37 @@ TEST(HeapMap, AStaleCommitDoesNotHideTheSuccessorFromItsFree) {
   EXPECT_EQ(0u, a.live.size());
 }
 
+TEST(HeapMap, AFirstRateIsKeptThroughChanges) {
+  constexpr uint64_t kAddress = 0x4000;
+  for (const uint64_t rate : {uint64_t{0}, uint64_t{1}, uint64_t{524288}, uint64_t{524287},
+                              (uint64_t{1} << 25) - 1, uint64_t{3} << 40, uint64_t{1} << 63}) {
+    EXPECT_EQ(rate, FirstRate::rate_bytes(FirstRate::code(rate)));
+    EXPECT_NE(FirstRate::kNone, FirstRate::code(rate));
+  }
+  EXPECT_EQ(FirstRate::kNone, FirstRate::code((uint64_t{1} << 26) + 1));
+  ScopedArena a;
+  ASSERT_TRUE(a.live.insert({kAddress, 100, 3000, 1, 1, 1}));
+  LiveSample sample;
+  HeapMap::Token token = a.live.find(kAddress);
+  ASSERT_TRUE(a.live.read_slot(token.slot, &sample, &token));
+  EXPECT_EQ(3000u, a.live.first_rate(token, sample));
+  for (const uint64_t rate : {uint64_t{6000}, uint64_t{12000}}) {
+    EXPECT_TRUE(a.live.keep_first_rate(token, sample));
+    ASSERT_TRUE(a.live.change_rate(token, sample.rate_bytes, rate));
+    ASSERT_TRUE(a.live.read_slot(token.slot, &sample, &token));
+    EXPECT_EQ(3000u, a.live.first_rate(token, sample));
+  }
+  // The next one in this slot has a first rate of its own.
+  ASSERT_TRUE(a.live.erase(kAddress, &sample));
+  ASSERT_TRUE(a.live.insert({kAddress, 100, 500, 1, 1, 1}));
+  const HeapMap::Token erased = token;
+  token = a.live.find(kAddress);
+  ASSERT_EQ(erased.slot, token.slot);
+  EXPECT_FALSE(a.live.keep_first_rate(erased, sample));
+  ASSERT_TRUE(a.live.read_slot(token.slot, &sample, &token));
+  EXPECT_EQ(500u, a.live.first_rate(token, sample));
+}
+
 TEST(HeapMap, NextBetweenFindsEveryKeyOfARange) {
   ScopedArena a;
   std::set<uint64_t> inside;
