@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model/estimate.h"
 
+#include <cmath>
 #include <new>
 
 #include "profile/model/metric.h"
@@ -87,8 +88,9 @@ void Accumulator::add_totals(const Totals& totals, Metric blocks_metric, Metric 
 void Accumulator::add_values(const std::array<double, kMetricCount>& values) {
   for (size_t i = 0; i < kMetricCount; ++i) {
     certain_[i] += values[i];
+    doubtful_[i] += std::abs(values[i]);
   }
-  has_interval_ = false;
+  has_values_ = true;
 }
 
 void Accumulator::add(const Stack& stack) {
@@ -108,26 +110,33 @@ void Accumulator::add(const Accumulator& other) {
   for (size_t i = 0; i < kMetricCount; ++i) {
     missed_[i].add(other.missed_[i]);
     certain_[i] += other.certain_[i];
+    doubtful_[i] += other.doubtful_[i];
   }
-  has_interval_ = has_interval_ && other.has_interval_;
+  has_values_ = has_values_ || other.has_values_;
 }
 
 double Accumulator::value(Metric metric) const {
   return certain_[metric_index(metric)] + missed_[metric_index(metric)].mean();
 }
 
+bool Accumulator::has_interval(Metric metric) const {
+  constexpr double kMostDoubtful = 0.01;
+  const double all = value(metric);
+  return !has_values_ || (all > 0 && doubtful_[metric_index(metric)] <= kMostDoubtful * all);
+}
+
 Estimate Accumulator::estimate(Metric metric) const {
   Estimate estimate;
   estimate.value = value(metric);
-  estimate.has_interval = has_interval_;
-  if (!has_interval_) {
+  estimate.has_interval = has_interval(metric);
+  if (!estimate.has_interval) {
     estimate.low = estimate.high = estimate.value;
     return estimate;
   }
   const Bounds bounds = bounds_of(certain_[metric_index(metric)], missed_[metric_index(metric)]);
   if (!bounds.is_known) throw std::bad_alloc();
-  estimate.low = bounds.low;
-  estimate.high = bounds.high;
+  estimate.low = bounds.low - doubtful_[metric_index(metric)];
+  estimate.high = bounds.high + doubtful_[metric_index(metric)];
   return estimate;
 }
 

@@ -43,29 +43,32 @@ double unlisted_bound_bytes(uint64_t rate_bytes);
 // Sums stacks, or parts of them, and estimates the sum.  Value-initialised it is an empty sum.
 class Accumulator {
  public:
-  void add(const Stack& stack);                                     // all metrics
-  void add(const Accumulator& other);                               // samples of different stacks
-  void add_live(const LiveGroup& group);                            // inuse_*
-  void add_allocated(const Totals& totals);                         // alloc_*
-  void add_peak(const Totals& totals);                              // peak_*
-  void add_temporary(const Totals& totals);                         // temporary_*
-  void add_values(const std::array<double, kMetricCount>& values);  // no statistics: adds to the certain part
+  void add(const Stack& stack);              // all metrics
+  void add(const Accumulator& other);        // samples of different stacks
+  void add_live(const LiveGroup& group);     // inuse_*
+  void add_allocated(const Totals& totals);  // alloc_*
+  void add_peak(const Totals& totals);       // peak_*
+  void add_temporary(const Totals& totals);  // temporary_*
+  // Of a stack without statistics: adds to the certain part.  The interval of a sum counts them as if they could as
+  // well be 0 or twice as much, and is not known where they are more than a hundredth of it.
+  void add_values(const std::array<double, kMetricCount>& values);
 
   double value(Metric metric) const;  // of estimate(metric), without the cost of the interval
   Estimate estimate(Metric metric) const;
   std::array<Estimate, kMetricCount> estimates() const;  // by metric_index()
 
-  // What estimates are made of; an interval is known only where has_interval().
+  // What estimates are made of; an interval is known only where has_interval(metric).
   double certain(Metric metric) const { return certain_[static_cast<size_t>(metric)]; }
   const MissedMass& missed(Metric metric) const { return missed_[static_cast<size_t>(metric)]; }
-  bool has_interval() const { return has_interval_; }
+  bool has_interval(Metric metric) const;
 
  private:
   void add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric);
 
   std::array<MissedMass, kMetricCount> missed_;
   std::array<double, kMetricCount> certain_{};
-  bool has_interval_ = true;
+  std::array<double, kMetricCount> doubtful_{};  // of certain_, the values without statistics
+  bool has_values_ = false;
 };
 
 }  // namespace memprof::profile

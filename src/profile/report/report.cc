@@ -295,7 +295,14 @@ std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFil
   }
   report->totals = all.estimates();
   report->selected = filter.is_empty() ? report->totals : selected.estimates();
-  report->has_intervals = profile.from_memprof && report->totals[0].has_interval;
+  report->has_intervals =
+      profile.from_memprof && std::all_of(kMetrics, kMetrics + kFirstMetrics, [&](Metric metric) {
+        return report->totals[metric_index(metric)].has_interval ||
+               report->totals[metric_index(metric)].value == 0;
+      });
+  report->stacks_without_intervals =
+      static_cast<uint64_t>(std::count_if(profile.stacks.begin(), profile.stacks.end(),
+                                          [](const Stack& stack) { return !stack.has_statistics; }));
   report->filter = filter_texts(filter);
   return stacks;
 }

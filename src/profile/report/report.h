@@ -78,11 +78,12 @@ struct Report : ProfileFacts {
   uint64_t rate_bytes = 0;
   std::vector<RateUse> rates;  // more than one, ascending; or none: rate_bytes is the only one
   bool from_memprof = false;
-  bool has_intervals = false;         // of the totals, and so of every row
-  uint64_t temporary_ns = 0;          // as in profile/model/model.h
-  double unknown_lifetime_bytes = 0;  // freed with unknown lifetime; set where temporary_ns is
-  std::vector<std::string> unseen;    // some of the unseen by name: "nginx (pid 12) is statically linked ..."
-  Runtimes runtimes;                  // as in profile/model/model.h
+  bool has_intervals = false;             // of the totals, and so of nearly every row
+  uint64_t stacks_without_intervals = 0;  // whose values do not agree with their statistics
+  uint64_t temporary_ns = 0;              // as in profile/model/model.h
+  double unknown_lifetime_bytes = 0;      // freed with unknown lifetime; set where temporary_ns is
+  std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
+  Runtimes runtimes;                // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack
   std::array<bool, kMetricCount> has_metric{};

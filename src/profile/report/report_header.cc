@@ -177,6 +177,14 @@ class Header {
     processes();
     if (!report_.has_intervals && report_.samples != 0) {
       say("Another program altered this profile, and its statistics are gone: values without intervals.");
+    } else if (report_.has_intervals && report_.stacks_without_intervals != 0) {
+      const uint64_t stacks = report_.stacks_without_intervals;
+      say(
+          fmt::format("{} stack{} no statistics that agree with {} values, and no interval; those of sums "
+                      "are wider by {} "
+                      "values.",
+                      number(stacks), stacks == 1 ? " has" : "s have", stacks == 1 ? "its" : "their",
+                      stacks == 1 ? "its" : "their"));
     }
   }
 

@@ -81,6 +81,28 @@ TEST(Estimate, without_statistics_the_values_stand_alone) {
   EXPECT_EQ(estimated_value(stack, Metric::kInuseSpace), 4);
 }
 
+TEST(Estimate, few_values_without_statistics_widen_the_interval_of_a_sum) {
+  Accumulator known;
+  known.add_live({64, kTestRate, 100});
+  const Estimate whole = known.estimate(Metric::kInuseSpace);
+  Stack stack;
+  stack.values[metric_index(Metric::kInuseSpace)] = std::floor(whole.value / 100);
+  Accumulator sum = known;
+  sum.add(stack);
+  const Estimate wider = sum.estimate(Metric::kInuseSpace);
+  EXPECT_TRUE(wider.has_interval);
+  const double doubtful = stack.values[metric_index(Metric::kInuseSpace)];
+  EXPECT_NEAR(wider.value, whole.value + doubtful, 1e-6 * whole.value);
+  EXPECT_NEAR(wider.low, whole.low, 1e-6 * whole.low);
+  EXPECT_NEAR(wider.high, whole.high + 2 * doubtful, 1e-6 * whole.high);
+  EXPECT_FALSE(sum.has_interval(Metric::kAllocSpace));  // nothing else is known of it
+  Accumulator one;
+  one.add(stack);
+  EXPECT_FALSE(one.estimate(Metric::kInuseSpace).has_interval);
+  sum.add(one);
+  EXPECT_FALSE(sum.estimate(Metric::kInuseSpace).has_interval);
+}
+
 TEST(Estimate, totals_and_live_blocks_of_one_size_agree) {
   for (const uint64_t size : kSizes) {
     Accumulator sum;

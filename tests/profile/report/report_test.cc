@@ -227,6 +227,29 @@ TEST(Report, TheHeaderIsThatOfTheProfile) {
   EXPECT_NEAR(report.unlisted_bound_bytes, 3.0 * (1 << 20), 0.01 * (1 << 20));
 }
 
+// One stack in 300 does not agree with its statistics: the others keep their intervals, and it is counted.
+TEST(Report, AStackWithoutStatisticsTakesNoIntervalsFromOthers) {
+  Builder b(1000);
+  const uint32_t main = b.at("main");
+  for (int i = 0; i < 300; ++i) b.stack({b.at("f" + std::to_string(i)), main}, 100, 5);
+  Stack& odd = b.profile().stacks[7];
+  for (const Metric metric : kMetrics) odd.values[metric_index(metric)] = estimated_value(odd, metric);
+  odd.has_statistics = false;
+  ReportOptions options;
+  options.max_rows = 1000;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_TRUE(report.has_intervals);
+  EXPECT_EQ(1u, report.stacks_without_intervals);
+  const size_t live = metric_index(Metric::kInuseSpace);
+  EXPECT_TRUE(row(report, "f6")->self[live].has_interval);
+  EXPECT_TRUE(row(report, "main")->cumulative[live].has_interval);
+  EXPECT_FALSE(row(report, "f7")->self[live].has_interval);
+  EXPECT_NEAR(row(report, "f7")->self[live].value, row(report, "f6")->self[live].value, 1);
+  for (int i = 10; i < 20; ++i) b.profile().stacks[static_cast<size_t>(i)].has_statistics = false;
+  for (int i = 10; i < 20; ++i) b.profile().stacks[static_cast<size_t>(i)].values = odd.values;
+  EXPECT_FALSE(build_report(b.profile(), options).has_intervals);
+}
+
 TEST(Report, AProfileByOthersHasNoIntervals) {
   Builder b;
   b.profile().from_memprof = false;
