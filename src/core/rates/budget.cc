@@ -31,6 +31,8 @@ struct Control {
 Control g_control;
 std::atomic<uint64_t> g_spent_ns{0};  // LaterStatistics::sampling_ns when the rate was set; relaxed
 
+std::atomic<uint64_t> g_events{0};  // since then, as far as they were measured; relaxed
+
 uint64_t clock_cost() {
   uint64_t least = UINT64_MAX;
   for (int i = 0; i < 16; ++i) {
@@ -50,6 +52,9 @@ void set_rate(ArenaHeader* h, uint64_t now_ns, uint64_t cpu_ns) {
   const uint64_t spent = h->later_statistics.sampling_ns.load(std::memory_order_relaxed);
   const uint64_t spent_before = g_spent_ns.exchange(spent, std::memory_order_relaxed);
   const uint64_t cpu = cpu_ns != 0 ? since(cpu_ns, g_control.cpu_ns) : since(now_ns, g_control.time_ns);
+  if (g_events.exchange(0, std::memory_order_relaxed) <= kFewEvents) {
+    sampler_measure_one_in(1);
+  }
   g_control.time_ns = now_ns;
   g_control.cpu_ns = cpu_ns != 0 ? cpu_ns : g_control.cpu_ns;
   count(h->later_statistics.cpu_ns, cpu);
@@ -85,6 +90,8 @@ void attach(const Arena& arena) {
   const uint64_t now = platform::monotonic_ns();
   g_control = {RateLaw(g_budget), now, platform::process_cpu_ns()};
   g_spent_ns.store(0, std::memory_order_relaxed);
+  g_events.store(0, std::memory_order_relaxed);
+  sampler_measure_one_in(1);
   g_held_since_ns.store(0, std::memory_order_relaxed);
   g_header.store(&h, std::memory_order_release);
   g_due_ns.store(now + kPeriodNs, std::memory_order_relaxed);
@@ -108,7 +115,8 @@ void control(uint64_t now_ns) {
 }
 
 bool is_measured_free(uint64_t address) {
-  return __builtin_expect(is_on(), 0) && mix_hash(address ^ t_sampler.random[0]) % kMeasuredEvents == 0;
+  return __builtin_expect(is_on(), 0) &&
+         mix_hash(address ^ t_sampler.random[0]) % sampler_measures_one_in() == 0;
 }
 
 void Meter::add() {
@@ -125,7 +133,11 @@ void Meter::count() const {
   if (h == nullptr) {
     return;
   }
-  const uint64_t more = kMeasuredEvents * (spent_ns_ < kMostEventNs ? spent_ns_ : kMostEventNs);
+  if (g_events.fetch_add(stands_for_, std::memory_order_relaxed) + stands_for_ > kFewEvents &&
+      stands_for_ == 1) {
+    sampler_measure_one_in(kMeasuredEvents);
+  }
+  const uint64_t more = stands_for_ * (spent_ns_ < kMostEventNs ? spent_ns_ : kMostEventNs);
   const uint64_t spent = h->later_statistics.sampling_ns.fetch_add(more, std::memory_order_relaxed) + more;
   if (since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
     control(platform::monotonic_ns());

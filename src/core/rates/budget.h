@@ -2,7 +2,8 @@
 // A budget: the rate follows what sampling costs, so that it takes a given share of the process's CPU time.
 //
 // Model: one event in kMeasuredEvents, chosen at random (core/sampling/sampler.h), is measured by the clock,
-// without the real call inside it, and so is one free of a sample; each stands for as many.  Ten times a second,
+// without the real call inside it, and so is one free of a sample; each stands for as many.  Of a period's first
+// kFewEvents each is measured, if the period before had no more: of a handful, one in eight would be chance.  Ten times a second,
 // or when much was spent, the thread whose event finds it so compares the sum with the process's CPU time and
 // sets the rate (core/sampling/rate_law.h).  A process without events keeps its rate, and takes up a finer one
 // at its next event: with a budget each thread has one every kPartBytes at the latest.
@@ -20,6 +21,7 @@
 #include <cstdint>
 
 #include "core/sampling/rate_law.h"
+#include "core/sampling/sampler.h"
 #include "core/tables/arena.h"
 
 namespace memprof::budget {
@@ -28,6 +30,7 @@ inline constexpr uint64_t kPartBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kPeriodNs = 100000000;
 inline constexpr uint64_t kLeastPeriodNs = 5000000;
 inline constexpr uint64_t kMostEventNs = 30000;
+inline constexpr uint64_t kFewEvents = 64;
 
 // Before there are tables.  Sets the rate that a program begins with, if there is a budget.
 void configure(const Budget& budget);
@@ -52,7 +55,8 @@ bool is_measured_free(uint64_t address);
 class Meter {
  public:
   // 0: it is not measured.
-  explicit Meter(uint64_t begun_ns) : since_ns_(begun_ns) {}
+  explicit Meter(uint64_t begun_ns)
+      : since_ns_(begun_ns), stands_for_(begun_ns == 0 ? 0 : sampler_measures_one_in()) {}
   bool is_on() const { return since_ns_ != 0; }
   void pause() {
     if (__builtin_expect(since_ns_ != 0, 0)) {
@@ -77,6 +81,7 @@ class Meter {
   void count() const;
 
   uint64_t since_ns_;
+  uint64_t stands_for_;  // events, itself among them
   uint64_t spent_ns_ = 0;
 };
 

@@ -27,7 +27,8 @@ constexpr uint64_t kEventCount = uint64_t{1} << 24;
 constexpr uint32_t kMostRunOuts = 16;
 
 std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
-std::atomic<uint64_t> g_part_bytes{0};  // relaxed; 0: distances are whole
+std::atomic<uint64_t> g_part_bytes{0};       // relaxed; 0: distances are whole
+std::atomic<uint64_t> g_measures_one_in{1};  // relaxed; never 0
 
 // Stands in until a mark exists (the system refused one): the same for parent and child, so children sample
 // in lockstep with their parent, but nothing else is lost.
@@ -94,7 +95,8 @@ void set_next(SamplingEvent* event, uint64_t distance) {
 
 // Bits that the draw of this event hardly depends on.
 bool is_measured(const ThreadSampler& thread) {
-  return g_part_bytes.load(std::memory_order_relaxed) != 0 && thread.random[1] % kMeasuredEvents == 0;
+  return g_part_bytes.load(std::memory_order_relaxed) != 0 &&
+         thread.random[1] % sampler_measures_one_in() == 0;
 }
 
 // true: the thread never had a clock.  A clock that a child inherited by fork is as good as any, so when it
@@ -245,6 +247,14 @@ void sampler_set_rate(uint64_t rate_bytes) {
 
 void sampler_watch(uint64_t part_bytes) {
   g_part_bytes.store(part_bytes, std::memory_order_relaxed);
+}
+
+void sampler_measure_one_in(uint64_t events) {
+  g_measures_one_in.store(events, std::memory_order_relaxed);
+}
+
+uint64_t sampler_measures_one_in() {
+  return g_measures_one_in.load(std::memory_order_relaxed);
 }
 
 // release pairs with the acquire in sampler_mark: the page behind the pointer is set up.

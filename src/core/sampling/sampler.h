@@ -130,6 +130,9 @@ void sampler_set_rate(uint64_t rate_bytes);
 // before their sampling point), so that a thread soon takes up a new rate; and has one event in kMeasuredEvents,
 // chosen at random, say when it began.
 inline constexpr uint64_t kMeasuredEvents = 8;
+// One in so many from now on: 1 where there are few events.
+void sampler_measure_one_in(uint64_t events);
+uint64_t sampler_measures_one_in();
 void sampler_watch(uint64_t part_bytes);
 
 // The mark of this process (platform/process.h, OwnerPage), set once before threads exist or never.

@@ -98,6 +98,32 @@ TEST(RateBudget, WhatEventsCostIsCountedWithoutTheRealCall) {
   });
 }
 
+// Of a few events each is measured, of many one in eight, and of few each again.
+TEST(RateBudget, EachEventIsMeasuredWhileThereAreFew) {
+  in_child([] {
+    Budget fixed = kBudget;
+    fixed.min_rate_bytes = fixed.max_rate_bytes = 4096;
+    start(fixed);
+    for (uint64_t i = 0; i < 20; ++i) {
+      const uint64_t before = statistics().sampling_ns.load();
+      allocate(1, 1 << 20);
+      EXPECT_GT(statistics().sampling_ns.load(), before) << i;
+    }
+    EXPECT_EQ(1u, sampler_measures_one_in());
+    const uint64_t end = platform::monotonic_ns() + 10000000000;
+    while (sampler_measures_one_in() == 1 && platform::monotonic_ns() < end) {
+      allocate(100, 1 << 20);
+    }
+    EXPECT_EQ(kMeasuredEvents, sampler_measures_one_in());
+    while (sampler_measures_one_in() != 1 && platform::monotonic_ns() < end) {
+      allocate(1, 1 << 20);
+      for (const uint64_t pause = platform::monotonic_ns() + 10000000; platform::monotonic_ns() < pause;) {
+      }
+    }
+    EXPECT_EQ(1u, sampler_measures_one_in());
+  });
+}
+
 // A program that does nothing but allocate: the rate rises, up to its bound, and says so to readers.
 TEST(RateBudget, TheRateRisesInAStorm) {
   in_child([] {
