@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "profile/model/benjamini_hochberg.h"
@@ -27,6 +28,7 @@ struct Site {
   FrameGroup place;
   SiteLives lives;
   Accumulator sum;
+  Look look;  // of the processes that its line is of; without a time
 };
 
 struct Sites {
@@ -76,7 +78,39 @@ void check_process(const NamedProfile& a, const NamedProfile& b) {
                   a.name, b.name, a.profile.program, a.profile.pid, b.profile.program, b.profile.pid));
 }
 
-Sites sites_of(const Profile& profile, const LeakOptions& options) {
+const std::string& process_of(const Stack& stack, const std::string& only_process) {
+  return stack.process.empty() ? only_process : stack.process;
+}
+
+// Processes that are in all of some profiles, the first `from` left out.
+std::set<std::string> lasting_processes(const std::vector<NamedProfile>& profiles, size_t from) {
+  std::set<std::string> lasting;
+  for (size_t i = from; i < profiles.size(); ++i) {
+    const Profile& profile = profiles[i].profile;
+    const std::string only_process = process_label(profile);
+    std::set<std::string> here;
+    for (const Stack& stack : profile.stacks) {
+      const std::string& process = process_of(stack, only_process);
+      if (i == from || lasting.count(process) != 0) here.insert(process);
+    }
+    lasting = std::move(here);
+  }
+  return lasting;
+}
+
+void add_to_look(const Stack& stack, Look* look) {
+  look->bytes += estimated_value(stack, Metric::kInuseSpace);
+  look->events += static_cast<double>(stack.allocated.samples + stack.freed.samples);
+  for (const LiveGroup& group : stack.live) {
+    const auto samples = static_cast<double>(group.samples);
+    const double bytes =
+        static_cast<double>(group.size_bytes) / sampling_probability(group.size_bytes, group.rate_bytes);
+    look->samples += samples;
+    look->square_bytes += samples * bytes * bytes;
+  }
+}
+
+Sites sites_of(const Profile& profile, const LeakOptions& options, const std::set<std::string>& lasting) {
   const std::vector<bool> is_selected = select_stacks(profile, options.filter);
   std::vector<bool> is_expected(profile.stacks.size(), false);
   if (options.expected) {
@@ -86,6 +120,7 @@ Sites sites_of(const Profile& profile, const LeakOptions& options) {
   }
   FrameGrouping grouping(profile, options.by, options.view);
   std::vector<GroupedFrame> frames;
+  const std::string only_process = process_label(profile);
   Sites sites;
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     const Stack& stack = profile.stacks[i];
@@ -102,6 +137,7 @@ Sites sites_of(const Profile& profile, const LeakOptions& options) {
     site.lives.add(stack);
     site.sum.add(stack);
     sites.sum.add(stack);
+    if (lasting.count(process_of(stack, only_process)) != 0) add_to_look(stack, &site.look);
   }
   return sites;
 }
@@ -167,20 +203,66 @@ void sum_up(Leaks* leaks) {
   leaks->growth.high = leaks->growth.bytes_per_minute + std::sqrt(high);
 }
 
+// When it was taken, against the others.  Of a series the clock of the system says it: its oldest process may end.
+uint64_t moment_of(const Profile& profile, const LeakOptions& options) {
+  return options.are_of_a_series ? profile.time_unix_ns : profile.duration_ns;
+}
+
+// What the place held at each look, in the processes that were there at all that a line goes through.  Nothing: most
+// of what it holds at last is of others.
+std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
+                              const std::vector<double>& minutes) {
+  constexpr double kMost = 0.9;
+  std::vector<Look> values;
+  for (size_t i = 0; i < looks.size(); ++i) {
+    const auto known = looks[i].by_place.find(key);
+    values.push_back(known == looks[i].by_place.end() ? Look() : known->second.look);
+    values.back().minutes = minutes[i];
+  }
+  const Site& last = looks.back().by_place.at(key);
+  if (values.back().bytes < kMost * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
+  return slope_of(values);
+}
+
+// Of a series the last ones that have nothing of what is asked are left out: a process that had ended by then.
+void drop_without_selected(const LeakOptions& options, std::vector<NamedProfile>* profiles) {
+  if (!options.filter.process) return;
+  StackFilter of_process;
+  of_process.process = options.filter.process;
+  while (profiles->size() > 1) {
+    const std::vector<bool> selected = select_stacks(profiles->back().profile, of_process);
+    if (std::find(selected.begin(), selected.end(), true) != selected.end()) return;
+    profiles->pop_back();
+  }
+}
+
 }  // namespace
 
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options) {
   for (const NamedProfile& one : profiles) check(one);
-  for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
-  std::sort(profiles.begin(), profiles.end(), [](const NamedProfile& a, const NamedProfile& b) {
-    return std::tie(a.profile.duration_ns, a.name) < std::tie(b.profile.duration_ns, b.name);
+  if (!options.are_of_a_series) {
+    for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
+  }
+  std::sort(profiles.begin(), profiles.end(), [&](const NamedProfile& a, const NamedProfile& b) {
+    return std::make_tuple(moment_of(a.profile, options), a.name) <
+           std::make_tuple(moment_of(b.profile, options), b.name);
   });
+  if (options.are_of_a_series) drop_without_selected(options, &profiles);
+  const std::set<std::string> lasting = lasting_processes(profiles, first_of_line(profiles.size()));
   std::vector<Sites> looks;
+  std::vector<double> minutes;
   looks.reserve(profiles.size());
-  for (const NamedProfile& one : profiles) looks.push_back(sites_of(one.profile, options));
+  const uint64_t first_moment = moment_of(profiles.front().profile, options);
+  for (const NamedProfile& one : profiles) {
+    looks.push_back(sites_of(one.profile, options, lasting));
+    minutes.push_back(static_cast<double>(moment_of(one.profile, options) - first_moment) / kNsPerMinute);
+  }
 
   Leaks leaks;
   leaks.profiles = profiles.size();
+  leaks.are_looks = options.are_of_a_series;
+  leaks.judged = profiles.back().name;
+  leaks.judged_unix_ns = profiles.back().profile.time_unix_ns;
   leaks.run_ns = static_cast<double>(profiles.back().profile.duration_ns);
   leaks.has_expected = options.expected.has_value();
   leaks.expected_bytes = looks.back().expected_bytes;
@@ -194,13 +276,7 @@ Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options)
     row.live_bytes = site.sum.estimate(Metric::kInuseSpace);
     row.live_blocks = site.sum.value(Metric::kInuseObjects);
     if (!(row.live_bytes.value > 0)) continue;  // all was freed
-    std::vector<Look> values;
-    for (size_t i = 0; i < looks.size(); ++i) {
-      const auto known = looks[i].by_place.find(key);
-      values.push_back({static_cast<double>(profiles[i].profile.duration_ns) / kNsPerMinute,
-                        known == looks[i].by_place.end() ? 0 : known->second.sum.value(Metric::kInuseSpace)});
-    }
-    row.slope = slope_of(values);
+    row.slope = slope_at(key, looks, minutes);
     leaks.rows.push_back(std::move(row));
   }
   // What births say is corrected for the number of places first, and with the slopes of those that they leave open

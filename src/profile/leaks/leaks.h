@@ -45,8 +45,11 @@ struct Leaks {
   size_t suspects = 0;
   size_t tested = 0;
   std::array<size_t, kLeakVerdicts> numbers{};
-  GrowthRate growth;  // of all suspects
-  size_t profiles = 0;
+  GrowthRate growth;       // of all suspects
+  size_t profiles = 0;     // that were used
+  bool are_looks = false;  // of a series
+  std::string judged;      // the name of the last of them
+  uint64_t judged_unix_ns = 0;
   double run_ns = 0;
   Estimate live_bytes;
   double expected_bytes = 0;  // live, of stacks that `expected` names
@@ -59,6 +62,10 @@ struct LeakOptions {
   FrameView view;
   // Stacks that may grow: one of their frames matches.
   std::optional<Pattern> expected;
+  // The profiles are looks of one series: of one process, or of all that a run had at that moment, each stack with its
+  // process.  A process that began or ended within the time that the line of a place goes through is not in that line.
+  // Looks at the end that have no process that `filter` names are left out.
+  bool are_of_a_series = false;
 };
 
 // At least one; in any order.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
@@ -18,6 +19,8 @@
 #include "profile/leaks/leaks_report.h"
 #include "profile/model/error.h"
 #include "profile/report/report.h"
+#include "profile/series/series.h"
+#include "profile/series/series_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -36,7 +39,9 @@ Says which places of a program leak: those where blocks are never freed that
 were allocated all through the run. A cache that has reached its level, a
 warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
 running process, `-` standard input. Several FILEs are of one process at several
-times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too.
+times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too. Of a
+series (memprof run --every, memprof live --record) its looks count so; its last
+one is judged, or the one before the program began to clean up.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)
@@ -69,6 +74,13 @@ void check_inputs(const std::vector<std::string>& inputs) {
   if (inputs.empty()) throw Failure("leaks: no profile given; usage: memprof leaks FILE...|PID");
   if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
     throw Failure("leaks: standard input can be one profile only");
+  }
+  if (inputs.size() == 1) return;
+  for (const std::string& input : inputs) {
+    if (profile::is_series(input)) {
+      throw Failure("leaks: " + input + ": a series is judged alone; of several, give looks of it, like " +
+                    input + "@last");
+    }
   }
 }
 
@@ -119,6 +131,36 @@ profile::NamedProfile load(const std::string& input, AskServers ask_servers) {
   return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
 }
 
+// `later`: looks of a series after the last of these.
+std::vector<profile::NamedProfile> load_all(const Options& options, bool is_series, size_t* later) {
+  std::vector<profile::NamedProfile> profiles;
+  if (!is_series) {
+    for (const std::string& input : options.inputs) profiles.push_back(load(input, options.ask_servers));
+    return profiles;
+  }
+  const std::string& path = options.inputs.front();
+  SeriesLooks looks = load_series(path, options.ask_servers);
+  *later = looks.later;
+  for (profile::Profile& look : looks.profiles) {
+    const std::string name = path + ": the look of " + profile::time_text(look.time_unix_ns);
+    profiles.push_back({name, std::move(look)});
+  }
+  return profiles;
+}
+
+// Which look of a series is judged, and why it is not the last.
+void say_judged(const profile::Leaks& leaks, size_t chosen, size_t later) {
+  std::string text = "note: " + leaks.judged + " is judged";
+  if (leaks.profiles > 1) text += ", with " + std::to_string(leaks.profiles - 1) + " before it";
+  if (leaks.profiles < chosen) {
+    text += "; later ones have no process that --process names";
+  } else if (later != 0) {
+    text += later == 1 ? "; the one after it holds" : "; the " + std::to_string(later) + " after it hold";
+    text += " less, as at the end of a program";
+  }
+  complain(text);
+}
+
 }  // namespace
 
 int leaks_command(const std::vector<std::string>& arguments) {
@@ -127,18 +169,21 @@ int leaks_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  std::vector<profile::NamedProfile> profiles;
-  for (const std::string& input : options->inputs) profiles.push_back(load(input, options->ask_servers));
-  const profile::Leaks leaks = profile::find_leaks(profiles, options->leaks);
+  const bool is_series = profile::is_series(options->inputs.front());
+  size_t later = 0;
+  const std::vector<profile::NamedProfile> profiles = load_all(*options, is_series, &later);
+  profile::LeakOptions how = options->leaks;
+  how.are_of_a_series = is_series;
+  const profile::Leaks leaks = profile::find_leaks(profiles, how);
+  if (is_series) say_judged(leaks, profiles.size(), later);
   profile::ReportOptions header;
   header.by = options->leaks.by;
   header.filter = options->leaks.filter;
   header.has_table = false;
-  const auto last = std::max_element(profiles.begin(), profiles.end(),
-                                     [](const profile::NamedProfile& a, const profile::NamedProfile& b) {
-                                       return a.profile.duration_ns < b.profile.duration_ns;
-                                     });
-  const profile::Report report = profile::build_report(last->profile, header);
+  const auto judged = std::find_if(profiles.begin(), profiles.end(), [&](const profile::NamedProfile& one) {
+    return one.name == leaks.judged && one.profile.time_unix_ns == leaks.judged_unix_ns;
+  });
+  const profile::Report report = profile::build_report(judged->profile, header);
   if (options->json) {
     print(profile::leaks_json(leaks, report, options->rows));
   } else {

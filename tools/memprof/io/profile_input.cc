@@ -14,6 +14,7 @@
 #include "memprof/io/arena_profile.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
+#include "profile/series/series_choice.h"
 #include "profile/series/series_file.h"
 #include "profile/series/series_moment.h"
 #include "profile/symbolize/debuginfod.h"
@@ -138,6 +139,21 @@ std::string look_of_file(const std::string& option, const std::string& path, con
     throw Failure(option + ": " + path + " is no series; `memprof live PID --record FILE.series` makes one");
   }
   return path + kMomentSign + moment;
+}
+
+SeriesLooks load_series(const std::string& path, AskServers ask_servers) {
+  profile::SeriesReader reader(path);
+  const profile::SeriesChoice choice = profile::choose_looks(reader.series(), kMostSeriesLooks, path);
+  SeriesLooks looks;
+  looks.later = choice.later;
+  profile::SharedNames names;
+  for (const profile::SeriesLook* look : choice.looks) {
+    looks.profiles.push_back(reader.profile_of(*look));
+    names.add(looks.profiles.back());
+  }
+  add_names(names, ask_servers);
+  for (profile::Profile& profile : looks.profiles) names.apply(profile);
+  return looks;
 }
 
 profile::Profile read_profile(const std::string& path) {

@@ -15,6 +15,15 @@ namespace memprof::cli {
 // Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
 enum class AskServers { kNo, kYes };
 
+// A series as some of its looks, evenly over its time, the one to judge it by last
+// (profile/series/series_choice.h).
+struct SeriesLooks {
+  std::vector<profile::Profile> profiles;  // by time, with names; at most kMostSeriesLooks
+  size_t later = 0;                        // looks of the series after the last of these
+};
+inline constexpr size_t kMostSeriesLooks = 24;
+SeriesLooks load_series(const std::string& path, AskServers ask_servers);
+
 // Without names for what has none.  `path` may be the arena of a process, or a series: its last look then, or
 // with FILE@MOMENT (profile/series/series_moment.h) the one of that moment; which one is printed.
 profile::Profile read_profile(const std::string& path);
