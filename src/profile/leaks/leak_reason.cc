@@ -61,7 +61,12 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
                        a.live_samples == 1 ? " is" : "s are");
   }
   if (a.births.samples == 0) return "some old blocks are freed and some are not: a longer run tells";
-  if (a.births.is_slowing) return "grows ever slower: a longer run tells whether it stops";
+  if (a.is_turning_over) {
+    return "some blocks that lived about as long as the run were freed: a longer run tells whether all are";
+  }
+  if (a.births.is_slowing || a.births.has_halved)
+    return "grows ever slower: a longer run tells whether it stops";
+  if (a.births.may_have_stopped) return "had less at its end: a longer run tells whether it has stopped";
   return fmt::format(
       "{:.0f} samples that are kept, {}: too few, or not spread enough over the run, to tell growth "
       "from chance",

@@ -149,7 +149,8 @@ void use_slope(LeakRow* row) {
   if (row->verdict == LeakVerdict::kLeak && !(slope.high > row->growth.low / 2)) {
     row->verdict = LeakVerdict::kLevel;
     row->corrected_p = 1;
-  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0) {
+  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0 &&
+             !may_end(row->assessment)) {
     row->verdict = LeakVerdict::kLeak;
     row->assessment.is_tested = true;
     row->assessment.p_value = slope.p_value;
