@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "profile/model/benjamini_hochberg.h"
 #include "profile/model/error.h"
@@ -28,10 +30,15 @@ struct Site {
   FrameGroup place;
   SiteLives lives;
   Accumulator sum;
-  Look look;  // of the processes that its line is of; without a time
+  std::map<std::string, Look> looks;  // by process; without a time
 };
 
+// What is kept of a profile.
 struct Sites {
+  std::string name;
+  uint64_t time_unix_ns = 0;
+  uint64_t duration_ns = 0;
+  std::set<std::string> processes;
   std::map<PlaceKey, Site> by_place;
   Accumulator sum;
   double expected_bytes = 0;
@@ -82,22 +89,6 @@ const std::string& process_of(const Stack& stack, const std::string& only_proces
   return stack.process.empty() ? only_process : stack.process;
 }
 
-// Processes that are in all of some profiles, the first `from` left out.
-std::set<std::string> lasting_processes(const std::vector<NamedProfile>& profiles, size_t from) {
-  std::set<std::string> lasting;
-  for (size_t i = from; i < profiles.size(); ++i) {
-    const Profile& profile = profiles[i].profile;
-    const std::string only_process = process_label(profile);
-    std::set<std::string> here;
-    for (const Stack& stack : profile.stacks) {
-      const std::string& process = process_of(stack, only_process);
-      if (i == from || lasting.count(process) != 0) here.insert(process);
-    }
-    lasting = std::move(here);
-  }
-  return lasting;
-}
-
 void add_to_look(const Stack& stack, Look* look) {
   look->bytes += estimated_value(stack, Metric::kInuseSpace);
   look->events += static_cast<double>(stack.allocated.samples + stack.freed.samples);
@@ -110,7 +101,8 @@ void add_to_look(const Stack& stack, Look* look) {
   }
 }
 
-Sites sites_of(const Profile& profile, const LeakOptions& options, const std::set<std::string>& lasting) {
+Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
+  const Profile& profile = one.profile;
   const std::vector<bool> is_selected = select_stacks(profile, options.filter);
   std::vector<bool> is_expected(profile.stacks.size(), false);
   if (options.expected) {
@@ -122,8 +114,13 @@ Sites sites_of(const Profile& profile, const LeakOptions& options, const std::se
   std::vector<GroupedFrame> frames;
   const std::string only_process = process_label(profile);
   Sites sites;
+  sites.name = one.name;
+  sites.time_unix_ns = profile.time_unix_ns;
+  sites.duration_ns = profile.duration_ns;
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     const Stack& stack = profile.stacks[i];
+    const std::string& process = process_of(stack, only_process);
+    sites.processes.insert(process);
     if (!is_selected[i] || !stack.has_statistics) continue;
     if (is_expected[i]) {
       sites.expected_bytes += estimated_value(stack, Metric::kInuseSpace);
@@ -137,7 +134,7 @@ Sites sites_of(const Profile& profile, const LeakOptions& options, const std::se
     site.lives.add(stack);
     site.sum.add(stack);
     sites.sum.add(stack);
-    if (lasting.count(process_of(stack, only_process)) != 0) add_to_look(stack, &site.look);
+    add_to_look(stack, &site.looks[process]);
   }
   return sites;
 }
@@ -205,36 +202,55 @@ void sum_up(Leaks* leaks) {
 }
 
 // When it was taken, against the others.  Of a series the clock of the system says it: its oldest process may end.
-uint64_t moment_of(const Profile& profile, const LeakOptions& options) {
-  return options.are_of_a_series ? profile.time_unix_ns : profile.duration_ns;
+uint64_t moment_of(const LeakOptions& options, uint64_t time_unix_ns, uint64_t duration_ns) {
+  return options.are_of_a_series ? time_unix_ns : duration_ns;
 }
 
-// What the place held at each look, in the processes that were there at all that a line goes through.  Nothing: most
-// of what it holds at last is of others.
+// Processes that are in all looks that a line goes through.
+std::set<std::string> lasting_processes(const std::vector<Sites>& looks) {
+  const size_t first = first_of_line(looks.size());
+  std::set<std::string> lasting = looks[first].processes;
+  for (size_t i = first + 1; i < looks.size(); ++i) {
+    std::set<std::string> both;
+    std::set_intersection(lasting.begin(), lasting.end(), looks[i].processes.begin(),
+                          looks[i].processes.end(), std::inserter(both, both.end()));
+    lasting = std::move(both);
+  }
+  return lasting;
+}
+
+// What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
 std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
-                              const std::vector<double>& minutes) {
+                              const std::set<std::string>& lasting, const LeakOptions& options) {
   constexpr double kMost = 0.9;
   std::vector<Look> values;
-  for (size_t i = 0; i < looks.size(); ++i) {
-    const auto known = looks[i].by_place.find(key);
-    values.push_back(known == looks[i].by_place.end() ? Look() : known->second.look);
-    values.back().minutes = minutes[i];
+  for (const Sites& look : looks) {
+    Look sum;
+    sum.minutes = static_cast<double>(moment_of(options, look.time_unix_ns, look.duration_ns) -
+                                      moment_of(options, looks[0].time_unix_ns, looks[0].duration_ns)) /
+                  kNsPerMinute;
+    const auto known = look.by_place.find(key);
+    if (known != look.by_place.end()) {
+      for (const auto& [process, one] : known->second.looks) {
+        if (lasting.count(process) == 0) continue;
+        sum.bytes += one.bytes;
+        sum.samples += one.samples;
+        sum.square_bytes += one.square_bytes;
+        sum.events += one.events;
+      }
+    }
+    values.push_back(sum);
   }
   const Site& last = looks.back().by_place.at(key);
   if (values.back().bytes < kMost * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
   return slope_of(values);
 }
 
-// Of a series the last ones that have nothing of what is asked are left out: a process that had ended by then.
-void drop_without_selected(const LeakOptions& options, std::vector<NamedProfile>* profiles) {
-  if (!options.filter.process) return;
-  StackFilter of_process;
-  of_process.process = options.filter.process;
-  while (profiles->size() > 1) {
-    const std::vector<bool> selected = select_stacks(profiles->back().profile, of_process);
-    if (std::find(selected.begin(), selected.end(), true) != selected.end()) return;
-    profiles->pop_back();
-  }
+// Whether a look has a process that is asked for.
+bool has_chosen_process(const Sites& look, const LeakOptions& options) {
+  return !options.filter.process ||
+         std::any_of(look.processes.begin(), look.processes.end(),
+                     [&](const std::string& process) { return options.filter.process->is_in(process); });
 }
 
 }  // namespace
@@ -245,26 +261,31 @@ Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options)
     for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
   }
   std::sort(profiles.begin(), profiles.end(), [&](const NamedProfile& a, const NamedProfile& b) {
-    return std::make_tuple(moment_of(a.profile, options), a.name) <
-           std::make_tuple(moment_of(b.profile, options), b.name);
+    return std::make_tuple(moment_of(options, a.profile.time_unix_ns, a.profile.duration_ns), a.name) <
+           std::make_tuple(moment_of(options, b.profile.time_unix_ns, b.profile.duration_ns), b.name);
   });
-  if (options.are_of_a_series) drop_without_selected(options, &profiles);
-  const std::set<std::string> lasting = lasting_processes(profiles, first_of_line(profiles.size()));
-  std::vector<Sites> looks;
-  std::vector<double> minutes;
-  looks.reserve(profiles.size());
-  const uint64_t first_moment = moment_of(profiles.front().profile, options);
-  for (const NamedProfile& one : profiles) {
-    looks.push_back(sites_of(one.profile, options, lasting));
-    minutes.push_back(static_cast<double>(moment_of(one.profile, options) - first_moment) / kNsPerMinute);
-  }
+  return find_leaks(profiles.size(), [&](size_t i) { return std::move(profiles[i]); }, options);
+}
 
+Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profile_at,
+                 const LeakOptions& options) {
+  std::vector<Sites> looks(count);
+  for (size_t i = count; i-- > 0;) {
+    const NamedProfile one = profile_at(i);
+    check(one);
+    looks[i] = sites_of(one, options);
+    const bool is_last = i + 1 == looks.size();
+    if (options.are_of_a_series && is_last && i > 0 && !has_chosen_process(looks[i], options)) {
+      looks.pop_back();
+    }
+  }
+  const std::set<std::string> lasting = lasting_processes(looks);
   Leaks leaks;
-  leaks.profiles = profiles.size();
+  leaks.profiles = looks.size();
   leaks.are_looks = options.are_of_a_series;
-  leaks.judged = profiles.back().name;
-  leaks.judged_unix_ns = profiles.back().profile.time_unix_ns;
-  leaks.run_ns = static_cast<double>(profiles.back().profile.duration_ns);
+  leaks.judged = looks.back().name;
+  leaks.judged_unix_ns = looks.back().time_unix_ns;
+  leaks.run_ns = static_cast<double>(looks.back().duration_ns);
   leaks.has_expected = options.expected.has_value();
   leaks.expected_bytes = looks.back().expected_bytes;
   leaks.live_bytes = looks.back().sum.estimate(Metric::kInuseSpace);
@@ -277,7 +298,7 @@ Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options)
     row.live_bytes = site.sum.estimate(Metric::kInuseSpace);
     row.live_blocks = site.sum.value(Metric::kInuseObjects);
     if (!(row.live_bytes.value > 0)) continue;  // all was freed
-    row.slope = slope_at(key, looks, minutes);
+    row.slope = slope_at(key, looks, lasting, options);
     leaks.rows.push_back(std::move(row));
   }
   // What births say is corrected for the number of places first, and with the slopes of those that they leave open

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,5 +72,9 @@ struct LeakOptions {
 
 // At least one; in any order.
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options = {});
+
+// The same of many, by time: each is asked for once, from the last one on, and let go before the next.
+Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profile_at,
+                 const LeakOptions& options);
 
 }  // namespace memprof::profile

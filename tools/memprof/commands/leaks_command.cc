@@ -131,34 +131,52 @@ profile::NamedProfile load(const std::string& input, AskServers ask_servers) {
   return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
 }
 
-// `later`: looks of a series after the last of these.
-std::vector<profile::NamedProfile> load_all(const Options& options, bool is_series, size_t* later) {
-  std::vector<profile::NamedProfile> profiles;
-  if (!is_series) {
-    for (const std::string& input : options.inputs) profiles.push_back(load(input, options.ask_servers));
-    return profiles;
-  }
-  const std::string& path = options.inputs.front();
-  SeriesLooks looks = load_series(path, options.ask_servers);
-  *later = looks.later;
-  for (profile::Profile& look : looks.profiles) {
-    const std::string name = path + ": the look of " + profile::time_text(look.time_unix_ns);
-    profiles.push_back({name, std::move(look)});
-  }
-  return profiles;
-}
-
 // Which look of a series is judged, and why it is not the last.
-void say_judged(const profile::Leaks& leaks, size_t chosen, size_t later) {
+void say_judged(const profile::Leaks& leaks, const SeriesLooks& looks) {
   std::string text = "note: " + leaks.judged + " is judged";
   if (leaks.profiles > 1) text += ", with " + std::to_string(leaks.profiles - 1) + " before it";
-  if (leaks.profiles < chosen) {
+  if (leaks.profiles < looks.count()) {
     text += "; later ones have no process that --process names";
-  } else if (later != 0) {
-    text += later == 1 ? "; the one after it holds" : "; the " + std::to_string(later) + " after it hold";
+  } else if (looks.later() != 0) {
+    text += looks.later() == 1 ? "; the one after it holds"
+                               : "; the " + std::to_string(looks.later()) + " after it hold";
     text += " less, as at the end of a program";
   }
   complain(text);
+}
+
+struct Found {
+  profile::Leaks leaks;
+  profile::Profile judged;
+};
+
+Found find_in_series(const Options& options) {
+  const std::string& path = options.inputs.front();
+  SeriesLooks looks(path, options.ask_servers);
+  const auto look_at = [&](size_t i) {
+    const std::string time = profile::time_text(looks.time_unix_ns(i));
+    return profile::NamedProfile{path + ": the look of " + time, looks.look(i)};
+  };
+  profile::LeakOptions how = options.leaks;
+  how.are_of_a_series = true;
+  Found found;
+  found.leaks = profile::find_leaks(looks.count(), look_at, how);
+  found.judged = looks.look(found.leaks.profiles - 1);
+  say_judged(found.leaks, looks);
+  return found;
+}
+
+Found find_in_profiles(const Options& options) {
+  std::vector<profile::NamedProfile> profiles;
+  for (const std::string& input : options.inputs) profiles.push_back(load(input, options.ask_servers));
+  Found found;
+  found.leaks = profile::find_leaks(profiles, options.leaks);
+  const auto last = std::max_element(profiles.begin(), profiles.end(),
+                                     [](const profile::NamedProfile& a, const profile::NamedProfile& b) {
+                                       return a.profile.duration_ns < b.profile.duration_ns;
+                                     });
+  found.judged = std::move(last->profile);
+  return found;
 }
 
 }  // namespace
@@ -169,21 +187,14 @@ int leaks_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  const bool is_series = profile::is_series(options->inputs.front());
-  size_t later = 0;
-  const std::vector<profile::NamedProfile> profiles = load_all(*options, is_series, &later);
-  profile::LeakOptions how = options->leaks;
-  how.are_of_a_series = is_series;
-  const profile::Leaks leaks = profile::find_leaks(profiles, how);
-  if (is_series) say_judged(leaks, profiles.size(), later);
+  const Found found =
+      profile::is_series(options->inputs.front()) ? find_in_series(*options) : find_in_profiles(*options);
+  const profile::Leaks& leaks = found.leaks;
   profile::ReportOptions header;
   header.by = options->leaks.by;
   header.filter = options->leaks.filter;
   header.has_table = false;
-  const auto judged = std::find_if(profiles.begin(), profiles.end(), [&](const profile::NamedProfile& one) {
-    return one.name == leaks.judged && one.profile.time_unix_ns == leaks.judged_unix_ns;
-  });
-  const profile::Report report = profile::build_report(judged->profile, header);
+  const profile::Report report = profile::build_report(found.judged, header);
   if (options->json) {
     print(profile::leaks_json(leaks, report, options->rows));
   } else {

@@ -141,19 +141,15 @@ std::string look_of_file(const std::string& option, const std::string& path, con
   return path + kMomentSign + moment;
 }
 
-SeriesLooks load_series(const std::string& path, AskServers ask_servers) {
-  profile::SeriesReader reader(path);
-  const profile::SeriesChoice choice = profile::choose_looks(reader.series(), kMostSeriesLooks, path);
-  SeriesLooks looks;
-  looks.later = choice.later;
-  profile::SharedNames names;
-  for (const profile::SeriesLook* look : choice.looks) {
-    looks.profiles.push_back(reader.profile_of(*look));
-    names.add(looks.profiles.back());
-  }
-  add_names(names, ask_servers);
-  for (profile::Profile& profile : looks.profiles) names.apply(profile);
-  return looks;
+SeriesLooks::SeriesLooks(const std::string& path, AskServers ask_servers)
+    : reader_(path),
+      choice_(profile::choose_looks(reader_.series(), kMost, path)),
+      ask_servers_(ask_servers) {}
+
+profile::Profile SeriesLooks::look(size_t index) {
+  profile::Profile profile = reader_.profile_of(*choice_.looks.at(index));
+  add_names(profile, ask_servers_);
+  return profile;
 }
 
 profile::Profile read_profile(const std::string& path) {
