@@ -157,7 +157,7 @@ uint64_t memory_limit_of(uint64_t given, uint64_t rate_bytes, bool has_limits) {
 
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
-  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, 0};
+  Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, {}};
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
               &c.rate_bytes);
   read_budget(quiet, &c.budget);

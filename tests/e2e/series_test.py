@@ -82,7 +82,7 @@ class Series(e2e.Test):
         # The looks themselves, by their moments, are what their figures say.
         for moment, look in (("first", first), ("last", last)):
             self.assertAlmostEqual(self.live("--at", moment), look["totals"]["inuse_space"]["value"], delta=1)
-        self.assertEqual(self.live("--at", "+0.1s"), self.live("--at", "first"))
+        self.assertEqual(self.live("--at", "+0.01s"), self.live("--at", "first"))
         text = self.memprof("report", self.folder / "x.series").stdout.decode()
         self.assertIn("resident (RSS)", text)
         self.assertIn("keep", text)

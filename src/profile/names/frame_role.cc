@@ -48,11 +48,12 @@ constexpr std::string_view kStart[] = {
     "_start",          "_dl_start_user",         "__libc_start_main*", "__libc_start_call_main",
     "__libc_csu_init", "_dl_relocate_static_pie"};
 
-// File names of libraries, up to their version.
+// File names of libraries, up to their version.  Ours is between a program and libc where it notes what the program
+// calls (__cxa_atexit, dlopen).
 constexpr std::string_view kLibraries[] = {"libc.so",       "libc-2.",       "libstdc++.so", "libc++.so",
                                            "libc++abi.so",  "libgcc_s.so",   "ld-linux",     "ld-musl",
                                            "ld-2.",         "libc.musl",     "libm.so",      "libdl.so",
-                                           "libpthread.so", "libpthread-2.", "librt.so"};
+                                           "libpthread.so", "libpthread-2.", "librt.so",     "libmemprof.so"};
 
 bool begins(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/v8/isolates.h"
 
+#include <new>
 #include <string_view>
 
 #include "platform/memory.h"
@@ -87,12 +88,14 @@ bool Isolate::begin(const Engine& engine, void* isolate) {
     void* const codes = platform::reserve_pages(sizeof(Codes));
     void* const pending = platform::reserve_pages(kMostPending * sizeof(PositionLine));
     void* const scratch = platform::reserve_pages(kScratchBytes);
-    if (codes == nullptr || pending == nullptr || scratch == nullptr) {
+    void* const work = platform::reserve_pages(sizeof(Work));
+    if (codes == nullptr || pending == nullptr || scratch == nullptr || work == nullptr) {
       return false;
     }
     codes_ = static_cast<Codes*>(codes);
     pending_ = static_cast<PositionLine*>(pending);
     scratch_ = static_cast<uint8_t*>(scratch);
+    work_ = new (work) Work;
   } else {
     codes_->clear();
   }
@@ -161,15 +164,15 @@ void Isolate::begin_positions() {
 
 void Isolate::end_positions(uint64_t start) {
   if (pending_count_ > pending_first_ && pending_codes_count_ < kMostPendingCodes) {
-    pending_codes_[pending_codes_count_++] = {start, pending_first_, pending_count_ - pending_first_};
+    work_->pending_codes[pending_codes_count_++] = {start, pending_first_, pending_count_ - pending_first_};
   }
 }
 
 bool Isolate::take_pending(uint64_t start, PendingCode* taken) {
   for (uint32_t i = pending_codes_count_; i-- > 0;) {
-    if (pending_codes_[i].start == start) {
-      *taken = pending_codes_[i];
-      pending_codes_[i] = pending_codes_[--pending_codes_count_];
+    if (work_->pending_codes[i].start == start) {
+      *taken = work_->pending_codes[i];
+      work_->pending_codes[i] = work_->pending_codes[--pending_codes_count_];
       return true;
     }
   }
@@ -215,8 +218,8 @@ bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& eve
   const Code code{reinterpret_cast<uint64_t>(event.code_start), static_cast<uint32_t>(event.code_bytes),
                   record};
   const Writing writing(this);
-  return inlining_.add_lines(codes_, record, code,
-                             {static_cast<uint32_t>(header), engine.version >> 8 >= kNewTables}, scratch_);
+  return work_->inlining.add_lines(
+      codes_, record, code, {static_cast<uint32_t>(header), engine.version >> 8 >= kNewTables}, scratch_);
 }
 
 void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {

@@ -78,6 +78,12 @@ class Isolate {
     uint32_t count;
   };
 
+  // What an isolate needs while it is told of code: processes without V8 have 128 places for isolates, too.
+  struct Work {
+    PendingCode pending_codes[kMostPendingCodes];
+    Inlining inlining;
+  };
+
   void add_code(const Engine& engine, const JitCodeEvent& event);
   uint32_t add_locked(const JitCodeEvent& event);
   void find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record, const PendingCode& code);
@@ -97,10 +103,9 @@ class Isolate {
   uint32_t pending_count_ = 0;
   uint32_t pending_first_ = 0;  // of the code that V8 is at
   uint32_t pending_codes_count_ = 0;
-  PendingCode pending_codes_[kMostPendingCodes];
   uint8_t* scratch_ = nullptr;
+  Work* work_ = nullptr;
   CodeObjects code_objects_;
-  Inlining inlining_;
   MachineCode machine_code_;
 };
 

@@ -58,8 +58,8 @@ TEST(FrameRole, LibraryOfCxx) {
 }
 
 TEST(FrameRole, LibrariesByTheirFiles) {
-  for (const char* module :
-       {"libc.so.6", "libstdc++.so.6", "libc++.so.1", "ld-linux-x86-64.so.2", "libc.musl-x86_64.so.1"}) {
+  for (const char* module : {"libc.so.6", "libmemprof.so.0.1.0", "libstdc++.so.6", "libc++.so.1",
+                             "ld-linux-x86-64.so.2", "libc.musl-x86_64.so.1"}) {
     EXPECT_EQ(role_of("f", "", "", module), FrameRole::kLibrary) << module;
   }
   for (const char* module : {"libcurl.so.4", "libz.so.1", "libcache.so", "libc", ""}) {
