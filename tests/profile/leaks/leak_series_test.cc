@@ -53,8 +53,9 @@ Profile profile_of(const Process& process, double now, uint64_t seed) {
 }
 
 void sort_by_birth(Process* process) {
-  std::stable_sort(process->blocks.begin(), process->blocks.end(),
-                   [](const Block& a, const Block& b) { return a.born < b.born; });
+  std::sort(process->blocks.begin(), process->blocks.end(), [](const Block& a, const Block& b) {
+    return std::tie(a.born, a.site, a.freed) < std::tie(b.born, b.site, b.freed);
+  });
 }
 
 std::vector<NamedProfile> looks_of(std::vector<Process> processes, uint64_t seed, int count = 24,
