@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`memprof leaks` on real runs of programs of known truth, on several profiles of one run, and on a process that runs."""
+"""`memprof leaks` on real runs of programs of known truth, on several profiles of one run, on a series, and on a process that runs."""
 import json
 import subprocess
 import time
@@ -18,6 +18,18 @@ for tick in range(1500):
         block = remember()
         if number == 0:
             kept.append(block)
+"""
+
+# 100 answers, each of which is replaced after ten ticks.
+CACHE = """
+import time
+cache = {}
+def answer(key):
+    cache[key % 100] = bytearray(4000)
+for tick in range(1500):
+    time.sleep(0.001)
+    for number in range(10):
+        answer(tick * 10 + number)
 """
 
 
@@ -78,6 +90,35 @@ class Leaks(e2e.Test):
     def test_python_is_found_though_it_frees_all_at_its_end(self):
         _, leaks = self.find(e2e.system_python(), "-c", REGISTRY)
         self.assertEqual([row["name"] for row in self.suspects(leaks)], ["remember"])
+
+    def series(self, program):
+        """The status, and what --json says of the looks of a run."""
+        path = self.folder / "x.series"
+        self.memprof("run", "--force", "-r", "16k", "--every", "200ms", "--record", path, "-o", self.folder / "out.pb.gz", "--",
+                     e2e.system_python(), "-c", program)
+        return self.leaks(path)
+
+    def test_a_series(self):
+        for _ in range(4):  # as in find()
+            status, leaks = self.series(REGISTRY)
+            if status == 1:
+                break
+        self.assertEqual([row["name"] for row in self.suspects(leaks)], ["remember"])
+        looks = json.loads(self.memprof("report", self.folder / "x.series", "--json").stdout)["looks"]
+        self.assertLessEqual(leaks["profiles"], len(looks))
+        self.assertIn(leaks["judged_unix_ns"], [look["time_unix_ns"] for look in looks])
+        if leaks["profiles"] >= 3:
+            self.assertGreater(self.suspects(leaks)[0]["slope_per_minute"]["high"], 0)
+        said = self.memprof("leaks", self.folder / "x.series", status=1).stderr.decode()
+        self.assertIn("x.series: the look of ", said)
+        self.assertIn(" is judged", said)
+        # One of its looks is a profile like any other.
+        self.assertEqual(self.leaks(f"{self.folder / 'x.series'}@last")[1]["profiles"], 1)
+
+    def test_a_level_in_a_series_is_no_suspect(self):
+        status, leaks = self.series(CACHE)
+        self.assertEqual((status, self.suspects(leaks)), (0, []))
+        self.assertIn("answer", [row["name"] for row in leaks["rows"]])
 
     def test_a_process_and_its_profiles(self):
         environment = e2e.preloaded(self.folder / "%n.pb.gz", "16k", MEMPROF_DUMP_INTERVAL="400ms")

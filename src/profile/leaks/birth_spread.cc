@@ -109,6 +109,29 @@ double slowing(const std::vector<double>& counts, size_t third) {
   return found < expected && binomial_tail(both - found, both, share) < kSlowingChance ? found / expected : 1;
 }
 
+// The second half has less than half the rate of the first, by more than chance.
+bool has_halved(const std::vector<double>& counts) {
+  constexpr double kHalf = 0.5;
+  const size_t half = counts.size() / 2;
+  const double before = sum_of(counts, 0, half);
+  const double after = sum_of(counts, counts.size() - half, counts.size());
+  return after < kHalf * before && binomial_tail(before, before + after, kHalf) < kSlowingChance;
+}
+
+// Its end has much less than before, by what may still be chance: too much of it to call it growth.
+bool may_have_stopped(const std::vector<double>& counts) {
+  constexpr double kChance = 0.01;
+  constexpr double kMuchLess = 0.5;
+  for (size_t length = 1; length <= counts.size() / 4; ++length) {
+    const size_t before = counts.size() - length;
+    const double expected =
+        sum_of(counts, 0, before) / static_cast<double>(before) * static_cast<double>(length);
+    const double found = sum_of(counts, before, counts.size());
+    if (found < kMuchLess * expected && poisson_head(found, expected) < kChance) return true;
+  }
+  return false;
+}
+
 GrowthRate growth_rate(const SiteLives& lives, const std::vector<double>& counts,
                        const std::vector<double>& capped, double worth) {
   double bytes = 0;
@@ -158,6 +181,8 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
   const double slowed = slowing(worths, third);
   spread.has_faded = slowed < kFaded;
   spread.is_slowing = slowed < kSlowing;
+  spread.has_halved = has_halved(worths);
+  spread.may_have_stopped = may_have_stopped(worths);
   spread.rate = growth_rate(lives, counts, capped, 1 / (factor * lives.spread_of_bytes()));
   return spread;
 }

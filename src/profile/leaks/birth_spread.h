@@ -33,6 +33,10 @@ struct BirthSpread {
   bool has_stopped = false;
   bool has_faded = false;
   bool is_slowing = false;
+  // What is short of that, and makes growth doubtful, each with odds of 1 in 100 at most where the rate stays: the
+  // second half has less than half of the first; a last part has less than half of what was expected.
+  bool has_halved = false;
+  bool may_have_stopped = false;
   // Nine of ten samples are within so many neighbouring parts, from `dense_first` on.
   uint32_t dense_first = 0;
   uint32_t dense_parts = 0;

@@ -30,9 +30,10 @@ std::string since(const BirthSpread& births, const Leaks& leaks) {
   return births.first == 0 ? "since the start" : "since " + time_of(births.first, leaks) + " after the start";
 }
 
-std::string slope_text(const Slope& slope) {
-  return fmt::format("a line through the last profiles: {} a minute (95 %: {} to {})",
-                     format_bytes(slope.bytes_per_minute), format_bytes(slope.low), format_bytes(slope.high));
+std::string slope_text(const Slope& slope, const Leaks& leaks) {
+  return fmt::format("a line through the last {}: {} a minute (95 %: {} to {})",
+                     leaks.are_looks ? "looks" : "profiles", format_bytes(slope.bytes_per_minute),
+                     format_bytes(slope.low), format_bytes(slope.high));
 }
 
 std::string leak_text(const LeakRow& row, const Leaks& leaks) {
@@ -49,7 +50,7 @@ std::string leak_text(const LeakRow& row, const Leaks& leaks) {
     }
   }
   text += fmt::format(", {}: {}", since(a.births, leaks), rate_text(row.growth));
-  if (row.slope) text += "; " + slope_text(*row.slope);
+  if (row.slope) text += "; " + slope_text(*row.slope, leaks);
   return text;
 }
 
@@ -61,7 +62,12 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
                        a.live_samples == 1 ? " is" : "s are");
   }
   if (a.births.samples == 0) return "some old blocks are freed and some are not: a longer run tells";
-  if (a.births.is_slowing) return "grows ever slower: a longer run tells whether it stops";
+  if (a.is_turning_over) {
+    return "some blocks that lived about as long as the run were freed: a longer run tells whether all are";
+  }
+  if (a.births.is_slowing || a.births.has_halved)
+    return "grows ever slower: a longer run tells whether it stops";
+  if (a.births.may_have_stopped) return "had less at its end: a longer run tells whether it has stopped";
   return fmt::format(
       "{:.0f} samples that are kept, {}: too few, or not spread enough over the run, to tell growth "
       "from chance",
@@ -89,7 +95,7 @@ std::string leak_reason(const LeakRow& row, const Leaks& leaks) {
       return leak_text(row, leaks);
     case LeakVerdict::kLevel:
       if (a.births.p_value < 1 && row.slope && a.verdict == LeakVerdict::kLeak) {
-        return "grew at first, and no more: " + slope_text(*row.slope);
+        return "grew at first, and no more: " + slope_text(*row.slope, leaks);
       }
       return fmt::format(
           "blocks come and go: half of those that were freed lived less than {}, and of those that "

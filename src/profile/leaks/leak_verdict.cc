@@ -80,12 +80,36 @@ LeakVerdict of_births(const BirthSpread& births) {
   return LeakVerdict::kLeak;
 }
 
+// Some of what lived about as long as the run was freed, and little of what lived less long: a queue that turns over for
+// the first time as the run ends.  What a program freed while it ended, and was taken out of its lifetimes on average
+// only, may look so, too: then more is asked.
+bool is_turning_over(const Assessment& a, const SiteLives& lives) {
+  constexpr double kNearlyRun = 0.9;
+  constexpr double kYounger = 0.5;
+  const double fewest = lives.is_corrected ? 5 : 2;
+  const double least_share = lives.is_corrected ? 0.05 : 0.01;
+  double late = 0;
+  double before = 0;  // of the class below
+  for (uint32_t i = 0; i < kLifetimeClasses; ++i) {
+    if (static_cast<double>(lifetime_class_end_ns(i)) > kNearlyRun * lives.run_ns) {
+      late += lives.freed[i].samples;
+    } else {
+      before = lives.freed[i].samples;
+    }
+  }
+  return late >= fewest && late >= least_share * a.births.samples && late > kYounger * before;
+}
+
 }  // namespace
 
 const char* verdict_name(LeakVerdict verdict) {
   static constexpr const char* kNames[kLeakVerdicts] = {"leak", "level", "filled", "start",
                                                         "once", "young", "unknown"};
   return kNames[static_cast<size_t>(verdict)];
+}
+
+bool may_end(const Assessment& a) {
+  return a.is_turning_over || a.births.is_slowing || a.births.has_halved || a.births.may_have_stopped;
 }
 
 Assessment assess(const SiteLives& lives) {
@@ -119,6 +143,8 @@ Assessment assess(const SiteLives& lives) {
       a.births.samples < kMinor * a.live_samples) {
     a.verdict = LeakVerdict::kLevel;
   }
+  a.is_turning_over = is_turning_over(a, lives);
+  if (a.verdict == LeakVerdict::kLeak && may_end(a)) a.verdict = LeakVerdict::kUnknown;
   a.p_value = a.verdict == LeakVerdict::kLeak ? a.births.p_value : 1;
   return a;
 }

@@ -38,11 +38,16 @@ struct Assessment {
   double settled_after_ns = 0;  // nearly nothing that is older is freed
   ShareInterval never_freed;    // of all blocks of the place
   BirthSpread births;           // of what is older than that
+  // Some blocks were freed after about the length of the run, few after less.
+  bool is_turning_over = false;
   double freed_samples = 0;
   double live_samples = 0;
   double median_lifetime_ns = 0;  // of what was freed
   double oldest_ns = 0;           // an age that nearly nothing that lives has
 };
+
+// It grew, and there is a sign that it stops, by what may still be chance: no leak can be told.
+bool may_end(const Assessment& assessment);
 
 Assessment assess(const SiteLives& lives);
 

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "profile/model/benjamini_hochberg.h"
 #include "profile/model/error.h"
@@ -27,9 +30,15 @@ struct Site {
   FrameGroup place;
   SiteLives lives;
   Accumulator sum;
+  std::map<std::string, Look> looks;  // by process; without a time
 };
 
+// What is kept of a profile.
 struct Sites {
+  std::string name;
+  uint64_t time_unix_ns = 0;
+  uint64_t duration_ns = 0;
+  std::set<std::string> processes;
   std::map<PlaceKey, Site> by_place;
   Accumulator sum;
   double expected_bytes = 0;
@@ -76,7 +85,24 @@ void check_process(const NamedProfile& a, const NamedProfile& b) {
                   a.name, b.name, a.profile.program, a.profile.pid, b.profile.program, b.profile.pid));
 }
 
-Sites sites_of(const Profile& profile, const LeakOptions& options) {
+const std::string& process_of(const Stack& stack, const std::string& only_process) {
+  return stack.process.empty() ? only_process : stack.process;
+}
+
+void add_to_look(const Stack& stack, Look* look) {
+  look->bytes += estimated_value(stack, Metric::kInuseSpace);
+  look->events += static_cast<double>(stack.allocated.samples + stack.freed.samples);
+  for (const LiveGroup& group : stack.live) {
+    const auto samples = static_cast<double>(group.samples);
+    const double bytes =
+        static_cast<double>(group.size_bytes) / sampling_probability(group.size_bytes, group.rate_bytes);
+    look->samples += samples;
+    look->square_bytes += samples * bytes * bytes;
+  }
+}
+
+Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
+  const Profile& profile = one.profile;
   const std::vector<bool> is_selected = select_stacks(profile, options.filter);
   std::vector<bool> is_expected(profile.stacks.size(), false);
   if (options.expected) {
@@ -86,9 +112,15 @@ Sites sites_of(const Profile& profile, const LeakOptions& options) {
   }
   FrameGrouping grouping(profile, options.by, options.view);
   std::vector<GroupedFrame> frames;
+  const std::string only_process = process_label(profile);
   Sites sites;
+  sites.name = one.name;
+  sites.time_unix_ns = profile.time_unix_ns;
+  sites.duration_ns = profile.duration_ns;
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     const Stack& stack = profile.stacks[i];
+    const std::string& process = process_of(stack, only_process);
+    sites.processes.insert(process);
     if (!is_selected[i] || !stack.has_statistics) continue;
     if (is_expected[i]) {
       sites.expected_bytes += estimated_value(stack, Metric::kInuseSpace);
@@ -102,6 +134,7 @@ Sites sites_of(const Profile& profile, const LeakOptions& options) {
     site.lives.add(stack);
     site.sum.add(stack);
     sites.sum.add(stack);
+    add_to_look(stack, &site.looks[process]);
   }
   return sites;
 }
@@ -113,7 +146,8 @@ void use_slope(LeakRow* row) {
   if (row->verdict == LeakVerdict::kLeak && !(slope.high > row->growth.low / 2)) {
     row->verdict = LeakVerdict::kLevel;
     row->corrected_p = 1;
-  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0) {
+  } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0 &&
+             !may_end(row->assessment)) {
     row->verdict = LeakVerdict::kLeak;
     row->assessment.is_tested = true;
     row->assessment.p_value = slope.p_value;
@@ -167,21 +201,91 @@ void sum_up(Leaks* leaks) {
   leaks->growth.high = leaks->growth.bytes_per_minute + std::sqrt(high);
 }
 
+// When it was taken, against the others.  Of a series the clock of the system says it: its oldest process may end.
+uint64_t moment_of(const LeakOptions& options, uint64_t time_unix_ns, uint64_t duration_ns) {
+  return options.are_of_a_series ? time_unix_ns : duration_ns;
+}
+
+// Processes that are in all looks that a line goes through.
+std::set<std::string> lasting_processes(const std::vector<Sites>& looks) {
+  const size_t first = first_of_line(looks.size());
+  std::set<std::string> lasting = looks[first].processes;
+  for (size_t i = first + 1; i < looks.size(); ++i) {
+    std::set<std::string> both;
+    std::set_intersection(lasting.begin(), lasting.end(), looks[i].processes.begin(),
+                          looks[i].processes.end(), std::inserter(both, both.end()));
+    lasting = std::move(both);
+  }
+  return lasting;
+}
+
+// What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
+std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
+                              const std::set<std::string>& lasting, const LeakOptions& options) {
+  constexpr double kMost = 0.9;
+  std::vector<Look> values;
+  for (const Sites& look : looks) {
+    Look sum;
+    sum.minutes = static_cast<double>(moment_of(options, look.time_unix_ns, look.duration_ns) -
+                                      moment_of(options, looks[0].time_unix_ns, looks[0].duration_ns)) /
+                  kNsPerMinute;
+    const auto known = look.by_place.find(key);
+    if (known != look.by_place.end()) {
+      for (const auto& [process, one] : known->second.looks) {
+        if (lasting.count(process) == 0) continue;
+        sum.bytes += one.bytes;
+        sum.samples += one.samples;
+        sum.square_bytes += one.square_bytes;
+        sum.events += one.events;
+      }
+    }
+    values.push_back(sum);
+  }
+  const Site& last = looks.back().by_place.at(key);
+  if (values.back().bytes < kMost * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
+  return slope_of(values);
+}
+
+// Whether a look has a process that is asked for.
+bool has_chosen_process(const Sites& look, const LeakOptions& options) {
+  return !options.filter.process ||
+         std::any_of(look.processes.begin(), look.processes.end(),
+                     [&](const std::string& process) { return options.filter.process->is_in(process); });
+}
+
 }  // namespace
 
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options) {
   for (const NamedProfile& one : profiles) check(one);
-  for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
-  std::sort(profiles.begin(), profiles.end(), [](const NamedProfile& a, const NamedProfile& b) {
-    return std::tie(a.profile.duration_ns, a.name) < std::tie(b.profile.duration_ns, b.name);
+  if (!options.are_of_a_series) {
+    for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
+  }
+  std::sort(profiles.begin(), profiles.end(), [&](const NamedProfile& a, const NamedProfile& b) {
+    return std::make_tuple(moment_of(options, a.profile.time_unix_ns, a.profile.duration_ns), a.name) <
+           std::make_tuple(moment_of(options, b.profile.time_unix_ns, b.profile.duration_ns), b.name);
   });
-  std::vector<Sites> looks;
-  looks.reserve(profiles.size());
-  for (const NamedProfile& one : profiles) looks.push_back(sites_of(one.profile, options));
+  return find_leaks(profiles.size(), [&](size_t i) { return std::move(profiles[i]); }, options);
+}
 
+Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profile_at,
+                 const LeakOptions& options) {
+  std::vector<Sites> looks(count);
+  for (size_t i = count; i-- > 0;) {
+    const NamedProfile one = profile_at(i);
+    check(one);
+    looks[i] = sites_of(one, options);
+    const bool is_last = i + 1 == looks.size();
+    if (options.are_of_a_series && is_last && i > 0 && !has_chosen_process(looks[i], options)) {
+      looks.pop_back();
+    }
+  }
+  const std::set<std::string> lasting = lasting_processes(looks);
   Leaks leaks;
-  leaks.profiles = profiles.size();
-  leaks.run_ns = static_cast<double>(profiles.back().profile.duration_ns);
+  leaks.profiles = looks.size();
+  leaks.are_looks = options.are_of_a_series;
+  leaks.judged = looks.back().name;
+  leaks.judged_unix_ns = looks.back().time_unix_ns;
+  leaks.run_ns = static_cast<double>(looks.back().duration_ns);
   leaks.has_expected = options.expected.has_value();
   leaks.expected_bytes = looks.back().expected_bytes;
   leaks.live_bytes = looks.back().sum.estimate(Metric::kInuseSpace);
@@ -194,13 +298,7 @@ Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options)
     row.live_bytes = site.sum.estimate(Metric::kInuseSpace);
     row.live_blocks = site.sum.value(Metric::kInuseObjects);
     if (!(row.live_bytes.value > 0)) continue;  // all was freed
-    std::vector<Look> values;
-    for (size_t i = 0; i < looks.size(); ++i) {
-      const auto known = looks[i].by_place.find(key);
-      values.push_back({static_cast<double>(profiles[i].profile.duration_ns) / kNsPerMinute,
-                        known == looks[i].by_place.end() ? 0 : known->second.sum.value(Metric::kInuseSpace)});
-    }
-    row.slope = slope_of(values);
+    row.slope = slope_at(key, looks, lasting, options);
     leaks.rows.push_back(std::move(row));
   }
   // What births say is corrected for the number of places first, and with the slopes of those that they leave open

@@ -4,14 +4,16 @@
 // Model: a place is where reports have `self`.  Each is assessed by the lives of its blocks (leak_verdict.h); p-values
 // are corrected for the number of places (Benjamini and Hochberg).  Several profiles of one process also tell how
 // what lives of a place went over time: where a line through them does not rise, it has reached its level after
-// all; where it does and births alone were too few, it leaks.
+// all; where it does, births alone were too few, and nothing says that it stops, it leaks.
 //
 // Threads: plain values.
 // Failure: throws Error where a profile does not say how long blocks live, or profiles are not of one process.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +47,11 @@ struct Leaks {
   size_t suspects = 0;
   size_t tested = 0;
   std::array<size_t, kLeakVerdicts> numbers{};
-  GrowthRate growth;  // of all suspects
-  size_t profiles = 0;
+  GrowthRate growth;       // of all suspects
+  size_t profiles = 0;     // that were used
+  bool are_looks = false;  // of a series
+  std::string judged;      // the name of the last of them
+  uint64_t judged_unix_ns = 0;
   double run_ns = 0;
   Estimate live_bytes;
   double expected_bytes = 0;  // live, of stacks that `expected` names
@@ -59,9 +64,17 @@ struct LeakOptions {
   FrameView view;
   // Stacks that may grow: one of their frames matches.
   std::optional<Pattern> expected;
+  // The profiles are looks of one series: of one process, or of all that a run had at that moment, each stack with its
+  // process.  A process that began or ended within the time that the line of a place goes through is not in that line.
+  // Looks at the end that have no process that `filter` names are left out.
+  bool are_of_a_series = false;
 };
 
 // At least one; in any order.
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options = {});
+
+// The same of many, by time: each is asked for once, from the last one on, and let go before the next.
+Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profile_at,
+                 const LeakOptions& options);
 
 }  // namespace memprof::profile

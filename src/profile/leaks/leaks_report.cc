@@ -186,10 +186,12 @@ std::string leaks_text(const Leaks& leaks, const Report& report, const LeakRows&
   writer.blank();
   const std::string who = report.pid != 0 ? fmt::format("{} (pid {})", printable(report.program), report.pid)
                                           : printable(report.program);
-  writer.sentence(
-      fmt::format("{}, {} after its start{}; rate {}; live: {}.", who, format_duration_ns(leaks.run_ns),
-                  leaks.profiles > 1 ? fmt::format(", the last of {} profiles", leaks.profiles) : "",
-                  format_rate(report.rate_bytes), format_bytes(leaks.live_bytes.value)));
+  writer.sentence(fmt::format(
+      "{}, {} after its start{}; rate {}; live: {}.", who, format_duration_ns(leaks.run_ns),
+      leaks.profiles > 1
+          ? fmt::format(", the last of {} {}", leaks.profiles, leaks.are_looks ? "looks" : "profiles")
+          : "",
+      format_rate(report.rate_bytes), format_bytes(leaks.live_bytes.value)));
   if (report.is_filtered()) writer.sentence(filter_sentence(report.filter) + ".");
   if (leaks.has_expected) {
     writer.sentence(fmt::format("Expected, and not judged: {} live.", format_bytes(leaks.expected_bytes)));
@@ -205,6 +207,7 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   json["rate_bytes"] = report.rate_bytes;
   json["run_ns"] = std::llround(leaks.run_ns);
   json["profiles"] = leaks.profiles;
+  json["judged_unix_ns"] = leaks.judged_unix_ns;
   json["suspects"] = leaks.suspects;
   json["tested"] = leaks.tested;
   json["growth_per_minute"] = rate_json(leaks.growth);

@@ -63,6 +63,7 @@ ByClass freed_at_end(const Stack& stack, double run_ns) {
 
 void SiteLives::add(const Stack& stack) {
   const ByClass at_end = freed_at_end(stack, run_ns);
+  is_corrected = is_corrected || freed_by_the_end(stack) > 0;
   for (const Lifetime& lifetime : stack.lifetimes) {
     const auto samples = static_cast<double>(lifetime.samples);
     const double share = std::max(1 - at_end[lifetime.lifetime_class] / samples, 0.0);

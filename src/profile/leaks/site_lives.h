@@ -33,6 +33,8 @@ struct SiteLives {
   double run_ns = 0;
   std::array<LivesSum, kLifetimeClasses> freed;
   std::array<LivesSum, kBirthParts> living;  // the oldest first
+  // Some of what was freed was taken out: the program freed it while it ended.
+  bool is_corrected = false;
   // Of the live samples: their number over that of samples of equal weight that say as much; at least 1.
   double spread_of_bytes() const;
   double spread_of_blocks() const;

@@ -13,14 +13,33 @@ using Policy = boost::math::policies::policy<
     boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
     boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
 
+constexpr size_t kFewest = 3;
+constexpr double kDeviations = 1.959964;
+
+// The standard deviation of a slope of what is at its level.
+double chance_deviation(const Look& first, const Look& last) {
+  // None in a time may be so many in the long run, with 95 %.
+  constexpr double kLeastEvents = 4;
+  // Of a line through a random walk, over that of its ends.
+  constexpr double kWalk = 1.2;
+  const double samples = first.samples + last.samples;
+  const double minutes = last.minutes - first.minutes;
+  if (!(samples > 0) || !(minutes > 0)) return 0;
+  const double events = last.events < first.events ? samples : std::min(last.events - first.events, samples);
+  const double square = (first.square_bytes + last.square_bytes) / samples;
+  return std::sqrt(kWalk * std::max(events, kLeastEvents) * square) / minutes;
+}
+
 }  // namespace
 
+size_t first_of_line(size_t looks) {
+  return looks < kFewest ? 0 : looks - std::max(kFewest, (looks + 1) / 2);
+}
+
 std::optional<Slope> slope_of(const std::vector<Look>& looks) {
-  constexpr size_t kFewest = 3;
   if (looks.size() < kFewest) return std::nullopt;
-  const size_t count = std::max(kFewest, (looks.size() + 1) / 2);
-  const size_t first = looks.size() - count;
-  const auto n = static_cast<double>(count);
+  const size_t first = first_of_line(looks.size());
+  const auto n = static_cast<double>(looks.size() - first);
   double mean_time = 0;
   double mean_bytes = 0;
   for (size_t i = first; i < looks.size(); ++i) {
@@ -45,7 +64,8 @@ std::optional<Slope> slope_of(const std::vector<Look>& looks) {
   const double deviation = std::sqrt(residuals / free / squares);
   constexpr double kAlpha = 0.05;
   const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
-  const double width = std::sqrt(free * (1 - share) / share) * deviation;
+  const double chance = chance_deviation(looks[first], looks.back());
+  const double width = std::max(std::sqrt(free * (1 - share) / share) * deviation, kDeviations * chance);
   slope.low = slope.bytes_per_minute - width;
   slope.high = slope.bytes_per_minute + width;
   if (slope.bytes_per_minute > 0) {
@@ -53,6 +73,10 @@ std::optional<Slope> slope_of(const std::vector<Look>& looks) {
     // Of one side.
     slope.p_value =
         deviation > 0 ? boost::math::ibeta(free / 2, 0.5, free / (free + t * t), Policy()) / 2 : 0;
+    if (chance > 0) {
+      slope.p_value =
+          std::max(slope.p_value, std::erfc(slope.bytes_per_minute / chance / std::sqrt(2.0)) / 2);
+    }
   }
   return slope;
 }

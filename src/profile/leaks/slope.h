@@ -2,12 +2,15 @@
 // A straight line through what lives over time, and whether it rises.
 //
 // Model: least squares over the later half of the looks, at least three; where memory fills up and then stays, the
-// beginning must not count.  The interval is Student's, from the spread around the line: what sampling adds is the
-// same in neighbouring looks for blocks that live in both.
+// beginning must not count.  The interval is Student's, from the spread around the line, or where that is wider the one
+// of chance: many looks that are close together have mostly the same blocks, and lie on a line that means nothing.  What
+// lives at a level, independent blocks, differs between two looks by no more than what came and went in between, or than
+// two counts of it do.
 //
 // Threads: no state.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -16,6 +19,10 @@ namespace memprof::profile {
 struct Look {
   double minutes = 0;
   double bytes = 0;
+  // What the interval of chance follows from; all 0: it is not asked.
+  double samples = 0;       // live
+  double square_bytes = 0;  // their sum, of the bytes that each stands for
+  double events = 0;  // samples that were allocated, and that were freed, since the start of the process
 };
 
 struct Slope {
@@ -24,6 +31,9 @@ struct Slope {
   double high = 0;
   double p_value = 1;  // that it does not rise
 };
+
+// The first look that a line goes through; 0: fewer than three.
+size_t first_of_line(size_t looks);
 
 // `looks` ascending by time.  Nothing: fewer than three, or at one time.
 std::optional<Slope> slope_of(const std::vector<Look>& looks);

@@ -31,6 +31,11 @@ SeriesLook figures_of(const Profile& profile, uint64_t processes) {
   return look;
 }
 
+double live_bytes_of(const SeriesLook& look) {
+  const auto live = look.totals.find(Metric::kInuseSpace);
+  return live == look.totals.end() ? 0 : live->second.value;
+}
+
 std::string time_text(uint64_t time_unix_ns) {
   constexpr uint64_t kNsPerSecond = 1'000'000'000;
   const auto seconds = static_cast<time_t>(time_unix_ns / kNsPerSecond);

@@ -53,6 +53,9 @@ struct Series {
 // The figures of a look at processes, but for those of the system: of their profile with its names.
 SeriesLook figures_of(const Profile& profile, uint64_t processes);
 
+// What the look holds; 0: not known.
+double live_bytes_of(const SeriesLook& look);
+
 // As it stands in text: "2026-05-01 14:05:10 CEST", local time.
 std::string time_text(uint64_t time_unix_ns);
 

@@ -97,9 +97,7 @@ void SeriesWriter::add(const SeriesLook& look, const Profile& profile) {
   if (file_.size() + record.size() > most_bytes_) make_room(record.size(), look.time_unix_ns);
   const uint64_t offset = file_.size();
   file_.append(record);
-  const auto live = look.totals.find(Metric::kInuseSpace);
-  kept_.push_back(
-      {look.time_unix_ns, live == look.totals.end() ? 0 : live->second.value, offset, record.size()});
+  kept_.push_back({look.time_unix_ns, live_bytes_of(look), offset, record.size()});
 }
 
 void SeriesWriter::make_room(uint64_t for_bytes, uint64_t now_unix_ns) {

@@ -24,11 +24,6 @@ int64_t time_of(const SeriesLook& look) {
   return static_cast<int64_t>(look.time_unix_ns);
 }
 
-double live_of(const SeriesLook& look) {
-  const auto live = look.totals.find(Metric::kInuseSpace);
-  return live == look.totals.end() ? 0 : live->second.value;
-}
-
 // A time of day, or a date and one.
 struct Clock {
   std::optional<std::array<int, 3>> date;  // year, month, day
@@ -97,7 +92,7 @@ const SeriesLook& look_at(const Series& series, const std::string& moment, const
   if (moment == "last") return looks.back();
   if (moment == "peak") {
     return *std::max_element(looks.begin(), looks.end(), [](const SeriesLook& a, const SeriesLook& b) {
-      return live_of(a) < live_of(b);
+      return live_bytes_of(a) < live_bytes_of(b);
     });
   }
   const int64_t first_ns = time_of(looks.front());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace memprof::profile {
 namespace {
@@ -40,6 +41,41 @@ TEST(Slope, needs_three_looks_at_different_times) {
   ASSERT_TRUE(exact);
   EXPECT_EQ(exact->p_value, 0);
   EXPECT_NEAR(exact->low, 1, 1e-9);
+}
+
+// A line without any spread, of 25 samples that came, and 1 that went, of a megabyte each.
+TEST(Slope, is_no_better_known_than_chance_allows) {
+  std::vector<Look> looks;
+  for (int i = 0; i < 9; ++i) {
+    Look look;
+    look.minutes = i;
+    look.samples = 100 + 6 * i;
+    look.bytes = 1e6 * look.samples;
+    look.square_bytes = 1e12 * look.samples;
+    look.events = 6.5 * i;
+    looks.push_back(look);
+  }
+  const auto slope = slope_of(looks);
+  ASSERT_TRUE(slope);
+  EXPECT_NEAR(slope->bytes_per_minute, 6e6, 1);
+  // Of the last five looks: 26 events in 4 minutes.
+  const double deviation = std::sqrt(1.2 * 26) * 1e6 / 4;
+  EXPECT_NEAR(slope->high - slope->bytes_per_minute, 1.96 * deviation, 1e3);
+  EXPECT_NEAR(slope->p_value, std::erfc(6e6 / deviation / std::sqrt(2)) / 2, 1e-9);
+  // What comes and goes all the time: two levels differ by no more than two counts do.
+  for (Look& look : looks) look.events *= 1000;
+  const double of_counts = std::sqrt(1.2 * (124 + 148)) * 1e6 / 4;
+  EXPECT_NEAR(slope_of(looks)->high - 6e6, 1.96 * of_counts, 1e3);
+  // Nothing came: so it may be for a while though it grows.
+  for (Look& look : looks) look.bytes = look.samples = look.square_bytes = look.events = 1;
+  EXPECT_GT(slope_of(looks)->high, 0.9);
+}
+
+TEST(Slope, is_of_the_later_half) {
+  EXPECT_EQ(first_of_line(2), 0u);
+  EXPECT_EQ(first_of_line(3), 0u);
+  EXPECT_EQ(first_of_line(5), 2u);
+  EXPECT_EQ(first_of_line(24), 12u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
@@ -18,6 +19,8 @@
 #include "profile/leaks/leaks_report.h"
 #include "profile/model/error.h"
 #include "profile/report/report.h"
+#include "profile/series/series.h"
+#include "profile/series/series_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -36,7 +39,9 @@ Says which places of a program leak: those where blocks are never freed that
 were allocated all through the run. A cache that has reached its level, a
 warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
 running process, `-` standard input. Several FILEs are of one process at several
-times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too.
+times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too. Of a
+series (memprof run --every, memprof live --record) its looks count so; its last
+one is judged, or the one before the program began to clean up.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)
@@ -69,6 +74,13 @@ void check_inputs(const std::vector<std::string>& inputs) {
   if (inputs.empty()) throw Failure("leaks: no profile given; usage: memprof leaks FILE...|PID");
   if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
     throw Failure("leaks: standard input can be one profile only");
+  }
+  if (inputs.size() == 1) return;
+  for (const std::string& input : inputs) {
+    if (profile::is_series(input)) {
+      throw Failure("leaks: " + input + ": a series is judged alone; of several, give looks of it, like " +
+                    input + "@last");
+    }
   }
 }
 
@@ -119,6 +131,54 @@ profile::NamedProfile load(const std::string& input, AskServers ask_servers) {
   return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
 }
 
+// Which look of a series is judged, and why it is not the last.
+void say_judged(const profile::Leaks& leaks, const SeriesLooks& looks) {
+  std::string text = "note: " + leaks.judged + " is judged";
+  if (leaks.profiles > 1) text += ", with " + std::to_string(leaks.profiles - 1) + " before it";
+  if (leaks.profiles < looks.count()) {
+    text += "; later ones have no process that --process names";
+  } else if (looks.later() != 0) {
+    text += looks.later() == 1 ? "; the one after it holds"
+                               : "; the " + std::to_string(looks.later()) + " after it hold";
+    text += " less, as at the end of a program";
+  }
+  complain(text);
+}
+
+struct Found {
+  profile::Leaks leaks;
+  profile::Profile judged;
+};
+
+Found find_in_series(const Options& options) {
+  const std::string& path = options.inputs.front();
+  SeriesLooks looks(path, options.ask_servers);
+  const auto look_at = [&](size_t i) {
+    const std::string time = profile::time_text(looks.time_unix_ns(i));
+    return profile::NamedProfile{path + ": the look of " + time, looks.look(i)};
+  };
+  profile::LeakOptions how = options.leaks;
+  how.are_of_a_series = true;
+  Found found;
+  found.leaks = profile::find_leaks(looks.count(), look_at, how);
+  found.judged = looks.look(found.leaks.profiles - 1);
+  say_judged(found.leaks, looks);
+  return found;
+}
+
+Found find_in_profiles(const Options& options) {
+  std::vector<profile::NamedProfile> profiles;
+  for (const std::string& input : options.inputs) profiles.push_back(load(input, options.ask_servers));
+  Found found;
+  found.leaks = profile::find_leaks(profiles, options.leaks);
+  const auto last = std::max_element(profiles.begin(), profiles.end(),
+                                     [](const profile::NamedProfile& a, const profile::NamedProfile& b) {
+                                       return a.profile.duration_ns < b.profile.duration_ns;
+                                     });
+  found.judged = std::move(last->profile);
+  return found;
+}
+
 }  // namespace
 
 int leaks_command(const std::vector<std::string>& arguments) {
@@ -127,18 +187,14 @@ int leaks_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  std::vector<profile::NamedProfile> profiles;
-  for (const std::string& input : options->inputs) profiles.push_back(load(input, options->ask_servers));
-  const profile::Leaks leaks = profile::find_leaks(profiles, options->leaks);
+  const Found found =
+      profile::is_series(options->inputs.front()) ? find_in_series(*options) : find_in_profiles(*options);
+  const profile::Leaks& leaks = found.leaks;
   profile::ReportOptions header;
   header.by = options->leaks.by;
   header.filter = options->leaks.filter;
   header.has_table = false;
-  const auto last = std::max_element(profiles.begin(), profiles.end(),
-                                     [](const profile::NamedProfile& a, const profile::NamedProfile& b) {
-                                       return a.profile.duration_ns < b.profile.duration_ns;
-                                     });
-  const profile::Report report = profile::build_report(last->profile, header);
+  const profile::Report report = profile::build_report(found.judged, header);
   if (options->json) {
     print(profile::leaks_json(leaks, report, options->rows));
   } else {

@@ -14,6 +14,7 @@
 #include "memprof/io/arena_profile.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
+#include "profile/series/series_choice.h"
 #include "profile/series/series_file.h"
 #include "profile/series/series_moment.h"
 #include "profile/symbolize/debuginfod.h"
@@ -138,6 +139,17 @@ std::string look_of_file(const std::string& option, const std::string& path, con
     throw Failure(option + ": " + path + " is no series; `memprof live PID --record FILE.series` makes one");
   }
   return path + kMomentSign + moment;
+}
+
+SeriesLooks::SeriesLooks(const std::string& path, AskServers ask_servers)
+    : reader_(path),
+      choice_(profile::choose_looks(reader_.series(), kMost, path)),
+      ask_servers_(ask_servers) {}
+
+profile::Profile SeriesLooks::look(size_t index) {
+  profile::Profile profile = reader_.profile_of(*choice_.looks.at(index));
+  add_names(profile, ask_servers_);
+  return profile;
 }
 
 profile::Profile read_profile(const std::string& path) {

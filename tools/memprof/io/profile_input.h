@@ -4,16 +4,40 @@
 // Failure: throws profile::Error.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/series/series_choice.h"
+#include "profile/series/series_file.h"
 #include "profile/symbolize/shared_names.h"
 
 namespace memprof::cli {
 
 // Whether debuginfod servers may be asked (those in DEBUGINFOD_URLS; nobody is while it is not set).
 enum class AskServers { kNo, kYes };
+
+// A series as some of its looks, evenly over its time, the one to judge it by last
+// (profile/series/series_choice.h).
+class SeriesLooks {
+ public:
+  SeriesLooks(const std::string& path, AskServers ask_servers);
+
+  size_t count() const { return choice_.looks.size(); }  // at most kMost
+  size_t later() const { return choice_.later; }         // looks of the series after the last of these
+  uint64_t time_unix_ns(size_t index) const { return choice_.looks[index]->time_unix_ns; }
+  // By time, with names; read anew with each call.
+  profile::Profile look(size_t index);
+
+  static constexpr size_t kMost = 24;
+
+ private:
+  profile::SeriesReader reader_;
+  profile::SeriesChoice choice_;
+  AskServers ask_servers_;
+};
 
 // Without names for what has none.  `path` may be the arena of a process, or a series: its last look then, or
 // with FILE@MOMENT (profile/series/series_moment.h) the one of that moment; which one is printed.

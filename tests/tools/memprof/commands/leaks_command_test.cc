@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profile/series/series_file.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -79,7 +80,60 @@ TEST_F(LeaksCommand, PrintsJson) {
   EXPECT_EQ(json["growth_per_minute"]["value"], 160 * 1024);
 }
 
+// Looks after each minute of a leak; at the last `freed` of them it has little left.
+void write_series(const std::string& path, int looks, int freed) {
+  profile::Series facts;
+  facts.program = "server";
+  profile::SeriesWriter writer(path, facts, profile::SeriesWriter::kLeastBytes, profile::IfExists::kReplace);
+  for (int i = 1; i <= looks; ++i) {
+    profile::Profile profile = kept_profile(16);
+    profile::Stack& stack = profile.stacks[0];
+    profile.duration_ns = static_cast<uint64_t>(i) * 60'000'000'000;
+    profile.time_unix_ns = 1'700'000'000'000'000'000 + profile.duration_ns;
+    const uint64_t samples = i > looks - freed ? 1 : static_cast<uint64_t>(i);  // of each part
+    for (Birth& birth : stack.births) {
+      birth.samples = samples;
+      birth.weight_count = static_cast<double>(samples);
+      birth.weight_bytes = static_cast<double>(samples * 4096);
+    }
+    stack.live[0].samples = 16 * samples;
+    const auto blocks = static_cast<double>(16 * i);
+    stack.allocated = {16 * static_cast<uint64_t>(i),
+                       16 * static_cast<uint64_t>(i) * 4096,
+                       blocks * 4096,
+                       blocks,
+                       0,
+                       0,
+                       0,
+                       0};
+    writer.add(profile::figures_of(profile, 1), profile);
+  }
+}
+
+TEST_F(LeaksCommand, LooksOfASeriesCountUntilTheEndOfTheProgram) {
+  write_series(folder_ / "x.series", 8, 2);
+  const auto text = memprof({"leaks", folder_ / "x.series"});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.err, HasSubstr("note: " + (folder_ / "x.series") + ": the look of 2023-11-14 "));
+  EXPECT_THAT(text.err, HasSubstr(" is judged, with 5 before it; the 2 after it hold less, as at the end"));
+  EXPECT_THAT(text.out, HasSubstr("a line through the last looks: 64.0 KiB a minute"));
+  EXPECT_THAT(text.out, HasSubstr(" 360 s after its start, the last of 6 looks; "));
+  const auto json = nlohmann::json::parse(memprof({"leaks", "--json", folder_ / "x.series"}).out);
+  EXPECT_EQ(json["judged_unix_ns"], 1'700'000'360'000'000'000);
+  EXPECT_EQ(json["rows"][0]["slope_per_minute"]["value"], 65536);
+  // Many looks are thinned.
+  write_series(folder_ / "long.series", 200, 0);
+  const auto many = memprof({"leaks", folder_ / "long.series"});
+  EXPECT_THAT(many.out, HasSubstr("the last of 24 looks; "));
+  EXPECT_THAT(many.err, HasSubstr(" is judged, with 23 before it\n"));
+  // One of them is one profile.
+  const auto one = memprof({"leaks", folder_ / "x.series@+2m"});
+  EXPECT_EQ(one.status, 1);
+  EXPECT_THAT(one.out, ::testing::Not(HasSubstr("looks")));
+}
+
 TEST_F(LeaksCommand, ErrorsAreOneLineAndStatusTwo) {
+  write_series(folder_ / "x.series", 3, 0);
   profile::Profile old = kept_profile(16);
   old.stacks[0].births.clear();
   testing_tools::write_file(folder_ / "old.pb", profile::write_pprof(old));
@@ -90,6 +144,7 @@ TEST_F(LeaksCommand, ErrorsAreOneLineAndStatusTwo) {
       {{"leaks", "-n", "3"}, "leaks: no profile given"},
       {{"leaks", folder_ / "gone"}, folder_ / "gone"},
       {{"leaks", "-", "-"}, "leaks: standard input can be one profile only"},
+      {{"leaks", leak_, folder_ / "x.series"}, "x.series: a series is judged alone; of several, give looks"},
       {{"leaks", leak_, "--metric", "live"}, "leaks: --metric: leaks are of what lives"},
       {{"leaks", leak_, "--younger", "10ms"}, "leaks: --younger: leaks are of what is kept"},
       {{"leaks", leak_, "--expect", "["}, "--expect: '['"},
