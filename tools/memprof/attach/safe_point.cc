@@ -148,7 +148,7 @@ class Search {
     point_.memory = TargetMemory(target_.pid, TargetMemory::Access::kReadAndWrite);
     if (point_.memory.error() != 0)
       throw Failure(ptrace_refusal(target_.shown, point_.memory.error()), kRefused);
-    if (auxiliary_vector(target_.pid) != target_.auxiliary_vector) {
+    if (program_identity(target_.pid) != target_.identity) {
       fail(target_, "has executed another program meanwhile; try again");
     }
     return judge(target_, point_.memory, walker_, thread_, point_.registers);

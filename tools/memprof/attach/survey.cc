@@ -89,7 +89,7 @@ bool is_musl(const TargetImage& image) {
 
 // What was read may be of a program that is no more.
 void refuse_if_changed(const Target& target, bool is_incomplete) {
-  if (is_incomplete || auxiliary_vector(target.pid) != target.auxiliary_vector) {
+  if (is_incomplete || target.identity.empty() || program_identity(target.pid) != target.identity) {
     refuse(target.shown + " executes another program at this moment, or ends; try again");
   }
 }
@@ -211,6 +211,7 @@ Target survey(uint64_t pid) {
   refuse_by_state(pid, target.shown);
   refuse_by_program(pid, target.shown);
   int error = 0;
+  target.identity = program_identity(pid);
   target.auxiliary_vector = auxiliary_vector(pid);
   target.ranges = memory_ranges(pid, &error);
   if (target.ranges.empty() && (error == EACCES || error == EPERM)) {

@@ -20,7 +20,8 @@ constexpr int kRefused = 1;  // the exit status
 
 struct Target {
   uint64_t pid = 0;
-  std::string shown;  // "process 3069 (redis-server)"
+  std::string shown;     // "process 3069 (redis-server)"
+  std::string identity;  // of the program (program_identity)
   std::string auxiliary_vector;
   std::vector<MemoryRange> ranges;
   std::vector<TargetImage> images;

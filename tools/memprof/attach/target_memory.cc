@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/target_memory.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -64,6 +65,16 @@ uint64_t auxiliary_value(const std::string& vector, uint64_t type) {
     if (entry[0] == type) return entry[1];
   }
   return 0;
+}
+
+std::string program_identity(uint64_t pid) {
+  constexpr size_t kRandomBytes = 16;
+  // Opened first: of the memory of a program before, nothing can be read.
+  const TargetMemory memory(pid, TargetMemory::Access::kRead);
+  const std::string vector = auxiliary_vector(pid);
+  std::string random(kRandomBytes, '\0');
+  const uint64_t at = auxiliary_value(vector, AT_RANDOM);
+  return at != 0 && memory.read(at, random.data(), random.size()) ? vector + random : "";
 }
 
 TargetMemory::TargetMemory(uint64_t pid, Access access)

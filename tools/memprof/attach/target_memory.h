@@ -29,8 +29,11 @@ struct MemoryRange {
 std::vector<MemoryRange> memory_ranges(uint64_t pid, int* error);
 const MemoryRange* range_at(const std::vector<MemoryRange>& ranges, uint64_t address);
 
-// What the kernel told the program at its start, as bytes; "": not to be read.  Other bytes: another program.
+// What the kernel told the program at its start, as bytes; "": not to be read.
 std::string auxiliary_vector(uint64_t pid);
+// Tells the program from one that the process executes later, also where both lie at the same addresses: the auxiliary
+// vector, and the random bytes that the kernel gives to each.  "": not to be read, or it has just executed another.
+std::string program_identity(uint64_t pid);
 // An entry of it (AT_BASE ...); 0: none.
 uint64_t auxiliary_value(const std::string& vector, uint64_t type);
 

@@ -3,7 +3,10 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <utility>
@@ -50,6 +53,43 @@ TEST(TargetMemory, NoProcess) {
   EXPECT_TRUE(memory_ranges(4'000'000'000, &error).empty());
   EXPECT_EQ(error, ENOENT);
   EXPECT_EQ(auxiliary_vector(4'000'000'000), "");
+}
+
+TEST(ProgramIdentity, StaysWhileTheProgramDoes) {
+  EXPECT_NE(program_identity(own()), "");
+  EXPECT_EQ(program_identity(own()), program_identity(own()));
+  EXPECT_EQ(program_identity(4'000'000'000), "");
+}
+
+// A shell that executes itself, with the same arguments and at the same addresses.
+TEST(ProgramIdentity, AProgramThatExecutesItselfIsAnother) {
+  int to[2];
+  int from[2];
+  ASSERT_EQ(pipe(to), 0);
+  ASSERT_EQ(pipe(from), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    personality(ADDR_NO_RANDOMIZE);
+    dup2(to[0], 0);
+    dup2(from[1], 1);
+    execl("/bin/sh", "sh", "-c", "echo r; read x && exec sh -c \"$0\" \"$0\"",
+          "echo r; read x && exec sh -c \"$0\" \"$0\"", nullptr);
+    _exit(127);
+  }
+  const auto pid = static_cast<uint64_t>(child);
+  std::string identities[3];
+  for (std::string& identity : identities) {
+    char answer[2];
+    ASSERT_EQ(read(from[0], answer, 2), 2);  // it runs
+    identity = program_identity(pid);
+    EXPECT_NE(identity, "");
+    ASSERT_EQ(write(to[1], "x\n", 2), 2);
+  }
+  EXPECT_NE(identities[0], identities[1]);
+  EXPECT_NE(identities[1], identities[2]);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  for (const int fd : {to[0], to[1], from[0], from[1]}) close(fd);
 }
 
 TEST(TargetMemory, Ranges) {
