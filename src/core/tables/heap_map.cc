@@ -39,10 +39,6 @@ uint64_t nth_slot(uint64_t hash, uint32_t level, uint32_t n) {
   return bucket_slot(hash, level) - slots_before(level) + (hash + n) % kBucketSlots;
 }
 
-}  // namespace
-
-namespace {
-
 // A code is this, how far digits are shifted, and the digits.
 constexpr uint32_t kHasRate = uint32_t{1} << 31;
 constexpr uint32_t kRateDigits = 25;

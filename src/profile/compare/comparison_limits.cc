@@ -19,11 +19,6 @@ constexpr char kHow[] =
     "it is written WHAT > AMOUNT, like \"growth > 5MB\" or \"alloc > 10%\"; WHAT is growth, peak, live, "
     "alloc, row, or the name of a metric";
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
-
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw Error(fmt::format("'{}': {}; {}", text, why, kHow));
 }

@@ -11,11 +11,6 @@ namespace {
 
 constexpr char kHow[] = "it is written \"growth > 5MB\" or \"row > 1MB\", in a minute";
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
-
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw Error(fmt::format("'{}': {}; {}", text, why, kHow));
 }

@@ -25,10 +25,6 @@ std::string key_of(const ReportRow& row) {
   return row.name + '\0' + row.file + '\0' + row.module;
 }
 
-std::string signed_bytes(double bytes) {
-  return bytes < 0 ? "-" + format_bytes(-bytes) : bytes > 0 ? "+" + format_bytes(bytes) : "0 B";
-}
-
 std::string per_second(double bytes) {
   return format_bytes(bytes) + "/s";
 }
@@ -118,9 +114,9 @@ void LiveView::write_header(TextWriter* writer) const {
   line += fmt::format(" in {} blocks", format_count(now_.totals[kBlocks].value));
   if (resident_bytes_ != 0) line += "; resident: " + format_bytes(static_cast<double>(resident_bytes_));
   writer->sentence(line);
-  writer->sentence(fmt::format("Since this view began, {:.0f} s ago: {}; allocates {}",
-                               seconds_between(first_ns_, last_ns_), signed_bytes(live.value - first_live_),
-                               per_second(allocated_a_second_)));
+  writer->sentence(fmt::format(
+      "Since this view began, {:.0f} s ago: {}; allocates {}", seconds_between(first_ns_, last_ns_),
+      format_signed_bytes(live.value - first_live_), per_second(allocated_a_second_)));
 }
 
 double LiveView::Row::value(LiveSort sort) const {
@@ -181,7 +177,7 @@ void LiveView::write_table(LiveSort sort, size_t max_rows, TextWriter* writer) c
                     percent_cell(row.self[kLive].value, now_.totals[kLive].value),
                     value_cell(now_, Metric::kInuseObjects, row.self),
                     value_cell(now_, Metric::kInuseSpace, row.cumulative),
-                    signed_bytes(rows[i].growth),
+                    format_signed_bytes(rows[i].growth),
                     per_second(rows[i].allocated_a_second)};
     line.names = {printable(row.name)};
     line.place = printable(place_cell(row.name, row.file, row.line, row.module));

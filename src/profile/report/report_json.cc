@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/report/report_json.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "profile/text/json_text.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Rounded here, and nowhere before.
-int64_t rounded(double value) {
-  constexpr double kMost = 9.2e18;
-  return std::llround(std::clamp(value, -kMost, kMost));
-}
 
 Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& values) {
   Json all = Json::object();
@@ -23,10 +17,10 @@ Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& v
     if (metric_is_temporary(metric) && !report.has_metric[i]) continue;
     Json one = {{"value", nullptr}, {"low", nullptr}, {"high", nullptr}};
     if (report.has_metric[i]) {
-      one["value"] = rounded(values[i].value);
+      one["value"] = json_rounded(values[i].value);
       if (report.has_intervals && values[i].has_interval) {
-        one["low"] = rounded(values[i].low);
-        one["high"] = rounded(values[i].high);
+        one["low"] = json_rounded(values[i].low);
+        one["high"] = json_rounded(values[i].high);
       }
     }
     all[metric_name(metric)] = std::move(one);
@@ -77,7 +71,7 @@ Json health(const Report& report) {
     json["endings"][walk_name(static_cast<Walk>(i))] = {
         {"samples", health.samples[i]},
         {"share", share(static_cast<double>(health.samples[i]), static_cast<double>(health.walks))},
-        {"alloc_space", rounded(health.allocated_bytes[i])},
+        {"alloc_space", json_rounded(health.allocated_bytes[i])},
         {"alloc_space_share", share(health.allocated_bytes[i], health.total_allocated_bytes)}};
   }
   return json;
@@ -99,11 +93,11 @@ Json tree(const Report& report, const CallTree& tree) {
                      {"self", estimates(report, node.self)},
                      {"cumulative", estimates(report, node.cumulative)},
                      {"hidden_children", node.hidden_children},
-                     {"hidden_value", rounded(node.hidden_value)}});
+                     {"hidden_value", json_rounded(node.hidden_value)}});
   }
   return {{"nodes", std::move(nodes)},
           {"hidden_roots", tree.hidden_roots},
-          {"hidden_root_value", rounded(tree.hidden_root_value)}};
+          {"hidden_root_value", json_rounded(tree.hidden_root_value)}};
 }
 
 Json calls(const Report& report, const ReportCalls& calls) {
@@ -141,7 +135,7 @@ std::string report_json(const Report& report) {
   json["metric"] = metric_name(report.metric);
   if (report.temporary_ns != 0) {
     json["temporary_ns"] = report.temporary_ns;
-    json["unknown_lifetime_bytes"] = rounded(report.unknown_lifetime_bytes);
+    json["unknown_lifetime_bytes"] = json_rounded(report.unknown_lifetime_bytes);
   }
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/series/series_json.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "profile/model/metric.h"
+#include "profile/text/json_text.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
-
-int64_t rounded(double value) {
-  constexpr double kMost = 9.2e18;
-  return std::llround(std::clamp(value, -kMost, kMost));
-}
 
 std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -28,10 +22,10 @@ Json facts_of(const Series& series) {
 }
 
 Json estimate_of(const Estimate& estimate) {
-  Json json = {{"value", rounded(estimate.value)}, {"low", nullptr}, {"high", nullptr}};
+  Json json = {{"value", json_rounded(estimate.value)}, {"low", nullptr}, {"high", nullptr}};
   if (estimate.has_interval) {
-    json["low"] = rounded(estimate.low);
-    json["high"] = rounded(estimate.high);
+    json["low"] = json_rounded(estimate.low);
+    json["high"] = json_rounded(estimate.high);
   }
   return json;
 }
@@ -48,7 +42,7 @@ Json figures_json(const SeriesLook& look) {
                              {"file", site.file},
                              {"module", site.module},
                              {"line", site.line},
-                             {"inuse_space", rounded(site.live_bytes)}});
+                             {"inuse_space", json_rounded(site.live_bytes)}});
   }
   return json;
 }

@@ -50,10 +50,6 @@ Extremes extremes_of(const Values& values) {
   return extremes;
 }
 
-std::string signed_bytes(double bytes) {
-  return bytes < 0 ? "-" + format_bytes(-bytes) : bytes > 0 ? "+" + format_bytes(bytes) : "0 B";
-}
-
 class Drawing {
  public:
   Drawing(const Series& series, const TextOptions& options)
@@ -107,8 +103,8 @@ class Drawing {
       const Site& site = sites[i];
       TextRow row;
       const Extremes extremes = extremes_of(site.values);
-      row.numbers = {signed_bytes(site.growth()), format_bytes(extremes.first), format_bytes(extremes.most),
-                     format_bytes(extremes.last), line(site.values)};
+      row.numbers = {format_signed_bytes(site.growth()), format_bytes(extremes.first),
+                     format_bytes(extremes.most), format_bytes(extremes.last), line(site.values)};
       row.names = {printable(site.of->name)};
       row.place = printable(place_cell(site.of->name, site.of->file, site.of->line, site.of->module));
       table.add(std::move(row));

@@ -39,6 +39,10 @@ std::string format_bytes(double bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string format_signed_bytes(double bytes) {
+  return bytes < 0 ? "-" + format_bytes(-bytes) : bytes > 0 ? "+" + format_bytes(bytes) : "0 B";
+}
+
 std::string format_count(double count) {
   if (std::fabs(count) < 999999.5) return with_separators(std::round(count));
   if (std::fabs(count) < 999.95e6) return fmt::format("{:.1f} M", count / 1e6);
@@ -97,6 +101,11 @@ std::optional<uint64_t> parse_duration_ns(std::string_view text) {
     if (unit == known.name && ns >= 1 && ns <= kMost) return static_cast<uint64_t>(std::llround(ns));
   }
   return std::nullopt;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
 }  // namespace memprof::profile

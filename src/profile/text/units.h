@@ -14,6 +14,8 @@
 namespace memprof::profile {
 
 std::string format_bytes(double bytes);
+// `+1.5 KiB`, `-1.5 KiB`, `0 B`.
+std::string format_signed_bytes(double bytes);
 std::string format_count(double count);
 std::string format_metric(Metric metric, double value);
 
@@ -29,5 +31,8 @@ std::string format_duration_ns(double ns);
 // `100us`, `10ms`, `2s`, `5m` or `5min`, `1h`, `7d`.  Nothing where the text is not a time, or is less than a
 // nanosecond or more than 100 years.
 std::optional<uint64_t> parse_duration_ns(std::string_view text);
+
+// Without the blanks and tabs around it, as people write limits.
+std::string trimmed(const std::string& text);
 
 }  // namespace memprof::profile

@@ -105,11 +105,7 @@ int churn_command(const std::vector<std::string>& arguments) {
     print(profile::churn_json(churn, report));
     return 0;
   }
-  profile::TextOptions text;
-  text.width = terminal_width();
-  text.has_color = wants_color();
-  text.has_utf8 = wants_utf8();
-  print(profile::churn_text(churn, report, text));
+  print(profile::churn_text(churn, report, terminal_text_options()));
   return 0;
 }
 

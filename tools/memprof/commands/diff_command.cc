@@ -298,11 +298,7 @@ int diff_command(const std::vector<std::string>& arguments) {
   } else if (!options->output.empty() && options->output != "-") {
     write(options->output, profile::comparison_text(comparison, rows, plain), options->force);
   } else if (options->junit != "-") {
-    profile::TextOptions text;
-    text.width = terminal_width();
-    text.has_color = wants_color();
-    text.has_utf8 = wants_utf8();
-    print(profile::comparison_text(comparison, rows, text));
+    print(profile::comparison_text(comparison, rows, terminal_text_options()));
   }
   if (options->junit == "-") print(junit);
   for (const std::string& warning : comparison.warnings) {

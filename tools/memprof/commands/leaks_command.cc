@@ -198,11 +198,7 @@ int leaks_command(const std::vector<std::string>& arguments) {
   if (options->json) {
     print(profile::leaks_json(leaks, report, options->rows));
   } else {
-    profile::TextOptions text;
-    text.width = terminal_width();
-    text.has_color = wants_color();
-    text.has_utf8 = wants_utf8();
-    print(profile::leaks_text(leaks, report, options->rows, text));
+    print(profile::leaks_text(leaks, report, options->rows, terminal_text_options()));
   }
   if (options->limits.empty()) return leaks.suspects != 0 ? kHasSuspect : 0;
   bool is_exceeded = false;

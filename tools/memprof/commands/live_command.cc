@@ -172,14 +172,6 @@ int write_now(const Options& options, ProcessLooks& looks) {
   return 0;
 }
 
-profile::TextOptions text_options() {
-  profile::TextOptions text;
-  text.width = terminal_width();
-  text.has_color = wants_color();
-  text.has_utf8 = wants_utf8();
-  return text;
-}
-
 // What is shown of the last look.
 class Shown {
  public:
@@ -194,8 +186,8 @@ class Shown {
 
   std::string text(size_t rows) const {
     return is_tree_ ? view_.tree_text(profile::build_report(now_, profile::live_tree_options(rows)),
-                                      text_options())
-                    : view_.text(sort_, rows, text_options());
+                                      terminal_text_options())
+                    : view_.text(sort_, rows, terminal_text_options());
   }
 
   // Takes a key that changes what is shown.

@@ -192,19 +192,11 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   return report;
 }
 
-profile::TextOptions text_options() {
-  profile::TextOptions text;
-  text.width = terminal_width();
-  text.has_color = wants_color();
-  text.has_utf8 = wants_utf8();
-  return text;
-}
-
 void show_series(const Options& options) {
   const profile::SeriesReader reader(options.file);
   print(options.json ? profile::series_json(reader.series())
                      : profile::series_text(reader.series(), shell_word(options.file),
-                                            options.rows.value_or(kTableRows), text_options()));
+                                            options.rows.value_or(kTableRows), terminal_text_options()));
 }
 
 }  // namespace
@@ -230,7 +222,7 @@ int report_command(const std::vector<std::string>& arguments) {
   if (options->json) {
     print(profile::report_json(report));
   } else {
-    print(profile::report_text(report, text_options(),
+    print(profile::report_text(report, terminal_text_options(),
                                options->file == "-" ? "FILE" : shell_word(options->file)));
   }
   return 0;

@@ -115,4 +115,12 @@ std::string error_text(int error) {
   return text;
 }
 
+profile::TextOptions terminal_text_options() {
+  profile::TextOptions text;
+  text.width = terminal_width();
+  text.has_color = wants_color();
+  text.has_utf8 = wants_utf8();
+  return text;
+}
+
 }  // namespace memprof::cli

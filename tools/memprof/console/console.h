@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "profile/text/text_writer.h"
+
 namespace memprof::cli {
 
 // Results.
@@ -26,6 +28,9 @@ bool wants_color();
 // Whether text may be UTF-8: by LC_ALL, LC_CTYPE or LANG, the first that is set.  The locale itself need not
 // be installed.
 bool wants_utf8();
+
+// All of these.
+profile::TextOptions terminal_text_options();
 
 bool is_output_terminal();
 

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/compare/output/comparison_json.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "profile/model/metric.h"
+#include "profile/text/json_text.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Rounded here, and nowhere before.
-int64_t rounded(double value) {
-  constexpr double kMost = 9.2e18;
-  return std::llround(std::clamp(value, -kMost, kMost));
-}
-
 Json interval(double value, double low, double high, bool is_known) {
-  return {{"value", rounded(value)},
-          {"low", is_known ? Json(rounded(low)) : Json(nullptr)},
-          {"high", is_known ? Json(rounded(high)) : Json(nullptr)}};
+  return {{"value", json_rounded(value)},
+          {"low", is_known ? Json(json_rounded(low)) : Json(nullptr)},
+          {"high", is_known ? Json(json_rounded(high)) : Json(nullptr)}};
 }
 
 Json estimate(const Estimate& one) {
@@ -61,8 +54,8 @@ Json tree(const Comparison& comparison, const ComparisonTree& tree) {
     nodes.push_back({{"parent", node.parent == SIZE_MAX ? Json(nullptr) : Json(node.parent)},
                      {"depth", node.depth},
                      {"frames", std::move(frames)},
-                     {"before", rounded(node.before)},
-                     {"after", rounded(node.after)}});
+                     {"before", json_rounded(node.before)},
+                     {"after", json_rounded(node.after)}});
   }
   return {{"nodes", std::move(nodes)}, {"hidden", tree.hidden}};
 }
@@ -74,8 +67,8 @@ void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all
     one.update(change(row.change));
     one["corrected_p_value"] = row.change.is_tested ? Json(row.corrected_p) : Json(nullptr);
     one["significant"] = row.change.is_tested ? Json(row.is_significant) : Json(nullptr);
-    one["cumulative"] = {{"before", rounded(row.cumulative_before)},
-                         {"after", rounded(row.cumulative_after)}};
+    one["cumulative"] = {{"before", json_rounded(row.cumulative_before)},
+                         {"after", json_rounded(row.cumulative_after)}};
     all->push_back(std::move(one));
   }
 }
@@ -109,8 +102,8 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
   add_rows(comparison.shrinkage, max_rows, &json["rows"]);
   add_rows(comparison.others, max_rows, &json["rows"]);
   json["not_significant"] = {{"rows", comparison.others.size()},
-                             {"before", rounded(comparison.others_before)},
-                             {"after", rounded(comparison.others_after)}};
+                             {"before", json_rounded(comparison.others_before)},
+                             {"after", json_rounded(comparison.others_after)}};
   if (comparison.tree) json["tree"] = tree(comparison, *comparison.tree);
   json["limits"] = Json::array();
   for (const LimitResult& limit : limits) {
