@@ -97,5 +97,17 @@ TEST(Units, RefusesWhatIsNoSize) {
   }
 }
 
+TEST(Units, SignedBytesHaveTheirSign) {
+  EXPECT_EQ(format_signed_bytes(1536), "+1.5 KiB");
+  EXPECT_EQ(format_signed_bytes(-1536), "-1.5 KiB");
+  EXPECT_EQ(format_signed_bytes(0), "0 B");
+}
+
+TEST(Units, BlanksAroundATextGo) {
+  EXPECT_EQ(trimmed(" \tgrowth of x "), "growth of x");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
 }  // namespace
 }  // namespace memprof::profile
