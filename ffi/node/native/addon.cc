@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Node-API module: the life cycle, counters, and what is done in the thread pool.  One copy of the library serves all
 // threads of the process; each thread (worker) has an environment of its own, and nothing here is kept for one.
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -81,6 +84,22 @@ void start_locked(const memprof_options* options) {
   check(lib.memprof_start(), "memprof.start");
 }
 
+napi_value do_nothing(napi_env /*env*/, napi_callback_info /*info*/) {
+  return nullptr;
+}
+
+// The library asks V8 for the names of functions when native code calls JavaScript next (docs/decisions/0070-javascript-frames.md), and
+// looks for V8 at the thread's next sampling point.  A program without events may have neither for long, and would compile functions
+// that nobody is told of.  So both come now: an allocation that runs the thread's count out (it is refused), and a call.
+void meet_v8(const Call& call) {
+  const volatile size_t more_than_there_is = PTRDIFF_MAX;
+  void* volatile refused = malloc(more_than_there_is);
+  free(refused);
+  napi_value function = nullptr;
+  call.ok(napi_create_function(call.env(), nullptr, 0, do_nothing, nullptr, &function));
+  call.ok(napi_call_function(call.env(), call.undefined(), function, 0, nullptr, nullptr));
+}
+
 napi_value start(const Call& call) {
   napi_valuetype type = napi_undefined;
   call.ok(napi_typeof(call.env(), call.at(0), &type));
@@ -91,6 +110,7 @@ napi_value start(const Call& call) {
   } else {
     start_locked(nullptr);
   }
+  meet_v8(call);
   return call.undefined();
 }
 

@@ -24,7 +24,7 @@ function makeFolder(t) {
 /** Runs a program; its environment has no variables of memprof but those given. */
 function run(folder, program, args, env = {}) {
   const plain = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MEMPROF|NODE_|LD_PRELOAD)/.test(name)));
-  const done = spawnSync(program, args, { cwd: folder, env: { ...plain, ...env }, encoding: 'utf8', timeout: 120_000 });
+  const done = spawnSync(program, args, { cwd: folder, env: { ...plain, ...env }, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 120_000 });
   assert.strictEqual(done.error, undefined);
   return done;
 }
