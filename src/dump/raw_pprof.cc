@@ -3,11 +3,11 @@
 
 #include <cstring>
 
-#include "format/comments.h"
 #include "format/hash.h"
-#include "format/pprof_schema.h"
-#include "format/proto_encoder.h"
-#include "format/sample_writer.h"
+#include "format/pprof/comments.h"
+#include "format/pprof/pprof_schema.h"
+#include "format/pprof/proto_encoder.h"
+#include "format/pprof/sample_writer.h"
 
 namespace memprof::profile {
 namespace {

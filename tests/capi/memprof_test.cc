@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/arena/arena.h"
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
 #include "core/sampling/sampler.h"
 #include "core/sampling/weight.h"
-#include "core/tables/arena.h"
 #include "platform/clock.h"
 #include "platform/process.h"
 #include "tests/support/engine.h"

@@ -19,7 +19,7 @@ LANGUAGE = re.compile(r"python|javascript|node\.?js|\bv8\b|\b(lib)?jvm\b|\bjava\
 PUBLIC = "a public name, which stays as it is beside the general form"
 EXCEPTIONS = {
     "src/runtime/registry.cc": (r"^  RUNTIME\(\w+\)", "the line of each runtime"),
-    "src/format/comments.h": (r'\{"python", "python_objects", "python_stacks", nullptr\}', "what files call the first runtime"),
+    "src/format/pprof/comments.h": (r'\{"python", "python_objects", "python_stacks", nullptr\}', "what files call the first runtime"),
     "src/unwind/walk/frame_record.cc": (r"^ *//", "why a constant is what it is: the machine code that it was measured on"),
     "src/unwind/walk/frame_record.h": (r"^ *//", "an example of machine code that has no unwind table"),
     "src/profile/model/cut_stacks.cc": (r"", "a table of advice by the library that makes code at run time; a line for each"),

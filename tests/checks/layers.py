@@ -31,12 +31,13 @@ LAYERS = [
 ]
 # Inside a room, lowest first: a folder may include itself and those before it. What is not named here is at the top.
 LADDERS = {
-    "src/core": "sampling tables rates reader engine",
+    "src/core": "sampling arena tables rates reader engine hooks",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports stack",
-    "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare series page symbolize",
+    "src/profile": "model names matching view text files pprof formats lifetimes report churn leaks compare series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
     "tools/memprof": "console host io doctor attach record run commands",
+    "tools/memprof/attach": "processor target thread calls",
 }
 
 # The C and C++ standard libraries as far as an OS is not needed for them (no <thread>, <mutex>, <filesystem>).
@@ -213,7 +214,7 @@ def check(root):
 
 
 PLANTED = [
-    ("src/format/x.cc", '#include "core/tables/arena.h"'),
+    ("src/format/x.cc", '#include "core/arena/arena.h"'),
     ("src/format/x.cc", "#include <string>"),
     ("src/core/tables/x.cc", '#include "platform/linux/x.h"'),
     ("src/core/tables/x.cc", '#include "profile/model/model.h"'),
@@ -247,7 +248,7 @@ PLANTED = [
     ("src/dump/x.cc", '#include "platform/linux/x.h"'),
     ("src/dump/x.cc", '#include "profile/model/model.h"'),
     ("src/dump/x.cc", "#include <string>"),
-    ("src/profile/model/x.cc", '#include "core/tables/arena.h"'),
+    ("src/profile/model/x.cc", '#include "core/arena/arena.h"'),
     ("src/profile/model/x.cc", '#include "memprof.h"'),
     ("src/profile/model/x.cc", '#include "profile/report/report.h"'),
     ("src/profile/report/x.cc", '#include "profile/symbolize/symbolizer.h"'),
@@ -256,15 +257,15 @@ PLANTED = [
     ("src/profile/symbolize/elf/x.cc", '#include "profile/symbolize/symbolizer.h"'),
     ("capi/x.cc", '#include "platform/linux/x.h"'),
     ("capi/x.cc", '#include "unwind/x.h"'),
-    ("tools/memprof/x.cc", '#include "core/tables/arena.h"'),
+    ("tools/memprof/x.cc", '#include "core/arena/arena.h"'),
     ("tools/memprof/x.cc", "#ifndef __linux__"),
     ("tools/memprof/commands/x.cc", "#include <unistd.h>"),
     ("tools/memprof/host/process/x.cc", '#include "memprof/commands/x.h"'),
     ("ffi/python/x.c", '#include "profile/model/model.h"'),
 ]
 INNOCENT = [
-    ("src/core/tables/x.cc", '#include "core/tables/arena.h"'),
-    ("src/core/engine/x.cc", '#include "core/tables/arena.h"'),
+    ("src/core/tables/x.cc", '#include "core/arena/arena.h"'),
+    ("src/core/engine/x.cc", '#include "core/arena/arena.h"'),
     ("src/core/x.cc", "#include <atomic>"),
     ("src/unwind/x.cc", '#include "platform/memory.h"'),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),

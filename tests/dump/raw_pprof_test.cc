@@ -5,8 +5,8 @@
 
 #include <random>
 
-#include "format/comments.h"
-#include "format/sample_writer.h"
+#include "format/pprof/comments.h"
+#include "format/pprof/sample_writer.h"
 #include "profile/model/metric.h"
 #include "profile/names/frame_name.h"
 #include "profile/pprof/pprof_reader.h"

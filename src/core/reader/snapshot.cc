@@ -11,7 +11,7 @@
 #include "core/tables/module_table.h"
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "format/runtime_frame.h"
 #include "platform/clock.h"
 #include "platform/memory.h"

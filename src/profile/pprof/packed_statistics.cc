@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "format/comments.h"
+#include "format/pprof/comments.h"
 #include "profile/files/base64.h"
 #include "profile/files/byte_writer.h"
 #include "profile/model/sample_kind.h"

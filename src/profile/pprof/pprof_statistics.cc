@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "format/comments.h"
-#include "format/pprof_schema.h"
+#include "format/pprof/comments.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/rate_uses.h"

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "memprof/attach/survey.h"
+#include "memprof/attach/target/survey.h"
 #include "memprof/console/failure.h"
 #include "target_process.h"
 
