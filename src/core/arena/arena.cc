@@ -3,13 +3,6 @@
 
 #include <cstring>
 
-#include "core/tables/code_table.h"
-#include "core/tables/heap_map.h"
-#include "core/tables/heap_names.h"
-#include "core/tables/module_table.h"
-#include "core/tables/name_table.h"
-#include "core/tables/peak.h"
-#include "core/tables/stack_table.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/memory.h"
@@ -25,24 +18,8 @@ constexpr uint64_t kMostMapStepBytes = 1024 * 1024;
 constexpr uint64_t kHeaderBytes =
     platform::kPieceBytes;  // that are mapped; the rest of the file's are a hole
 static_assert(kHeaderBytes >= kPageBytes);
-// Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
-constexpr uint64_t kMeanDepth = 48;
-constexpr uint64_t kMeanNameBytes = 64;
-constexpr uint64_t kMeanLinesBytes = 192;
 constexpr Limits kLeastLimits{1024, 256, 1};
 
-// As many functions as stacks, within bounds: a process with little room has small tables of all kinds.
-uint64_t most_codes(const Limits& limits) {
-  constexpr uint64_t kLeastCodes = 1024;
-  return limits.max_stacks < kLeastCodes             ? kLeastCodes
-         : limits.max_stacks < CodeTable::kMostCodes ? limits.max_stacks
-                                                     : uint64_t{CodeTable::kMostCodes};
-}
-
-// A path for each module, a name and a file for each function.
-uint64_t most_names(const Limits& limits) {
-  return kMaxModules + 2 * most_codes(limits);
-}
 // Of a limited address space (RLIMIT_AS) an arena takes this part at most: the rest is the program's, and a
 // snapshot needs some of it.
 constexpr uint64_t kLeastShare = 4;
@@ -110,10 +87,7 @@ void fill_header(ArenaHeader& header, const Limits& limits, const Pieces& pieces
   }
   header.thin.rate_before.store(ThinState::kNone, std::memory_order_relaxed);
   header.peak.seed = platform::random_seed();
-  header.live_levels.limit = live_levels_for(limits.max_live_samples);
-  header.stack_levels.limit = intern_levels_for(limits.max_stacks);
-  header.name_levels.limit = intern_levels_for(most_names(limits));
-  header.code_levels.limit = intern_levels_for(most_codes(limits));
+  set_level_limits(limits, &header);
   const char* program = platform::program_path();
   const size_t length = strnlen(program, sizeof(header.program) - 1);
   memcpy(header.program, program, length);
@@ -154,42 +128,6 @@ bool is_within_share(const ArenaHeader& header, uint64_t more) {
 }
 
 }  // namespace
-
-uint64_t section_capacity(SectionId id, const Limits& limits) {
-  switch (id) {
-    case kLiveSection:
-      return slots_before(live_levels_for(limits.max_live_samples)) * (sizeof(uint64_t) + sizeof(LiveRecord));
-    case kStackIndexSection:
-      return slots_before(intern_levels_for(limits.max_stacks)) * sizeof(uint64_t);
-    case kStackSection:
-      return limits.max_stacks * sizeof(StackEntry);
-    case kFrameSection:
-      return (limits.max_stacks * kMeanDepth + kMostDepth) * sizeof(uint64_t);
-    case kModuleSection:
-      return kMaxModules * sizeof(ModuleEntry);
-    case kNameIndexSection:
-      return slots_before(intern_levels_for(most_names(limits))) * sizeof(uint64_t);
-    case kNameSection:
-      return most_names(limits) * sizeof(NameEntry);
-    case kTextSection:
-      return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
-    case kPeakSection:
-      return limits.max_stacks * sizeof(StackPeak);
-    case kFoldSection:
-      return kFoldLogPlaces * sizeof(FoldRecord);
-    case kLifetimeSection:
-      return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
-    case kHeapSection:
-      return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
-    case kCodeIndexSection:
-      return slots_before(intern_levels_for(most_codes(limits))) * sizeof(uint64_t);
-    case kCodeSection:
-      return most_codes(limits) * sizeof(CodeEntry);
-    case kSectionCount:
-      break;
-  }
-  return 0;
-}
 
 uint64_t most_bytes(const Limits& limits) {
   return total_bytes(limits);
@@ -322,22 +260,6 @@ bool Arena::map(SectionId id, uint64_t size_bytes) const {
     }
   }
   return true;
-}
-
-uint64_t used_bytes(const ArenaHeader& header) {
-  uint64_t used = kPageBytes;
-  for (uint32_t id = 0; id < kSectionCount; ++id) {
-    const Section& s = header.section(id);
-    used += s.used_bytes.load(std::memory_order_relaxed);
-  }
-  const auto slots = [](const LevelsHead& levels) {
-    const uint32_t open = levels.open.load(std::memory_order_relaxed);
-    return slots_before(open < kMaxLevels ? open : kMaxLevels);
-  };
-  used += slots(header.live_levels) * (sizeof(uint64_t) + sizeof(LiveRecord));
-  used +=
-      (slots(header.stack_levels) + slots(header.name_levels) + slots(header.code_levels)) * sizeof(uint64_t);
-  return used;
 }
 
 }  // namespace memprof

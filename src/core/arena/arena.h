@@ -276,13 +276,18 @@ class Arena {
   ArenaHeader* header_ = nullptr;
 };
 
-// Address space of the arena that is handed out to tables.
-uint64_t used_bytes(const ArenaHeader& header);
-
 // Bytes that an arena can come to have with these limits: of its file, and of memory.
 uint64_t most_bytes(const Limits& limits);
 
+// What the tables take (core/tables/capacities.cc).
+
 // Bytes that each section has with these limits; also what a reader expects to find at least.
 uint64_t section_capacity(SectionId id, const Limits& limits);
+
+// How many levels each table may open.
+void set_level_limits(const Limits& limits, ArenaHeader* header);
+
+// Address space of the arena that is handed out to tables.
+uint64_t used_bytes(const ArenaHeader& header);
 
 }  // namespace memprof
