@@ -29,6 +29,7 @@ EXCEPTIONS = {
     "src/profile/symbolize/jit/perf_map.cc": (r"^ *//", "who writes the format, and how"),
     "capi/include/memprof.h": (r"", PUBLIC),
     "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
+    "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "tools/memprof/command_table.cc": (r"--no-python", PUBLIC),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/attach/attach.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),

@@ -7,7 +7,7 @@
 
 #include "memprof/attach/target/survey.h"
 #include "memprof/console/failure.h"
-#include "target_process.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "memprof/attach/thread/remote_stack.h"
 #include "memprof/attach/thread/safe_point.h"
 #include "memprof/attach/thread/traced_thread.h"
-#include "target_process.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli::testing_tools {
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "stopped_thread.h"
+#include "tests/tools/memprof/attach/stopped_thread.h"
 
 namespace memprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "stopped_thread.h"
+#include "tests/tools/memprof/attach/stopped_thread.h"
 
 namespace memprof::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <sys/ptrace.h>
 
 #include "memprof/console/failure.h"
-#include "target_process.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stopped_thread.h"
+#include "tests/tools/memprof/attach/stopped_thread.h"
 
 namespace memprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/console/failure.h"
-#include "stopped_thread.h"
+#include "tests/tools/memprof/attach/stopped_thread.h"
 
 namespace memprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/attach/target/survey.h"
-#include "target_process.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli {
 namespace {
