@@ -38,7 +38,8 @@ double short_value(uint16_t code) {
 std::optional<SampleKind> smallest_of(const Totals& totals, uint64_t rate_bytes) {
   if (totals.max_missed_count == 0 && totals.max_missed_bytes == 0) return SampleKind{1, 0, 1};
   const double size = std::round(totals.max_missed_bytes / totals.max_missed_count);
-  if (!(size >= 1 && size < 0x1p53)) return std::nullopt;
+  const bool is_size = size >= 1 && size < 0x1p53;  // not of what is no number
+  if (!is_size) return std::nullopt;
   for (const uint64_t share : {uint64_t{1}, uint64_t{2}}) {
     const SampleKind kind{static_cast<uint64_t>(size), rate_bytes, share};
     const Totals one = totals_of(kind, 1);

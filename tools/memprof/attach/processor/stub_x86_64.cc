@@ -127,6 +127,7 @@ memprof_attach_stub:
 memprof_attach_stub_end:
 .popsection
 )");
+// NOLINTNEXTLINE(readability-identifier-naming): of the assembler
 extern "C" const char memprof_attach_stub[], memprof_attach_stub_end[];
 
 namespace memprof::cli::processor {
