@@ -88,29 +88,41 @@ napi_value do_nothing(napi_env /*env*/, napi_callback_info /*info*/) {
   return nullptr;
 }
 
-// The library asks V8 for the names of functions when native code calls JavaScript next (docs/decisions/0070-javascript-frames.md), and
-// looks for V8 at the thread's next sampling point.  A program without events may have neither for long, and would compile functions
-// that nobody is told of.  So both come now: an allocation that runs the thread's count out (it is refused), and a call.
-void meet_v8(const Call& call) {
+// An allocation that is refused: no byte of it counts, but it runs out the thread's count to its next sampling point.
+void reach_sampling_point() {
   const volatile size_t more_than_there_is = PTRDIFF_MAX;
   void* volatile refused = malloc(more_than_there_is);
   free(refused);
+}
+
+// The library asks V8 for the names of functions when native code calls JavaScript next (docs/decisions/0070-javascript-frames.md), and looks
+// for V8 at a sampling point; a program may have neither for long, and functions that it compiles until then have no names.  So both come now.
+// `with_old_code`: also those of functions that were compiled before: the caller is one.  They take V8 some 15 ms, and
+// the library asks for them when it has seen some stacks with functions that it does not know.
+void meet_v8(const Call& call, bool with_old_code) {
   napi_value function = nullptr;
   call.ok(napi_create_function(call.env(), nullptr, 0, do_nothing, nullptr, &function));
+  reach_sampling_point();
   call.ok(napi_call_function(call.env(), call.undefined(), function, 0, nullptr, nullptr));
+  if (with_old_code) {
+    constexpr int kStacks = 32;
+    library().memprof_backing_end();  // stacks are walked again
+    for (int i = 0; i < kStacks; ++i) {
+      reach_sampling_point();
+    }
+    library().memprof_backing_begin();
+    call.ok(napi_call_function(call.env(), call.undefined(), function, 0, nullptr, nullptr));
+  }
 }
 
 napi_value start(const Call& call) {
   napi_valuetype type = napi_undefined;
   call.ok(napi_typeof(call.env(), call.at(0), &type));
   const std::lock_guard lock(g_life_cycle);
-  if (type == napi_object) {
-    const memprof_options options = read_options(call);
-    start_locked(&options);
-  } else {
-    start_locked(nullptr);
-  }
-  meet_v8(call);
+  const bool is_by_program = type == napi_object;  // else by memprof/register
+  const memprof_options options = is_by_program ? read_options(call) : memprof_options{};
+  start_locked(is_by_program ? &options : nullptr);
+  meet_v8(call, is_by_program);
   return call.undefined();
 }
 

@@ -13,8 +13,9 @@ constexpr double kNanosecondsInMillisecond = 1e6;
 void free_snapshot(napi_env env, void* data, void* /*hint*/) {
   const Muted muted;
   const std::unique_ptr<Snapshot> snapshot(static_cast<Snapshot*>(data));
+  snapshot->dispose();
   int64_t ignored = 0;
-  napi_adjust_external_memory(env, -static_cast<int64_t>(snapshot->memory_bytes()), &ignored);
+  napi_adjust_external_memory(env, snapshot->change_of_told_bytes(), &ignored);
 }
 
 // Times since 1970; the samples' clock is monotonic, and stood at info.time_ns when it was info.time_unix_ns.
@@ -81,28 +82,29 @@ uint64_t Snapshot::stack_count() const {
   return count;
 }
 
-uint64_t Snapshot::memory_bytes() const {
-  if (snapshot_ == nullptr) {
-    return 0;
+int64_t Snapshot::change_of_told_bytes() {
+  uint64_t bytes = 0;
+  if (snapshot_ != nullptr) {
+    uint64_t records_count = 0;
+    uint64_t frames_count = 0;
+    uint64_t strings_bytes = 0;
+    records(&records_count);
+    library().memprof_snapshot_frames(snapshot_, &frames_count);
+    library().memprof_snapshot_strings(snapshot_, &strings_bytes);
+    bytes = records_count * sizeof(memprof_record) + stack_count() * sizeof(memprof_stack) +
+            frames_count * (sizeof(uint64_t) + sizeof(uint32_t)) + strings_bytes;
   }
-  uint64_t records_count = 0;
-  uint64_t frames_count = 0;
-  uint64_t strings_bytes = 0;
-  records(&records_count);
-  library().memprof_snapshot_frames(snapshot_, &frames_count);
-  library().memprof_snapshot_strings(snapshot_, &strings_bytes);
-  return records_count * sizeof(memprof_record) + stack_count() * sizeof(memprof_stack) +
-         frames_count * (sizeof(uint64_t) + sizeof(uint32_t)) + strings_bytes;
+  const int64_t before = told_bytes_;
+  told_bytes_ = static_cast<int64_t>(bytes);
+  return told_bytes_ - before;
 }
 
 // V8 is told of the memory behind the value, or it would see no reason to collect it.
 napi_value give(const Js& js, std::unique_ptr<Snapshot> snapshot) {
-  const auto bytes = static_cast<int64_t>(snapshot->memory_bytes());
   napi_value result = nullptr;
   js.ok(napi_create_external(js.env(), snapshot.get(), free_snapshot, nullptr, &result));
-  snapshot.release();
   int64_t ignored = 0;
-  js.ok(napi_adjust_external_memory(js.env(), bytes, &ignored));
+  js.ok(napi_adjust_external_memory(js.env(), snapshot.release()->change_of_told_bytes(), &ignored));
   return result;
 }
 
@@ -227,9 +229,9 @@ napi_value resolve(const Call& call) {
 
 napi_value dispose(const Call& call) {
   Snapshot& snapshot = snapshot_at(call, 0);
-  int64_t ignored = 0;
-  call.ok(napi_adjust_external_memory(call.env(), -static_cast<int64_t>(snapshot.memory_bytes()), &ignored));
   snapshot.dispose();
+  int64_t ignored = 0;
+  call.ok(napi_adjust_external_memory(call.env(), snapshot.change_of_told_bytes(), &ignored));
   return call.undefined();
 }
 

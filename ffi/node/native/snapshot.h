@@ -29,7 +29,8 @@ class Snapshot {
   memprof_snapshot_info info() const;
   const memprof_record* records(uint64_t* count) const;
   uint64_t stack_count() const;
-  uint64_t memory_bytes() const;
+  // What V8 was not told yet of the memory behind the value; it is told now.
+  int64_t change_of_told_bytes();
 
  private:
   explicit Snapshot(memprof_snapshot* snapshot) : snapshot_(snapshot) {}
@@ -37,6 +38,7 @@ class Snapshot {
   memprof_snapshot* snapshot_;
   std::unique_ptr<Frames> frames_;
   bool is_resolved_ = false;
+  int64_t told_bytes_ = 0;
 };
 
 // Hands it over to a value that owns it.

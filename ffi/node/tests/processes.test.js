@@ -99,13 +99,13 @@ async function once() {
     const memprof = require('memprof');
     const kept = [];
     require('node:worker_threads').parentPort.postMessage(1);
-    for (let i = 0; i < 20; i++) memprof.snapshotAsync().then((snapshot) => kept.push(snapshot));
+    for (let i = 0; i < 3; i++) memprof.snapshotAsync().then((snapshot) => kept.push(snapshot));
   \`, { eval: true });
   await new Promise((resolve) => worker.once('message', resolve));
   await worker.terminate();
 }
 (async () => {
-  for (let i = 0; i < 10; i++) await once();
+  for (let i = 0; i < 5; i++) await once();
   console.log(memprof.snapshot().liveSamples > 0);
 })();
 `);
