@@ -19,17 +19,15 @@ function answer(request, response) {
   const chunks = [];
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
-    const copy = Buffer.from(remember(chunks)); // gone when it is sent
-    response.end(copy);
+    response.end(`${remember(chunks).length} bytes`);
   });
 }
 
 function ask(port, body) {
   return new Promise((resolve, reject) => {
     const request = http.request({ port, method: 'POST' }, (response) => {
-      let bytes = 0;
-      response.on('data', (chunk) => { bytes += chunk.length; });
-      response.on('end', () => resolve(bytes));
+      response.resume();
+      response.on('end', resolve);
     });
     request.on('error', reject);
     request.end(body);
@@ -38,9 +36,13 @@ function ask(port, body) {
 
 const server = http.createServer(answer);
 server.listen(0, '127.0.0.1', async () => {
-  const requests = Number(process.argv[2] || 1000);
-  const body = Buffer.alloc(20_000, 'x');
-  for (let i = 0; i < requests; i++) await ask(server.address().port, body);
+  const requests = Number(process.argv[2] || 400);
+  const body = Buffer.alloc(40_000, 'x');
+  const begin = Date.now();
+  for (let i = 0; i < requests; i++) {
+    await ask(server.address().port, body);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, begin + 5 * i - Date.now()))); // one each 5 ms
+  }
   console.log(`${requests} requests, ${seen.length} bodies are kept`);
   process.exit();
 });

@@ -6,7 +6,7 @@ const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 const test = require('node:test');
-const { COMMAND, makeFolder, node, profilesIn, run } = require('./helpers.js');
+const { COMMAND, makeFolder, node, profilesIn, rows, run } = require('./helpers.js');
 
 const folderOf = (t, name) => {
   const folder = makeFolder(t);
@@ -18,11 +18,14 @@ const folderOf = (t, name) => {
 test('memprof leaks names the line of a server that keeps Buffers', (t) => {
   const { folder, lineOf } = folderOf(t, 'server.js');
   const done = node(folder, ['--require', 'memprof/register', 'server.js'], { MEMPROF_RATE: '16k' });
-  assert.strictEqual(done.stdout, '1000 requests, 1000 bodies are kept\n', done.stderr);
-  const leaks = run(folder, COMMAND, ['leaks', profilesIn(folder)[0]]);
+  assert.strictEqual(done.stdout, '400 requests, 400 bodies are kept\n', done.stderr);
+  // Whether it says "leak" depends on how evenly the machine let the program run: the line is that of what holds the most, in any case.
+  const [file] = profilesIn(folder);
+  const line = `remember:${lineOf('the leak')}`;
+  assert.strictEqual(Object.entries(rows(folder, file)).sort((a, b) => b[1] - a[1])[0][0], line);
+  const leaks = run(folder, COMMAND, ['leaks', file]);
   assert.strictEqual(leaks.stderr, '');
-  const first = leaks.stdout.split('\n').find((line) => line.includes('server.js'));
-  assert.match(first ?? leaks.stdout, new RegExp(`remember .*server\\.js:${lineOf('the leak')}`), leaks.stdout);
+  assert.match(leaks.stdout, new RegExp(`remember .*server\\.js:${lineOf('the leak')}`));
 });
 
 test('a program that compares two snapshots of itself', (t) => {
