@@ -2,6 +2,8 @@
 #include "places.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -284,20 +286,21 @@ napi_value get_difference(const Call& call) {
   // A block that both have was sampled once: it changes nothing, and neither does its error.
   add_changes(&after, identities(before), true, &changes, &whole);
   add_changes(&before, identities(after), false, &changes, &whole);
-  std::vector<Change*> rows;
-  for (auto& [key, change] : changes) {
-    change.growth = change.now.growth_since(change.gone);
-    rows.push_back(&change);
+  std::vector<Changes::value_type*> rows;
+  for (Changes::value_type& row : changes) {
+    row.second.growth = row.second.now.growth_since(row.second.gone);
+    rows.push_back(&row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Change* a, const Change* b) {
-    return std::abs(a->growth.value) > std::abs(b->growth.value);
+  std::sort(rows.begin(), rows.end(), [](const Changes::value_type* a, const Changes::value_type* b) {
+    return std::make_pair(-std::abs(a->second.growth.value), std::cref(a->first)) <
+           std::make_pair(-std::abs(b->second.growth.value), std::cref(b->first));
   });
   FrameValues of_before(call, &before);
   FrameValues of_after(call, &after);
   const napi_value list = call.array(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const Scope scope(call);
-    const Change& change = *rows[i];
+    const Change& change = rows[i]->second;
     const napi_value row = frame_value(call, change.frame);
     call.set(row, "growth", call.estimate(change.growth));
     call.set(row, "isSignificant", call.boolean(change.growth.low > 0 || change.growth.high < 0));
