@@ -154,7 +154,7 @@ napi_value get_stats(const Call& call) {
   static constexpr const char* kHooks[] = {"none", "interposed", "imports"};
   static constexpr const char* kStacks[] = {"none", "unchecked", "read", "unknown version", "unknown layout"};
   const memprof_stats stats = counters();
-  const napi_value result = call.object();
+  napi_value result = call.object();
   call.set(result, "state", call.text(one_of(kStates, std::size(kStates), stats.state)));
   call.set(result, "hooks", call.text(one_of(kHooks, std::size(kHooks), stats.hooks)));
   const memprof_runtime_stats& v8 = stats.runtimes[MEMPROF_RUNTIME_V8 - 1];
@@ -258,10 +258,11 @@ void end_task(napi_env env, napi_status status, void* data) {
       js.ok(napi_reject_deferred(env, task->deferred, js.error(*task->error)));
     } else {
       const bool has_snapshot = task->snapshot != nullptr;
-      const napi_value result = has_snapshot ? give(js, std::move(task->snapshot)) : js.undefined();
+      napi_value result = has_snapshot ? give(js, std::move(task->snapshot)) : js.undefined();
       js.ok(napi_resolve_deferred(env, task->deferred, result));
     }
   } catch (const Pending&) {
+    return;  // node shows it
   }
 }
 
@@ -271,7 +272,7 @@ napi_value queue(const Call& call, std::unique_ptr<Task> task) {
   call.ok(napi_create_async_work(call.env(), nullptr, call.text("memprof"), run_task, end_task, task.get(),
                                  &task->work));
   call.ok(napi_queue_async_work(call.env(), task->work));
-  task.release();
+  static_cast<void>(task.release());  // end_task has it
   return promise;
 }
 
@@ -336,6 +337,7 @@ NAPI_MODULE_INIT() {
   } catch (const Error& error) {
     give_exception(env, error);
   } catch (...) {
+    return nullptr;  // pending already, or no memory to say so
   }
   return nullptr;
 }

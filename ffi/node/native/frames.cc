@@ -36,7 +36,7 @@ bool is_allocator(const Frame& frame) {
 }
 
 std::string demangled(std::string_view name) {
-  const std::string mangled(name);
+  std::string mangled(name);
   if (!begins(name, "_Z")) {
     return mangled;
   }

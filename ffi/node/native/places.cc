@@ -241,7 +241,7 @@ napi_value get_live_sum(const Call& call) {
   Sum live;
   std::for_each(records, records + count, [&](const memprof_record& record) { live.add(record); });
   const Estimates estimates = live.estimates();
-  const napi_value result = call.object();
+  napi_value result = call.object();
   call.set(result, "estimatedHeapBytes", call.estimate(estimates.bytes));
   call.set(result, "estimatedHeapBlocks", call.estimate(estimates.blocks));
   return result;
@@ -262,12 +262,12 @@ napi_value get_top(const Call& call) {
   sort_rows(&places, &snapshot.frames(), [](const Place& place) { return place.value; });
   places.resize(static_cast<size_t>(std::min(call.number_at(1), static_cast<double>(places.size()))));
   FrameValues values(call, &snapshot);
-  const napi_value result = call.array(places.size());
+  napi_value result = call.array(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
     const Scope scope(call);
     const Place& place = places[i];
     const Estimates estimates = place.estimates();
-    const napi_value row = frame_value(call, snapshot.frames().at(place.frame));
+    napi_value row = frame_value(call, snapshot.frames().at(place.frame));
     call.set(row, "estimatedBytes", call.estimate(estimates.bytes));
     call.set(row, "estimatedBlocks", call.estimate(estimates.blocks));
     call.set(row, "samples", static_cast<double>(place.samples));
@@ -297,11 +297,11 @@ napi_value get_difference(const Call& call) {
   });
   FrameValues of_before(call, &before);
   FrameValues of_after(call, &after);
-  const napi_value list = call.array(rows.size());
+  napi_value list = call.array(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const Scope scope(call);
     const Change& change = rows[i]->second;
-    const napi_value row = frame_value(call, change.frame);
+    napi_value row = frame_value(call, change.frame);
     call.set(row, "growth", call.estimate(change.growth));
     call.set(row, "isSignificant", call.boolean(change.growth.low > 0 || change.growth.high < 0));
     call.set(row, "newSamples", static_cast<double>(change.now.samples()));
@@ -309,7 +309,7 @@ napi_value get_difference(const Call& call) {
     call.set(row, "stack", (change.snapshot == &after ? of_after : of_before).stack(change.stack_id));
     call.set(list, i, row);
   }
-  const napi_value result = call.object();
+  napi_value result = call.object();
   call.set(result, "growth", call.estimate(whole.now.growth_since(whole.gone)));
   call.set(result, "rows", list);
   return result;
@@ -336,11 +336,11 @@ napi_value get_tree(const Call& call) {
     }
   }
   FrameValues values(call, &snapshot);
-  const napi_value result = call.array(tree.nodes().size());
+  napi_value result = call.array(tree.nodes().size());
   for (size_t i = 0; i < tree.nodes().size(); ++i) {
     const Scope scope(call);
     const Tree::Node& node = tree.nodes()[i];
-    const napi_value value = call.object();
+    napi_value value = call.object();
     call.set(value, "parent", node.parent);
     call.set(value, "sizeBytes", node.size);
     if (i != 0) {

@@ -122,7 +122,7 @@ napi_value get_info(const Call& call) {
   check(library().memprof_snapshot_get_stats(snapshot.get(), &stats), "memprof.snapshot");
   uint64_t live = 0;
   snapshot.records(&live);
-  const napi_value result = call.object();
+  napi_value result = call.object();
   call.set(result, "pid", info.pid);
   call.set(result, "rateBytes", static_cast<double>(info.rate_bytes));
   call.set(result, "timestampMs", static_cast<double>(info.time_unix_ns) / kNanosecondsInMillisecond);
@@ -133,7 +133,7 @@ napi_value get_info(const Call& call) {
 }
 
 napi_value frame_value(const Js& js, const Frame& frame) {
-  const napi_value result = js.object();
+  napi_value result = js.object();
   js.set(result, "function", js.text(frame.function));
   js.set(result, "file", js.text(frame.file));
   js.set(result, "line", frame.line);
@@ -154,7 +154,7 @@ napi_value FrameValues::frame(uint32_t index) {
   if (index < has_frame_.size() && has_frame_[index]) {
     return kept(frames_, index);
   }
-  const napi_value made = frame_value(js_, snapshot_.frames().at(index));
+  napi_value made = frame_value(js_, snapshot_.frames().at(index));
   js_.set(frames_, index, made);
   has_frame_.resize(std::max<size_t>(has_frame_.size(), index + size_t{1}));
   has_frame_[index] = true;
@@ -166,7 +166,7 @@ napi_value FrameValues::stack(uint32_t stack_id) {
     return kept(stacks_, stack_id);
   }
   const std::vector<uint32_t> indices = snapshot_.frames().stack(stack_id);
-  const napi_value made = js_.array(indices.size());
+  napi_value made = js_.array(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     const Scope scope(js_);
     js_.set(made, i, frame(indices[i]));
@@ -183,11 +183,11 @@ napi_value get_samples(const Call& call) {
   FrameValues values(call, &snapshot);
   uint64_t count = 0;
   const memprof_record* const records = snapshot.records(&count);
-  const napi_value result = call.array(count);
+  napi_value result = call.array(count);
   for (uint64_t i = 0; i < count; ++i) {
     const Scope scope(call);
     const memprof_record& record = records[i];
-    const napi_value sample = call.object();
+    napi_value sample = call.object();
     call.set(sample, "address", static_cast<double>(record.address));
     call.set(sample, "sizeBytes", static_cast<double>(record.size_bytes));
     call.set(sample, "weightBytes", record.weight_bytes);
@@ -212,7 +212,7 @@ napi_value get_peak(const Call& call) {
   memprof_estimate bytes{};
   memprof_estimate blocks{};
   check(library().memprof_estimate_totals(peaks, count, &bytes, &blocks), "memprof.snapshot");
-  const napi_value result = call.object();
+  napi_value result = call.object();
   call.set(result, "estimatedBytes", call.estimate(bytes));
   call.set(result, "estimatedBlocks", call.estimate(blocks));
   call.set(result, "timestampMs", unix_ms(info, info.peak_ns));

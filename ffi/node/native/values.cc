@@ -129,7 +129,7 @@ void Js::set(napi_value array, size_t index, napi_value value) const {
 
 napi_value Js::estimate(const memprof_estimate& estimate) const {
   const double value = std::round(estimate.value);
-  const napi_value result = object();
+  napi_value result = object();
   set(result, "value", value);
   set(result, "low", std::min(std::round(estimate.low), value));
   set(result, "high", std::max(std::round(estimate.high), value));
@@ -174,6 +174,7 @@ void give_exception(napi_env env, const Error& error) {
     const Js js(env);
     napi_throw(env, js.error(error));
   } catch (const Pending&) {
+    return;  // node shows it
   }
 }
 
