@@ -40,7 +40,7 @@ const std::vector<std::string> kCheckKeys = {"name",       "command", "profile",
                                              "iterations", "site",    "row"};
 const std::vector<std::string> kSiteKeys = {"name", "focus", "ignore", "calls", "may_be_missing"};
 const std::vector<std::string> kRowKeys = {"name", "by", "focus", "ignore"};
-// What pytest's plugin reads (docs/python.md).
+// What the plugin of a test runner reads (docs/check.md).
 const std::vector<std::string> kTestKeys = {"name", "peak", "live"};
 
 bool is_wanted(const LimitKey& key, ScopeKind kind) {

@@ -228,7 +228,9 @@ class Judge {
       }
       return;
     }
-    const Comparison comparison = compared({profiles_[0]}, {profiles_[1]}, scope.filter, limit.metric);
+    // By line: of the same program, whose lines are where they were.
+    const Comparison comparison =
+        compared({profiles_[0]}, {profiles_[1]}, scope.filter, limit.metric, GroupBy::kLine);
     const Change& change = comparison.totals[metric_index(limit.metric)];
     decide(limit, divided({change.value, change.low, change.high, change.is_tested}, by),
            change.before.value == 0 && change.after.value == 0 ? unlisted : 0, result);
@@ -237,8 +239,9 @@ class Judge {
 
   static Comparison compared(const std::vector<ComparedProfile>& before,
                              const std::vector<ComparedProfile>& after, const StackFilter& filter,
-                             std::optional<Metric> metric) {
+                             std::optional<Metric> metric, GroupBy by) {
     ComparisonOptions options;
+    options.by = by;
     options.metric = metric;
     options.filter = filter;
     options.max_intervals = kSites;
@@ -262,7 +265,7 @@ class Judge {
     std::vector<LimitResult> limits;
     std::string why;
     try {
-      comparison = compared(baseline_, {profiles_.back()}, filter, std::nullopt);
+      comparison = compared(baseline_, {profiles_.back()}, filter, std::nullopt, GroupBy::kFunction);
       limits = check_limits(comparison, check_.fail_on);
     } catch (const Error& error) {
       why = error.what();
