@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "profile/compare/comparison_limits.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/metric.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 
