@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
 #include "profile/model/error.h"
@@ -98,7 +98,7 @@ double TomlReader::number(const std::string& key) const {
   } else if (const auto exact = node.value_exact<double>()) {
     number = *exact;
   }
-  if (!(number >= 0 && number <= kMost))
+  if (!std::isfinite(number) || number < 0 || number > kMost)
     refuse(key, "give a number without a unit and without quotes, 0 or more");
   return number;
 }

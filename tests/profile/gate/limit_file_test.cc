@@ -128,6 +128,8 @@ TEST(LimitFile, WrongValuesAreNamedWithTheirLine) {
       {"peak = -1", "'-1' is no size"},
       {"peak = true", "peak: give a number, or a text"},
       {"alloc_objects = \"5 MB\"", "alloc_objects: give a number without a unit"},
+      {"alloc_objects = nan", "alloc_objects: give a number without a unit"},
+      {"alloc_objects = inf", "0 or more"},
       {"", "the check has no limit"},
       {"[[check]]\ncommand = [\"x\"]", "1: the check has no limit"},
       {"peak = 1\ncommand = \"x\"", "2: command: give a list of texts"},
