@@ -4,7 +4,7 @@
     @pytest.mark.limit_memory("24 MB")      # never more than that live at once
     @pytest.mark.limit_leaks("1 MB")        # no more than that left when the test is over
 
-The same limits may stand in memprof.toml, in the folder that pytest calls rootdir (_limit_file.py); a mark counts more.
+The same limits may stand in memprof.toml, in the folder that pytest calls rootdir (_testing/limit_file.py); a mark counts more.
 
 A limit is exceeded when the lower end of the 95 % interval is above it; the sampling rate is chosen so small
 beside the limit that this interval is narrow (or 0, which is exact), so that no test fails by chance.
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memprof import _limit_file, _profiler
+from memprof import _profiler
+from memprof._testing import limit_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from memprof._measure import Measured
 
 _MEASURED = pytest.StashKey["Measured"]()
-_LIMITS = pytest.StashKey[list[_limit_file.TestLimit]]()
+_LIMITS = pytest.StashKey[list[limit_file.TestLimit]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,13 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Summary(top), "memprof-summary")
 
 
-def _read_limits(config: pytest.Config) -> list[_limit_file.TestLimit]:
+def _read_limits(config: pytest.Config) -> list[limit_file.TestLimit]:
     name = config.getoption("--memprof-limits")
-    path = Path(name) if name else config.rootpath / _limit_file.NAME
+    path = Path(name) if name else config.rootpath / limit_file.NAME
     if not name and not path.exists():
         return []
     try:
-        return _limit_file.read(path, name or "")
+        return limit_file.read(path, name or "")
     except (OSError, ValueError) as error:
         raise pytest.UsageError(f"--memprof-limits: {error}" if isinstance(error, OSError) else str(error)) from None
 
@@ -76,7 +77,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     memory, leaks = item.get_closest_marker("limit_memory"), item.get_closest_marker("limit_leaks")
-    limits, places = _limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
+    limits, places = limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
     if memory is None and leaks is None and not limits and not item.config.getoption("--memprof"):
         return (yield)
     from memprof import _measure

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """memprof.toml, as the pytest plugin reads it."""
 import pytest
-from memprof import _limit_file
+from memprof._testing import limit_file
 
 
 def test_tests_and_what_is_the_commands():
-    tests = _limit_file.parse('peak = "1 GB"\n[[check]]\nname = "x"\n\n[[test]]\nname = "a*"\npeak = "24 MB"\nlive = 100\n')
+    tests = limit_file.parse('peak = "1 GB"\n[[check]]\nname = "x"\n\n[[test]]\nname = "a*"\npeak = "24 MB"\nlive = 100\n')
     assert [(test.name, test.limits, test.place) for test in tests] == [
         ("a*", {"limit_memory": 24 << 20, "limit_leaks": 100}, "memprof.toml:5")]
-    assert _limit_file.parse("") == []
+    assert limit_file.parse("") == []
 
 
 @pytest.mark.parametrize("text, size", [("5", 5), ("64k", 65536), ("64 KiB", 65536), ("1.5 MB", 3 << 19), ("2G", 2 << 30),
                                         ("7B", 7)])
 def test_sizes_are_those_of_the_command(text, size):
-    assert _limit_file.parse(f'[[test]]\nname = "a"\npeak = "{text}"\n')[0].limits["limit_memory"] == size
+    assert limit_file.parse(f'[[test]]\nname = "a"\npeak = "{text}"\n')[0].limits["limit_memory"] == size
 
 
 @pytest.mark.parametrize("text, message", [
@@ -29,12 +29,12 @@ def test_sizes_are_those_of_the_command(text, size):
     ('peak = ', "memprof.toml: not TOML: ")])
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(ValueError) as caught:
-        _limit_file.parse(text)
+        limit_file.parse(text)
     assert message in str(caught.value) and str(caught.value).startswith("memprof.toml:")
 
 
 def test_the_first_that_matches_counts():
-    tests = _limit_file.parse('[[test]]\nname = "t.py::a"\npeak = 1\n[[test]]\nname = "*"\npeak = 2\nlive = 3\n')
-    assert _limit_file.limits_of("t.py::a[5]", tests) == ({"limit_memory": 1, "limit_leaks": 3},
+    tests = limit_file.parse('[[test]]\nname = "t.py::a"\npeak = 1\n[[test]]\nname = "*"\npeak = 2\nlive = 3\n')
+    assert limit_file.limits_of("t.py::a[5]", tests) == ({"limit_memory": 1, "limit_leaks": 3},
                                                          {"limit_memory": "memprof.toml:1", "limit_leaks": "memprof.toml:4"})
-    assert _limit_file.limits_of("t.py::b", tests)[0] == {"limit_memory": 2, "limit_leaks": 3}
+    assert limit_file.limits_of("t.py::b", tests)[0] == {"limit_memory": 2, "limit_leaks": 3}
