@@ -271,8 +271,7 @@ napi_value queue(const Call& call, std::unique_ptr<Task> task) {
   call.ok(napi_create_promise(call.env(), &task->deferred, &promise));
   call.ok(napi_create_async_work(call.env(), nullptr, call.text("memprof"), run_task, end_task, task.get(),
                                  &task->work));
-  call.ok(napi_queue_async_work(call.env(), task->work));
-  static_cast<void>(task.release());  // end_task has it
+  call.ok(napi_queue_async_work(call.env(), task.release()->work));  // end_task has it
   return promise;
 }
 
