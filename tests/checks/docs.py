@@ -29,8 +29,8 @@ import tempfile
 README_LINES, README_COLUMNS = 150, 120
 TIMEOUT_S = 60
 LINKED = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md", "ffi/python/README.md",
-          "examples/python/README.md", "bench/README.md")
-TAUGHT = ("README.md", "docs/*.md", "ffi/python/README.md")
+          "examples/python/README.md", "bench/README.md", "ffi/node/README.md", "examples/node/README.md")
+TAUGHT = ("README.md", "docs/*.md", "ffi/python/README.md", "ffi/node/README.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- *(file|run)\b:? *(.*?) *-->$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")

@@ -127,7 +127,7 @@ uint32_t make_baseline_lines(const BaselineCode& code, const Bytes& ends, Positi
       if (count == max_lines) {
         return 0;
       }
-      lines[count++] = {machine, code.own[own].position, code.own[own].line};
+      lines[count++] = {machine, 0, code.own[own].line};  // nothing is inlined
     }
     at += bytes;
     machine += step;

@@ -36,10 +36,11 @@ TEST(Baseline, EachBytecodesMachineCodeHasItsLine) {
   table.ends.push_back(8);
   const auto lines = table.lines();
   ASSERT_EQ(3u, lines.size()) << "a line that goes on is one";
-  const PositionLine expected[] = {{20, 1, 1}, {30, 2, 2}, {341, 4, 5}};
+  const PositionLine expected[] = {{20, 0, 1}, {30, 0, 2}, {341, 0, 5}};
   for (size_t i = 0; i < lines.size(); ++i) {
     EXPECT_EQ(expected[i].offset, lines[i].offset) << i;
     EXPECT_EQ(expected[i].line, lines[i].line) << i;
+    EXPECT_EQ(expected[i].position, lines[i].position) << "no chain of inlined frames";
   }
 }
 

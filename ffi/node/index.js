@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The package's functions (index.d.ts describes them): arguments are checked here, the rest is done by the library.
+'use strict';
+
+const native = require('./lib/binary.js');
+const check = require('./lib/check.js');
+const { Snapshot } = require('./lib/snapshot.js');
+
+const DEFAULT_RATE_BYTES = 512 * 1024;
+const USE_ALL = 0;
+const USE_NOTHING = 1; // MEMPROF_USE_*
+const START = ['rateBytes', 'budget', 'memoryLimitBytes', 'maxDepth', 'maxLiveSamples', 'maxStacks', 'javascript'];
+
+function start(options) {
+  const given = check.options('start', options, START);
+  const { javascript = true } = given;
+  if (typeof javascript !== 'boolean') throw check.wrong(TypeError, 'start: javascript is no boolean; give true or false');
+  const limit = (name, least, most, like) => check.whole(`start: ${name}`, given[name], { least, most, like });
+  native.start({
+    rateBytes: check.whole('start: rateBytes', given.rateBytes, {
+      most: 2 ** 50, otherwise: DEFAULT_RATE_BYTES, like: 'bytes between samples, like 524288 (0 records every allocation)' }),
+    budgetPpm: check.share('start: budget', given.budget),
+    memoryLimitBytes: limit('memoryLimitBytes', 2 ** 22, 2 ** 50, 'bytes, at least 4 MiB'),
+    maxDepth: limit('maxDepth', 1, 1024, 'frames of a stack, like 512'),
+    maxLiveSamples: limit('maxLiveSamples', 1, 2 ** 30, 'a number, like 1048576'),
+    maxStacks: limit('maxStacks', 1, 2 ** 24, 'a number, like 65536'),
+    useV8: javascript ? USE_ALL : USE_NOTHING,
+  });
+}
+
+const LIKE = "one that ends in .pb.gz or .pb, like 'heap.%p.pb.gz'";
+
+function pathArguments(path, options) {
+  const { overwrite = false } = check.options('writeProfile', options, ['overwrite']);
+  return [check.text('writeProfile: path', path, LIKE), overwrite ? 1 : 0];
+}
+
+function writeProfile(path, options) {
+  native.writeProfile(...pathArguments(path, options));
+}
+
+async function writeProfileAsync(path, options) {
+  await native.writeProfileAsync(...pathArguments(path, options));
+}
+
+const snapshot = () => new Snapshot(native.snapshot());
+const snapshotAsync = async () => new Snapshot(await native.snapshotAsync());
+
+function heapProfile(options) {
+  const taken = snapshot();
+  try {
+    return taken.heapProfile(options);
+  } finally {
+    taken.dispose();
+  }
+}
+
+const { version } = native;
+const stop = () => native.stop();
+const shutdown = () => native.shutdown();
+const stats = () => native.stats();
+const resetPeak = () => native.resetPeak();
+const isActive = () => native.stats().state === 'active';
+const diff = (before, after) => Snapshot.diff(before, after);
+
+module.exports = { Snapshot, diff, heapProfile, isActive, resetPeak, shutdown, snapshot, snapshotAsync, start, stats, stop, version, writeProfile, writeProfileAsync };

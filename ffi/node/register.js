@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// `node --import memprof/register app.js`, or --require: records from before the program's first line, and writes the profile when the
+// program ends.  The MEMPROF_* variables say how (docs/running.md); the profile is MEMPROF_PROFILE, or memprof.%n.%p.pb.gz in the
+// folder that the program was started in.
+'use strict';
+
+const path = require('node:path');
+const { isMainThread } = require('node:worker_threads');
+
+function say(message) {
+  process.stderr.write(`memprof: ${message}\n`);
+}
+
+function writeAtEnd(native, file) {
+  try {
+    native.writeProfile(file, 0);
+  } catch (error) {
+    say(`the profile was not written: ${error.message}`);
+  }
+}
+
+// Workers are threads of the process that is profiled already; in one that `memprof run` started all is done.
+// A program never fails because of what this cannot do.
+function register() {
+  const native = require('./lib/binary.js');
+  if (native.wasThere) return;
+  native.start(null);
+  const file = path.resolve(process.env.MEMPROF_PROFILE || 'memprof.%n.%p.pb.gz');
+  // The first listener, before those of the program: it holds what the program held.
+  process.on('exit', () => writeAtEnd(native, file));
+}
+
+if (isMainThread) {
+  try {
+    register();
+  } catch (error) {
+    say(`not profiling: ${error.message}`);
+  }
+}
