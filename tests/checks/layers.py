@@ -33,7 +33,7 @@ LAYERS = [
 LADDERS = {
     "src/core": "sampling tables rates reader engine",
     "src/unwind": "tables walk",
-    "src/platform/linux": "memory files modules process interpose imports stack",
+    "src/platform/linux": "memory files modules process interpose imports inline_hooks stack",
     "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
     "tools/memprof": "console host io doctor attach record run commands",

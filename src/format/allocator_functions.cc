@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/allocator_functions.h"
+
+#include <cstring>
+
+namespace memprof {
+namespace {
+
+// How a function is called, in letters: what it does, a colon, and a letter for each argument.
+//   a allocates   t allocates or throws   r reallocates   q reallocates or throws   f frees
+//   p posix_memalign   x xallocx   d destroys a heap   u usable size   v visits the blocks of a heap
+//   g the heap that is used by default
+//   arguments: s size   S size, at most 1024   c count   l alignment   w old size   b block   h heap   o where the block is stored
+//              - anything else, for which 0 may be given
+struct Function {
+  const char* name;
+  const char* call;
+};
+
+// Of C, as any allocator may call them; after a prefix those of jemalloc.
+constexpr Function kC[] = {
+    {"malloc", "a:s"},           {"calloc", "a:cs"},        {"realloc", "r:bs"},
+    {"free", "f:b"},             {"cfree", "f:b"},          {"memalign", "a:ls"},
+    {"aligned_alloc", "a:ls"},   {"valloc", "a:s"},         {"pvalloc", "a:s"},
+    {"posix_memalign", "p:ols"}, {"free_sized", "f:bs"},    {"free_aligned_sized", "f:bls"},
+    {"reallocarray", "r:bcs"},   {"mallocx", "a:s-"},       {"rallocx", "r:bs-"},
+    {"xallocx", "x:bs--"},       {"dallocx", "f:b-"},       {"sdallocx", "f:bs-"},
+    {"malloc_usable_size", "u:b"},
+};
+
+// Of C++, in an executable.
+constexpr Function kOperators[] = {
+    {"_Znwm", "t:s"},
+    {"_Znam", "t:s"},
+    {"_ZnwmRKSt9nothrow_t", "a:s-"},
+    {"_ZnamRKSt9nothrow_t", "a:s-"},
+    {"_ZnwmSt11align_val_t", "t:sl"},
+    {"_ZnamSt11align_val_t", "t:sl"},
+    {"_ZnwmSt11align_val_tRKSt9nothrow_t", "a:sl-"},
+    {"_ZnamSt11align_val_tRKSt9nothrow_t", "a:sl-"},
+    {"_ZdlPv", "f:b"},
+    {"_ZdaPv", "f:b"},
+    {"_ZdlPvm", "f:bs"},
+    {"_ZdaPvm", "f:bs"},
+    {"_ZdlPvRKSt9nothrow_t", "f:b-"},
+    {"_ZdaPvRKSt9nothrow_t", "f:b-"},
+    {"_ZdlPvSt11align_val_t", "f:bl"},
+    {"_ZdaPvSt11align_val_t", "f:bl"},
+    {"_ZdlPvmSt11align_val_t", "f:bsl"},
+    {"_ZdaPvmSt11align_val_t", "f:bsl"},
+    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", "f:bl-"},
+    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", "f:bl-"},
+};
+
+constexpr Function kMimalloc[] = {
+    {"mi_malloc", "a:s"},
+    {"mi_malloc_small", "a:S"},
+    {"mi_zalloc", "a:s"},
+    {"mi_zalloc_small", "a:S"},
+    {"mi_calloc", "a:cs"},
+    {"mi_mallocn", "a:cs"},
+    {"mi_realloc", "r:bs"},
+    {"mi_reallocf", "r:bs"},
+    {"mi_reallocn", "r:bcs"},
+    {"mi_reallocarray", "r:bcs"},
+    {"mi_rezalloc", "r:bs"},
+    {"mi_recalloc", "r:bcs"},
+    {"mi_free", "f:b"},
+    {"mi_cfree", "f:b"},
+    {"mi_free_size", "f:bs"},
+    {"mi_free_size_aligned", "f:bsl"},
+    {"mi_free_aligned", "f:bl"},
+    {"mi_malloc_aligned", "a:sl"},
+    {"mi_malloc_aligned_at", "a:sl-"},
+    {"mi_zalloc_aligned", "a:sl"},
+    {"mi_zalloc_aligned_at", "a:sl-"},
+    {"mi_calloc_aligned", "a:csl"},
+    {"mi_calloc_aligned_at", "a:csl-"},
+    {"mi_realloc_aligned", "r:bsl"},
+    {"mi_realloc_aligned_at", "r:bsl-"},
+    {"mi_rezalloc_aligned", "r:bsl"},
+    {"mi_rezalloc_aligned_at", "r:bsl-"},
+    {"mi_recalloc_aligned", "r:bcsl"},
+    {"mi_recalloc_aligned_at", "r:bcsl-"},
+    {"mi_new", "t:s"},
+    {"mi_new_n", "t:cs"},
+    {"mi_new_aligned", "t:sl"},
+    {"mi_new_nothrow", "a:s"},
+    {"mi_new_aligned_nothrow", "a:sl"},
+    {"mi_new_realloc", "q:bs"},
+    {"mi_new_reallocn", "q:bcs"},
+    {"mi_memalign", "a:ls"},
+    {"mi_aligned_alloc", "a:ls"},
+    {"mi_posix_memalign", "p:ols"},
+    {"mi_valloc", "a:s"},
+    {"mi_pvalloc", "a:s"},
+    {"mi_heap_malloc", "a:hs"},
+    {"mi_heap_malloc_small", "a:hS"},
+    {"mi_heap_zalloc", "a:hs"},
+    {"mi_heap_calloc", "a:hcs"},
+    {"mi_heap_mallocn", "a:hcs"},
+    {"mi_heap_realloc", "r:hbs"},
+    {"mi_heap_reallocf", "r:hbs"},
+    {"mi_heap_reallocn", "r:hbcs"},
+    {"mi_heap_rezalloc", "r:hbs"},
+    {"mi_heap_recalloc", "r:hbcs"},
+    {"mi_heap_malloc_aligned", "a:hsl"},
+    {"mi_heap_malloc_aligned_at", "a:hsl-"},
+    {"mi_heap_zalloc_aligned", "a:hsl"},
+    {"mi_heap_zalloc_aligned_at", "a:hsl-"},
+    {"mi_heap_calloc_aligned", "a:hcsl"},
+    {"mi_heap_calloc_aligned_at", "a:hcsl-"},
+    {"mi_heap_realloc_aligned", "r:hbsl"},
+    {"mi_heap_realloc_aligned_at", "r:hbsl-"},
+    {"mi_heap_rezalloc_aligned", "r:hbsl"},
+    {"mi_heap_alloc_new", "t:hs"},
+    {"mi_heap_alloc_new_n", "t:hcs"},
+    {"mi_theap_malloc", "a:hs"},
+    {"mi_theap_zalloc", "a:hs"},
+    {"mi_theap_calloc", "a:hcs"},
+    {"mi_theap_realloc", "r:hbs"},
+    {"mi_theap_malloc_aligned", "a:hsl"},
+    {"mi_heap_destroy", "d:h"},
+    {"mi_heap_visit_blocks", "v:h---"},
+    {"mi_heap_get_default", "g:"},
+    {"mi_usable_size", "u:b"},
+};
+
+constexpr Function kTcmalloc[] = {
+    {"tc_malloc", "a:s"},
+    {"tc_malloc_skip_new_handler", "a:s"},
+    {"tc_calloc", "a:cs"},
+    {"tc_realloc", "r:bs"},
+    {"tc_free", "f:b"},
+    {"tc_free_sized", "f:bs"},
+    {"tc_cfree", "f:b"},
+    {"tc_memalign", "a:ls"},
+    {"tc_posix_memalign", "p:ols"},
+    {"tc_valloc", "a:s"},
+    {"tc_pvalloc", "a:s"},
+    {"tc_new", "t:s"},
+    {"tc_newarray", "t:s"},
+    {"tc_new_nothrow", "a:s-"},
+    {"tc_newarray_nothrow", "a:s-"},
+    {"tc_new_aligned", "t:sl"},
+    {"tc_newarray_aligned", "t:sl"},
+    {"tc_new_aligned_nothrow", "a:sl-"},
+    {"tc_newarray_aligned_nothrow", "a:sl-"},
+    {"tc_delete", "f:b"},
+    {"tc_deletearray", "f:b"},
+    {"tc_delete_sized", "f:bs"},
+    {"tc_deletearray_sized", "f:bs"},
+    {"tc_delete_nothrow", "f:b-"},
+    {"tc_deletearray_nothrow", "f:b-"},
+    {"tc_delete_aligned", "f:bl"},
+    {"tc_deletearray_aligned", "f:bl"},
+    {"tc_delete_sized_aligned", "f:bsl"},
+    {"tc_deletearray_sized_aligned", "f:bsl"},
+    {"tc_delete_aligned_nothrow", "f:bl-"},
+    {"tc_deletearray_aligned_nothrow", "f:bl-"},
+    {"tc_malloc_size", "u:b"},
+    // the newer one, without gperftools
+    {"TCMallocInternalMalloc", "a:s"},
+    {"TCMallocInternalCalloc", "a:cs"},
+    {"TCMallocInternalRealloc", "r:bs"},
+    {"TCMallocInternalFree", "f:b"},
+    {"TCMallocInternalCfree", "f:b"},
+    {"TCMallocInternalSdallocx", "f:bs-"},
+    {"TCMallocInternalFreeSized", "f:bs"},
+    {"TCMallocInternalFreeAlignedSized", "f:bls"},
+    {"TCMallocInternalMemalign", "a:ls"},
+    {"TCMallocInternalAlignedAlloc", "a:ls"},
+    {"TCMallocInternalPosixMemalign", "p:ols"},
+    {"TCMallocInternalValloc", "a:s"},
+    {"TCMallocInternalPvalloc", "a:s"},
+    {"TCMallocInternalNew", "t:s"},
+    {"TCMallocInternalNewArray", "t:s"},
+    {"TCMallocInternalNewNothrow", "a:s-"},
+    {"TCMallocInternalNewArrayNothrow", "a:s-"},
+    {"TCMallocInternalNewAligned", "t:sl"},
+    {"TCMallocInternalNewAlignedNothrow", "a:sl-"},
+    {"TCMallocInternalNewArrayAligned", "t:sl"},
+    {"TCMallocInternalNewArrayAlignedNothrow", "a:sl-"},
+    {"TCMallocInternalDelete", "f:b"},
+    {"TCMallocInternalDeleteSized", "f:bs"},
+    {"TCMallocInternalDeleteArray", "f:b"},
+    {"TCMallocInternalDeleteArraySized", "f:bs"},
+    {"TCMallocInternalDeleteAligned", "f:bl"},
+    {"TCMallocInternalDeleteSizedAligned", "f:bsl"},
+    {"TCMallocInternalDeleteArrayAligned", "f:bl"},
+    {"TCMallocInternalDeleteArraySizedAligned", "f:bsl"},
+    {"TCMallocInternalMallocSize", "u:b"},
+};
+
+// A `#[global_allocator]`.  In new compilers' names these words are the end of a longer one.  Where the allocator is
+// malloc's, or one that is hooked itself, they are left to that one.
+constexpr Function kRust[] = {
+    {"__rg_alloc", "a:sl"},   {"__rg_dealloc", "f:bsl"},   {"__rg_realloc", "r:bwls"},   {"__rg_alloc_zeroed", "a:sl"},
+    {"__rust_alloc", "a:sl"}, {"__rust_dealloc", "f:bsl"}, {"__rust_realloc", "r:bwls"}, {"__rust_alloc_zeroed", "a:sl"},
+};
+
+constexpr Function kSnmalloc[] = {
+    {"sn_malloc", "a:s"},           {"sn_calloc", "a:cs"},          {"sn_realloc", "r:bs"},
+    {"sn_free", "f:b"},             {"sn_cfree", "f:b"},            {"sn_memalign", "a:ls"},
+    {"sn_aligned_alloc", "a:ls"},   {"sn_posix_memalign", "p:ols"}, {"sn_reallocarray", "r:bcs"},
+    {"sn_rust_alloc", "a:ls"},      {"sn_rust_alloc_zeroed", "a:ls"}, {"sn_rust_realloc", "r:blws"},
+    {"sn_rust_dealloc", "f:bls"},   {"sn_malloc_usable_size", "u:b"},
+};
+
+constexpr Function kRpmalloc[] = {
+    {"rpmalloc", "a:s"},          {"rpzalloc", "a:s"},       {"rpcalloc", "a:cs"},
+    {"rprealloc", "r:bs"},        {"rpfree", "f:b"},         {"rpaligned_alloc", "a:ls"},
+    {"rpaligned_zalloc", "a:ls"}, {"rpaligned_calloc", "a:lcs"}, {"rpaligned_realloc", "r:blsw-"},
+    {"rpmemalign", "a:ls"},       {"rpposix_memalign", "p:ols"}, {"rpmalloc_usable_size", "u:b"},
+};
+
+constexpr Function kDlmalloc[] = {
+    {"dlmalloc", "a:s"},    {"dlcalloc", "a:cs"}, {"dlrealloc", "r:bs"},          {"dlfree", "f:b"},
+    {"dlmemalign", "a:ls"}, {"dlvalloc", "a:s"},  {"dlposix_memalign", "p:ols"},  {"dlpvalloc", "a:s"},
+    {"dlmalloc_usable_size", "u:b"},
+};
+
+struct Family {
+  const char* name;
+  const char* marker;  // a name that only it has
+  const Function* functions;
+  uint32_t count;
+};
+template <uint32_t N>
+constexpr Family family(const char* name, const char* marker, const Function (&functions)[N]) {
+  return {name, marker, functions, N};
+}
+constexpr Family kFamilies[] = {
+    family("mimalloc", "mi_malloc", kMimalloc),  family("tcmalloc", "tc_malloc", kTcmalloc),
+    family("snmalloc", "sn_malloc", kSnmalloc),  family("rpmalloc", "rpmalloc", kRpmalloc),
+    family("dlmalloc", "dlmalloc", kDlmalloc),   family("tcmalloc", "TCMallocInternalMalloc", kTcmalloc),
+};
+constexpr char kJemalloc[] = "jemalloc";
+constexpr char kRustName[] = "Rust's allocator";
+constexpr char kMalloc[] = "malloc";
+constexpr const char* kJemallocMarkers[] = {"mallocx", "rallocx", "dallocx", "mallctl"};
+// jemalloc, where the linker left out what shows it.
+constexpr const char* kJemallocPrefixes[] = {"je_", "_rjem_", "duckdb_je_", "je_arrow_", "_rjem_je_"};
+constexpr const char* kExcluded[] = {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init", "memprof_init"};
+
+AllocatorSignature parse(const char* call) {
+  AllocatorSignature s;
+  constexpr char kCalls[] = "atrqfpxduvg";
+  s.call = static_cast<AllocatorCall>(strchr(kCalls, call[0]) - kCalls);
+  for (const char* c = call + 2; *c != '\0'; ++c) {
+    const uint8_t at = s.arguments++;
+    switch (*c) {
+      case 'S':
+      case 's':
+        s.size = at;
+        s.is_small = *c == 'S';
+        break;
+      case 'c':
+        s.count = at;
+        break;
+      case 'l':
+        s.alignment = at;
+        break;
+      case 'w':
+        s.old_size = at;
+        break;
+      case 'b':
+        s.block = at;
+        break;
+      case 'h':
+        s.heap = at;
+        break;
+      case 'o':
+        s.result = at;
+        break;
+      default:
+        break;
+    }
+  }
+  return s;
+}
+
+template <uint32_t N>
+const char* find(const Function (&functions)[N], const char* name) {
+  for (const Function& f : functions) {
+    if (f.name[0] == name[0] && strcmp(f.name, name) == 0) {
+      return f.call;
+    }
+  }
+  return nullptr;
+}
+
+bool begins_with(const char* text, const char* beginning) {
+  return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// The function of C that `name` is after `prefix`; nullptr: it is none, or `prefix` does not begin it.
+const char* find_after(const char* name, const char* prefix) {
+  return begins_with(name, prefix) ? find(kC, name + strlen(prefix)) : nullptr;
+}
+
+// "_RNvCsc47_7___rustc11___rg_alloc" ends in "__rg_alloc", with its length before it.
+const char* find_rust(const char* name) {
+  if (name[0] != '_' || (name[1] != '_' && name[1] != 'R')) {
+    return nullptr;
+  }
+  if (name[1] == 'R') {
+    const char* crate = strstr(name, "_7___rustc");
+    if (crate == nullptr) {
+      return nullptr;
+    }
+    name = crate + strlen("_7___rustc");
+    while (*name >= '0' && *name <= '9') {
+      ++name;
+    }
+    name += name[0] == '_' && name[1] == '_' && name[2] == '_';  // v0 names: a '_' before what begins with one
+  }
+  return find(kRust, name);
+}
+
+}  // namespace
+
+void AllocatorNames::note(const char* name) {
+  for (const char* excluded : kExcluded) {
+    is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;
+  }
+  // Of a library, malloc is seen where programs call it.
+  is_excluded_ = is_excluded_ || (!is_program_ && strcmp(name, "malloc") == 0);
+  for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
+    markers_ |= uint32_t{strcmp(name, kFamilies[i].marker) == 0} << i;
+  }
+  const size_t length = strlen(name);
+  size_t prefix = SIZE_MAX;
+  for (const char* marker : kJemallocMarkers) {
+    const size_t bytes = strlen(marker);
+    if (length >= bytes && strcmp(name + length - bytes, marker) == 0) {
+      prefix = length - bytes - (marker[0] == 'd' && length > bytes && name[length - bytes - 1] == 's');
+    }
+  }
+  for (const char* known : kJemallocPrefixes) {
+    if (prefix == SIZE_MAX && find_after(name, known) != nullptr) {
+      prefix = strlen(known);
+    }
+  }
+  // Neither a function of C++ or Rust whose name ends so, nor one that tcmalloc has for jemalloc's callers.
+  if (prefix > InnerAllocator::kMostPrefixBytes || begins_with(name, "_Z") || begins_with(name, "_R") ||
+      strchr(name, '.') != nullptr || begins_with(name, "TCMalloc") || begins_with(name, "mi_") ||
+      (prefix == 0 && (!is_program_ || strcmp(name, "sdallocx") == 0))) {
+    return;
+  }
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    if (strlen(prefixes_[i]) == prefix && memcmp(prefixes_[i], name, prefix) == 0) {
+      return;
+    }
+  }
+  if (prefix_count_ < kMost) {
+    memcpy(prefixes_[prefix_count_], name, prefix);
+    prefixes_[prefix_count_++][prefix] = '\0';
+  }
+}
+
+int AllocatorNames::find_or_add(const char* family, const char* prefix, size_t prefix_bytes) {
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (strcmp(found_[i].family, family) == 0 && strlen(found_[i].prefix) == prefix_bytes &&
+        memcmp(found_[i].prefix, prefix, prefix_bytes) == 0) {
+      return static_cast<int>(i);
+    }
+  }
+  if (count_ == kMost) {
+    return -1;
+  }
+  InnerAllocator& added = found_[count_];
+  added.family = family;
+  memcpy(added.prefix, prefix, prefix_bytes);
+  added.prefix[prefix_bytes] = '\0';
+  return static_cast<int>(count_++);
+}
+
+// Whose functions malloc and its like in an executable are.
+const char* AllocatorNames::family_of_malloc() const {
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    if (prefixes_[i][0] == '\0') {
+      return kJemalloc;
+    }
+  }
+  for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
+    if ((markers_ >> i & 1) != 0) {
+      return kFamilies[i].name;
+    }
+  }
+  return kMalloc;
+}
+
+int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
+  const char* call = nullptr;
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    const char* prefix = prefixes_[i];
+    if (prefix[0] != '\0' && (call = find_after(name, prefix)) != nullptr) {
+      *signature = parse(call);
+      return find_or_add(kJemalloc, prefix, strlen(prefix));
+    }
+  }
+  for (const Family& f : kFamilies) {
+    for (uint32_t i = 0; i < f.count; ++i) {
+      if (f.functions[i].name[0] == name[0] && strcmp(f.functions[i].name, name) == 0) {
+        *signature = parse(f.functions[i].call);
+        return find_or_add(f.name, "", 0);
+      }
+    }
+  }
+  if ((call = find_rust(name)) != nullptr) {
+    *signature = parse(call);
+    return find_or_add(kRustName, "", 0);
+  }
+  if (is_program_ && ((call = find(kC, name)) != nullptr || (call = find(kOperators, name)) != nullptr)) {
+    *signature = parse(call);
+    return find_or_add(family_of_malloc(), "", 0);
+  }
+  return -1;
+}
+
+}  // namespace memprof
