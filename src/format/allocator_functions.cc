@@ -320,6 +320,10 @@ const char* find_rust(const char* name) {
 
 }  // namespace
 
+bool is_known_family(const char* family) {
+  return strcmp(family, kMalloc) != 0 && strcmp(family, kRustName) != 0;
+}
+
 void AllocatorNames::note(const char* name) {
   for (const char* excluded : kExcluded) {
     is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;

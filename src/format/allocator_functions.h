@@ -54,6 +54,9 @@ struct InnerAllocator {
   char prefix[kMostPrefixBytes + 1];
 };
 
+// false: all that is known of its functions is their names, "malloc" and the like.
+bool is_known_family(const char* family);
+
 class AllocatorNames {
  public:
   static constexpr uint32_t kMost = 8;  // allocators of a module

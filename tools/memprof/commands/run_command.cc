@@ -43,7 +43,7 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]
-                   [--force] [--raw] [--no-python | --native-interpreter]
+                   [--force] [--raw] [--no-python | --native-interpreter] [--no-inline-hooks]
                    [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
@@ -74,6 +74,8 @@ instead of 0.
             machine
   --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
             not seen, and stacks have no Python functions
+  --no-inline-hooks  leave allocators alone that programs and libraries have inside
+            them (jemalloc, mimalloc, tcmalloc ...: docs/own-allocators.md)
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
   --every TIME     while it runs, also record what the processes hold, each 10s,
@@ -145,6 +147,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
+  environment.emplace_back("MEMPROF_INLINE_HOOKS", options.inline_hooks ? "1" : "0");
   if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
   if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
   // For those whose arena cannot be read.
@@ -158,7 +161,8 @@ std::string obstacle_of(const TargetProgram& target) {
   std::string unreadable;
   const auto file = profile::ElfFile::open(target.elf, &unreadable);
   if (file == nullptr) return {};
-  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file));
+  // Nothing was recorded, so none of its allocators is hooked.
+  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file), "");
   return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
 }
 

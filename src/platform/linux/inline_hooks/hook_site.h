@@ -30,13 +30,15 @@ struct HookSite {
 
   std::atomic<uint64_t> target;  // relaxed: each value is right
   uint64_t address;              // of the function
+  uint64_t size_bytes;
   uint64_t first;
   uint64_t fast;
   uint64_t always;
   uint64_t original;
   InnerHeap* heap;
   AllocatorSignature signature;
-  Refusal refusal;          // kNone: it is patched, or will be
+  Refusal refusal;   // kNone: it is patched, or will be
+  bool is_indirect;  // it is not, but calls another one that is
   uint8_t entry_bytes;      // before the jump
   char name[kMostNameBytes];
 
@@ -56,6 +58,7 @@ struct InnerHeap {
   char name[kMostNameBytes];      // "jemalloc in polars.so"
   uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
   uint32_t site_count;
+  bool is_known;  // a family whose functions are known; else it is tried with little, and its calls are muted
   HookSite* sites;
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
   uint64_t visit_heap;

@@ -8,6 +8,7 @@
 
 #include "core/sampling/sampler.h"
 #include "platform/linux/imports/import_targets.h"
+#include "platform/linux/inline_hooks/complaints.h"
 #include "platform/linux/inline_hooks/inner_module.h"
 #include "platform/linux/inline_hooks/loader_watch.h"
 #include "platform/process.h"
@@ -60,6 +61,7 @@ void look_at(const dl_phdr_info& module, bool is_program) {
   InnerModule* hooked = hook_module(module, path, file_name(is_program ? program_path() : path), is_program);
   if (hooked != nullptr) {
     g_hooked[g_hooked_count++] = hooked;
+    complain_of(*hooked);
   }
 }
 

@@ -124,6 +124,7 @@ class Hooker {
     for (uint32_t h = 0; h < result_->heap_count; ++h) {
       InnerHeap& heap = result_->heaps[h];
       copy_text(heap.name, sizeof(heap.name), names_[h].family);
+      heap.is_known = is_known_family(names_[h].family);
       append_text(heap.name, sizeof(heap.name), " in ");
       append_text(heap.name, sizeof(heap.name), name);
       heap.sites = site;
@@ -146,6 +147,7 @@ class Hooker {
 
   void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, const SlowPaths& paths) {
     site->address = f.address;
+    site->size_bytes = f.size_bytes;
     site->heap = heap;
     site->signature = f.signature;
     copy_text(site->name, sizeof(site->name), f.name);
@@ -164,26 +166,42 @@ class Hooker {
     return stubs_ + static_cast<uint64_t>(&site - first) * kStubBytes;
   }
 
-  // A block that is seen to come must be seen to go.
+  // A block that is seen to come must be seen to go: each function that frees is hooked, or calls one that is.
   void judge(InnerHeap* heap) {
-    bool gives = false;
-    bool frees = false;
-    for (uint32_t i = 0; i < heap->site_count && heap->reason == nullptr; ++i) {
-      const HookSite& site = heap->sites[i];
+    uint32_t gives = 0;
+    uint32_t frees = 0;
+    for (uint32_t i = 0; i < heap->site_count; ++i) {
+      HookSite& site = heap->sites[i];
       const bool is_free = site.signature.call == AllocatorCall::kFree;
-      if (is_free && site.refusal != Refusal::kNone) {
-        heap->reason = refusal_text(site.refusal);
-        heap->culprit = site.name;
+      if (site.refusal == Refusal::kNone) {
+        ++(is_free ? frees : gives);
+      } else {
+        site.is_indirect = reaches_hooked(*heap, site, is_free);
+        if (is_free && !site.is_indirect) {
+          heap->reason = refusal_text(site.refusal);
+          heap->culprit = site.name;
+        }
       }
-      gives = gives || (!is_free && site.refusal == Refusal::kNone);
-      frees = frees || is_free;
     }
-    if (heap->reason == nullptr && !(gives && frees)) {
-      heap->reason = frees ? "none of its functions that allocate is known" : "none of its functions that free is known";
+    if (heap->reason == nullptr && (gives == 0 || frees == 0)) {
+      heap->reason = gives == 0 ? "none of its functions that allocate can be hooked"
+                                : "none of its functions that free is known";
     }
     if (heap->reason != nullptr) {
       heap->state.store(InnerState::kRefused, std::memory_order_relaxed);
     }
+  }
+
+  bool reaches_hooked(const InnerHeap& heap, const HookSite& site, bool frees) const {
+    uint64_t targets[InnerHeap::kMostSites];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < heap.site_count; ++i) {
+      const HookSite& other = heap.sites[i];
+      if (other.refusal == Refusal::kNone && (other.signature.call == AllocatorCall::kFree) == frees) {
+        targets[count++] = other.address;
+      }
+    }
+    return reaches(reinterpret_cast<const uint8_t*>(site.address), site.size_bytes, site.address, targets, count);
   }
 
   bool patch_all() const {

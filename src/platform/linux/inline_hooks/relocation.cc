@@ -212,7 +212,25 @@ Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, ui
   return r;
 }
 
+bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets, size_t target_count) {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  ZydisDecodedInstruction i;
+  for (size_t at = 0; at < size_bytes && decode(decoder, code + at, size_bytes - at, &i); at += i.length) {
+    for (size_t t = 0; has_target(i) && t < target_count; ++t) {
+      if (target_of(i, address + at) == targets[t]) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 #else
+
+bool reaches(const uint8_t*, size_t, uint64_t, const uint64_t*, size_t) {
+  return false;
+}
 
 Relocation relocate(const uint8_t*, size_t, uint64_t, uint64_t) {
   Relocation r;

@@ -47,4 +47,7 @@ struct Relocation {
 // run at `copy_address`.  May read kMostWindowBytes behind a short function, which has to be readable.
 Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, uint64_t copy_address);
 
+// Does the function jump to, or call, an address that is in `targets`?
+bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets, size_t target_count);
+
 }  // namespace memprof::platform

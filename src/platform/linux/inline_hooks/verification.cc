@@ -6,6 +6,7 @@
 
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
+#include "platform/linux/inline_hooks/complaints.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/mappings.h"
 #include "platform/memory.h"
@@ -17,6 +18,7 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // no first block of a progr
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kSizes[] = {8, 100, 1500, 40'000, 300'000};
 constexpr uint64_t kMostSmall = 100;
+constexpr uint64_t kMostUnknown = 1500;  // it may be a pool that gives nothing back
 constexpr uint64_t kOldSize = 100;
 constexpr size_t kBufferBytes = 64 * 1024;
 
@@ -75,7 +77,7 @@ class Trier {
   Trial try_site(const HookSite& site) const {
     Trial trial;
     for (const uint64_t size : kSizes) {
-      if (site.signature.is_small && size > kMostSmall) {
+      if (size > (site.signature.is_small ? kMostSmall : heap_.is_known ? UINT64_MAX : kMostUnknown)) {
         break;
       }
       trial.is_good = trial.is_good && (gives_memory(site.signature.call) ? try_allocation(site, size, &trial)
@@ -226,7 +228,7 @@ const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[Inn
       }
       calls += wants_memory ? trial.calls : 0;
       in_malloc += wants_memory ? trial.in_malloc : 0;
-      ways[i] = way_of(site, trial, can_try);
+      ways[i] = way_of(site, trial, can_try && heap->is_known);
     }
   }
   *is_mallocs = calls != 0 && in_malloc == calls;
@@ -277,6 +279,9 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
                     : is_mallocs   ? InnerState::kThroughMalloc
                                    : InnerState::kRefused,
                     std::memory_order_release);
+  if (reason != nullptr) {  // the rest was said when they were hooked
+    complain_of(*heap);
+  }
   return is_seen;
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/inline_hooks/complaints.h"
+
+#include "platform/messages.h"
+
+namespace memprof::platform {
+
+void complain_of(const InnerHeap& heap) {
+  if (heap.state.load(std::memory_order_acquire) == InnerState::kRefused) {
+    const bool has_culprit = heap.culprit != nullptr;
+    const char* const parts[] = {heap.name, " is not seen: ", has_culprit ? heap.culprit : heap.reason,
+                                 has_culprit ? " " : nullptr, heap.reason, nullptr};
+    message(parts);
+    return;
+  }
+  for (uint32_t i = 0; i < heap.site_count; ++i) {
+    const HookSite& site = heap.sites[i];
+    if (site.refusal != Refusal::kNone && !site.is_indirect) {
+      const char* const parts[] = {heap.name, ": calls of ", site.name, " are not seen: it ",
+                                   refusal_text(site.refusal), nullptr};
+      message(parts);
+    }
+  }
+}
+
+void complain_of(const InnerModule& module) {
+  if (module.refusal != nullptr) {
+    const char* const parts[] = {module.path, ": its own allocators are not seen: ", module.refusal, nullptr};
+    return message(parts);
+  }
+  for (uint32_t i = 0; i < module.heap_count; ++i) {
+    complain_of(module.heaps[i]);
+  }
+}
+
+}  // namespace memprof::platform
