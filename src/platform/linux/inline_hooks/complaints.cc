@@ -7,6 +7,9 @@ namespace memprof::platform {
 
 void complain_of(const InnerHeap& heap) {
   if (heap.state.load(std::memory_order_acquire) == InnerState::kRefused) {
+    if (!heap.is_known && heap.culprit == nullptr) {
+      return;  // most of them are malloc's
+    }
     const bool has_culprit = heap.culprit != nullptr;
     const char* const parts[] = {heap.name, " is not seen: ", has_culprit ? heap.culprit : heap.reason,
                                  has_culprit ? " " : nullptr, heap.reason, nullptr};

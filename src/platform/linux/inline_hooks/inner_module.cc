@@ -190,6 +190,18 @@ class Hooker {
     if (heap->reason != nullptr) {
       heap->state.store(InnerState::kRefused, std::memory_order_relaxed);
     }
+    // Names that only look so.
+    heap->is_known = heap->is_known && (gives != 0 || heap->culprit != nullptr) && allocates(*heap);
+  }
+
+  static bool allocates(const InnerHeap& heap) {
+    for (uint32_t i = 0; i < heap.site_count; ++i) {
+      const AllocatorCall call = heap.sites[i].signature.call;
+      if (call == AllocatorCall::kAllocate || call == AllocatorCall::kThrowingAllocate) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool reaches_hooked(const InnerHeap& heap, const HookSite& site, bool frees) const {
