@@ -318,6 +318,11 @@ const char* find_rust(const char* name) {
   return find(kRust, name);
 }
 
+// Most names of large modules are those of C++ and Rust, and no allocator's.
+bool is_of_class(const char* name) {
+  return begins_with(name, "_ZN");
+}
+
 }  // namespace
 
 bool is_known_family(const char* family) {
@@ -325,11 +330,12 @@ bool is_known_family(const char* family) {
 }
 
 void AllocatorNames::note(const char* name) {
+  if (is_of_class(name)) {
+    return;
+  }
   for (const char* excluded : kExcluded) {
     is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;
   }
-  // Of a library, malloc is seen where programs call it.
-  is_excluded_ = is_excluded_ || (!is_program_ && strcmp(name, "malloc") == 0);
   for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
     markers_ |= uint32_t{strcmp(name, kFamilies[i].marker) == 0} << i;
   }
@@ -396,6 +402,9 @@ const char* AllocatorNames::family_of_malloc() const {
 }
 
 int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
+  if (is_of_class(name)) {
+    return -1;
+  }
   const char* call = nullptr;
   for (uint32_t i = 0; i < prefix_count_; ++i) {
     const char* prefix = prefixes_[i];

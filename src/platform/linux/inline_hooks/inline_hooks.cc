@@ -11,6 +11,8 @@
 #include "platform/linux/inline_hooks/complaints.h"
 #include "platform/linux/inline_hooks/inner_module.h"
 #include "platform/linux/inline_hooks/loader_watch.h"
+#include "platform/linux/interpose/nested.h"
+#include "platform/linux/interpose/real.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -55,7 +57,8 @@ const char* file_name(const char* path) {
 void look_at(const dl_phdr_info& module, bool is_program) {
   const char* path = is_program ? "/proc/self/exe" : module.dlpi_name;
   if (g_hooked_count == kMostHooked || path == nullptr || path[0] != '/' ||
-      contains(module, reinterpret_cast<const void*>(&look_at))) {
+      contains(module, reinterpret_cast<const void*>(&look_at)) ||
+      contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc))) {  // seen by malloc's hooks
     return;
   }
   InnerModule* hooked = hook_module(module, path, file_name(is_program ? program_path() : path), is_program);
@@ -145,6 +148,9 @@ void hook_inner_allocators() {
   const MuteScope mute;
   const bool alone = is_alone();
   look(alone);
+  if (g_hooked_count != 0) {
+    interpose::mute_nested_calls();  // the allocator behind malloc may call one that is hooked now
+  }
   if (alone) {
     watch_loader(look_at_change);
   }

@@ -34,7 +34,11 @@ struct Functions {
 
   void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
     for (uint32_t i = 0; i < count; ++i) {
-      if (all[i].address == symbol.address) {  // one function with several names
+      if (all[i].address == symbol.address) {  // one function with several names: that of the fewest arguments
+        if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
+          all[i].name = symbol.name;
+          all[i].signature = signature;
+        }
         return;
       }
     }

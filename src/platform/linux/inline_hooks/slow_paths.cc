@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "core/engine/hook.h"
+#include "core/hooks/hook.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
 #include "core/engine/reported.h"

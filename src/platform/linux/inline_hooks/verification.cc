@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // no first block of a program is that large
 constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kUnknownSize = 0;  // also what tcmalloc says before it is set up
 constexpr uint64_t kSizes[] = {8, 100, 1500, 40'000, 300'000};
 constexpr uint64_t kMostSmall = 100;
 constexpr uint64_t kMostUnknown = 1500;  // it may be a pool that gives nothing back
@@ -113,7 +114,9 @@ class Trier {
       return false;
     }
     using UsableSize = uint64_t (*)(const void*);
-    return heap_.usable_size == 0 || reinterpret_cast<UsableSize>(heap_.usable_size)(block) >= size;
+    const uint64_t usable =
+        heap_.usable_size != 0 ? reinterpret_cast<UsableSize>(heap_.usable_size)(block) : kUnknownSize;
+    return usable == kUnknownSize || usable >= size;
   }
 
   template <typename Call>
