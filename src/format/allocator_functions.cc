@@ -10,6 +10,7 @@ namespace {
 //   a allocates   t allocates or throws   r reallocates   q reallocates or throws   f frees
 //   p posix_memalign   x xallocx   d destroys a heap   u usable size   v visits the blocks of a heap
 //   g the heap that is used by default
+//   in capitals: it calls another function of the allocator, so nothing is missed where it cannot be hooked itself
 //   arguments: s size   S size, at most 1024   c count   l alignment   w old size   b block   h heap   o where the block is stored
 //              - anything else, for which 0 may be given
 struct Function {
@@ -62,14 +63,14 @@ constexpr Function kMimalloc[] = {
     {"mi_realloc", "r:bs"},
     {"mi_reallocf", "r:bs"},
     {"mi_reallocn", "r:bcs"},
-    {"mi_reallocarray", "r:bcs"},
+    {"mi_reallocarray", "R:bcs"},
     {"mi_rezalloc", "r:bs"},
     {"mi_recalloc", "r:bcs"},
     {"mi_free", "f:b"},
-    {"mi_cfree", "f:b"},
-    {"mi_free_size", "f:bs"},
-    {"mi_free_size_aligned", "f:bsl"},
-    {"mi_free_aligned", "f:bl"},
+    {"mi_cfree", "F:b"},
+    {"mi_free_size", "F:bs"},
+    {"mi_free_size_aligned", "F:bsl"},
+    {"mi_free_aligned", "F:bl"},
     {"mi_malloc_aligned", "a:sl"},
     {"mi_malloc_aligned_at", "a:sl-"},
     {"mi_zalloc_aligned", "a:sl"},
@@ -92,8 +93,8 @@ constexpr Function kMimalloc[] = {
     {"mi_memalign", "a:ls"},
     {"mi_aligned_alloc", "a:ls"},
     {"mi_posix_memalign", "p:ols"},
-    {"mi_valloc", "a:s"},
-    {"mi_pvalloc", "a:s"},
+    {"mi_valloc", "A:s"},
+    {"mi_pvalloc", "A:s"},
     {"mi_heap_malloc", "a:hs"},
     {"mi_heap_malloc_small", "a:hS"},
     {"mi_heap_zalloc", "a:hs"},
@@ -133,7 +134,7 @@ constexpr Function kTcmalloc[] = {
     {"tc_realloc", "r:bs"},
     {"tc_free", "f:b"},
     {"tc_free_sized", "f:bs"},
-    {"tc_cfree", "f:b"},
+    {"tc_cfree", "F:b"},
     {"tc_memalign", "a:ls"},
     {"tc_posix_memalign", "p:ols"},
     {"tc_valloc", "a:s"},
@@ -246,7 +247,8 @@ constexpr const char* kExcluded[] = {"__asan_init", "__hwasan_init", "__msan_ini
 AllocatorSignature parse(const char* call) {
   AllocatorSignature s;
   constexpr char kCalls[] = "atrqfpxduvg";
-  s.call = static_cast<AllocatorCall>(strchr(kCalls, call[0]) - kCalls);
+  s.calls_another = call[0] <= 'Z';
+  s.call = static_cast<AllocatorCall>(strchr(kCalls, call[0] | 0x20) - kCalls);
   for (const char* c = call + 2; *c != '\0'; ++c) {
     const uint8_t at = s.arguments++;
     switch (*c) {

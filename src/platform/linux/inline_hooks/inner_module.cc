@@ -180,7 +180,7 @@ class Hooker {
       if (site.refusal == Refusal::kNone) {
         ++(is_free ? frees : gives);
       } else {
-        site.is_indirect = reaches_hooked(*heap, site, is_free);
+        site.is_indirect = site.signature.calls_another || reaches_hooked(*heap, site, is_free);
         if (is_free && !site.is_indirect) {
           heap->reason = refusal_text(site.refusal);
           heap->culprit = site.name;
