@@ -128,6 +128,9 @@ void look(bool may_hook) {
 }
 
 bool is_wanted() {
+#if !defined(__x86_64__)
+  return false;  // relocation.h is not written for others
+#endif
   const char* text = environment("MEMPROF_INLINE_HOOKS");
   return text != nullptr && strcmp(text, "1") == 0 && environment("MEMPROF_PROFILE") != nullptr;
 }
@@ -135,7 +138,7 @@ bool is_wanted() {
 void look_at_change() {
   const int saved_errno = errno;
   const MuteScope mute;
-  look(true);
+  look(!is_sandboxed());
   errno = saved_errno;
 }
 

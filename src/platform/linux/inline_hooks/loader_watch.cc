@@ -16,6 +16,7 @@
 namespace memprof::platform {
 namespace {
 
+#if defined(__x86_64__)
 void (*g_changed)();
 const r_debug* g_debug;
 
@@ -25,7 +26,6 @@ void on_loader_state() {
   }
 }
 
-#if defined(__x86_64__)
 constexpr size_t kStubPage = 4096;
 
 // mov $function, %rax; jmp *%rax
@@ -68,18 +68,18 @@ bool put_jump(uint64_t function) {
   munmap(page, kStubPage);
   return false;
 }
-#else
-bool put_jump(uint64_t) {
-  return false;
-}
 #endif
 
 }  // namespace
 
-bool watch_loader(void (*changed)()) {
+bool watch_loader([[maybe_unused]] void (*changed)()) {
+#if defined(__x86_64__)
   g_debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
   g_changed = changed;
   return g_debug != nullptr && g_debug->r_brk != 0 && put_jump(g_debug->r_brk);
+#else
+  return false;
+#endif
 }
 
 }  // namespace memprof::platform

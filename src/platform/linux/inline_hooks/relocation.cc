@@ -4,6 +4,8 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <zydis_names.h>
+// before the names
 #include <Zydis/Decoder.h>
 #endif
 
