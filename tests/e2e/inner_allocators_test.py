@@ -4,6 +4,7 @@
 At rate 0 the numbers are the truth. At a sampled rate the truth must be within the 95 % interval drawn out threefold
 (odds below 4e-9 a comparison).
 """
+import errno
 import platform
 import re
 import shutil
@@ -117,6 +118,20 @@ class InnerAllocators(e2e.Test):
                  b"called with\n")
         self.assertEqual(truth[0], 500)
         self.assertEqual([name for name in self.heaps(profile) if name != "[default]"], [])
+
+    def test_system_calls_fail(self):
+        """Each call of the library in turn, and all from one on: the program has its result."""
+        name = next(iter(static_programs()))
+        for last in ("each", "all"):
+            for first in range(1, 60, 1 if last == "each" else 6):
+                with self.subTest(first=first, last=last):
+                    environment = e2e.preloaded(
+                        self.folder / "out.pb", 0, LD_PRELOAD=f"{e2e.program('refuse.so')}:{e2e.LIBRARY}",
+                        MEMPROF_INLINE_HOOKS="1", REFUSE_FIRST=str(first), REFUSE_ERRNO=str(errno.EPERM),
+                        REFUSE_LAST=str(first if last == "each" else 1_000_000))
+                    done = self.check(e2e.run([e2e.program(name)], environment), 0, None)
+                    self.assertEqual(done.stdout, b"truth 29088000 9000\n")
+                    (self.folder / "out.pb").unlink(missing_ok=True)
 
     def test_mimalloc(self):
         for arguments in ((), ("keep",)):

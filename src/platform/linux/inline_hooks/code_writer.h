@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes to code.  Nobody may run code of the pages meanwhile: they are not executable then.
+// Writes to code that nobody runs meanwhile.
 //
 // Threads: one at a time.
 // Allocates: never.
@@ -11,7 +11,7 @@
 
 namespace memprof::platform {
 
-// No handler of the calling thread's may run in pages that are not executable.
+// No handler of the calling thread's may run code that is half written.
 class SignalsBlocked {
  public:
   SignalsBlocked();

@@ -117,6 +117,7 @@ class Hooker {
     fill(name, is_near);
     if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 || !patch_all()) {
       result_->refusal = "the system does not let code be changed";
+      unhook_all();
     }
     return result_;
   }
@@ -218,6 +219,16 @@ class Hooker {
       }
     }
     return reaches(reinterpret_cast<const uint8_t*>(site.address), site.size_bytes, site.address, targets, count);
+  }
+
+  // What was patched already does what it did.
+  void unhook_all() const {
+    for (uint32_t h = 0; h < result_->heap_count; ++h) {
+      const InnerHeap& heap = result_->heaps[h];
+      for (uint32_t i = 0; i < heap.site_count; ++i) {
+        heap.sites[i].target.store(heap.sites[i].original, std::memory_order_relaxed);
+      }
+    }
   }
 
   bool patch_all() const {
