@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < times; ++i) {
     void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) die(dlerror());
-    size_t (*run)(int) = (size_t(*)(int))dlsym(library, "plugin_run");
+    size_t (*run)(int) = (size_t (*)(int))dlsym(library, "plugin_run");
     void (*end)(void) = (void (*)(void))dlsym(library, "plugin_end");
     kept += run(atoi(argv[2]));
     if (times > 1) {

@@ -62,16 +62,20 @@ void check_libraries(const ProgramFiles& files, Checks* checks) {
     if (is_system(file_name(path))) continue;
     std::string why;
     const auto file = profile::ElfFile::open(path, &why);
-    const std::string hooked = file != nullptr ? describe_hooked(inner_allocators(*file, false)) : "";
+    // One that defines malloc stands behind memprof.
+    if (file == nullptr || read_elf_facts(*file).malloc == ElfFacts::Malloc::kExported) continue;
+    const std::string hooked = describe_hooked(inner_allocators(*file, false));
     if (!hooked.empty()) {
-      checks->yes("allocator", file_name(path) + " contains " + hooked + ": hooked where memprof run starts the program");
+      checks->yes("allocator",
+                  file_name(path) + " contains " + hooked + ": hooked where memprof run starts the program");
     }
   }
 }
 
 }  // namespace
 
-AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked) {
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
+                                     const std::string& hooked) {
   if (is_sanitized(files, facts)) {
     return {files.shown + " is built with AddressSanitizer, whose malloc must be loaded first",
             "profile a build without -fsanitize=address"};
@@ -86,7 +90,8 @@ AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& 
   return {};
 }
 
-void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked, Checks* checks) {
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
+                     Checks* checks) {
   const std::string name = "allocator";
   const std::vector<std::string> others = allocators(files.libraries);
   const AllocatorObstacle obstacle = allocator_obstacle(files, facts, hooked);

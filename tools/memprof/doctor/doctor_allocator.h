@@ -22,9 +22,11 @@ struct AllocatorObstacle {
   std::string to_do;
 };
 // `hooked`: of the allocators in the program, those whose functions are hooked (inner_allocators.h); empty: none.
-AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked);
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
+                                     const std::string& hooked);
 
-void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked, Checks* checks);
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
+                     Checks* checks);
 
 // `shown`: the program, or the library that has its code.
 void check_own_interface(const std::string& shown, const ElfFacts& facts, Checks* checks);

@@ -11,16 +11,17 @@ void complain_of(const InnerHeap& heap) {
       return;  // most of them are malloc's
     }
     const bool has_culprit = heap.culprit != nullptr;
-    const char* const parts[] = {heap.name, " is not seen: ", has_culprit ? heap.culprit : heap.reason,
-                                 has_culprit ? " " : nullptr, heap.reason, nullptr};
+    const char* const parts[] = {
+        heap.name,   " is not seen: ", has_culprit ? heap.culprit : heap.reason, has_culprit ? " " : nullptr,
+        heap.reason, nullptr};
     message(parts);
     return;
   }
   for (uint32_t i = 0; i < heap.site_count; ++i) {
     const HookSite& site = heap.sites[i];
     if (site.refusal != Refusal::kNone && !site.is_indirect) {
-      const char* const parts[] = {heap.name, ": calls of ", site.name, " are not seen: it ",
-                                   refusal_text(site.refusal), nullptr};
+      const char* const parts[] = {
+          heap.name, ": calls of ", site.name, " are not seen: it ", refusal_text(site.refusal), nullptr};
       message(parts);
     }
   }

@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "format/allocator_functions.h"
+#include "format/allocators/allocator_functions.h"
 #include "platform/linux/inline_hooks/relocation.h"
 
 namespace memprof::platform {
@@ -37,9 +37,9 @@ struct HookSite {
   uint64_t original;
   InnerHeap* heap;
   AllocatorSignature signature;
-  Refusal refusal;   // kNone: it is patched, or will be
-  bool is_indirect;  // it is not, but calls another one that is
-  uint8_t entry_bytes;      // before the jump
+  Refusal refusal;      // kNone: it is patched, or will be
+  bool is_indirect;     // it is not, but calls another one that is
+  uint8_t entry_bytes;  // before the jump
   char name[kMostNameBytes];
 
   AnyCall call() const { return reinterpret_cast<AnyCall>(original); }

@@ -35,7 +35,8 @@ uint64_t g_subs;
 
 bool is_alone() {
   struct stat status;
-  return stat("/proc/self/task", &status) == 0 && status.st_nlink == 3;  // "." and "..", and a folder for the thread
+  return stat("/proc/self/task", &status) == 0 &&
+         status.st_nlink == 3;  // "." and "..", and a folder for the thread
 }
 
 bool contains(const dl_phdr_info& module, const void* address) {

@@ -34,7 +34,8 @@ struct Functions {
 
   void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
     for (uint32_t i = 0; i < count; ++i) {
-      if (all[i].address == symbol.address) {  // one function with several names: that of the fewest arguments
+      if (all[i].address ==
+          symbol.address) {  // one function with several names: that of the fewest arguments
         if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
           all[i].name = symbol.name;
           all[i].signature = signature;
@@ -55,7 +56,8 @@ uint64_t page_aligned(uint64_t bytes) {
 }
 
 bool is_asked_only(AllocatorCall call) {
-  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap || call == AllocatorCall::kDefaultHeap;
+  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap ||
+         call == AllocatorCall::kDefaultHeap;
 }
 
 void copy_text(char* to, size_t room, const char* text) {
@@ -85,7 +87,7 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
 }
 
 void ask(InnerHeap* heap, const Function& f) {
-  (f.signature.call == AllocatorCall::kUsableSize ? heap->usable_size
+  (f.signature.call == AllocatorCall::kUsableSize  ? heap->usable_size
    : f.signature.call == AllocatorCall::kVisitHeap ? heap->visit_heap
                                                    : heap->default_heap) = f.address;
 }
@@ -161,7 +163,8 @@ class Hooker {
     } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {
       site->refusal = Refusal::kChanged;
     } else {
-      site->refusal = write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), paths);
+      site->refusal =
+          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), paths);
     }
     site->target.store(site->first, std::memory_order_relaxed);
   }
@@ -218,7 +221,8 @@ class Hooker {
         targets[count++] = other.address;
       }
     }
-    return reaches(reinterpret_cast<const uint8_t*>(site.address), site.size_bytes, site.address, targets, count);
+    return reaches(reinterpret_cast<const uint8_t*>(site.address), site.size_bytes, site.address, targets,
+                   count);
   }
 
   // What was patched already does what it did.
@@ -258,7 +262,8 @@ class Hooker {
 
 InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program) {
   const ModuleSymbols symbols(module, path);
-  auto* functions = symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
+  auto* functions =
+      symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
   if (functions == nullptr) {
     return nullptr;
   }

@@ -16,7 +16,7 @@ constexpr size_t kMostPath = 160;
 struct DebugPath {
   explicit DebugPath(const dl_phdr_info& module) {
     for (int i = 0; i < module.dlpi_phnum && text[0] == '\0'; ++i) {
-      const ElfW(Phdr) & p = module.dlpi_phdr[i];
+      const ElfW(Phdr)& p = module.dlpi_phdr[i];
       if (p.p_type == PT_NOTE && (p.p_flags & PF_R) != 0) {
         read_notes(module.dlpi_addr + p.p_vaddr, p.p_filesz, p.p_align == 8 ? 8 : 4);
       }
@@ -109,7 +109,8 @@ ModuleSymbols::ModuleSymbols(const dl_phdr_info& module, const char* path)
 
 bool ModuleSymbols::is_same() const {
   const ElfW(Ehdr)* header = header_of(file_);
-  if (header == nullptr || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phnum != module_.dlpi_phnum) {
+  if (header == nullptr || header->e_phentsize != sizeof(ElfW(Phdr)) ||
+      header->e_phnum != module_.dlpi_phnum) {
     return false;
   }
   const uint64_t bytes = uint64_t{header->e_phnum} * sizeof(ElfW(Phdr));
@@ -122,12 +123,12 @@ void ModuleSymbols::add_tables(const MappedFile& file, bool is_debug) {
   if (header == nullptr || header->e_shentsize != sizeof(ElfW(Shdr))) {
     return;
   }
-  const auto* sections =
-      reinterpret_cast<const ElfW(Shdr)*>(file.at(header->e_shoff, uint64_t{header->e_shnum} * sizeof(ElfW(Shdr))));
+  const auto* sections = reinterpret_cast<const ElfW(Shdr)*>(
+      file.at(header->e_shoff, uint64_t{header->e_shnum} * sizeof(ElfW(Shdr))));
   for (uint32_t i = 0; sections != nullptr && i < header->e_shnum && table_count_ < kMostTables; ++i) {
     const ElfW(Shdr)& s = sections[i];
-    if ((s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || is_debug)) || s.sh_entsize != sizeof(ElfW(Sym)) ||
-        s.sh_link >= header->e_shnum) {
+    if ((s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || is_debug)) ||
+        s.sh_entsize != sizeof(ElfW(Sym)) || s.sh_link >= header->e_shnum) {
       continue;
     }
     const ElfW(Shdr)& n = sections[s.sh_link];

@@ -54,10 +54,12 @@ class ModuleSymbols {
     for (uint32_t i = 0; i < table_count_; ++i) {
       const Table& t = tables_[i];
       for (uint64_t s = 0; s < t.count; ++s) {
-        const ElfW(Sym) & symbol = t.symbols[s];
+        const ElfW(Sym)& symbol = t.symbols[s];
         const uint32_t type = ELF64_ST_TYPE(symbol.st_info);
-        if (type == STT_FUNC && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 && symbol.st_name < t.names_bytes) {
-          visit(FunctionSymbol{t.names + symbol.st_name, module_.dlpi_addr + symbol.st_value, symbol.st_size});
+        if (type == STT_FUNC && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
+            symbol.st_name < t.names_bytes) {
+          visit(
+              FunctionSymbol{t.names + symbol.st_name, module_.dlpi_addr + symbol.st_value, symbol.st_size});
         }
       }
     }

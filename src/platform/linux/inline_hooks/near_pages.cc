@@ -60,7 +60,8 @@ void* map_near(uint64_t low, uint64_t high, size_t size_bytes) {
       break;
     }
     void* wanted = reinterpret_cast<void*>(place);
-    void* pages = mmap(wanted, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void* pages = mmap(wanted, size_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (pages == wanted) {
       found = pages;
     } else if (pages != MAP_FAILED) {  // a kernel that does not know the flag

@@ -75,7 +75,8 @@ class Copier {
   uint64_t address_;
 };
 
-bool decode(const ZydisDecoder& decoder, const uint8_t* code, size_t size_bytes, ZydisDecodedInstruction* instruction) {
+bool decode(const ZydisDecoder& decoder, const uint8_t* code, size_t size_bytes,
+            ZydisDecodedInstruction* instruction) {
   return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code, size_bytes, instruction));
 }
 
@@ -101,7 +102,8 @@ uint64_t target_of(const ZydisDecodedInstruction& i, uint64_t address) {
 
 // Nothing of the function follows.
 bool is_end(const ZydisDecodedInstruction& i) {
-  return i.mnemonic == ZYDIS_MNEMONIC_RET || i.mnemonic == ZYDIS_MNEMONIC_JMP || i.mnemonic == ZYDIS_MNEMONIC_UD2;
+  return i.mnemonic == ZYDIS_MNEMONIC_RET || i.mnemonic == ZYDIS_MNEMONIC_JMP ||
+         i.mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
 bool is_padding(const ZydisDecodedInstruction& i) {
@@ -128,7 +130,8 @@ void copy_instruction(const ZydisDecodedInstruction& i, const uint8_t* code, uin
     const uint8_t jump[] = {0x0f, static_cast<uint8_t>(0x80 | (i.opcode & 15))};
     copier->put_jump(jump, sizeof(jump), target_of(i, address));
   } else if (is_relative_to_code(i)) {
-    const auto distance = static_cast<int64_t>(address + static_cast<uint64_t>(i.raw.disp.value) - copier->here());
+    const auto distance =
+        static_cast<int64_t>(address + static_cast<uint64_t>(i.raw.disp.value) - copier->here());
     const auto near = static_cast<int32_t>(distance);
     if (near != distance) {
       r->refusal = Refusal::kFar;
@@ -214,7 +217,8 @@ Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, ui
   return r;
 }
 
-bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets, size_t target_count) {
+bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets,
+             size_t target_count) {
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecodedInstruction i;

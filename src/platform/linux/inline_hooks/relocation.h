@@ -19,14 +19,14 @@ namespace memprof::platform {
 
 enum class Refusal : uint8_t {
   kNone,
-  kUnsupported,    // no processor that this is written for
-  kShort,          // the function ends before a jump has room, and more than padding follows
-  kUnreadable,     // an instruction that the decoder does not know
-  kCall,           // a call in the window: its return address would lie in the copy
-  kLoop,           // loop, jrcxz: they reach 127 bytes
-  kJumpInto,       // a jump of the function into its window
-  kFar,            // what the window refers to is more than 2 GiB from the copy
-  kChanged,        // the code in memory is not the file's
+  kUnsupported,  // no processor that this is written for
+  kShort,        // the function ends before a jump has room, and more than padding follows
+  kUnreadable,   // an instruction that the decoder does not know
+  kCall,         // a call in the window: its return address would lie in the copy
+  kLoop,         // loop, jrcxz: they reach 127 bytes
+  kJumpInto,     // a jump of the function into its window
+  kFar,          // what the window refers to is more than 2 GiB from the copy
+  kChanged,      // the code in memory is not the file's
 };
 const char* refusal_text(Refusal refusal);
 
@@ -48,6 +48,7 @@ struct Relocation {
 Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, uint64_t copy_address);
 
 // Does the function jump to, or call, an address that is in `targets`?
-bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets, size_t target_count);
+bool reaches(const uint8_t* code, size_t size_bytes, uint64_t address, const uint64_t* targets,
+             size_t target_count);
 
 }  // namespace memprof::platform

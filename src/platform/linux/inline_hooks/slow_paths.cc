@@ -3,10 +3,10 @@
 
 #include <cerrno>
 
-#include "core/hooks/hook.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
 #include "core/engine/reported.h"
+#include "core/hooks/hook.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/inline_hooks/verification.h"
@@ -26,7 +26,6 @@ struct Arguments {
 uint64_t call(const HookSite& site, const Arguments& a) {
   return site.call()(a[0], a[1], a[2], a[3], a[4]);
 }
-
 
 bool allocates(AllocatorCall call) {
   return call == AllocatorCall::kAllocate || call == AllocatorCall::kThrowingAllocate ||
@@ -67,14 +66,15 @@ SamplingEvent begin_throwing(uint64_t size, bool ran_out) {
   return event;
 }
 
-void end_throwing(const HookSite& site, const SamplingEvent& event, bool ran_out, const void* block, uint64_t size,
-                  const void* frame) {
+void end_throwing(const HookSite& site, const SamplingEvent& event, bool ran_out, const void* block,
+                  uint64_t size, const void* frame) {
   if (!ran_out) {
     return;
   }
   const int saved_errno = errno;
-  const bool recorded = event.sampled && block != nullptr &&
-                        profiler::record_allocation(reported::key(block), size, event.rate_bytes, {frame}, site.heap->id);
+  const bool recorded =
+      event.sampled && block != nullptr &&
+      profiler::record_allocation(reported::key(block), size, event.rate_bytes, {frame}, site.heap->id);
   profiler::count_cold_path(recorded, 0);
   errno = saved_errno;
 }
@@ -86,15 +86,15 @@ uint64_t begin_reallocation(const void* block) {
   return token;
 }
 
-void end_reallocation(const HookSite& site, uint64_t token, const void* old_block, const void* block, uint64_t size,
-                      bool ran_out, const void* frame) {
+void end_reallocation(const HookSite& site, uint64_t token, const void* old_block, const void* block,
+                      uint64_t size, bool ran_out, const void* frame) {
   const int saved_errno = errno;
   reported::reallocated(token, old_block, block, size, site.heap->id, ran_out, {frame});
   errno = saved_errno;
 }
 
-[[gnu::always_inline]] inline uint64_t reallocate(const HookSite& site, const Arguments& a, uint64_t size, bool ran_out,
-                                                  bool is_muted, const void* frame) {
+[[gnu::always_inline]] inline uint64_t reallocate(const HookSite& site, const Arguments& a, uint64_t size,
+                                                  bool ran_out, bool is_muted, const void* frame) {
   const void* old_block = block_of(site.signature, a);
   const uint64_t token = begin_reallocation(old_block);
   uint64_t result;
@@ -108,8 +108,8 @@ void end_reallocation(const HookSite& site, uint64_t token, const void* old_bloc
   return result;
 }
 
-[[gnu::always_inline]] inline uint64_t reallocate_or_throw(const HookSite& site, const Arguments& a, uint64_t size,
-                                                           const void* frame) {
+[[gnu::always_inline]] inline uint64_t reallocate_or_throw(const HookSite& site, const Arguments& a,
+                                                           uint64_t size, const void* frame) {
   const bool ran_out = sampler_tick(size);
   const void* old_block = block_of(site.signature, a);
   const uint64_t token = begin_reallocation(old_block);
@@ -164,7 +164,8 @@ void forget_block(const HookSite& site, const Arguments& a) {
 }
 
 // The clock ran out, or the filter marks the block.
-[[gnu::always_inline]] inline uint64_t slow(const HookSite& site, const Arguments& a, bool ran_out, const void* frame) {
+[[gnu::always_inline]] inline uint64_t slow(const HookSite& site, const Arguments& a, bool ran_out,
+                                            const void* frame) {
   const AllocatorSignature& s = site.signature;
   if (s.call == AllocatorCall::kFree) {
     forget_block(site, a);
@@ -189,8 +190,8 @@ void forget_block(const HookSite& site, const Arguments& a) {
 }
 
 // An operator that may come to another hook, which then has seen the block.
-[[gnu::always_inline]] inline uint64_t allocate_or_throw(const HookSite& site, const Arguments& a, uint64_t size,
-                                                         const void* frame) {
+[[gnu::always_inline]] inline uint64_t allocate_or_throw(const HookSite& site, const Arguments& a,
+                                                         uint64_t size, const void* frame) {
   const uint64_t count = t_sampler.count;
   const uint64_t drawn = t_sampler.random[0];
   const uint64_t result = call(site, a);
@@ -283,7 +284,8 @@ void set_trying(const InnerHeap* heap) {
 
 using memprof::platform::site_of;
 
-MEMPROF_SLOW_PATH uint64_t memprof_inner_slow(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t site) {
+MEMPROF_SLOW_PATH uint64_t memprof_inner_slow(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+                                              uint64_t site) {
   return memprof::platform::slow(*site_of(site), {{a, b, c, d, e}}, (site & memprof::platform::kRanOut) != 0,
                                  __builtin_frame_address(0));
 }

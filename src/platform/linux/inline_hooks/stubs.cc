@@ -145,7 +145,8 @@ void write_fast_path(Assembler& code, const AllocatorSignature& s, uint8_t* (&sl
 
 }  // namespace
 
-Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at, const SlowPaths& paths) {
+Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at,
+                   const SlowPaths& paths) {
   Assembler code(at);
   const auto self = reinterpret_cast<uint64_t>(site);
   // The stub: jmp *target(%rip)

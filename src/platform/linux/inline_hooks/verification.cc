@@ -73,7 +73,9 @@ class Trier {
 
   const HookSite* free_site() const { return free_; }
 
-  bool can_try(const HookSite& site) const { return site.signature.heap == kNoArgument || default_heap_ != 0; }
+  bool can_try(const HookSite& site) const {
+    return site.signature.heap == kNoArgument || default_heap_ != 0;
+  }
 
   Trial try_site(const HookSite& site) const {
     Trial trial;
@@ -81,8 +83,9 @@ class Trier {
       if (size > (site.signature.is_small ? kMostSmall : heap_.is_known ? UINT64_MAX : kMostUnknown)) {
         break;
       }
-      trial.is_good = trial.is_good && (gives_memory(site.signature.call) ? try_allocation(site, size, &trial)
-                                                                          : try_reallocation(site, size, &trial));
+      trial.is_good =
+          trial.is_good && (gives_memory(site.signature.call) ? try_allocation(site, size, &trial)
+                                                              : try_reallocation(site, size, &trial));
     }
     return trial;
   }
@@ -151,7 +154,8 @@ class Trier {
     const HookSite* giver = giver_;
     void* stored = nullptr;
     const uint64_t given = call(*giver, kOldSize, nullptr, 0, &stored);
-    auto* old_block = giver->signature.call == AllocatorCall::kAllocateInto ? stored : reinterpret_cast<void*>(given);
+    auto* old_block =
+        giver->signature.call == AllocatorCall::kAllocateInto ? stored : reinterpret_cast<void*>(given);
     if (old_block == nullptr) {
       return false;
     }
@@ -204,7 +208,8 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   }
 }
 
-const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMostSites], bool* is_mallocs) {
+const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMostSites],
+                    bool* is_mallocs) {
   Trier trier(*heap);
   if (trier.free_site() == nullptr) {
     return "none of its functions that free could be hooked";
@@ -216,12 +221,12 @@ const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[Inn
     for (uint32_t i = 0; i < heap->site_count; ++i) {
       const HookSite& site = heap->sites[i];
       const bool reallocates = site.signature.call == AllocatorCall::kReallocate;
-      if (!is_hooked(site) || (wants_memory ? !gives_memory(site.signature.call) : gives_memory(site.signature.call))) {
+      if (!is_hooked(site) ||
+          (wants_memory ? !gives_memory(site.signature.call) : gives_memory(site.signature.call))) {
         continue;
       }
       Trial trial;
-      const bool can_try = (wants_memory || (reallocates && trier.can_give_to(site))) &&
-                           trier.can_try(site);
+      const bool can_try = (wants_memory || (reallocates && trier.can_give_to(site))) && trier.can_try(site);
       if (can_try) {
         trial = trier.try_site(site);
         if (!trial.is_good) {
@@ -278,9 +283,9 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
   }
   heap->reason = reason;
   set_targets(heap, is_seen ? ways : nullptr);
-  heap->state.store(is_seen        ? InnerState::kSeen
-                    : is_mallocs   ? InnerState::kThroughMalloc
-                                   : InnerState::kRefused,
+  heap->state.store(is_seen      ? InnerState::kSeen
+                    : is_mallocs ? InnerState::kThroughMalloc
+                                 : InnerState::kRefused,
                     std::memory_order_release);
   if (reason != nullptr) {  // the rest was said when they were hooked
     complain_of(*heap);

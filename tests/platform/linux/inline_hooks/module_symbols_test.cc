@@ -40,9 +40,9 @@ TEST(ModuleSymbols, FunctionsOfTheExecutable) {
     EXPECT_EQ(address, kFunction);
     EXPECT_GT(size, 0u);
     EXPECT_TRUE(symbols.is_code(address, size));
-    EXPECT_FALSE(symbols.is_code(reinterpret_cast<uint64_t>(&kFunction), 8));   // data
-    EXPECT_FALSE(symbols.is_code(address, uint64_t{1} << 40));                  // more than there is
-    EXPECT_FALSE(symbols.is_code(reinterpret_cast<uint64_t>(&address), 8));     // no module's
+    EXPECT_FALSE(symbols.is_code(reinterpret_cast<uint64_t>(&kFunction), 8));  // data
+    EXPECT_FALSE(symbols.is_code(address, uint64_t{1} << 40));                 // more than there is
+    EXPECT_FALSE(symbols.is_code(reinterpret_cast<uint64_t>(&address), 8));    // no module's
   });
 }
 

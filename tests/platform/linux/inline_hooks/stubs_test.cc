@@ -40,13 +40,15 @@ const SlowPaths kPaths{reinterpret_cast<uint64_t>(first), reinterpret_cast<uint6
                        reinterpret_cast<uint64_t>(always)};
 
 // mov $100, %eax; ret; padding
-const uint8_t kReturns100[] = {0xb8, 100, 0, 0, 0, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+const uint8_t kReturns100[] = {0xb8, 100,  0,    0,    0,    0xc3, 0x90, 0x90,
+                               0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
 
 // A function of five arguments behind a stub, as if its callers were sent there.
 class Stubs : public ::testing::Test {
  protected:
   void SetUp() override {
-    pages_ = static_cast<uint8_t*>(map_near(reinterpret_cast<uint64_t>(kReturns100), reinterpret_cast<uint64_t>(kReturns100), kBytes));
+    pages_ = static_cast<uint8_t*>(
+        map_near(reinterpret_cast<uint64_t>(kReturns100), reinterpret_cast<uint64_t>(kReturns100), kBytes));
     ASSERT_NE(pages_, nullptr);
     site_ = new (pages_) HookSite();
     // The code that is moved: where it may be run, too.
@@ -82,7 +84,8 @@ class Stubs : public ::testing::Test {
   HookSite* site_ = nullptr;
 };
 
-AllocatorSignature signature(AllocatorCall call, uint8_t size, uint8_t count = kNoArgument, uint8_t block = kNoArgument) {
+AllocatorSignature signature(AllocatorCall call, uint8_t size, uint8_t count = kNoArgument,
+                             uint8_t block = kNoArgument) {
   AllocatorSignature s;
   s.call = call;
   s.size = size;

@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "format/allocator_functions.h"
+#include "format/allocators/allocator_functions.h"
 #include "memprof/host/program/elf_symbols.h"
 
 namespace memprof::cli {
@@ -15,13 +15,15 @@ namespace {
 
 template <typename Visit>
 void each_function(Elf* elf, const Visit& visit) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr ||
         (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
       continue;
     each_symbol(elf, section, header, [&](const char* name, const GElf_Sym& symbol) {
-      if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF) visit(name, symbol.st_value);
+      if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+        visit(name, symbol.st_value);
     });
   }
 }
@@ -32,7 +34,8 @@ bool is_hooked_processor(Elf* elf) {
 }
 
 bool is_asked_only(AllocatorCall call) {
-  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap || call == AllocatorCall::kDefaultHeap;
+  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap ||
+         call == AllocatorCall::kDefaultHeap;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocators that a program or a library has inside it, by the names of its functions (format/allocator_functions.h):
+// The allocators that a program or a library has inside it, by the names of its functions (format/allocators/allocator_functions.h):
 // what memprof hooks where it is preloaded.
 //
 // Threads: no state.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/allocator_functions.h"
+#include "format/allocators/allocator_functions.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,8 @@ Found find(const char* name, std::initializer_list<const char*> others, bool is_
   Found found;
   const int i = names.match(name, &found.signature);
   if (i >= 0) {
-    found.allocator = std::string(names[static_cast<uint32_t>(i)].family) + " " + names[static_cast<uint32_t>(i)].prefix;
+    found.allocator =
+        std::string(names[static_cast<uint32_t>(i)].family) + " " + names[static_cast<uint32_t>(i)].prefix;
   }
   return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of allocators that programs and libraries have inside them, by name: which there are, and which of their
-// arguments is the size, the block and so on.  What is known is a table (allocator_functions.cc); docs/own-allocators.md
+// arguments is the size, the block and so on.  What is known is a table (allocator_table.h); docs/own-allocators.md
 // says how a family is added to it.  The library hooks these functions, and `memprof doctor` tells of them.
 //
 // Model: one allocator of a module is a family and a prefix: jemalloc is built with any (`_rjem_`, `duckdb_je_`), which
@@ -22,7 +22,7 @@ enum class AllocatorCall : uint8_t {
   kReallocate,
   kThrowingReallocate,
   kFree,
-  kAllocateInto,  // posix_memalign: the block is stored, 0 is returned
+  kAllocateInto,   // posix_memalign: the block is stored, 0 is returned
   kResizeInPlace,  // xallocx: the new size is returned
   kDestroyHeap,    // with all blocks in it
   kUsableSize,     // not hooked: asked
@@ -44,8 +44,9 @@ struct AllocatorSignature {
   uint8_t block = kNoArgument;
   uint8_t heap = kNoArgument;
   uint8_t result = kNoArgument;  // where the block is stored
-  bool calls_another = false;    // of the allocator's functions: nothing is missed where it is not hooked itself
-  bool is_small = false;         // it may be called with sizes up to 1024 only
+  bool calls_another =
+      false;              // of the allocator's functions: nothing is missed where it is not hooked itself
+  bool is_small = false;  // it may be called with sizes up to 1024 only
 };
 
 // An allocator of a module.
