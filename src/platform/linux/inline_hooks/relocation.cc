@@ -16,9 +16,9 @@ const char* refusal_text(Refusal refusal) {
     case Refusal::kNone:
       return "none";
     case Refusal::kUnsupported:
-      return "not written for this processor";
+      return "is on a processor that hooks are not written for";
     case Refusal::kShort:
-      return "too short for a jump";
+      return "is too short for a jump";
     case Refusal::kUnreadable:
       return "has an instruction that is not known";
     case Refusal::kCall:

@@ -260,7 +260,7 @@ void forget_block(const HookSite& site, const Arguments& a) {
   const int saved_errno = errno;
   const bool is_seen_now = block != nullptr && try_allocator(site, block, size);
   errno = saved_errno;
-  if (is_seen_now && site->target.load(std::memory_order_relaxed) == site->fast && sampler_tick(size)) {
+  if (is_seen_now && site->target.load(std::memory_order_relaxed) != site->original && sampler_tick(size)) {
     record(*site, block, size, frame);
   }
   return result;
