@@ -29,8 +29,11 @@ void complain_of(const InnerHeap& heap) {
 
 void complain_of(const InnerModule& module) {
   if (module.refusal != nullptr) {
-    const char* const parts[] = {module.path, ": its own allocators are not seen: ", module.refusal, nullptr};
-    return message(parts);
+    for (uint32_t i = 0; i < module.heap_count; ++i) {
+      const char* const parts[] = {module.heaps[i].name, " is not seen: ", module.refusal, nullptr};
+      message(parts);
+    }
+    return;
   }
   for (uint32_t i = 0; i < module.heap_count; ++i) {
     complain_of(module.heaps[i]);

@@ -55,14 +55,15 @@ const char* file_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-void look_at(const dl_phdr_info& module, bool is_program) {
+void look_at(const dl_phdr_info& module, bool is_program, bool may_hook) {
   const char* path = is_program ? "/proc/self/exe" : module.dlpi_name;
   if (g_hooked_count == kMostHooked || path == nullptr || path[0] != '/' ||
       contains(module, reinterpret_cast<const void*>(&look_at)) ||
       contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc))) {  // seen by malloc's hooks
     return;
   }
-  InnerModule* hooked = hook_module(module, path, file_name(is_program ? program_path() : path), is_program);
+  InnerModule* hooked =
+      hook_module(module, path, file_name(is_program ? program_path() : path), is_program, may_hook);
   if (hooked != nullptr) {
     g_hooked[g_hooked_count++] = hooked;
     complain_of(*hooked);
@@ -120,8 +121,8 @@ void look(bool may_hook) {
     }
     each_module([&](const dl_phdr_info& info) {
       const bool is_program = info.dlpi_phdr == first.dlpi_phdr;
-      if (add_known(info) && may_hook) {
-        look_at(info, is_program);
+      if (add_known(info)) {
+        look_at(info, is_program, may_hook);
       }
       return false;
     });
@@ -139,7 +140,9 @@ bool is_wanted() {
 void look_at_change() {
   const int saved_errno = errno;
   const MuteScope mute;
-  look(!is_sandboxed());
+  if (!is_sandboxed()) {
+    look(true);
+  }
   errno = saved_errno;
 }
 

@@ -98,7 +98,7 @@ class Hooker {
          const Functions& functions)
       : module_(module), symbols_(symbols), names_(names), functions_(functions) {}
 
-  InnerModule* hook(const char* path, const char* name) {
+  InnerModule* hook(const char* path, const char* name, bool may_patch) {
     const uint64_t data_bytes = page_aligned(sizeof(InnerModule) + names_.count() * sizeof(InnerHeap) +
                                              functions_.count * sizeof(HookSite));
     const uint64_t code_bytes = page_aligned(functions_.count * kStubBytes);
@@ -117,7 +117,9 @@ class Hooker {
     result_->heaps = reinterpret_cast<InnerHeap*>(result_ + 1);
     result_->heap_count = names_.count();
     fill(name, is_near);
-    if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 || !patch_all()) {
+    if (!may_patch) {
+      result_->refusal = "threads ran before it could be hooked";
+    } else if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 || !patch_all()) {
       result_->refusal = "the system does not let code be changed";
       unhook_all();
     }
@@ -260,7 +262,8 @@ class Hooker {
 
 }  // namespace
 
-InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program) {
+InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
+                         bool may_patch) {
   const ModuleSymbols symbols(module, path);
   auto* functions =
       symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
@@ -271,7 +274,7 @@ InnerModule* hook_module(const dl_phdr_info& module, const char* path, const cha
   find_functions(symbols, &names, functions);
   InnerModule* hooked = nullptr;
   if (functions->count != 0) {
-    hooked = Hooker(module, symbols, names, *functions).hook(path, name);
+    hooked = Hooker(module, symbols, names, *functions).hook(path, name, may_patch);
   }
   release_pages(functions, sizeof(Functions));
   return hooked;

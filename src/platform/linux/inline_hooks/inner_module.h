@@ -37,7 +37,9 @@ struct InnerModule {
 
 // Hooks the allocators of a module.  nullptr: it has none.  `path`: of its file; `name`: how it is called in the names of
 // heaps.
-InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program);
+// `may_patch` false: somebody may run its code; only what there is of allocators is found.
+InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
+                         bool may_patch);
 
 // After the module was unloaded.
 void release_module(InnerModule* module);
