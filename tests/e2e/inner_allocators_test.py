@@ -5,6 +5,7 @@ At rate 0 the numbers are the truth. At a sampled rate the truth must be within 
 (odds below 4e-9 a comparison).
 """
 import errno
+import os
 import platform
 import re
 import shutil
@@ -15,6 +16,19 @@ import e2e
 
 RATE = 16384
 WIDER = 3
+# A library whose thread runs before the constructor of the library in front of it.
+THREAD = """
+#include <pthread.h>
+#include <unistd.h>
+static void* run(void* unused) {
+  for (;;) pause();
+  return unused;
+}
+__attribute__((constructor)) static void begin(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, NULL) == 0) pthread_detach(thread);
+}
+"""
 STATIC = {"inner_jemalloc": "jemalloc", "inner_tcmalloc_minimal": "tcmalloc"}
 
 
@@ -132,6 +146,17 @@ class InnerAllocators(e2e.Test):
                     done = self.check(e2e.run([e2e.program(name)], environment), 0, None)
                     self.assertEqual(done.stdout, b"truth 29088000 9000\n")
                     (self.folder / "out.pb").unlink(missing_ok=True)
+
+    def test_threads_that_ran_before(self):
+        """Code is not changed then, and that is said."""
+        name, family = next(iter(static_programs().items()))
+        (self.folder / "thread.c").write_text(THREAD)
+        library = self.folder / "thread.so"
+        subprocess.run([os.environ["MEMPROF_E2E_CC"], "-shared", "-fPIC", "-o", library, self.folder / "thread.c", "-lpthread"],
+                       check=True)
+        done = e2e.run([e2e.program(name)], e2e.preloaded(self.folder / "out.pb", 0, library, MEMPROF_INLINE_HOOKS="1"))
+        self.check(done, 0, f"memprof: {family} in {name} is not seen: threads ran before it could be hooked\n".encode())
+        self.assertEqual(done.stdout, b"truth 29088000 9000\n")
 
     def test_mimalloc(self):
         for arguments in ((), ("keep",)):

@@ -30,6 +30,9 @@ void complain_of(const InnerHeap& heap) {
 void complain_of(const InnerModule& module) {
   if (module.refusal != nullptr) {
     for (uint32_t i = 0; i < module.heap_count; ++i) {
+      if (module.heaps[i].reason != nullptr) {
+        continue;  // it would not have been hooked anyway
+      }
       const char* const parts[] = {module.heaps[i].name, " is not seen: ", module.refusal, nullptr};
       message(parts);
     }
