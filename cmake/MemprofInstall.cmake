@@ -13,6 +13,8 @@ install(TARGETS memprof_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # All but the interposer: it defines no malloc, and memprof_start patches import tables.
 install(FILES $<TARGET_FILE:memprof_engine> DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME libmemprof_api.a)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Of what is built into the library.
+install(FILES ${PROJECT_SOURCE_DIR}/third_party/zydis/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.zydis)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memprof)
 install(EXPORT memprof NAMESPACE memprof:: FILE memprof-targets.cmake DESTINATION ${package_dir})

@@ -34,7 +34,7 @@ LAYERS = [
 LADDERS = {
     "src/core": "sampling arena tables rates reader engine hooks",
     "src/unwind": "tables walk",
-    "src/platform/linux": "memory files modules process interpose imports stack",
+    "src/platform/linux": "memory files modules process interpose imports inline_hooks stack",
     "src/profile": "model names matching view text files pprof formats lifetimes report churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
     "tools/memprof": "console host io doctor attach record run check commands",

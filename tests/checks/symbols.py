@@ -19,7 +19,7 @@ NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 ALLOWED = set("""
 __cxa_finalize __cxa_atexit __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
 __errno_location __stack_chk_fail __register_atfork pthread_atfork __cxa_at_quick_exit
-memcpy memmove memset memcmp bcmp memchr strlen strnlen strcmp strncmp strchr strrchr strtod strtoul strtoull
+memcpy memmove memset memcmp bcmp memchr strlen strnlen strcmp strncmp strchr strrchr strstr strtod strtoul strtoull
 mmap munmap mprotect madvise fallocate
 open openat close read write writev pread pread64 pwrite lseek rename renameat renameat2 link linkat unlink unlinkat
 access faccessat fsync fstat stat readlink
@@ -29,7 +29,7 @@ dlsym dlvsym dladdr dladdr1 dlopen dlclose dl_iterate_phdr
 __libc_stack_end __libc_start_main pthread_create
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort
-sigaction sigemptyset __libc_current_sigrtmin __libc_current_sigrtmax
+sigaction sigemptyset sigfillset sigprocmask __libc_current_sigrtmin __libc_current_sigrtmax
 """.split())
 
 # Of these, what the way of an allocation (everything that malloc, free and the others can reach) may call:

@@ -40,6 +40,7 @@ const std::vector<Command>& commands() {
     {"run", run_command,
      "memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]\n"
      "                   [--force] [--raw] [--no-python | --native-interpreter]\n"
+     "                   [--no-inline-hooks]\n"
      "                   [--every TIME] [--no-debuginfod] [--] CMD ARG...",
      "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
      "run a program and write a profile of what it allocated, and of each\n"

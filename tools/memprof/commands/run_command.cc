@@ -15,6 +15,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]
                    [--force] [--raw] [--no-python | --native-interpreter]
+                   [--no-inline-hooks]
                    [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
@@ -45,6 +46,8 @@ instead of 0.
             machine
   --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
             not seen, and stacks have no Python functions
+  --no-inline-hooks  leave allocators alone that programs and libraries have
+            inside them: jemalloc, mimalloc, tcmalloc (docs/own-allocators.md)
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
   --every TIME     while it runs, also record what the processes hold, each 10s,

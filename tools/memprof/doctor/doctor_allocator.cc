@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "memprof/host/program/inner_allocators.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -54,14 +56,31 @@ bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
          std::any_of(files.libraries.begin(), files.libraries.end(), is_sanitizer);
 }
 
+// Libraries that have allocators of their own besides malloc.
+void check_libraries(const ProgramFiles& files, Checks* checks) {
+  for (const std::string& path : files.libraries) {
+    if (is_system(file_name(path))) continue;
+    std::string why;
+    const auto file = profile::ElfFile::open(path, &why);
+    // One that defines malloc stands behind memprof.
+    if (file == nullptr || read_elf_facts(*file).malloc == ElfFacts::Malloc::kExported) continue;
+    const std::string hooked = describe_hooked(inner_allocators(*file, false));
+    if (!hooked.empty()) {
+      checks->yes("allocator",
+                  file_name(path) + " contains " + hooked + ": hooked where memprof run starts the program");
+    }
+  }
+}
+
 }  // namespace
 
-AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts) {
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
+                                     const std::string& hooked) {
   if (is_sanitized(files, facts)) {
     return {files.shown + " is built with AddressSanitizer, whose malloc must be loaded first",
             "profile a build without -fsanitize=address"};
   }
-  if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof) {
+  if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof && hooked.empty()) {
     return {files.shown +
                 " contains an allocator, whose malloc is called instead of a preloaded one: no allocation "
                 "is seen",
@@ -71,16 +90,19 @@ AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& 
   return {};
 }
 
-void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks) {
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
+                     Checks* checks) {
   const std::string name = "allocator";
   const std::vector<std::string> others = allocators(files.libraries);
-  const AllocatorObstacle obstacle = allocator_obstacle(files, facts);
+  const AllocatorObstacle obstacle = allocator_obstacle(files, facts, hooked);
   if (!obstacle.found.empty()) {
     checks->no(name, obstacle.found, obstacle.to_do);
     return;
   }
   if (facts.has_memprof) {
     checks->yes(name, files.shown + " has memprof linked into it: its own malloc is memprof's");
+  } else if (!hooked.empty()) {
+    checks->yes(name, files.shown + " contains " + hooked + ": hooked where memprof run starts it");
   } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
     checks->note(name,
                  files.shown +
@@ -93,6 +115,7 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* c
   } else {
     checks->yes(name, "malloc is the C library's; memprof is called before it");
   }
+  check_libraries(files, checks);
   check_own_interface(files.shown, facts, checks);
   if (facts.is_go) {
     checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",

@@ -21,9 +21,12 @@ struct AllocatorObstacle {
   std::string found;
   std::string to_do;
 };
-AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts);
+// `hooked`: of the allocators in the program, those whose functions are hooked (inner_allocators.h); empty: none.
+AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
+                                     const std::string& hooked);
 
-void check_allocator(const ProgramFiles& files, const ElfFacts& facts, Checks* checks);
+void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
+                     Checks* checks);
 
 // `shown`: the program, or the library that has its code.
 void check_own_interface(const std::string& shown, const ElfFacts& facts, Checks* checks);

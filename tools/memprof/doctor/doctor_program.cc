@@ -11,6 +11,7 @@
 #include "memprof/doctor/doctor_runtime.h"
 #include "memprof/host/program/code_library.h"
 #include "memprof/host/program/elf_facts.h"
+#include "memprof/host/program/inner_allocators.h"
 #include "memprof/host/program/needed_libraries.h"
 #include "memprof/host/program/target_program.h"
 #include "profile/model/cut_stacks.h"
@@ -156,9 +157,10 @@ void check_program(const ProgramFiles& files, Checks* checks) {
     return;
   }
   const ElfFacts facts = read_elf_facts(*file);
-  check_allocator(files, facts, checks);
+  const std::string hooked = describe_hooked(inner_allocators(*file, true));
+  check_allocator(files, facts, hooked, checks);
   // Else nothing is seen, of Python neither.
-  if (allocator_obstacle(files, facts).found.empty()) {
+  if (allocator_obstacle(files, facts, hooked).found.empty()) {
     check_python(files, checks);
     check_other_runtimes(files, checks);
   }

@@ -93,6 +93,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
+  environment.emplace_back("MEMPROF_INLINE_HOOKS", options.inline_hooks ? "1" : "0");
   if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
   if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
   // For those whose arena cannot be read.
@@ -106,7 +107,8 @@ std::string obstacle_of(const TargetProgram& target) {
   std::string unreadable;
   const auto file = profile::ElfFile::open(target.elf, &unreadable);
   if (file == nullptr) return {};
-  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file));
+  // Nothing was recorded, so none of its allocators is hooked.
+  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file), "");
   return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
 }
 

@@ -94,6 +94,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-follow");
   parser.add_flag("--merge", options.merge);
   parser.add_flag("--no-python");
+  parser.add_flag("--no-inline-hooks");
   parser.add_flag("--native-interpreter", options.native_interpreter);
   parser.add_flag("--view", options.view);
   RecordOptions record(parser);
@@ -102,6 +103,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (options.wants_help) return options;
   options.ask_servers = !parser.is_given("--no-debuginfod");
   options.python = !parser.is_given("--no-python");
+  options.inline_hooks = !parser.is_given("--no-inline-hooks");
   options.follow = !parser.is_given("--no-follow");
   if (options.merge && !options.follow) throw Failure("run: --merge and --no-follow exclude each other");
   if (options.view && options.raw)

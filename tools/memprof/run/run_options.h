@@ -26,6 +26,7 @@ struct RunOptions {
   bool follow = true;               // the processes that the program starts
   bool merge = false;               // into one file
   bool python = true;               // look at a CPython: its objects, its frames
+  bool inline_hooks = true;         // hook allocators that are inside modules
   bool native_interpreter = false;  // keep the frames of its evaluation loop
   bool ask_servers = true;          // debuginfod's
   bool view = false;                // the profile in the browser, in the end

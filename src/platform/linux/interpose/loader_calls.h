@@ -19,6 +19,10 @@ namespace memprof::platform {
 // those who know import tables (imports/import_patch.cc), which lie above the hooks.
 void patch_new_imports();
 
+// Hooks the allocators that are inside modules, where the environment asks for it; before the program has threads.
+// Defined above the hooks, too (inline_hooks/inline_hooks.cc).
+void hook_inner_allocators();
+
 }  // namespace memprof::platform
 
 // A C struct, because the hooks are written in assembly; its members in the order of the hooks there.

@@ -22,7 +22,7 @@ ProgramFiles program(const std::string& path, const std::vector<std::string>& li
 std::vector<Check> checks_of(const ElfFacts& facts, const std::string& shown = "/bin/server",
                              const std::vector<std::string>& libraries = {}) {
   Checks checks;
-  check_allocator(program(shown, libraries), facts, &checks);
+  check_allocator(program(shown, libraries), facts, "", &checks);
   return checks.all();
 }
 
@@ -56,8 +56,8 @@ TEST(DoctorAllocator, Sanitizers) {
   facts = {};
   facts.needed = {"libclang_rt.asan-x86_64.so"};
   EXPECT_EQ(checks_of(facts).at(0).verdict, Verdict::kNo);
-  EXPECT_THAT(allocator_obstacle(program("/bin/server"), facts).found, HasSubstr("AddressSanitizer"));
-  EXPECT_EQ(allocator_obstacle(program("/bin/server"), {}).found, "");
+  EXPECT_THAT(allocator_obstacle(program("/bin/server"), facts, "").found, HasSubstr("AddressSanitizer"));
+  EXPECT_EQ(allocator_obstacle(program("/bin/server"), {}, "").found, "");
 }
 
 TEST(DoctorAllocator, WhatDoesNotGoThroughMalloc) {

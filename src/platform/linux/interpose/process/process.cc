@@ -11,6 +11,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "platform/linux/interpose/loader_calls.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 #include "platform/posix/environment.h"
@@ -99,6 +100,7 @@ __attribute__((constructor)) void on_load() {
   if (platform::is_privileged()) {
     platform::forget_environment();
   }
+  platform::hook_inner_allocators();
   prepare_process(false);
   if (profiler::state() == State::kActive) {
     runtimes::attach();  // not earlier: in the first allocation of a process its modules are not relocated

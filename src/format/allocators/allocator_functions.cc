@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/allocators/allocator_functions.h"
+
+#include <cstring>
+
+#include "format/allocators/allocator_table.h"
+
+namespace memprof {
+namespace {
+
+AllocatorSignature parse(const char* call) {
+  AllocatorSignature s;
+  constexpr char kCalls[] = "atrqfpxduvg";
+  s.calls_another = call[0] <= 'Z';
+  s.call = static_cast<AllocatorCall>(strchr(kCalls, call[0] | 0x20) - kCalls);
+  for (const char* c = call + 2; *c != '\0'; ++c) {
+    const uint8_t at = s.arguments++;
+    switch (*c) {
+      case 'S':
+      case 's':
+        s.size = at;
+        s.is_small = *c == 'S';
+        break;
+      case 'c':
+        s.count = at;
+        break;
+      case 'l':
+        s.alignment = at;
+        break;
+      case 'w':
+        s.old_size = at;
+        break;
+      case 'b':
+        s.block = at;
+        break;
+      case 'h':
+        s.heap = at;
+        break;
+      case 'o':
+        s.result = at;
+        break;
+      default:
+        break;
+    }
+  }
+  return s;
+}
+
+template <uint32_t N>
+const char* find(const AllocatorFunction (&functions)[N], const char* name) {
+  for (const AllocatorFunction& f : functions) {
+    if (f.name[0] == name[0] && strcmp(f.name, name) == 0) {
+      return f.call;
+    }
+  }
+  return nullptr;
+}
+
+bool begins_with(const char* text, const char* beginning) {
+  return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// The function of C that `name` is after `prefix`; nullptr: it is none, or `prefix` does not begin it.
+const char* find_after(const char* name, const char* prefix) {
+  return begins_with(name, prefix) ? find(kC, name + strlen(prefix)) : nullptr;
+}
+
+// "_RNvCsc47_7___rustc11___rg_alloc" ends in "__rg_alloc", with its length before it.
+const char* find_rust(const char* name) {
+  if (name[0] != '_' || (name[1] != '_' && name[1] != 'R')) {
+    return nullptr;
+  }
+  if (name[1] == 'R') {
+    const char* crate = strstr(name, "_7___rustc");
+    if (crate == nullptr) {
+      return nullptr;
+    }
+    name = crate + strlen("_7___rustc");
+    while (*name >= '0' && *name <= '9') {
+      ++name;
+    }
+    name +=
+        name[0] == '_' && name[1] == '_' && name[2] == '_';  // v0 names: a '_' before what begins with one
+  }
+  return find(kRust, name);
+}
+
+// Most names of large modules are those of C++ and Rust, and no allocator's.
+bool is_of_class(const char* name) {
+  return begins_with(name, "_ZN");
+}
+
+}  // namespace
+
+bool is_known_family(const char* family) {
+  return strcmp(family, kMalloc) != 0 && strcmp(family, kRustName) != 0;
+}
+
+void AllocatorNames::note(const char* name) {
+  if (is_of_class(name)) {
+    return;
+  }
+  for (const char* excluded : kExcluded) {
+    is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;
+  }
+  for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
+    markers_ |= uint32_t{strcmp(name, kFamilies[i].marker) == 0} << i;
+  }
+  const size_t length = strlen(name);
+  size_t prefix = SIZE_MAX;
+  for (const char* marker : kJemallocMarkers) {
+    const size_t bytes = strlen(marker);
+    if (length >= bytes && strcmp(name + length - bytes, marker) == 0) {
+      prefix = length - bytes - (marker[0] == 'd' && length > bytes && name[length - bytes - 1] == 's');
+    }
+  }
+  for (const char* known : kJemallocPrefixes) {
+    if (prefix == SIZE_MAX && find_after(name, known) != nullptr) {
+      prefix = strlen(known);
+    }
+  }
+  // Neither a function of C++ or Rust whose name ends so, nor one that tcmalloc has for jemalloc's callers.
+  if (prefix > InnerAllocator::kMostPrefixBytes || begins_with(name, "_Z") || begins_with(name, "_R") ||
+      strchr(name, '.') != nullptr || begins_with(name, "TCMalloc") || begins_with(name, "mi_") ||
+      (prefix == 0 && (!is_program_ || strcmp(name, "sdallocx") == 0))) {
+    return;
+  }
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    if (strlen(prefixes_[i]) == prefix && memcmp(prefixes_[i], name, prefix) == 0) {
+      return;
+    }
+  }
+  if (prefix_count_ < kMost) {
+    memcpy(prefixes_[prefix_count_], name, prefix);
+    prefixes_[prefix_count_++][prefix] = '\0';
+  }
+}
+
+int AllocatorNames::find_or_add(const char* family, const char* prefix, size_t prefix_bytes) {
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (strcmp(found_[i].family, family) == 0 && strlen(found_[i].prefix) == prefix_bytes &&
+        memcmp(found_[i].prefix, prefix, prefix_bytes) == 0) {
+      return static_cast<int>(i);
+    }
+  }
+  if (count_ == kMost) {
+    return -1;
+  }
+  InnerAllocator& added = found_[count_];
+  added.family = family;
+  memcpy(added.prefix, prefix, prefix_bytes);
+  added.prefix[prefix_bytes] = '\0';
+  return static_cast<int>(count_++);
+}
+
+// Whose functions malloc and its like in an executable are.
+const char* AllocatorNames::family_of_malloc() const {
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    if (prefixes_[i][0] == '\0') {
+      return kJemalloc;
+    }
+  }
+  for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
+    if ((markers_ >> i & 1) != 0) {
+      return kFamilies[i].name;
+    }
+  }
+  return kMalloc;
+}
+
+int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
+  if (is_of_class(name)) {
+    return -1;
+  }
+  const char* call = nullptr;
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    const char* prefix = prefixes_[i];
+    if (prefix[0] != '\0' && (call = find_after(name, prefix)) != nullptr) {
+      *signature = parse(call);
+      return find_or_add(kJemalloc, prefix, strlen(prefix));
+    }
+  }
+  for (const AllocatorFamily& f : kFamilies) {
+    for (uint32_t i = 0; i < f.count; ++i) {
+      if (f.functions[i].name[0] == name[0] && strcmp(f.functions[i].name, name) == 0) {
+        *signature = parse(f.functions[i].call);
+        return find_or_add(f.name, "", 0);
+      }
+    }
+  }
+  if ((call = find_rust(name)) != nullptr) {
+    *signature = parse(call);
+    return find_or_add(kRustName, "", 0);
+  }
+  if (is_program_ && ((call = find(kC, name)) != nullptr || (call = find(kOperators, name)) != nullptr)) {
+    *signature = parse(call);
+    return find_or_add(family_of_malloc(), "", 0);
+  }
+  return -1;
+}
+
+}  // namespace memprof

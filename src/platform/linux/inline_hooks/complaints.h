@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says on standard error which allocators inside modules are not seen, or not all of their functions, and why.
+//
+// Threads: any.
+// Allocates: never.
+#pragma once
+
+#include "platform/linux/inline_hooks/inner_module.h"
+
+namespace memprof::platform {
+
+// A line for each of the module's allocators that are refused, and for each of their functions that is.
+void complain_of(const InnerModule& module);
+void complain_of(const InnerHeap& heap);
+
+}  // namespace memprof::platform

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hooked function of an allocator inside a module, and the allocator.
+//
+// Model: the function begins with a jump to its stub, which jumps to where HookSite::target says; that word alone decides
+// what a call does, and may change at any time:
+//     function ── stub ── target ──┬─ first     the first calls: is it the allocator that its names say? (verification.h)
+//                                  ├─ fast      counts the bytes down or asks the filter, and goes on; rarely: slow
+//                                  ├─ always    the slow path, each time: calls that are rare, or come to other hooks
+//                                  └─ original  the moved instructions of the function, and on: nothing is seen
+// Sites and allocators lie in pages beside the module's code (near_pages.h) and live as long as it.
+//
+// Threads: `target`, `state` and the counters are atomic words; the rest is written before the function is patched.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "format/allocators/allocator_functions.h"
+#include "platform/linux/inline_hooks/relocation.h"
+
+namespace memprof::platform {
+
+struct InnerHeap;
+
+// The original, and the slow paths: five arguments as the function has them, whatever they are.
+using AnyCall = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+struct HookSite {
+  static constexpr uint32_t kMostNameBytes = 48;
+
+  std::atomic<uint64_t> target;  // relaxed: each value is right
+  uint64_t address;              // of the function
+  uint64_t size_bytes;
+  uint64_t first;
+  uint64_t fast;
+  uint64_t always;
+  uint64_t original;
+  InnerHeap* heap;
+  AllocatorSignature signature;
+  Refusal refusal;      // kNone: it is patched, or will be
+  bool is_indirect;     // it is not, but calls another one that is
+  uint8_t entry_bytes;  // before the jump
+  char name[kMostNameBytes];
+
+  AnyCall call() const { return reinterpret_cast<AnyCall>(original); }
+};
+
+enum class InnerState : uint32_t { kUntried, kTrying, kSeen, kThroughMalloc, kRefused };
+
+// An allocator of a module.
+struct InnerHeap {
+  static constexpr uint32_t kMostNameBytes = 64;
+  static constexpr uint32_t kMostSites = 112;
+
+  std::atomic<InnerState> state;  // acquire, release: whoever reads kSeen reads what the verification found
+  const char* reason;             // of kRefused
+  const char* culprit;            // the name of the function that it is about; nullptr: none
+  char name[kMostNameBytes];      // "jemalloc in polars.so"
+  uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
+  uint32_t site_count;
+  bool is_known;  // a family whose functions are known; else it is tried with little, and its calls are muted
+  HookSite* sites;
+  uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
+  uint64_t visit_heap;
+  uint64_t default_heap;
+};
+
+}  // namespace memprof::platform

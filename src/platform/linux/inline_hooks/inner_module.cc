@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/inline_hooks/inner_module.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "platform/linux/inline_hooks/code_writer.h"
+#include "platform/linux/inline_hooks/module_symbols.h"
+#include "platform/linux/inline_hooks/near_pages.h"
+#include "platform/linux/inline_hooks/slow_paths.h"
+#include "platform/linux/inline_hooks/stubs.h"
+#include "platform/memory.h"
+
+namespace memprof::platform {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kMostFunctions = 256;
+
+struct Function {
+  const char* name;
+  uint64_t address;
+  uint64_t size_bytes;
+  AllocatorSignature signature;
+  uint32_t heap;
+};
+
+// The functions of a module's allocators, each once.
+struct Functions {
+  uint32_t count;
+  uint64_t low;
+  uint64_t high;
+  Function all[kMostFunctions];
+
+  void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (all[i].address ==
+          symbol.address) {  // one function with several names: that of the fewest arguments
+        if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
+          all[i].name = symbol.name;
+          all[i].signature = signature;
+        }
+        return;
+      }
+    }
+    if (count < kMostFunctions) {
+      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap};
+      low = low == 0 || symbol.address < low ? symbol.address : low;
+      high = symbol.address + symbol.size_bytes > high ? symbol.address + symbol.size_bytes : high;
+    }
+  }
+};
+
+uint64_t page_aligned(uint64_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+bool is_asked_only(AllocatorCall call) {
+  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap ||
+         call == AllocatorCall::kDefaultHeap;
+}
+
+void copy_text(char* to, size_t room, const char* text) {
+  const size_t length = strlen(text);
+  const size_t bytes = length < room ? length : room - 1;
+  memcpy(to, text, bytes);
+  to[bytes] = '\0';
+}
+
+void append_text(char* to, size_t room, const char* text) {
+  const size_t at = strlen(to);
+  copy_text(to + at, room - at, text);
+}
+
+void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functions* functions) {
+  symbols.each_function([&](const FunctionSymbol& f) { names->note(f.name); });
+  if (names->is_excluded()) {
+    return;
+  }
+  symbols.each_function([&](const FunctionSymbol& f) {
+    AllocatorSignature signature;
+    const int heap = names->match(f.name, &signature);
+    if (heap >= 0) {
+      functions->add(f, signature, static_cast<uint32_t>(heap));
+    }
+  });
+}
+
+void ask(InnerHeap* heap, const Function& f) {
+  (f.signature.call == AllocatorCall::kUsableSize  ? heap->usable_size
+   : f.signature.call == AllocatorCall::kVisitHeap ? heap->visit_heap
+                                                   : heap->default_heap) = f.address;
+}
+
+class Hooker {
+ public:
+  Hooker(const dl_phdr_info& module, const ModuleSymbols& symbols, const AllocatorNames& names,
+         const Functions& functions)
+      : module_(module), symbols_(symbols), names_(names), functions_(functions) {}
+
+  InnerModule* hook(const char* path, const char* name, bool may_patch) {
+    const uint64_t data_bytes = page_aligned(sizeof(InnerModule) + names_.count() * sizeof(InnerHeap) +
+                                             functions_.count * sizeof(HookSite));
+    const uint64_t code_bytes = page_aligned(functions_.count * kStubBytes);
+    void* region = map_near(functions_.low, functions_.high, data_bytes + code_bytes);
+    const bool is_near = region != nullptr;
+    region = is_near ? region : reserve_pages(data_bytes + code_bytes);
+    if (region == nullptr) {
+      return nullptr;
+    }
+    stubs_ = static_cast<uint8_t*>(region) + data_bytes;
+    result_ = static_cast<InnerModule*>(region);
+    result_->load_address = module_.dlpi_addr;
+    result_->headers = module_.dlpi_phdr;
+    result_->region_bytes = data_bytes + code_bytes;
+    copy_text(result_->path, sizeof(result_->path), path);
+    result_->heaps = reinterpret_cast<InnerHeap*>(result_ + 1);
+    result_->heap_count = names_.count();
+    fill(name, is_near);
+    if (!may_patch) {
+      result_->refusal = "threads ran before it could be hooked";
+    } else if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 || !patch_all()) {
+      result_->refusal = "the system does not let code be changed";
+      unhook_all();
+    }
+    return result_;
+  }
+
+ private:
+  void fill(const char* name, bool is_near) {
+    auto* site = reinterpret_cast<HookSite*>(result_->heaps + result_->heap_count);
+    const SlowPaths paths = slow_paths();
+    for (uint32_t h = 0; h < result_->heap_count; ++h) {
+      InnerHeap& heap = result_->heaps[h];
+      copy_text(heap.name, sizeof(heap.name), names_[h].family);
+      heap.is_known = is_known_family(names_[h].family);
+      append_text(heap.name, sizeof(heap.name), " in ");
+      append_text(heap.name, sizeof(heap.name), name);
+      heap.sites = site;
+      for (uint32_t i = 0; i < functions_.count; ++i) {
+        const Function& f = functions_.all[i];
+        if (f.heap != h) {
+          continue;
+        }
+        if (is_asked_only(f.signature.call)) {
+          ask(&heap, f);
+        } else if (heap.site_count < InnerHeap::kMostSites) {
+          fill_site(site, &heap, f, is_near, paths);
+          ++heap.site_count;
+          ++site;
+        }
+      }
+      judge(&heap);
+    }
+  }
+
+  void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, const SlowPaths& paths) {
+    site->address = f.address;
+    site->size_bytes = f.size_bytes;
+    site->heap = heap;
+    site->signature = f.signature;
+    copy_text(site->name, sizeof(site->name), f.name);
+    if (!is_near) {
+      site->refusal = Refusal::kFar;
+    } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {
+      site->refusal = Refusal::kChanged;
+    } else {
+      site->refusal =
+          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), paths);
+    }
+    site->target.store(site->first, std::memory_order_relaxed);
+  }
+
+  uint8_t* stub_of(const HookSite& site) const {
+    const auto* first = reinterpret_cast<const HookSite*>(result_->heaps + result_->heap_count);
+    return stubs_ + static_cast<uint64_t>(&site - first) * kStubBytes;
+  }
+
+  // A block that is seen to come must be seen to go: each function that frees is hooked, or calls one that is.
+  void judge(InnerHeap* heap) {
+    uint32_t gives = 0;
+    uint32_t frees = 0;
+    for (uint32_t i = 0; i < heap->site_count; ++i) {
+      HookSite& site = heap->sites[i];
+      const bool is_free = site.signature.call == AllocatorCall::kFree;
+      if (site.refusal == Refusal::kNone) {
+        ++(is_free ? frees : gives);
+      } else {
+        site.is_indirect = site.signature.calls_another || reaches_hooked(*heap, site, is_free);
+        if (is_free && !site.is_indirect) {
+          heap->reason = refusal_text(site.refusal);
+          heap->culprit = site.name;
+        }
+      }
+    }
+    if (heap->reason == nullptr && (gives == 0 || frees == 0)) {
+      heap->reason = gives == 0 ? "none of its functions that allocate can be hooked"
+                                : "none of its functions that free is known";
+    }
+    if (heap->reason != nullptr) {
+      heap->state.store(InnerState::kRefused, std::memory_order_relaxed);
+    }
+    // Names that only look so.
+    heap->is_known = heap->is_known && (gives != 0 || heap->culprit != nullptr) && allocates(*heap);
+  }
+
+  static bool allocates(const InnerHeap& heap) {
+    for (uint32_t i = 0; i < heap.site_count; ++i) {
+      const AllocatorCall call = heap.sites[i].signature.call;
+      if (call == AllocatorCall::kAllocate || call == AllocatorCall::kThrowingAllocate) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool reaches_hooked(const InnerHeap& heap, const HookSite& site, bool frees) const {
+    uint64_t targets[InnerHeap::kMostSites];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < heap.site_count; ++i) {
+      const HookSite& other = heap.sites[i];
+      if (other.refusal == Refusal::kNone && (other.signature.call == AllocatorCall::kFree) == frees) {
+        targets[count++] = other.address;
+      }
+    }
+    return reaches(reinterpret_cast<const uint8_t*>(site.address), site.size_bytes, site.address, targets,
+                   count);
+  }
+
+  // What was patched already does what it did.
+  void unhook_all() const {
+    for (uint32_t h = 0; h < result_->heap_count; ++h) {
+      const InnerHeap& heap = result_->heaps[h];
+      for (uint32_t i = 0; i < heap.site_count; ++i) {
+        heap.sites[i].target.store(heap.sites[i].original, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  bool patch_all() const {
+    const SignalsBlocked blocked;
+    for (uint32_t h = 0; h < result_->heap_count; ++h) {
+      const InnerHeap& heap = result_->heaps[h];
+      for (uint32_t i = 0; heap.reason == nullptr && i < heap.site_count; ++i) {
+        const HookSite& site = heap.sites[i];
+        if (site.refusal == Refusal::kNone &&
+            !write_jump(site.address + site.entry_bytes, reinterpret_cast<uint64_t>(stub_of(site)))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  const dl_phdr_info& module_;
+  const ModuleSymbols& symbols_;
+  const AllocatorNames& names_;
+  const Functions& functions_;
+  InnerModule* result_ = nullptr;
+  uint8_t* stubs_ = nullptr;
+};
+
+}  // namespace
+
+InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
+                         bool may_patch) {
+  const ModuleSymbols symbols(module, path);
+  auto* functions =
+      symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
+  if (functions == nullptr) {
+    return nullptr;
+  }
+  AllocatorNames names(is_program);
+  find_functions(symbols, &names, functions);
+  InnerModule* hooked = nullptr;
+  if (functions->count != 0) {
+    hooked = Hooker(module, symbols, names, *functions).hook(path, name, may_patch);
+  }
+  release_pages(functions, sizeof(Functions));
+  return hooked;
+}
+
+void release_module(InnerModule* module) {
+  munmap(module, module->region_bytes);
+}
+
+}  // namespace memprof::platform

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded module whose own allocators are hooked.
+//
+// Model: what belongs to it lies in pages near its code, and goes when the module does:
+//     InnerModule, its InnerHeaps, their HookSites (writable) | stubs (executable)
+// Modules are hooked while nobody can run the code that is changed: before the program has threads, or where a library has
+// just been mapped and is not relocated yet.
+//
+// Threads: one at a time; the caller keeps the module from being unloaded.
+// Allocates: pages.
+// Failure: the module stays as it was; why, is said.
+#pragma once
+
+#include <link.h>
+
+#include <cstdint>
+
+#include "platform/linux/inline_hooks/hook_site.h"
+
+namespace memprof::platform {
+
+struct InnerModule {
+  static constexpr uint32_t kMostPathBytes = 512;
+
+  uint64_t load_address;  // dlpi_addr and dlpi_phdr tell two modules apart that are loaded at the same time
+  const void* headers;
+  uint64_t region_bytes;
+  const char* refusal;  // nullptr: its functions are patched
+  uint32_t heap_count;
+  char path[kMostPathBytes];  // as much of it as fits
+  InnerHeap* heaps;
+
+  bool is_of(const dl_phdr_info& module) const {
+    return module.dlpi_addr == load_address && module.dlpi_phdr == headers;
+  }
+};
+
+// Hooks the allocators of a module.  nullptr: it has none.  `path`: of its file; `name`: how it is called in the names of
+// heaps.
+// `may_patch` false: somebody may run its code; only what there is of allocators is found.
+InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
+                         bool may_patch);
+
+// After the module was unloaded.
+void release_module(InnerModule* module);
+
+}  // namespace memprof::platform

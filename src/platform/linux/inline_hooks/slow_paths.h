@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hooked functions of allocators inside modules do when they do more than count (hook_site.h): they record what the
+// program's call gave it, as blocks of the allocator's heap.
+//
+// Threads, signals: as the functions that they stand for.  errno: kept as the original left it.
+// Allocates: never.
+#pragma once
+
+#include "platform/linux/inline_hooks/stubs.h"
+
+namespace memprof::platform {
+
+SlowPaths slow_paths();
+
+// Calls to hooked allocators that came to these paths on this thread while it was trying one.
+uint32_t calls_while_trying();
+
+// The thread is trying this allocator; nullptr: none.
+void set_trying(const InnerHeap* heap);
+
+}  // namespace memprof::platform

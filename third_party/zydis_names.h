@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of our own for those of Zydis, so that a program can be linked with libmemprof.a and a Zydis of its own.  Before any
+// header of it.
+#pragma once
+
+#define FILTERS_ADDRESS_SIZE memprof_FILTERS_ADDRESS_SIZE
+#define FILTERS_EMVEX memprof_FILTERS_EMVEX
+#define FILTERS_MANDATORY_PREFIX memprof_FILTERS_MANDATORY_PREFIX
+#define FILTERS_MODE memprof_FILTERS_MODE
+#define FILTERS_MODE_AMD memprof_FILTERS_MODE_AMD
+#define FILTERS_MODE_CENTAUR memprof_FILTERS_MODE_CENTAUR
+#define FILTERS_MODE_CET memprof_FILTERS_MODE_CET
+#define FILTERS_MODE_CLDEMOTE memprof_FILTERS_MODE_CLDEMOTE
+#define FILTERS_MODE_COMPACT memprof_FILTERS_MODE_COMPACT
+#define FILTERS_MODE_IPREFETCH memprof_FILTERS_MODE_IPREFETCH
+#define FILTERS_MODE_KNC memprof_FILTERS_MODE_KNC
+#define FILTERS_MODE_LZCNT memprof_FILTERS_MODE_LZCNT
+#define FILTERS_MODE_MPX memprof_FILTERS_MODE_MPX
+#define FILTERS_MODE_TZCNT memprof_FILTERS_MODE_TZCNT
+#define FILTERS_MODE_UD0_COMPAT memprof_FILTERS_MODE_UD0_COMPAT
+#define FILTERS_MODE_WBNOINVD memprof_FILTERS_MODE_WBNOINVD
+#define FILTERS_MODRM_MOD memprof_FILTERS_MODRM_MOD
+#define FILTERS_MODRM_MOD_COMPACT memprof_FILTERS_MODRM_MOD_COMPACT
+#define FILTERS_MODRM_REG memprof_FILTERS_MODRM_REG
+#define FILTERS_MODRM_RM memprof_FILTERS_MODRM_RM
+#define FILTERS_OPCODE memprof_FILTERS_OPCODE
+#define FILTERS_OPERAND_SIZE memprof_FILTERS_OPERAND_SIZE
+#define FILTERS_PREFIX_GROUP1 memprof_FILTERS_PREFIX_GROUP1
+#define FILTERS_REX_B memprof_FILTERS_REX_B
+#define FILTERS_REX_W memprof_FILTERS_REX_W
+#define FILTERS_VECTOR_LENGTH memprof_FILTERS_VECTOR_LENGTH
+#define FILTERS_VEX memprof_FILTERS_VEX
+#define FILTERS_XOP memprof_FILTERS_XOP
+#define ISTR_DEFINITIONS_3DNOW memprof_ISTR_DEFINITIONS_3DNOW
+#define ISTR_DEFINITIONS_LEGACY memprof_ISTR_DEFINITIONS_LEGACY
+#define ISTR_DEFINITIONS_VEX memprof_ISTR_DEFINITIONS_VEX
+#define ISTR_DEFINITIONS_XOP memprof_ISTR_DEFINITIONS_XOP
+#define ZydisDecoderDecodeFull memprof_ZydisDecoderDecodeFull
+#define ZydisDecoderDecodeInstruction memprof_ZydisDecoderDecodeInstruction
+#define ZydisDecoderDecodeOperands memprof_ZydisDecoderDecodeOperands
+#define ZydisDecoderEnableMode memprof_ZydisDecoderEnableMode
+#define ZydisDecoderInit memprof_ZydisDecoderInit
+#define ZydisDecoderTreeGetChildNode memprof_ZydisDecoderTreeGetChildNode
+#define ZydisGetInstructionDefinition memprof_ZydisGetInstructionDefinition
+#define ZydisGetInstructionEncodingInfo memprof_ZydisGetInstructionEncodingInfo
+#define zydis_decoder_tree_root memprof_zydis_decoder_tree_root
