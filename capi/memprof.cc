@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/engine/facts.h"
+#include "core/engine/mappings.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/reader/runtime_code.h"
@@ -40,6 +41,7 @@ MEMPROF_SAME_LAYOUT(memprof_rate_use, RateUse, time_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
+MEMPROF_SAME_LAYOUT(memprof_mapping, SnapshotMapping, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
@@ -171,6 +173,12 @@ void configure_runtimes(const memprof::runtimes::Settings& settings) {
   }
 }
 
+void configure_mappings(bool is_wanted) {
+  if (profiler::state() == memprof::State::kUninitialized) {
+    memprof::mappings::configure(is_wanted);
+  }
+}
+
 // false: a value is out of range.
 bool read_runtimes(const memprof_options& options, memprof::runtimes::Settings* settings) {
   settings->native_interpreter = options.native_interpreter != 0;
@@ -269,6 +277,7 @@ int memprof_init(const memprof_options* options) {
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     configure_runtimes(configuration.runtimes);
+    configure_mappings(configuration.mappings);
     return to_error(profiler::initialize(
         configuration.limits, configuration.rate_bytes,
         {configuration.arena_folder, configuration.follow_fork, false, configuration.keep_arena,
@@ -297,6 +306,7 @@ int memprof_init(const memprof_options* options) {
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
   configure_runtimes(runtimes);
+  configure_mappings(known.mappings != 0);
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);
@@ -466,6 +476,32 @@ const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snaps
 const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count) {
   return snapshot != nullptr ? array<memprof_rate_use>(ours(snapshot)->rates, count)
                              : no_elements<memprof_rate_use>(count);
+}
+
+const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot, uint64_t* count) {
+  return snapshot != nullptr ? array<memprof_mapping>(ours(snapshot)->mappings, count)
+                             : no_elements<memprof_mapping>(count);
+}
+
+int memprof_snapshot_get_memory(const memprof_snapshot* snapshot, memprof_memory* memory) {
+  constexpr uint32_t kFirstBytes = offsetof(memprof_memory, unseen_bytes) + sizeof(memprof_memory::unseen_bytes);
+  if (snapshot == nullptr || memory == nullptr || memory->struct_size < kFirstBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const memprof::SnapshotMemory& from = ours(snapshot)->measured;
+  const auto part = [&](memprof::MemoryPart p) { return from.parts[static_cast<uint32_t>(p)]; };
+  using memprof::MemoryPart;
+  memprof_memory known{};
+  known.time_ns = from.time_ns;
+  known.resident_bytes = from.resident_bytes;
+  known.mapped_bytes = part(MemoryPart::kMapped);
+  known.allocator_bytes = part(MemoryPart::kAllocator);
+  known.malloc_bytes = part(MemoryPart::kMalloc);
+  known.stack_bytes = part(MemoryPart::kStacks);
+  known.module_bytes = part(MemoryPart::kModules);
+  known.own_bytes = part(MemoryPart::kOwn);
+  known.unseen_bytes = part(MemoryPart::kUnseen);
+  return give(known, memory);
 }
 
 const uint64_t* memprof_lifetime_bounds(uint64_t* count) {

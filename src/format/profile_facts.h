@@ -21,6 +21,7 @@ enum class FactPart : uint8_t {
   kEnds,        // flags
   kFullTables,  // detail that is missing because a table was full; no bytes are
   kBudget,      // what sampling may cost and does
+  kMemory,      // who holds the anonymous memory of the process; 0: not measured
   kMissing,     // bytes that are missing
   kImports      // slots that do not lead to memprof, where import tables were patched
 };

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "core/engine/mappings.h"
 #include "core/engine/ownership.h"
 #include "platform/clock.h"
 
@@ -60,6 +61,7 @@ KeptFrom kept_from() {
 
 void note_end_begun() {
   if (is_following()) {
+    mappings::note_end();
     begin_end(EndBegun::kByExit);
   }
 }
@@ -70,6 +72,7 @@ void watch_runtime_end(bool (*is_ending)()) {
 
 void note_end() {
   if (is_following()) {
+    mappings::note_end();
     g_peaks.note_end();
     g_arena.header().end_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
   }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/engine/facts.h"
+#include "core/engine/mappings.h"
 #include "core/engine/recorder.h"
 #include "core/rates/budget.h"
 #include "core/rates/rates.h"
@@ -114,6 +115,7 @@ bool make_tables(const ProcessIdentity& owner) {
   g_codes = CodeTable(arena, &g_names);
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
+  mappings::attach(arena);
   rates::begin_log(&arena.header(), budget::is_on());
   budget::attach(arena);
   store_facts(&arena.header());

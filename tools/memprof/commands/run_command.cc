@@ -43,7 +43,7 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]
-                   [--force] [--raw] [--no-python | --native-interpreter]
+                   [--force] [--raw] [--no-python | --native-interpreter] [--mmap]
                    [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
@@ -76,6 +76,8 @@ instead of 0.
             not seen, and stacks have no Python functions
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
+  --mmap    also record the memory that the program maps itself (mmap, sbrk), each
+            mapping with its stack: a heap apart (docs/mappings.md)
   --every TIME     while it runs, also record what the processes hold, each 10s,
                    500ms, 5m ...: memory over time (docs/series.md), in
   --record FILE    (memprof.%n.%p.series), which has at most
@@ -146,6 +148,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
   if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
+  if (options.mmap) environment.emplace_back("MEMPROF_MMAP", "1");
   if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
   // For those whose arena cannot be read.
   environment.emplace_back("MEMPROF_PROFILE", escape_path(profiles) + "/%p.pb");

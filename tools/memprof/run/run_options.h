@@ -26,6 +26,7 @@ struct RunOptions {
   bool merge = false;               // into one file
   bool python = true;               // look at a CPython: its objects, its frames
   bool native_interpreter = false;  // keep the frames of its evaluation loop
+  bool mmap = false;                // record the mappings that the program makes itself
   bool ask_servers = true;          // debuginfod's
   bool view = false;                // the profile in the browser, in the end
   std::optional<RecordChoice> record;

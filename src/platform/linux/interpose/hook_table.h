@@ -8,6 +8,7 @@
 
 #include "platform/linux/interpose/loader_calls.h"
 #include "platform/linux/interpose/real.h"
+#include "platform/linux/interpose/real_mappings.h"
 
 namespace memprof::interpose {
 
@@ -16,6 +17,7 @@ struct Forwards {
   Real real;
   ForeignOperators foreign;
   MemprofRealLoader loader;
+  RealMappings mappings;
 };
 
 enum class HookKind : uint8_t {
@@ -23,6 +25,7 @@ enum class HookKind : uint8_t {
   kOperator,  // C++ operators
   kLoader,    // no allocations: dlopen, dlsym and so on, _exit, calls that load a filter of system calls
   kFrames,    // that register unwind tables
+  kMapping,   // that map memory; only where mappings are recorded
 };
 
 inline constexpr size_t kNoForward = SIZE_MAX;
