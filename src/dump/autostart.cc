@@ -23,14 +23,14 @@
 #include <cstring>
 
 #include "core/engine/ending.h"
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "format/share_text.h"
 #include "format/size_text.h"
 #include "memprof.h"

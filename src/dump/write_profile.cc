@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "core/engine/profiler.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
@@ -12,7 +12,7 @@
 #include "dump/raw_pprof.h"
 #include "format/counters.h"
 #include "format/path_pattern.h"
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "format/runtime_frame.h"
 #include "memprof.h"
 #include "platform/clock.h"

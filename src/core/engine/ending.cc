@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "core/engine/ownership.h"
 #include "platform/clock.h"
 
@@ -25,6 +25,7 @@ void begin_end(EndBegun by) {
                         (begun == static_cast<uint64_t>(EndBegun::kByRuntime) && by == EndBegun::kByExit &&
                          now - ending.begun_ns.load(std::memory_order_relaxed) > kRuntimeEndNs);
   if (is_first) {
+    mappings::note_end();
     ending.begun_ns.store(now, std::memory_order_relaxed);
     ending.begun_climb.store(g_arena.header().peak.climb.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
@@ -61,7 +62,6 @@ KeptFrom kept_from() {
 
 void note_end_begun() {
   if (is_following()) {
-    mappings::note_end();
     begin_end(EndBegun::kByExit);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 
 #include <new>
 

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "core/engine/facts.h"
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "core/engine/recorder.h"
 #include "core/rates/budget.h"
 #include "core/rates/rates.h"

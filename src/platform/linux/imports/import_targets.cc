@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/interpose/frame_tables.h"
 

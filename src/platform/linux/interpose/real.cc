@@ -10,7 +10,7 @@
 
 #include <atomic>
 
-#include "core/engine/mappings.h"
+#include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/absent.h"
 #include "platform/linux/interpose/bootstrap.h"
