@@ -21,7 +21,8 @@ struct MemoryArea {
   bool is_break;             // the break's
   bool is_stack;             // the first thread's stack
   bool is_writable;
-  bool follows_guard;  // right behind memory that can be neither read nor written
+  bool follows_anonymous;  // right behind memory that is no part of a file
+  bool follows_guard;      // right behind memory that can be neither read nor written
 };
 
 // visit(area) in the order of addresses.  false: they cannot be listed (a sandbox).  One caller at a time.  Keeps

@@ -8,7 +8,6 @@
 
 #include "platform/linux/interpose/loader_calls.h"
 #include "platform/linux/interpose/real.h"
-#include "platform/linux/interpose/mappings/real_mappings.h"
 
 namespace memprof::interpose {
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/memory/malloc_areas.h"
 
-#include <algorithm>
-
 #include "platform/memory.h"
 #include "platform/memory_areas.h"
 
 namespace memprof::platform {
 namespace {
 
-// What a heap of an arena begins with (malloc/arena.c, since 2.2).
+// What a heap of an arena begins with of glibc.
 struct HeapInfo {
   uint64_t arena;
   uint64_t previous;
@@ -18,13 +16,14 @@ struct HeapInfo {
 };
 constexpr uint64_t kHeapBytes = uint64_t{64} << 20;
 
-// What a block begins with (malloc/malloc.c): the size, and flags in its lowest three bits.
+// What a block begins with: the size, and flags in its lowest three bits.
 struct Chunk {
   uint64_t previous_bytes;
   uint64_t size_and_flags;
 };
 constexpr uint64_t kFlags = 7;
 constexpr uint64_t kIsMapped = 2;
+constexpr uint64_t kMostBlockBytes = uint64_t{1} << 40;
 
 bool is_heap(uint64_t start, const HeapInfo& info) {
   const uint64_t page = page_bytes();
@@ -37,22 +36,21 @@ bool is_heap(uint64_t start, const HeapInfo& info) {
 
 }  // namespace
 
-uint64_t end_of_malloc_area(uint64_t start, uint64_t limit) {
+uint64_t end_of_malloc_area(uint64_t start) {
   const uint64_t page = page_bytes();
   if (start % kHeapBytes == 0) {
     HeapInfo info;
     if (read_memory(start, &info, sizeof(info)) && is_heap(start, info)) {
-      return std::min(start + info.accessible_bytes, limit);
+      return start + info.accessible_bytes;
     }
   }
   Chunk chunk;
   if (!read_memory(start, &chunk, sizeof(chunk))) {
     return 0;
   }
-  // An aligned block may begin behind the first page; what is before it is kept in previous_bytes.
   const uint64_t size = chunk.size_and_flags & ~kFlags;
   const bool is_mapped = (chunk.size_and_flags & kFlags) == kIsMapped && chunk.previous_bytes == 0 && size >= page &&
-                         size % page == 0 && size <= limit - start;
+                         size % page == 0 && size <= kMostBlockBytes;
   return is_mapped ? start + size : 0;
 }
 

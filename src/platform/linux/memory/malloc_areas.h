@@ -11,7 +11,7 @@
 
 namespace memprof::platform {
 
-// Where the piece of malloc ends that begins at `start`, at most `limit`; 0: none begins there.
-uint64_t end_of_malloc_area(uint64_t start, uint64_t limit);
+// Where the piece of malloc ends that begins at `start`; 0: none begins there.
+uint64_t end_of_malloc_area(uint64_t start);
 
 }  // namespace memprof::platform

@@ -12,7 +12,7 @@
 #include "platform/linux/memory/malloc_areas.h"
 #include "platform/linux/memory/mappings.h"
 #include "platform/linux/memory/own_pages.h"
-#include "platform/linux/system_call.h"
+#include "platform/linux/memory/system_call.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -76,6 +76,8 @@ class AreaReader {
     area_.is_stack = strcmp(m.path, "[stack]") == 0;
     area_.is_writable = m.is_writable;
     area_.follows_guard = guard_limit_ == m.start && !area_.is_file;
+    area_.follows_anonymous = anonymous_limit_ == m.start;
+    anonymous_limit_ = m.inode == 0 ? m.limit : 0;
     guard_limit_ = is_guard && !area_.is_file ? m.limit : 0;
     // The data of a module that is no part of its file (.bss) comes right behind its file.
     area_.is_file = area_.is_file || (file_limit_ == m.start && m.path[0] == '\0' && m.is_writable);
@@ -86,6 +88,7 @@ class AreaReader {
   void* context_;
   MemoryArea area_{};
   uint64_t guard_limit_ = 0;
+  uint64_t anonymous_limit_ = 0;
   uint64_t file_limit_ = 0;
 };
 
@@ -154,8 +157,13 @@ MemoryPart holder_of(const MemoryArea& area, uint64_t start, uint64_t limit, uin
   if (area.is_stack) {
     return MemoryPart::kStacks;
   }
-  if (const uint64_t malloc_limit = end_of_malloc_area(start, limit)) {
-    *end = malloc_limit;
+  // A block may go on in the next area: a program that advises a part of it (madvise) splits it.
+  static uint64_t malloc_limit = 0;  // of the one caller
+  if (start != area.start || !area.follows_anonymous || malloc_limit <= start) {
+    malloc_limit = end_of_malloc_area(start);
+  }
+  if (malloc_limit != 0) {
+    *end = malloc_limit < limit ? malloc_limit : limit;
     return MemoryPart::kMalloc;
   }
   // The C library puts a guard below each stack of a thread.

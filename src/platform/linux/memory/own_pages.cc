@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "platform/linux/system_call.h"
+#include "platform/linux/memory/system_call.h"
 
 namespace memprof::platform {
 namespace {

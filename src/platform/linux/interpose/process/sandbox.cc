@@ -17,7 +17,7 @@
 #include "core/engine/recorder.h"
 #include "platform/clock.h"
 #include "platform/linux/interpose/hook_name.h"
-#include "platform/linux/system_call.h"
+#include "platform/linux/memory/system_call.h"
 #include "platform/process.h"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include "core/mappings/mappings.h"
 #include "platform/linux/interpose/hook_name.h"
-#include "platform/linux/interpose/mappings/real_mappings.h"
+#include "platform/linux/interpose/real.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/interpose/mappings/real_mappings.h"
+#include "platform/linux/interpose/real.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "platform/linux/system_call.h"
+#include "platform/linux/memory/system_call.h"
 
 // Where libc is linked statically, its sbrk has another name, too.
 extern "C" {
