@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kMostAllocators = 8;
 
 bool g_is_wanted = false;
+// Both are there before any code runs, and no constructor makes them anew.
 MappingTable g_table;
 MappingLog g_log;
 uint32_t g_heap = 0;
@@ -62,8 +63,22 @@ bool is_recording() {
   return true;
 }
 
+// A full ring: who has the table does not run.  It is given the processor for a while.
+bool put_patiently(const MappingEvent& event) {
+  constexpr int kMostYields = 1000;
+  for (int i = 0; !g_log.put(event); ++i) {
+    if (i == kMostYields || platform::is_sandboxed()) {
+      return false;
+    }
+    if (!g_log.enter_into(&g_table)) {
+      platform::yield_thread();
+    }
+  }
+  return true;
+}
+
 void put(const MappingEvent& event) {
-  if (!g_log.put(event)) {
+  if (!put_patiently(event)) {
     count(profiler::g_arena.header().later_statistics.dropped_mappings);
     if (event.range.stack != kNoMappingStack) {
       release_stack(event.range.stack);

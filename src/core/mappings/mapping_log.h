@@ -10,7 +10,7 @@
 // Threads, signals: any.
 // fork: a child calls reset_in_child() before its first event.
 // Allocates: never.
-// Failure: a full ring (whoever has the table does not run): put() is false, and the event is lost and counted.
+// Failure: a full ring (whoever has the table does not run): put() is false.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace memprof {
 
 struct MappingEvent {
-  enum class Kind : uint32_t { kAdd, kRemove, kMove, kMoveKeeping };
+  enum class Kind : uint32_t { kRemove, kAdd, kMove, kMoveKeeping };
   Kind kind = Kind::kRemove;
   MappedRange range;         // kAdd; kMove: `start` is where it is now, the rest is of what it grew by
   uint64_t from = 0;         // kMove, kRemove
@@ -33,6 +33,9 @@ struct MappingEvent {
 class MappingLog {
  public:
   static constexpr uint32_t kCells = 512;
+
+  // Of zeros, and before any code runs: hooks may come before the constructors of this library.
+  constexpr MappingLog() = default;
 
   bool put(const MappingEvent& event);
   // Enters what is there, unless another thread is at it, which then will.  false: somebody else has the table.
@@ -54,7 +57,7 @@ class MappingLog {
 
  private:
   struct Cell {
-    std::atomic<uint64_t> turn;  // less the cell's number, so that zeros are a free ring
+    std::atomic<uint64_t> turn{0};  // less the cell's number, so that zeros are a free ring
     MappingEvent event;
   };
   bool try_take() { return !is_taken_.exchange(true, std::memory_order_seq_cst); }
@@ -63,11 +66,11 @@ class MappingLog {
   bool has_event() const;
   void drain(MappingTable* table);
 
-  std::atomic<uint64_t> tail_;  // the next event's number
+  std::atomic<uint64_t> tail_{0};  // the next event's number
   uint64_t head_ = 0;           // of who has the table
-  std::atomic<uint64_t> seen_head_;
-  std::atomic<bool> is_taken_;
-  Cell cells_[kCells];
+  std::atomic<uint64_t> seen_head_{0};
+  std::atomic<bool> is_taken_{false};
+  Cell cells_[kCells]{};
 };
 
 }  // namespace memprof
