@@ -8,9 +8,9 @@
 
 #include "capi/call.h"
 #include "core/engine/facts.h"
-#include "core/mappings/mappings.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "platform/imports.h"

@@ -179,10 +179,10 @@ typedef struct memprof_options {
                                   2: for frames in stacks, but not for its objects                         */
   uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
-  uint32_t budget_ppm; /* not 0: the rate follows what sampling costs, so that it takes so many parts
+  uint32_t budget_ppm;     /* not 0: the rate follows what sampling costs, so that it takes so many parts
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
                                   rate_bytes is what it begins with; see memprof_snapshot_rates            */
-  uint32_t mappings;   /* not 0: anonymous memory that the program maps itself is recorded (mmap, mremap,
+  uint32_t mappings;       /* not 0: anonymous memory that the program maps itself is recorded (mmap, mremap,
                                   sbrk), each with its stack; see memprof_snapshot_mappings                */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
@@ -347,7 +347,7 @@ typedef struct memprof_stats {
   uint64_t budget_ppm;  /* memprof_options.budget_ppm; 0: none, and the next two are 0                     */
   uint64_t cpu_ns;      /* CPU time of the process since memprof_init, as last looked at                   */
   uint64_t sampling_ns; /* of it, what samples and their frees took: an estimate from one in eight         */
-  uint64_t mappings;    /* that the program made itself since memprof_init; 0 without memprof_options.mappings */
+  uint64_t mappings; /* that the program made itself since memprof_init; 0 without memprof_options.mappings */
   uint64_t dropped_mappings; /* those, or parts of them, that found no room in the table                   */
 } memprof_stats;
 
@@ -666,11 +666,11 @@ typedef struct memprof_memory {
   uint64_t resident_bytes; /* of the process, with files                                                 */
   uint64_t mapped_bytes;   /* anonymous: mappings of the program's own (memprof_mapping)                 */
   uint64_t allocator_bytes; /* of an allocator whose blocks are seen, which mapped them                  */
-  uint64_t malloc_bytes;   /* the C library's heap: the break, arenas, large blocks                      */
-  uint64_t stack_bytes;    /* stacks of threads                                                          */
-  uint64_t module_bytes;   /* data of executables and libraries that was written to                      */
-  uint64_t own_bytes;      /* memprof's own                                                              */
-  uint64_t unseen_bytes;   /* nobody's who is known: mapped by direct system calls, or before memprof_init  */
+  uint64_t malloc_bytes;    /* the C library's heap: the break, arenas, large blocks                      */
+  uint64_t stack_bytes;     /* stacks of threads                                                          */
+  uint64_t module_bytes;    /* data of executables and libraries that was written to                      */
+  uint64_t own_bytes;       /* memprof's own                                                              */
+  uint64_t unseen_bytes; /* nobody's who is known: mapped by direct system calls, or before memprof_init  */
 } memprof_memory;
 
 /* Facts about the snapshot as a whole. */
@@ -761,7 +761,8 @@ MEMPROF_API const uint32_t* memprof_snapshot_frame_modules(const memprof_snapsho
 MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count);
-MEMPROF_API const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot,
+                                                             uint64_t* count);
 MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
 
 /* The bounds between the classes of lifetimes, in nanoseconds, ascending: class i holds those of bounds[i - 1]

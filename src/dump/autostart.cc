@@ -23,9 +23,9 @@
 #include <cstring>
 
 #include "core/engine/ending.h"
-#include "core/mappings/mappings.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/arena_name.h"

@@ -141,7 +141,8 @@ class RawPprofWriter {
   }
 
   bool write_samples() {
-    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true, profile_.has_mappings);
+    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true,
+                         profile_.has_mappings);
     const uint32_t first_heap = next_string_;
     for (size_t i = 0; i < profile_.heap_count; ++i) {
       write_string(profile_.heaps[i], text_size(profile_.heaps[i]));

@@ -78,7 +78,7 @@ struct RawStack {
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
   RawPart<Lifetime> lifetimes;
-  RawPart<Birth> births;  // of what lives, ascending by part
+  RawPart<Birth> births;                      // of what lives, ascending by part
   int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
 };
 

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/mappings/mappings.h"
 #include "core/engine/profiler.h"
+#include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
@@ -260,14 +260,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
 #undef MEMPROF_COPY
   p.live_samples = s.records.size;  // those that the profile has
   p.measured_resident_bytes = s.measured.resident_bytes;
-  const auto part = [&s](MemoryPart of) { return s.measured.parts[static_cast<uint32_t>(of)]; };
-  p.anonymous_mapped_bytes = part(MemoryPart::kMapped);
-  p.anonymous_allocator_bytes = part(MemoryPart::kAllocator);
-  p.anonymous_malloc_bytes = part(MemoryPart::kMalloc);
-  p.anonymous_stacks_bytes = part(MemoryPart::kStacks);
-  p.anonymous_modules_bytes = part(MemoryPart::kModules);
-  p.anonymous_own_bytes = part(MemoryPart::kOwn);
-  p.anonymous_unseen_bytes = part(MemoryPart::kUnseen);
+  profile::set_memory_parts(s.measured.parts, &p);
   p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
   p.peak_resident_bytes = s.peak.resident_bytes;
   p.max_resident_bytes = s.peak.max_resident_bytes;

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "core/mappings/mappings.h"
 #include "core/engine/ownership.h"
+#include "core/mappings/mappings.h"
 #include "platform/clock.h"
 
 namespace memprof::profiler {

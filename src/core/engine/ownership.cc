@@ -5,8 +5,8 @@
 #include <new>
 
 #include "core/engine/facts.h"
-#include "core/mappings/mappings.h"
 #include "core/engine/recorder.h"
+#include "core/mappings/mappings.h"
 #include "core/rates/budget.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"

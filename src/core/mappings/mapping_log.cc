@@ -80,8 +80,8 @@ void MappingLog::drain(MappingTable* table) {
         break;
       case MappingEvent::Kind::kMove:
       case MappingEvent::Kind::kMoveKeeping:
-        table->move(event.from, event.old_bytes, event.range.start, event.new_bytes, event.ticket, event.range,
-                    event.kind == MappingEvent::Kind::kMoveKeeping);
+        table->move(event.from, event.old_bytes, event.range.start, event.new_bytes, event.ticket,
+                    event.range, event.kind == MappingEvent::Kind::kMoveKeeping);
         break;
     }
     table->end_change();

@@ -23,11 +23,11 @@ namespace memprof {
 struct MappingEvent {
   enum class Kind : uint32_t { kRemove, kAdd, kMove, kMoveKeeping };
   Kind kind = Kind::kRemove;
-  MappedRange range;         // kAdd; kMove: `start` is where it is now, the rest is of what it grew by
-  uint64_t from = 0;         // kMove, kRemove
-  uint64_t old_bytes = 0;    // likewise
-  uint64_t new_bytes = 0;    // kMove
-  uint64_t ticket = 0;       // drawn before the call
+  MappedRange range;       // kAdd; kMove: `start` is where it is now, the rest is of what it grew by
+  uint64_t from = 0;       // kMove, kRemove
+  uint64_t old_bytes = 0;  // likewise
+  uint64_t new_bytes = 0;  // kMove
+  uint64_t ticket = 0;     // drawn before the call
 };
 
 class MappingLog {
@@ -67,7 +67,7 @@ class MappingLog {
   void drain(MappingTable* table);
 
   std::atomic<uint64_t> tail_{0};  // the next event's number
-  uint64_t head_ = 0;           // of who has the table
+  uint64_t head_ = 0;              // of who has the table
   std::atomic<uint64_t> seen_head_{0};
   std::atomic<bool> is_taken_{false};
   Cell cells_[kCells]{};

@@ -73,8 +73,8 @@ class Measurement {
   static uint64_t take(const platform::MemoryArea& area, uint64_t from, uint64_t to, uint64_t* left) {
     uint64_t resident = *left;
     if (from != area.start || to != area.limit) {
-      resident = area.resident_bytes == area.limit - area.start ? to - from
-                                                                : platform::resident_bytes_in(from, to);
+      resident =
+          area.resident_bytes == area.limit - area.start ? to - from : platform::resident_bytes_in(from, to);
     }
     resident = std::min(resident, *left);
     *left -= resident;

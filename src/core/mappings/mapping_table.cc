@@ -59,8 +59,7 @@ uint32_t MappingTable::take_node() {
   const uint64_t used = arena_.section(kMappingSection).used_bytes.load(std::memory_order_relaxed);
   const uint64_t first = used == 0 ? 2 : 1;
   const uint64_t offset = arena_.allocate(kMappingSection, first * sizeof(MappingNode));
-  return offset == Arena::kNoOffset ? 0
-                                    : static_cast<uint32_t>(offset / sizeof(MappingNode) + first - 1);
+  return offset == Arena::kNoOffset ? 0 : static_cast<uint32_t>(offset / sizeof(MappingNode) + first - 1);
 }
 
 void MappingTable::drop(const MappedRange& range) {

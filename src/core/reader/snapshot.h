@@ -164,9 +164,9 @@ class Snapshot {
   Span<SnapshotLifetime> lifetimes;  // ordered by stack, class; those with samples
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
-  Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
-  Span<uint32_t> stack_heaps;    // for each stack the index of its heap
-  Span<SnapshotHeap> heaps;      // the first: of no name
+  Span<uint32_t> frame_modules;    // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> stack_heaps;      // for each stack the index of its heap
+  Span<SnapshotHeap> heaps;        // the first: of no name
   bool has_mappings = false;       // they were recorded
   Span<SnapshotMapping> mappings;  // ordered by start
   SnapshotMemory measured;

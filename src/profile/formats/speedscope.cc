@@ -19,8 +19,8 @@ namespace memprof::profile {
 namespace {
 
 // The viewer opens the first profile, so what most people came for stands there.
-constexpr Metric kOrder[] = {Metric::kInuseSpace,  Metric::kInuseObjects, Metric::kPeakSpace,
-                             Metric::kPeakObjects, Metric::kAllocSpace,   Metric::kAllocObjects,
+constexpr Metric kOrder[] = {Metric::kInuseSpace,          Metric::kInuseObjects, Metric::kPeakSpace,
+                             Metric::kPeakObjects,         Metric::kAllocSpace,   Metric::kAllocObjects,
                              Metric::kMappedResidentSpace, Metric::kMappedSpace};
 
 const char* title(Metric metric) {

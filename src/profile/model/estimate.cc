@@ -98,7 +98,8 @@ void Accumulator::add(const Stack& stack) {
     add_values(stack.values);
     return;
   }
-  for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace); ++i) {
+  for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
+       ++i) {
     certain_[i] += stack.values[i];
   }
   add_allocated(stack.allocated);

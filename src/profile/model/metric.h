@@ -13,10 +13,10 @@
 namespace memprof::profile {
 
 inline constexpr Metric kMetrics[kMetricCount] = {
-    Metric::kAllocObjects,          Metric::kAllocSpace,          Metric::kInuseObjects,
-    Metric::kInuseSpace,            Metric::kPeakObjects,         Metric::kPeakSpace,
-    Metric::kMappedObjects,         Metric::kMappedSpace,         Metric::kMappedResidentObjects,
-    Metric::kMappedResidentSpace,   Metric::kTemporaryObjects,    Metric::kTemporarySpace};
+    Metric::kAllocObjects,        Metric::kAllocSpace,       Metric::kInuseObjects,
+    Metric::kInuseSpace,          Metric::kPeakObjects,      Metric::kPeakSpace,
+    Metric::kMappedObjects,       Metric::kMappedSpace,      Metric::kMappedResidentObjects,
+    Metric::kMappedResidentSpace, Metric::kTemporaryObjects, Metric::kTemporarySpace};
 
 constexpr size_t metric_index(Metric metric) {
   return static_cast<size_t>(metric);

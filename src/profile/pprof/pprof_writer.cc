@@ -90,7 +90,8 @@ class Writer {
       std::fill_n(has_metric_.begin(), kFirstMetrics, true);
       has_metric_[metric_index(Metric::kPeakObjects)] = has_metric_[metric_index(Metric::kPeakSpace)];
       // All of them, or none.
-      for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace); ++i) {
+      for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
+           ++i) {
         has_metric_[i] = has_metric_[metric_index(Metric::kMappedSpace)];
       }
     }
@@ -110,8 +111,8 @@ class Writer {
       if (has_metric_[metric_index(metric)]) {
         write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
         // The last: inuse_space where there is one; of what has ended, its peak.
-        const bool is_default = metric_is_mapped(metric) ? default_type == 0
-                                                         : !metric_is_peak(metric) || profile_.has_ended;
+        const bool is_default =
+            metric_is_mapped(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
         if (is_default) default_type = string(metric_name(metric));
       }
     }
@@ -237,7 +238,8 @@ class Writer {
       }
       samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
       samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
-      const bool is_mapped = has_mapped_values(stack.values) && has_metric_[metric_index(Metric::kMappedSpace)];
+      const bool is_mapped =
+          has_mapped_values(stack.values) && has_metric_[metric_index(Metric::kMappedSpace)];
       if (is_mapped) {
         int64_t mapped[schema::kMappedCount];
         for (size_t i = 0; i < schema::kMappedCount; ++i) {

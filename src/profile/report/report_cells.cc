@@ -11,8 +11,9 @@ namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
   static constexpr const char* kTitles[kMetricCount] = {
-      "allocations", "allocated", "blocks",            "live",     "peak blocks",      "peak",
-      "mappings",    "mapped",    "resident mappings", "resident", "temporary blocks", "temporary"};
+      "allocations",       "allocated", "blocks",           "live",
+      "peak blocks",       "peak",      "mappings",         "mapped",
+      "resident mappings", "resident",  "temporary blocks", "temporary"};
   return kTitles[metric_index(metric)];
 }
 

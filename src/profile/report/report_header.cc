@@ -116,9 +116,7 @@ class Header {
                           format_rate(uses[i].rate_bytes), percent(uses[i].weight_bytes, bytes),
                           percent(uses[i].time_ns, time));
     }
-    if (uses.size() > kMostListed) {
-      text += fmt::format(", and {} more", uses.size() - kMostListed);
-    }
+    if (uses.size() > kMostListed) text += fmt::format(", and {} more", uses.size() - kMostListed);
     say(text + ".");
   }
 

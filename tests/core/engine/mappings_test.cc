@@ -33,7 +33,8 @@ const void* at(uint64_t page) {
 
 void map(uint64_t page, uint64_t pages, uint64_t caller, bool is_recorded = true) {
   const FakeStack stack(caller);
-  mappings::mapped(at(page), pages * kPage, is_recorded, reinterpret_cast<const void*>(caller), stack.entry());
+  mappings::mapped(at(page), pages * kPage, is_recorded, reinterpret_cast<const void*>(caller),
+                   stack.entry());
 }
 
 TEST(Mappings, AreRecordedWithTheirStacksAndInNoSum) {

@@ -101,7 +101,8 @@ TEST(MappingMeasure, PartsAddUp) {
     parts += p.load();
   }
   // A page or two came between the two looks.
-  EXPECT_NEAR(static_cast<double>(anonymous), static_cast<double>(parts), 0.02 * static_cast<double>(anonymous));
+  EXPECT_NEAR(static_cast<double>(anonymous), static_cast<double>(parts),
+              0.02 * static_cast<double>(anonymous));
   EXPECT_GE(part(m, MemoryPart::kUnseen), memory.size);  // nobody told of it
 }
 

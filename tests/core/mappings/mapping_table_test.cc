@@ -44,8 +44,8 @@ class MappingTableTest : public ::testing::Test {
     hold(stack);
     table_.add(range_of(first_page, pages, ticket, stack));
   }
-  void move(uint64_t from, uint64_t old_pages, uint64_t to, uint64_t new_pages, uint64_t ticket, uint32_t stack,
-            bool keeps_old = false) {
+  void move(uint64_t from, uint64_t old_pages, uint64_t to, uint64_t new_pages, uint64_t ticket,
+            uint32_t stack, bool keeps_old = false) {
     hold(stack);
     MappedRange tail;
     tail.ticket = ticket + 1;

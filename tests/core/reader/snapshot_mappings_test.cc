@@ -76,10 +76,10 @@ TEST(SnapshotMappings, WhatCannotBeIsLeftOut) {
     f.add(i * 0x10000, i * 0x10000 + 0x1000, stack);
   }
   MappingNode* nodes = f.arena.arena.at<MappingNode>(kMappingSection);
-  nodes[1].limit.store(0x100);               // ends before it begins
-  nodes[2].stack.store(12345);               // of no stack
-  nodes[3].limit.store(0x48000);             // reaches over the next
-  nodes[5].next[0].store(UINT32_MAX);        // the list leads nowhere
+  nodes[1].limit.store(0x100);         // ends before it begins
+  nodes[2].stack.store(12345);         // of no stack
+  nodes[3].limit.store(0x48000);       // reaches over the next
+  nodes[5].next[0].store(UINT32_MAX);  // the list leads nowhere
   f.arena.arena.header().mappings.head[0].store(0xfffffff);
   f.arena.arena.header().mappings.changes.store(1);
   const auto s = take(f.arena.arena);

@@ -92,11 +92,13 @@ SITE static void* churn(void* unused) {
 
 static void check_errors(void) {
   errno = 0;
-  check(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL, "size 0");
+  check(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL,
+        "size 0");
   errno = 0;
   check(munmap((void*)1, PAGE) == -1 && errno == EINVAL, "munmap of what begins nowhere");
   errno = 0;
-  check(mremap((void*)PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT, "mremap of nothing");
+  check(mremap((void*)PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT,
+        "mremap of nothing");
   errno = 0;
   check(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED && errno == EBADF, "no file");
   errno = 77;

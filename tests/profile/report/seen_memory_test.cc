@@ -28,9 +28,10 @@ TEST(SeenMemory, SaysWhatIsMappedAndHowMuchIsAccountedFor) {
   const std::vector<std::string> lines = seen_memory_lines(report_of(96, 4));
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], "Mapped:    1.0 GiB in 3 mappings, 5.0 MiB of it resident; --mmap lists them");
-  EXPECT_EQ(lines[1],
-            "Seen:      96.0 % of 100.0 MiB anonymous memory (mapped 95.0 MiB, malloc 1.0 MiB), 96.4 % of 110.0 "
-            "MiB resident with files");
+  EXPECT_EQ(
+      lines[1],
+      "Seen:      96.0 % of 100.0 MiB anonymous memory (mapped 95.0 MiB, malloc 1.0 MiB), 96.4 % of 110.0 "
+      "MiB resident with files");
 }
 
 TEST(SeenMemory, WarnsWhereLittleIsSeen) {

@@ -21,8 +21,8 @@ namespace {
 using platform::system_call;
 
 void* first_mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset) {
-  return reinterpret_cast<void*>(system_call(SYS_mmap, reinterpret_cast<long>(address), static_cast<long>(size),
-                                             protection, flags, fd, offset));
+  return reinterpret_cast<void*>(system_call(SYS_mmap, reinterpret_cast<long>(address),
+                                             static_cast<long>(size), protection, flags, fd, offset));
 }
 
 int first_munmap(void* address, size_t size) {

@@ -49,8 +49,8 @@ uint64_t end_of_malloc_area(uint64_t start) {
     return 0;
   }
   const uint64_t size = chunk.size_and_flags & ~kFlags;
-  const bool is_mapped = (chunk.size_and_flags & kFlags) == kIsMapped && chunk.previous_bytes == 0 && size >= page &&
-                         size % page == 0 && size <= kMostBlockBytes;
+  const bool is_mapped = (chunk.size_and_flags & kFlags) == kIsMapped && chunk.previous_bytes == 0 &&
+                         size >= page && size % page == 0 && size <= kMostBlockBytes;
   return is_mapped ? start + size : 0;
 }
 

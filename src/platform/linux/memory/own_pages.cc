@@ -40,8 +40,8 @@ void note_own(const void* start, size_t new_bytes) {
 }
 
 void* map_own(void* place, size_t size_bytes, int protection, int flags, int file, off_t offset) {
-  const long got = system_call(SYS_mmap, reinterpret_cast<long>(place), static_cast<long>(size_bytes), protection,
-                               flags, file, offset);
+  const long got = system_call(SYS_mmap, reinterpret_cast<long>(place), static_cast<long>(size_bytes),
+                               protection, flags, file, offset);
   if (got == -1) {
     return MAP_FAILED;
   }

@@ -75,9 +75,9 @@ bool place_at(uint8_t* start, bool is_ours, int file, size_t size_bytes, const P
 
 // At `place`, or, if that is nullptr, where the kernel has as much.  Nothing is taken.
 Range free_range(uint8_t* place, size_t size_bytes) {
-  void* const range =
-      map_own(place, size_bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+  void* const range = map_own(
+      place, size_bytes, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   if (range == MAP_FAILED) {
     return {nullptr, false};
   }

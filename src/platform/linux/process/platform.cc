@@ -40,8 +40,8 @@ char g_program_path[4096];
 }  // namespace
 
 void* reserve_pages(size_t size_bytes) {
-  void* p =
-      map_own(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = map_own(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
   if (p == MAP_FAILED) {
     return nullptr;
   }

@@ -16,8 +16,8 @@ constexpr uint64_t kHeap = uint64_t{64} << 20;
 class MallocAreas : public ::testing::Test {
  protected:
   MallocAreas()
-      : memory_(mmap(nullptr, 2 * kHeap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                     0)),
+      : memory_(mmap(nullptr, 2 * kHeap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1, 0)),
         heap_((reinterpret_cast<uint64_t>(memory_) + kHeap - 1) / kHeap * kHeap) {}
   ~MallocAreas() override { munmap(memory_, 2 * kHeap); }
 

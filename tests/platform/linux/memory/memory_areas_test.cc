@@ -25,8 +25,8 @@ std::vector<MemoryArea> all_areas() {
   static std::vector<MemoryArea> areas;
   areas.clear();
   areas.reserve(100000);  // nothing is mapped while the list is read
-  EXPECT_TRUE(platform::each_memory_area(
-      [](const MemoryArea& area, void*) { areas.push_back(area); }, nullptr));
+  EXPECT_TRUE(
+      platform::each_memory_area([](const MemoryArea& area, void*) { areas.push_back(area); }, nullptr));
   return areas;
 }
 
@@ -72,7 +72,8 @@ TEST(MemoryAreas, AreInOrderWithWhatIsResident) {
 
 TEST(MemoryAreas, WhoseTheyAre) {
   uint64_t end = 0;
-  void* const own = platform::map_own(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const own =
+      platform::map_own(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset(own, 1, 4 * kPage);
   int on_stack = 0;
   const std::vector<MemoryArea> areas = all_areas();

@@ -108,8 +108,8 @@ MEMPROF_SLOW_PATH void* memprof_slow_mremap(void* address, size_t old_size, size
   if (got != MAP_FAILED) {
     const int saved_errno = errno;
     mappings::moved(address, mappings::round_to_pages(old_size), got, mappings::round_to_pages(new_size),
-                    (flags & MREMAP_DONTUNMAP) != 0, ticket,
-                    __builtin_return_address(0), {__builtin_frame_address(0)});
+                    (flags & MREMAP_DONTUNMAP) != 0, ticket, __builtin_return_address(0),
+                    {__builtin_frame_address(0)});
     errno = saved_errno;
   }
   return got;
