@@ -10,6 +10,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "platform/imports.h"
@@ -48,6 +49,12 @@ int to_error(memprof::Status status) {
 void configure_runtimes(const memprof::runtimes::Settings& settings) {
   if (profiler::state() == memprof::State::kUninitialized) {
     memprof::runtimes::configure(settings);
+  }
+}
+
+void configure_mappings(bool is_wanted) {
+  if (profiler::state() == memprof::State::kUninitialized) {
+    memprof::mappings::configure(is_wanted);
   }
 }
 
@@ -141,6 +148,7 @@ int memprof_init(const memprof_options* options) {
   if (options == nullptr) {
     const memprof::Configuration configuration = memprof::read_configuration();
     configure_runtimes(configuration.runtimes);
+    configure_mappings(configuration.mappings);
     return to_error(profiler::initialize(
         configuration.limits, configuration.rate_bytes,
         {configuration.arena_folder, configuration.follow_fork, false, configuration.keep_arena,
@@ -169,6 +177,7 @@ int memprof_init(const memprof_options* options) {
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
   configure_runtimes(runtimes);
+  configure_mappings(known.mappings != 0);
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);

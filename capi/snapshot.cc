@@ -28,6 +28,7 @@ MEMPROF_SAME_LAYOUT(memprof_rate_use, RateUse, time_ns);
 MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
 MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
+MEMPROF_SAME_LAYOUT(memprof_mapping, SnapshotMapping, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 
@@ -120,6 +121,32 @@ const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snaps
 
 const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count) {
   return array<memprof_rate_use>(snapshot, &Snapshot::rates, count);
+}
+
+const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_mapping>(snapshot, &Snapshot::mappings, count);
+}
+
+int memprof_snapshot_get_memory(const memprof_snapshot* snapshot, memprof_memory* memory) {
+  constexpr uint32_t kFirstBytes =
+      offsetof(memprof_memory, unseen_bytes) + sizeof(memprof_memory::unseen_bytes);
+  if (snapshot == nullptr || memory == nullptr || memory->struct_size < kFirstBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  using memprof::MemoryPart;
+  const memprof::SnapshotMemory& from = ours(snapshot)->measured;
+  const auto part = [&from](MemoryPart of) { return from.parts[static_cast<uint32_t>(of)]; };
+  memprof_memory out{};
+  out.time_ns = from.time_ns;
+  out.resident_bytes = from.resident_bytes;
+  out.mapped_bytes = part(MemoryPart::kMapped);
+  out.allocator_bytes = part(MemoryPart::kAllocator);
+  out.malloc_bytes = part(MemoryPart::kMalloc);
+  out.stack_bytes = part(MemoryPart::kStacks);
+  out.module_bytes = part(MemoryPart::kModules);
+  out.own_bytes = part(MemoryPart::kOwn);
+  out.unseen_bytes = part(MemoryPart::kUnseen);
+  return give(out, memory);
 }
 
 const uint64_t* memprof_lifetime_bounds(uint64_t* count) {

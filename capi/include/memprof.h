@@ -179,10 +179,11 @@ typedef struct memprof_options {
                                   2: for frames in stacks, but not for its objects                         */
   uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
-  uint32_t budget_ppm; /* not 0: the rate follows what sampling costs, so that it takes so many parts
+  uint32_t budget_ppm;     /* not 0: the rate follows what sampling costs, so that it takes so many parts
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
                                   rate_bytes is what it begins with; see memprof_snapshot_rates            */
-  uint32_t reserved;
+  uint32_t mappings;       /* not 0: anonymous memory that the program maps itself is recorded (mmap, mremap,
+                                  sbrk), each with its stack; see memprof_snapshot_mappings                */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
   uint64_t
@@ -346,6 +347,8 @@ typedef struct memprof_stats {
   uint64_t budget_ppm;  /* memprof_options.budget_ppm; 0: none, and the next two are 0                     */
   uint64_t cpu_ns;      /* CPU time of the process since memprof_init, as last looked at                   */
   uint64_t sampling_ns; /* of it, what samples and their frees took: an estimate from one in eight         */
+  uint64_t mappings; /* that the program made itself since memprof_init; 0 without memprof_options.mappings */
+  uint64_t dropped_mappings; /* those, or parts of them, that found no room in the table                   */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -644,6 +647,32 @@ typedef struct memprof_runtime_frame {
   uint32_t reserved;
 } memprof_runtime_frame;
 
+/* Memory that the program mapped itself: an anonymous mapping (mmap), or what it moved the break by (sbrk).  Not
+ * those of an allocator whose blocks are seen.  Neighbours of one stack may be one, where the table was full. */
+typedef struct memprof_mapping {
+  uint64_t start; /* addresses start <= a < limit: what of it is still mapped                          */
+  uint64_t limit;
+  uint64_t resident_bytes; /* of it in memory, when memprof_memory.time_ns was measured                 */
+  uint64_t time_ns;        /* when it was mapped: nanoseconds, monotonic clock                           */
+  uint32_t stack_id;       /* index into the array of stacks                                             */
+  uint32_t thread_id;      /* the system's id of the thread that mapped it                               */
+} memprof_mapping;
+
+/* What of the process was resident, and who held its anonymous memory: these add up to all of it. */
+typedef struct memprof_memory {
+  uint32_t struct_size; /* sizeof(memprof_memory), set by the caller                                    */
+  uint32_t reserved;
+  uint64_t time_ns;        /* when it was measured: monotonic clock; 0: it was not, and all else is 0       */
+  uint64_t resident_bytes; /* of the process, with files                                                 */
+  uint64_t mapped_bytes;   /* anonymous: mappings of the program's own (memprof_mapping)                 */
+  uint64_t allocator_bytes; /* of an allocator whose blocks are seen, which mapped them                  */
+  uint64_t malloc_bytes;    /* the C library's heap: the break, arenas, large blocks                      */
+  uint64_t stack_bytes;     /* stacks of threads                                                          */
+  uint64_t module_bytes;    /* data of executables and libraries that was written to                      */
+  uint64_t own_bytes;       /* memprof's own                                                              */
+  uint64_t unseen_bytes; /* nobody's who is known: mapped by direct system calls, or before memprof_init  */
+} memprof_memory;
+
 /* Facts about the snapshot as a whole. */
 typedef struct memprof_snapshot_info {
   uint32_t struct_size; /* sizeof(memprof_snapshot_info), set by the caller                              */
@@ -686,6 +715,11 @@ MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memp
 /* The counters at the moment of the snapshot, like memprof_get_stats. */
 MEMPROF_API int memprof_snapshot_get_stats(const memprof_snapshot* snapshot, memprof_stats* stats);
 
+/* Fills *memory, as far as memory->struct_size has room.  A snapshot of this process measures; one of another
+ * process has what that one measured last: when its end began, or at a snapshot or dump of its own.
+ * MEMPROF_ERR_INVALID: an argument is NULL, or struct_size is smaller than the first version of the struct. */
+MEMPROF_API int memprof_snapshot_get_memory(const memprof_snapshot* snapshot, memprof_memory* memory);
+
 /* The path of the executable; belongs to the snapshot.  "": unknown, or snapshot is NULL. */
 MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapshot);
 
@@ -711,6 +745,8 @@ MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapsho
  *   stack_heaps  for each stack the heap whose blocks it allocated; 0: malloc's, or a heap without a name.
  *            Two heaps that allocate through the same frames have two stacks
  *   heaps    index = memprof_heap_id; the first is that of id 0, without a name
+ *   mappings  ordered by start; none without memprof_options.mappings.  Exact, and no part of any sum of blocks.
+ *            Their stacks are of the heap "mmap", with totals of 0
  *   strings  NUL-terminated texts, addressed by offsets (paths, symbol names); *count is in bytes */
 MEMPROF_API const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count);
@@ -725,6 +761,8 @@ MEMPROF_API const uint32_t* memprof_snapshot_frame_modules(const memprof_snapsho
 MEMPROF_API const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count);
 MEMPROF_API const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count);
+MEMPROF_API const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot,
+                                                             uint64_t* count);
 MEMPROF_API const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count);
 
 /* The bounds between the classes of lifetimes, in nanoseconds, ascending: class i holds those of bounds[i - 1]

@@ -10,6 +10,7 @@
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
 //   those of runtimes (runtimes::variable_of)
 //                              0: the runtime is not looked for; stacks: for its frames, not its objects
+//   MEMPROF_MMAP               1: the program's own anonymous mappings are recorded
 //   MEMPROF_NATIVE_INTERPRETER 1: the frames of evaluation loops stay in the stacks
 //   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: no file
 // and those that `memprof run` sets:
@@ -24,6 +25,7 @@
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/arena_name.h"
@@ -193,6 +195,7 @@ Configuration read_configuration() {
     c.runtimes.uses[i] = read_use(runtimes::variable_of(i + 1), quiet);
   }
   c.runtimes.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
+  c.mappings = is_set("MEMPROF_MMAP");
   return c;
 }
 
@@ -209,6 +212,7 @@ void autostart() {
     return;
   }
   runtimes::configure(c.runtimes);
+  mappings::configure(c.mappings);
   // A program may start many small processes: one without a sample must cost nothing.
   profiler::Sharing sharing;
   sharing.folder = c.arena_folder;

@@ -25,6 +25,7 @@ struct Configuration {
   runtimes::Settings runtimes = {};
   Budget budget = {};
   uint64_t memory_limit_bytes = kMemoryLimitOfGroup;
+  bool mappings = false;   // the program's own are recorded
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 

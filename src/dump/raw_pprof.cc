@@ -97,6 +97,11 @@ class RawPprofWriter {
       value_type(type, pair[0], pair[1]);
       output_.message_field(field::kSampleType, type);
     }
+    for (size_t i = 0; i < schema::kMappedCount && profile_.has_mappings; ++i) {
+      const uint32_t name = write_string(schema::kMappedNames[i], text_size(schema::kMappedNames[i]));
+      value_type(type, name, i % 2 == 0 ? schema::kCount : schema::kBytes);
+      output_.message_field(field::kSampleType, type);
+    }
     output_.field(field::kDropFrames, schema::kDropFrames);
     output_.field(field::kTimeNanos, profile_.time_unix_ns);
     output_.field(field::kDurationNanos, profile_.duration_ns);
@@ -136,7 +141,8 @@ class RawPprofWriter {
   }
 
   bool write_samples() {
-    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true);
+    SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true,
+                         profile_.has_mappings);
     const uint32_t first_heap = next_string_;
     for (size_t i = 0; i < profile_.heap_count; ++i) {
       write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
@@ -148,7 +154,8 @@ class RawPprofWriter {
       while (live < profile_.live_count && profile_.live[live].stack == i) {
         ++live;
       }
-      if (stack.allocated.samples == 0 && live == first_live) {
+      const bool is_mapped = profile_.has_mappings && stack.mapped[0] != 0;
+      if (stack.allocated.samples == 0 && live == first_live && !is_mapped) {
         continue;
       }
       for (size_t frame = 0; frame < stack.depth; ++frame) {
@@ -161,6 +168,9 @@ class RawPprofWriter {
       if (stack.allocated.samples != 0) {
         samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes,
                                stack.peak.weight_count, stack.peak.weight_bytes);
+      }
+      if (is_mapped) {
+        samples.mapped(ids_, stack.depth, stack.mapped);
       }
       for (size_t k = first_live; k < live; ++k) {
         const RawLive& group = profile_.live[k];

@@ -15,6 +15,7 @@
 
 #include "format/birth.h"
 #include "format/lifetime_class.h"
+#include "format/pprof/pprof_schema.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
 #include "format/runtime_frame.h"
@@ -77,7 +78,8 @@ struct RawStack {
   const uint32_t* modules = nullptr;  // index for each frame; nullptr: the first that contains the address
   uint32_t heap = 0;                  // index of its name
   RawPart<Lifetime> lifetimes;
-  RawPart<Birth> births;  // of what lives, ascending by part
+  RawPart<Birth> births;                      // of what lives, ascending by part
+  int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -110,6 +112,8 @@ struct RawProfile : ProfileFacts {
   size_t stack_count = 0;
   const RawLive* live = nullptr;  // ordered by stack
   size_t live_count = 0;
+
+  bool has_mappings = false;  // they were recorded
 
   const char* program = "";  // file name without folder
   uint64_t pid = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/engine/profiler.h"
+#include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
@@ -152,6 +153,17 @@ void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks)
   }
 }
 
+void convert_mappings(const Snapshot& s, profile::RawStack* stacks) {
+  for (uint64_t i = 0; i < s.mappings.size; ++i) {
+    const SnapshotMapping& m = s.mappings.data[i];
+    int64_t(&mapped)[profile::schema::kMappedCount] = stacks[m.stack_id].mapped;
+    ++mapped[0];
+    mapped[1] += static_cast<int64_t>(m.limit - m.start);
+    mapped[2] += m.resident_bytes != 0;
+    mapped[3] += static_cast<int64_t>(m.resident_bytes);
+  }
+}
+
 int system_error(int error) {
   if (error == platform::kFileExists) {
     return MEMPROF_ERR_EXISTS;
@@ -214,8 +226,11 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          frame_modules.as<uint32_t>() + from.first_frame,
                                          s.stack_heaps.data[i],
                                          {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)},
+                                         {},
                                          {}};
   }
+  convert_mappings(s, stacks.as<profile::RawStack>());
+  p.has_mappings = s.has_mappings;
   convert_births(s, births.as<Birth>(), stacks.as<profile::RawStack>());
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
@@ -244,6 +259,8 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   MEMPROF_COUNTERS(MEMPROF_NO_FACT, MEMPROF_COPY, MEMPROF_NO_FACT)
 #undef MEMPROF_COPY
   p.live_samples = s.records.size;  // those that the profile has
+  p.measured_resident_bytes = s.measured.resident_bytes;
+  profile::set_memory_parts(s.measured.parts, &p);
   p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
   p.peak_resident_bytes = s.peak.resident_bytes;
   p.max_resident_bytes = s.peak.max_resident_bytes;
@@ -293,6 +310,7 @@ int take_snapshot(Snapshot** snapshot) {
   if (!arena) {
     return MEMPROF_ERR_NO_MEMORY;
   }
+  mappings::measure();
   bool is_arena = false;
   *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena);
   return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;

@@ -77,7 +77,19 @@ namespace memprof {
   COUNTER(import_patched, FIRST)                                                                             \
   FILED(import_refused, FIRST, kImports, kSum, kUnreported)                                                  \
   FILED(import_foreign, FIRST, kImports, kSum, kUnreported)                                                  \
-  FILED(import_unbound, FIRST, kImports, kSum, kUnreported)
+  FILED(import_unbound, FIRST, kImports, kSum, kUnreported)                                                  \
+  /* Mappings that the program made itself (core/mappings/), since the start; ranges that found no room. */  \
+  COUNTER(mappings, LATER)                                                                                   \
+  FILED(dropped_mappings, LATER, kFullTables, kSum, kReported)                                               \
+  /* What was resident when that was measured, and who held the anonymous memory of it (format/memory_part.h). */\
+  FACT(uint64_t, measured_resident_bytes, "measured_resident", "measured_resident_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_mapped_bytes, "anonymous_mapped", "anonymous_mapped_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_allocator_bytes, "anonymous_allocator", "anonymous_allocator_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_malloc_bytes, "anonymous_malloc", "anonymous_malloc_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_stacks_bytes, "anonymous_stacks", "anonymous_stacks_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_modules_bytes, "anonymous_modules", "anonymous_modules_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_own_bytes, "anonymous_own", "anonymous_own_bytes", kMemory, kSum, kReported) \
+  FACT(uint64_t, anonymous_unseen_bytes, "anonymous_unseen", "anonymous_unseen_bytes", kMemory, kSum, kReported)
 // clang-format on
 
 // For lines that are not looked at.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "format/counters.h"
+#include "format/memory_part.h"
 
 namespace memprof::profile {
 
@@ -21,6 +22,7 @@ enum class FactPart : uint8_t {
   kEnds,        // flags
   kFullTables,  // detail that is missing because a table was full; no bytes are
   kBudget,      // what sampling may cost and does
+  kMemory,      // who holds the anonymous memory of the process; 0: not measured
   kMissing,     // bytes that are missing
   kImports      // slots that do not lead to memprof, where import tables were patched
 };
@@ -87,6 +89,19 @@ inline constexpr ProfileFact kProfileFacts[] = {
 #undef MEMPROF_FILED
 #undef MEMPROF_FACT
 };
+
+// `parts`: bytes, in the order of MemoryPart.
+inline void set_memory_parts(const uint64_t* parts, ProfileFacts* facts) {
+  uint64_t ProfileFacts::* const members[] = {
+      &ProfileFacts::anonymous_mapped_bytes,  &ProfileFacts::anonymous_allocator_bytes,
+      &ProfileFacts::anonymous_malloc_bytes,  &ProfileFacts::anonymous_stacks_bytes,
+      &ProfileFacts::anonymous_modules_bytes, &ProfileFacts::anonymous_own_bytes,
+      &ProfileFacts::anonymous_unseen_bytes};
+  static_assert(sizeof(members) / sizeof(members[0]) == static_cast<uint32_t>(MemoryPart::kCount));
+  for (uint32_t i = 0; i < static_cast<uint32_t>(MemoryPart::kCount); ++i) {
+    facts->*members[i] = parts[i];
+  }
+}
 
 // The facts of one more profile into those of others.
 inline void merge_facts(const ProfileFacts& more, ProfileFacts* sum) {

@@ -191,6 +191,7 @@ TEST(CApi, NullsAreErrorsAndNeverCrashes) {
   EXPECT_EQ(nullptr, memprof_snapshot_frames(nullptr, nullptr));
   EXPECT_EQ(nullptr, memprof_snapshot_modules(nullptr, nullptr));
   EXPECT_EQ(nullptr, memprof_snapshot_strings(nullptr, nullptr));
+  EXPECT_EQ(nullptr, memprof_snapshot_mappings(nullptr, nullptr));
   EXPECT_EQ(nullptr, memprof_snapshot_symbols(nullptr, nullptr));
   EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile(nullptr, 0));
   EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_write_profile_fd(-1));
@@ -199,6 +200,14 @@ TEST(CApi, NullsAreErrorsAndNeverCrashes) {
     memprof_snapshot* snapshot = nullptr;
     ASSERT_EQ(MEMPROF_OK, memprof_get_snapshot(&snapshot));
     EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_snapshot_get_info(snapshot, nullptr));
+    memprof_memory memory;
+    memory.struct_size = sizeof(memory);
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_snapshot_get_memory(nullptr, &memory));
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_snapshot_get_memory(snapshot, nullptr));
+    EXPECT_EQ(MEMPROF_OK, memprof_snapshot_get_memory(snapshot, &memory));
+    EXPECT_EQ(0u, memory.time_ns);  // mappings are not recorded
+    memory.struct_size = 8;
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_snapshot_get_memory(snapshot, &memory));
     memprof_free_snapshot(snapshot);
   });
 }

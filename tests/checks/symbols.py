@@ -27,7 +27,7 @@ clock_gettime nanosleep sched_yield getpid gettid getppid syscall getrandom geta
 environ __environ getenv secure_getenv program_invocation_name program_invocation_short_name
 dlsym dlvsym dladdr dladdr1 dlopen dlclose dl_iterate_phdr
 __libc_stack_end __libc_start_main pthread_create
-__libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
+__brk __sbrk __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort
 sigaction sigemptyset sigfillset sigprocmask __libc_current_sigrtmin __libc_current_sigrtmax
 """.split())

@@ -15,7 +15,7 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_describe_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes memprof_snapshot_rates "
-         "memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
+         "memprof_snapshot_mappings memprof_snapshot_get_memory memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
@@ -32,7 +32,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("max_depth", c_uint32), ("rate_bytes", c_uint64),
                 ("max_live_samples", c_uint64), ("max_stacks", c_uint64), ("follow_fork", c_uint32),
                 ("private_memory", c_uint32), ("python", c_uint32), ("native_interpreter", c_uint32),
-                ("runtimes", c_uint32 * MAX_RUNTIMES), ("budget_ppm", c_uint32), ("reserved", c_uint32),
+                ("runtimes", c_uint32 * MAX_RUNTIMES), ("budget_ppm", c_uint32), ("mappings", c_uint32),
                 ("min_rate_bytes", c_uint64), ("max_rate_bytes", c_uint64), ("memory_limit_bytes", c_uint64)]
 
 
@@ -55,7 +55,8 @@ class Stats(ctypes.Structure):
                 ("python_stacks", c_uint32), ("reserved", c_uint32), ("folded_stacks", c_uint64),
                 ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES),
                 ("unclassed_frees", c_uint64),
-                ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64)]
+                ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64),
+                ("mappings", c_uint64), ("dropped_mappings", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -83,6 +84,17 @@ class RateUse(ctypes.Structure):
 class Lifetime(ctypes.Structure):
     _fields_ = [("stack_id", c_uint32), ("lifetime_class", c_uint32), ("samples", c_uint64), ("size_bytes", c_uint64),
                 ("weight_bytes", c_double), ("weight_count", c_double)]
+
+
+class Mapping(ctypes.Structure):
+    _fields_ = [("start", c_uint64), ("limit", c_uint64), ("resident_bytes", c_uint64), ("time_ns", c_uint64),
+                ("stack_id", c_uint32), ("thread_id", c_uint32)]
+
+
+class Memory(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("time_ns", c_uint64), ("resident_bytes", c_uint64),
+                ("mapped_bytes", c_uint64), ("allocator_bytes", c_uint64), ("malloc_bytes", c_uint64),
+                ("stack_bytes", c_uint64), ("module_bytes", c_uint64), ("own_bytes", c_uint64), ("unseen_bytes", c_uint64)]
 
 
 class Module(ctypes.Structure):
@@ -121,7 +133,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_lifetime": Lifetime, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_lifetime": Lifetime, "memprof_mapping": Mapping, "memprof_memory": Memory, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
@@ -161,6 +173,8 @@ def load(path=None):
         "memprof_snapshot_peaks": (POINTER(Totals), [snapshot, count]),
         "memprof_snapshot_lifetimes": (POINTER(Lifetime), [snapshot, count]),
         "memprof_snapshot_rates": (POINTER(RateUse), [snapshot, count]),
+        "memprof_snapshot_mappings": (POINTER(Mapping), [snapshot, count]),
+        "memprof_snapshot_get_memory": (c_int, [snapshot, POINTER(Memory)]),
         "memprof_snapshot_younger": (c_int, [snapshot, c_uint64, POINTER(Totals), c_uint64, count]),
         "memprof_lifetime_bounds": (POINTER(c_uint64), [count]),
         "memprof_estimate_samples": (c_int, [POINTER(SampleGroup), c_uint64, POINTER(Estimate), POINTER(Estimate)]),

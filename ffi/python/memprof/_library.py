@@ -118,6 +118,17 @@ class NativeSnapshot:
         uses = lib.memprof_snapshot_rates(self.handle, count)
         return [(uses[i].rate_bytes, uses[i].weight_bytes, uses[i].time_ns / 1e9) for i in range(count[0])]
 
+    def mappings(self) -> list[tuple[int, int, int, int, int]]:
+        """Of each mapping of the program's own: start, limit, resident bytes, stack, thread."""
+        count = ffi.new("uint64_t*")
+        found = lib.memprof_snapshot_mappings(self.handle, count)
+        return [(found[i].start, found[i].limit, found[i].resident_bytes, found[i].stack_id, found[i].thread_id)
+                for i in range(count[0])]
+
+    def memory(self) -> Any:
+        """memprof_memory: who holds the anonymous memory of the process."""
+        return self._filled("memprof_memory", lib.memprof_snapshot_get_memory)
+
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
         count = ffi.new("uint64_t*")

@@ -48,6 +48,28 @@ class RateUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """What of the process was resident, and who held its anonymous memory: all but resident_bytes add up to that."""
+
+    resident_bytes: int
+    """Of the process, with files."""
+    mapped_bytes: int
+    """Mappings that the program made itself."""
+    allocator_bytes: int
+    """Mapped by an allocator whose blocks are seen: pymalloc, jemalloc."""
+    malloc_bytes: int
+    """The C library's heap: the break, arenas, large blocks."""
+    stack_bytes: int
+    """Stacks of threads."""
+    module_bytes: int
+    """Data of executables and libraries that was written to."""
+    own_bytes: int
+    """memprof's own."""
+    unseen_bytes: int
+    """Nobody's who is known: mapped by direct system calls, or before memprof began."""
+
+
+@dataclass(frozen=True, slots=True)
 class StackFrame:
     """One frame of the stack that allocated."""
 
@@ -203,3 +225,18 @@ class MemProfStats:
     """The most that was live at once, estimated."""
     hooks: str = "none"
     """How allocations are seen: none, interposed (preloaded or linked), imports (patched import tables)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Memory that the program mapped itself: exact, and in no sum of blocks."""
+
+    address: int
+    mapped_bytes: int
+    """What of it is still mapped."""
+    resident_bytes: int
+    """Of it in memory when the snapshot was taken."""
+    thread_id: int
+    """The system's id of the thread that mapped it."""
+    stack: tuple[StackFrame, ...]
+    """Innermost frame first."""

@@ -94,7 +94,7 @@ def _check_call(result: int, what: str, state: str) -> None:
 def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork: bool = False,
           python: bool = True, native_interpreter: bool = False, max_depth: int | None = None,
           max_live_samples: int | None = None, max_stacks: int | None = None,
-          budget: float | str | None = None, memory_limit_bytes: int | None = None) -> None:
+          budget: float | str | None = None, memory_limit_bytes: int | None = None, mappings: bool = False) -> None:
     """Starts to record allocations, or goes on after a stop.
 
     sampling_rate_kb: KiB between samples on average.  Less is more exact and costs more; 0 records every
@@ -107,6 +107,7 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
     native_interpreter: keeps the native frames of the interpreter's evaluation loop.
     max_depth, max_live_samples, max_stacks: limits; what they refuse is counted.
     memory_limit_bytes: that all tables together stay within, at least 4 MiB; full tables cost detail, never totals.
+    mappings: memory that the program maps itself (mmap, sbrk) is recorded, each mapping with its stack: HeapSnapshot.mappings().
     budget: what sampling may cost, as a share of the process's CPU time: "0.5%" or 0.005.  The rate follows it from
         sampling_rate_kb on, between 16 KiB and 64 MiB.  HeapSnapshot.rates says which rates there were.
 
@@ -118,7 +119,8 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
               "max_stacks": _limit("max_stacks", max_stacks, 1 << 40),
               "memory_limit_bytes": _limit("memory_limit_bytes", memory_limit_bytes, 1 << 60, 4 << 20)}
     fixed = {"follow_fork": int(bool(follow_fork)), "python": int(not python),
-             "native_interpreter": int(bool(native_interpreter)), "budget_ppm": _budget_ppm(budget), **limits}
+             "native_interpreter": int(bool(native_interpreter)), "budget_ppm": _budget_ppm(budget),
+             "mappings": int(bool(mappings)), **limits}
     with _lock:
         _start(rate_bytes, fixed)
     if gc_tracking:

@@ -10,7 +10,7 @@ from memprof import _formats, _sites
 from memprof._frames import Frames
 from memprof._intervals import Sum
 from memprof._library import NativeSnapshot, lib, muted
-from memprof._model import AllocationSample, Estimate, FramePointerHealth, RateUse, StackFrame, is_whole
+from memprof._model import AllocationSample, Estimate, FramePointerHealth, Mapping, Memory, RateUse, StackFrame, is_whole
 from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
@@ -183,6 +183,19 @@ class HeapSnapshot:
                 self.resolve()
                 return self._stack(index)
             return stack
+
+    def mappings(self) -> tuple[Mapping, ...]:
+        """Memory that the program mapped itself, ordered by address: with start(mappings=True) only."""
+        return tuple(Mapping(start, limit - start, resident, thread, self._stack(stack))
+                     for start, limit, resident, stack, thread in self._native.mappings())
+
+    def memory(self) -> Memory | None:
+        """Who held the anonymous memory of the process; None without start(mappings=True)."""
+        memory = self._native.memory()
+        if memory.time_ns == 0:
+            return None
+        return Memory(memory.resident_bytes, memory.mapped_bytes, memory.allocator_bytes, memory.malloc_bytes,
+                      memory.stack_bytes, memory.module_bytes, memory.own_bytes, memory.unseen_bytes)
 
     def allocations_surviving_gc(self, min_epochs: int = 1) -> list[AllocationSample]:
         """Live samples that outlived at least this many runs of the garbage collector.

@@ -4,7 +4,7 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes | peaks | log of folds | lifetimes
+//                code index | codes | peaks | log of folds | lifetimes | mappings
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -27,6 +27,7 @@
 
 #include "core/arena/levels.h"
 #include "core/arena/statistics.h"
+#include "format/memory_part.h"
 
 namespace memprof {
 
@@ -64,11 +65,13 @@ enum SectionId : uint32_t {
   kPeakSection,  // from version 7 on
   kFoldSection,  // these from version 8 on
   kLifetimeSection,
+  kMappingSection,  // from version 9 on
   kSectionCount
 };
-// Those that every version has, and those of version 7.
+// Those that every version has, and those of versions 7 and 8.
 inline constexpr uint32_t kFirstSections = kPeakSection;
 inline constexpr uint32_t kVersion7Sections = kFoldSection;
+inline constexpr uint32_t kVersion8Sections = kMappingSection;
 
 struct Section {
   uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
@@ -86,7 +89,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 8;
+inline constexpr uint32_t kArenaVersion = 9;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -161,6 +164,26 @@ struct RateLog {
   RatePlace uses[kPlaces];
 };
 
+// What of the process was resident when that was last asked of the system, and who holds it
+// (core/mappings/mapping_measure.h).  All relaxed.
+struct MappingMeasure {
+  std::atomic<uint64_t> time_ns;  // monotonic; 0: never
+  std::atomic<uint64_t> resident_bytes;
+  std::atomic<uint64_t> parts[static_cast<uint32_t>(MemoryPart::kCount)];
+};
+
+// What the program has mapped itself (core/mappings/).  All relaxed, but `changes`.
+struct MappingState {
+  std::atomic<uint64_t> is_on;
+  std::atomic<uint64_t> changes;  // odd: somebody changes the table
+  std::atomic<uint64_t> ranges;   // in the table
+  std::atomic<uint64_t> joined;   // that became part of their neighbours when it was full
+  std::atomic<uint32_t> head[4];
+  std::atomic<uint32_t> free;
+  std::atomic<uint32_t> reserved;
+  MappingMeasure measure;
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -192,13 +215,16 @@ struct ArenaHeader {
   PeakState peak;
   Ending ending;
   // From version 8 on.
-  Section last_sections[kSectionCount - kVersion7Sections];
+  Section last_sections[kVersion8Sections - kVersion7Sections];
   FoldState fold;
   ThinState thin;
   RuntimeFacts later_runtimes[kMostRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
   RateLog rates;
+  // From version 9 on.
+  Section mapping_section;
+  MappingState mappings;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -208,12 +234,14 @@ struct ArenaHeader {
   Section& section(uint32_t id) {
     return id < kFirstSections      ? sections[id]
            : id < kVersion7Sections ? later_sections[id - kFirstSections]
-                                    : last_sections[id - kVersion7Sections];
+           : id < kVersion8Sections ? last_sections[id - kVersion7Sections]
+                                    : mapping_section;
   }
   const Section& section(uint32_t id) const { return const_cast<ArenaHeader*>(this)->section(id); }
 };
 inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
 inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
+inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_section);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

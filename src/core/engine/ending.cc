@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/engine/ownership.h"
+#include "core/mappings/mappings.h"
 #include "platform/clock.h"
 
 namespace memprof::profiler {
@@ -24,6 +25,7 @@ void begin_end(EndBegun by) {
                         (begun == static_cast<uint64_t>(EndBegun::kByRuntime) && by == EndBegun::kByExit &&
                          now - ending.begun_ns.load(std::memory_order_relaxed) > kRuntimeEndNs);
   if (is_first) {
+    mappings::note_end();
     ending.begun_ns.store(now, std::memory_order_relaxed);
     ending.begun_climb.store(g_arena.header().peak.climb.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
@@ -70,6 +72,7 @@ void watch_runtime_end(bool (*is_ending)()) {
 
 void note_end() {
   if (is_following()) {
+    mappings::note_end();
     g_peaks.note_end();
     g_arena.header().end_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
   }

@@ -6,6 +6,7 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/recorder.h"
+#include "core/mappings/mappings.h"
 #include "core/rates/budget.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
@@ -114,6 +115,7 @@ bool make_tables(const ProcessIdentity& owner) {
   g_codes = CodeTable(arena, &g_names);
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
+  mappings::attach(arena);
   rates::begin_log(&arena.header(), budget::is_on());
   budget::attach(arena);
   store_facts(&arena.header());

@@ -22,13 +22,6 @@ namespace {
 
 std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
 
-uint32_t current_thread_id() {
-  if (t_sampler.thread_id == 0) {
-    t_sampler.thread_id = platform::thread_id();
-  }
-  return t_sampler.thread_id;
-}
-
 // Of a sample whose stack is not in the table; the others' are counted there.
 void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
   count(statistics.walks[static_cast<uint32_t>(walk.reason)]);
@@ -159,10 +152,35 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
 
 }  // namespace
 
-void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
+uint32_t current_thread_id() {
+  if (t_sampler.thread_id == 0) {
+    t_sampler.thread_id = platform::thread_id();
+  }
+  return t_sampler.thread_id;
+}
+
+bool may_record() {
   // Relaxed: a sample more or less at the edge of start and stop is none the worse.
-  pending->recording =
-      g_state.load(std::memory_order_relaxed) == raw(State::kActive) && (is_following() || make_own_tables());
+  return g_state.load(std::memory_order_relaxed) == raw(State::kActive) &&
+         (is_following() || make_own_tables());
+}
+
+uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap) {
+  Pending pending;
+  begin_allocation(entry, &pending, heap);
+  if (!pending.recording || !pending.is_walked) {
+    return UINT32_MAX;
+  }
+  pending.stack = g_stacks.find_likely(pending.key);
+  if (pending.stack == StackTable::kNone || !g_stacks.hold(pending.stack, pending.key)) {
+    pending.stack = StackTable::kNone;
+    enter_stack(entry, &pending);
+  }
+  return pending.stack == StackTable::kNone ? UINT32_MAX : g_stacks.ref(pending.stack);
+}
+
+void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
+  pending->recording = may_record();
   if (pending->recording) {
     pending->heap = heap;
     pending->is_walked = platform::has_stack_for_walk(entry, 0);

@@ -46,6 +46,12 @@ void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
 void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                     const platform::Entry& entry);
 
+// Are allocations recorded now?  Makes the tables of a child that is followed.
+bool may_record();
+// The stack that is here as StackTable::ref(), which the caller holds a use of; UINT32_MAX: there is no room.
+uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap);
+uint32_t current_thread_id();
+
 // Both, for a block that exists.  false: nothing is recorded now, nothing was counted.
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry, uint32_t heap = 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/mappings/mapping_table.h"
 #include "core/reader/snapshot_source.h"
 #include "core/sampling/weight.h"
 #include "core/tables/heap_map.h"
@@ -42,6 +43,7 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     uint32_t sections;
   } known[] = {{kOldestArenaVersion, kVersion6HeaderBytes, kFirstSections},
                {7, kVersion7HeaderBytes, kVersion7Sections},
+               {8, kVersion8HeaderBytes, kVersion8Sections},
                {kArenaVersion, sizeof(ArenaHeader), kSectionCount}};
   for (const auto& layout : known) {
     if (version == layout.version && h.header_bytes == layout.header_bytes &&
@@ -135,7 +137,9 @@ Snapshot* Snapshot::read(Source* from) {
   const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
   const uint64_t stack_heaps_at = module_of_entry_at + most_modules * sizeof(uint32_t);
   const uint64_t heaps_at = (stack_heaps_at + most_stacks * sizeof(uint32_t) + 7) / 8 * 8;
-  const uint64_t strings_at = heaps_at + most_heaps * sizeof(SnapshotHeap);
+  const uint64_t mappings_at = heaps_at + most_heaps * sizeof(SnapshotHeap);
+  const uint64_t most_mappings = source.capacities[kMappingSection] / sizeof(MappingNode);
+  const uint64_t strings_at = mappings_at + most_mappings * sizeof(SnapshotMapping);
   const uint64_t total = strings_at + most_text;
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
   if (memory == nullptr) {
@@ -156,6 +160,7 @@ Snapshot* Snapshot::read(Source* from) {
   s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
   s->stack_heaps.data = reinterpret_cast<uint32_t*>(memory + stack_heaps_at);
   s->heaps.data = reinterpret_cast<SnapshotHeap*>(memory + heaps_at);
+  s->mappings.data = reinterpret_cast<SnapshotMapping*>(memory + mappings_at);
   s->strings.data = reinterpret_cast<char*>(memory + strings_at);
   s->strings.data[s->strings.size++] = '\0';  // offset 0: the empty text
 
@@ -176,9 +181,11 @@ Snapshot* Snapshot::read(Source* from) {
     release(s);
     return nullptr;
   }
+  s->copy_mappings(from);
   s->copy_stacks_and_peaks(from);
   s->finish_lifetimes();
   s->match_records(source);
+  s->match_mappings(source);
   s->finish_peaks(source);
   source.refresh();
   // What is named comes after what names it.

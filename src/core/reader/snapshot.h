@@ -17,6 +17,7 @@
 
 #include "core/reader/counters.h"
 #include "format/lifetime_class.h"
+#include "format/memory_part.h"
 #include "format/rate_use.h"
 #include "format/runtime_frame.h"
 #include "platform/modules.h"
@@ -98,6 +99,22 @@ struct SnapshotRuntimeFrame {
   uint32_t reserved;
 };
 
+struct SnapshotMapping {
+  uint64_t start;
+  uint64_t limit;
+  uint64_t resident_bytes;
+  uint64_t time_ns;
+  uint32_t stack_id;
+  uint32_t thread_id;
+};
+
+// What was measured last; time_ns 0: nothing.
+struct SnapshotMemory {
+  uint64_t time_ns = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t parts[static_cast<uint32_t>(MemoryPart::kCount)] = {};
+};
+
 struct SnapshotHeap {
   uint64_t name_offset;  // 0: there is no such heap, or its name found no room
 };
@@ -147,9 +164,12 @@ class Snapshot {
   Span<SnapshotLifetime> lifetimes;  // ordered by stack, class; those with samples
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
-  Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
-  Span<uint32_t> stack_heaps;    // for each stack the index of its heap
-  Span<SnapshotHeap> heaps;      // the first: of no name
+  Span<uint32_t> frame_modules;    // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> stack_heaps;      // for each stack the index of its heap
+  Span<SnapshotHeap> heaps;        // the first: of no name
+  bool has_mappings = false;       // they were recorded
+  Span<SnapshotMapping> mappings;  // ordered by start
+  SnapshotMemory measured;
   Span<char> strings;
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
@@ -181,6 +201,9 @@ class Snapshot {
   void count_survivors_whole(uint64_t closed_ns, uint64_t seed);
   uint64_t copy_name(const Source& source, uint32_t id);
   void copy_heaps(const Source& source);
+  void copy_mappings(Source* source);
+  void match_mappings(const Source& source);
+  uint32_t stack_index(const Source& source, uint32_t ref) const;
   void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
   uint32_t find_same(const SnapshotModule& m) const;
   void find_frame_modules(const Span<uint32_t>& module_of_entry);

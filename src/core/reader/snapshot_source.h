@@ -43,6 +43,9 @@ struct Snapshot::Source {
   // From then on what was freed is kept by how long it lived.
   bool has_lifetimes() const { return section_count > kLifetimeSection; }
 
+  // Nor do those of before version 9 know what the program maps itself.
+  bool has_mappings() const { return section_count > kMappingSection; }
+
   bool is_thinned() const {
     return has_folds() && header().thin.thinnings.load(std::memory_order_relaxed) != 0;
   }

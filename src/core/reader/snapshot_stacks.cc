@@ -173,26 +173,32 @@ void Snapshot::copy_folded(Source* source, uint64_t number) {
   }
 }
 
-// Of each record: its stack as an index.  Where another stack has that entry since, it is the one that got the
-// sums; where that is two stacks ago, the block was freed, as far as anybody can tell.  What names no stack is
-// garbage.
-void Snapshot::match_records(const Source& source) {
+// The stack that `ref` names, as an index; stacks.size: none.  Where another stack has that entry since, it is the
+// one that got the sums; where that is two stacks ago, the block was freed, as far as anybody can tell.  What names
+// no stack is garbage.
+uint32_t Snapshot::stack_index(const Source& source, uint32_t ref) const {
   const StackEntry* entries = source.at<StackEntry>(kStackSection);
+  const auto none = static_cast<uint32_t>(stacks.size);
+  uint32_t id = stack_id_of(ref);
+  if (id >= stacks.size) {
+    return none;
+  }
+  const uint32_t reuse = entries[id].reuse.load(std::memory_order_acquire);
+  if (stack_ref(id, reuse - 1) == ref) {
+    id = entries[id].folded_to.load(std::memory_order_relaxed);
+  } else if (stack_ref(id, reuse) != ref) {
+    return none;
+  }
+  return id < stacks.size ? id : none;
+}
+
+// Of each record: its stack as an index.
+void Snapshot::match_records(const Source& source) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < records.size; ++i) {
     SnapshotRecord r = records.data[i];
-    uint32_t id = stack_id_of(r.stack_id);
-    if (id >= stacks.size) {
-      continue;
-    }
-    const uint32_t reuse = entries[id].reuse.load(std::memory_order_acquire);
-    if (stack_ref(id, reuse - 1) == r.stack_id) {
-      id = entries[id].folded_to.load(std::memory_order_relaxed);
-    } else if (stack_ref(id, reuse) != r.stack_id) {
-      continue;
-    }
-    if (id < stacks.size) {
-      r.stack_id = id;
+    r.stack_id = stack_index(source, r.stack_id);
+    if (r.stack_id < stacks.size) {
       records.data[kept++] = r;
     }
   }

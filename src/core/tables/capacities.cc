@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tables take of an arena: the capacities of its sections (core/arena/arena.h).
 #include "core/arena/arena.h"
+#include "core/mappings/mapping_table.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/heap_names.h"
@@ -23,6 +24,12 @@ uint64_t most_codes(const Limits& limits) {
   return limits.max_stacks < kLeastCodes             ? kLeastCodes
          : limits.max_stacks < CodeTable::kMostCodes ? limits.max_stacks
                                                      : uint64_t{CodeTable::kMostCodes};
+}
+
+// As many mappings as stacks, within bounds.
+uint64_t most_ranges(const Limits& limits) {
+  return limits.max_stacks < MappingTable::kMostRanges ? limits.max_stacks
+                                                       : uint64_t{MappingTable::kMostRanges};
 }
 
 // A path for each module, a name and a file for each function.
@@ -56,6 +63,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return kFoldLogPlaces * sizeof(FoldRecord);
     case kLifetimeSection:
       return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
+    case kMappingSection:
+      return (most_ranges(limits) + 1) * sizeof(MappingNode);
     case kHeapSection:
       return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:

@@ -116,7 +116,7 @@ class StackId {
 class CommentText {
  public:
   // Enough for either comment (most_of_profile_comment).  Signal handlers have it on their stack.
-  static constexpr size_t kCapacity = 3072;
+  static constexpr size_t kCapacity = 4096;
 
   const char* data() const { return text_; }
   size_t size() const { return size_; }

@@ -119,5 +119,9 @@ constexpr bool is_cut_by_pprof(const char* name, size_t size) {
 
 inline constexpr size_t kFirstValueCount = 4;  // without those of the peak
 inline constexpr size_t kValueCount = 6;       // sample types, in the order of Metric
+// Those of the program's own mappings come behind them, in profiles of processes whose mappings were recorded.
+inline constexpr size_t kMappedCount = 4;
+inline constexpr const char* kMappedNames[kMappedCount] = {
+    "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space"};
 
 }  // namespace memprof::profile::schema

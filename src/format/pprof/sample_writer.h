@@ -85,12 +85,15 @@ inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t tex
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
-  // `has_peak`: the sample types of the peak are there.
-  SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak)
+  // `has_peak`, `has_mapped`: the sample types of the peak, and of mappings, are there.
+  SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak,
+               bool has_mapped = false)
       : output_(output),
         message_(memory, capacity),
         period_(period),
-        value_count_(has_peak ? schema::kValueCount : schema::kFirstValueCount) {}
+        value_count_((has_peak ? schema::kValueCount : schema::kFirstValueCount) +
+                     (has_mapped ? schema::kMappedCount : 0)),
+        first_mapped_(has_peak ? schema::kValueCount : schema::kFirstValueCount) {}
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
   void set_heap(uint32_t name) { heap_ = name; }
@@ -100,8 +103,8 @@ class SampleWriter {
   // What the stack allocated, and what of it was live at the peak.
   void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes,
                       double peak_blocks, double peak_bytes) {
-    const int64_t values[] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
-                              peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
+    const int64_t values[kMostValues] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
+                                         peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
     begin(location_ids, depth, values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
@@ -109,7 +112,7 @@ class SampleWriter {
   // Live blocks of one size and rate.
   void live(const uint32_t* location_ids, size_t depth, uint64_t size_bytes, uint64_t rate_bytes,
             uint64_t samples, double blocks, double bytes) {
-    const int64_t values[] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes), 0, 0};
+    const int64_t values[kMostValues] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
     begin(location_ids, depth, values);
     sample_label(message_, schema::kBytes, size_bytes, schema::kBytes);
     if (rate_bytes != period_) {
@@ -121,8 +124,20 @@ class SampleWriter {
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
+  // What the stack mapped, and what of it is resident.
+  void mapped(const uint32_t* location_ids, size_t depth, const int64_t (&mapped)[schema::kMappedCount]) {
+    int64_t values[kMostValues] = {};
+    for (size_t i = 0; i < schema::kMappedCount; ++i) {
+      values[first_mapped_ + i] = mapped[i];
+    }
+    begin(location_ids, depth, values);
+    output_.message_field(schema::profile_field::kSample, message_);
+  }
+
  private:
-  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[schema::kValueCount]) {
+  static constexpr size_t kMostValues = schema::kValueCount + schema::kMappedCount;
+
+  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMostValues]) {
     message_.clear();
     sample_values(message_, location_ids, depth, values, value_count_);
     if (heap_ != 0) {
@@ -137,6 +152,7 @@ class SampleWriter {
   wire::Message message_;
   uint64_t period_;
   size_t value_count_;
+  size_t first_mapped_;
   uint32_t heap_ = 0;
   uint32_t process_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_, peak_objects_, peak_space_;

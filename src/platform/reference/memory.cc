@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the seam (platform/memory.h): anonymous mappings.
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 
 #include <sys/mman.h>
 
@@ -60,6 +61,24 @@ void advise_sparse(void*, size_t) {}
 uint64_t resident_bytes(uint64_t* most) {
   *most = 0;
   return 0;
+}
+
+// Nothing is known of areas of memory.
+bool each_memory_area(void (*)(const MemoryArea&, void*), void*) {
+  return false;
+}
+
+MemoryPart holder_of(const MemoryArea&, uint64_t, uint64_t limit, uint64_t* end) {
+  *end = limit;
+  return MemoryPart::kUnseen;
+}
+
+uint64_t resident_bytes_in(uint64_t, uint64_t) {
+  return 0;
+}
+
+uint64_t page_bytes() {
+  return 4096;
 }
 
 }  // namespace memprof::platform

@@ -19,8 +19,9 @@ namespace memprof::profile {
 namespace {
 
 // The viewer opens the first profile, so what most people came for stands there.
-constexpr Metric kOrder[] = {Metric::kInuseSpace,  Metric::kInuseObjects, Metric::kPeakSpace,
-                             Metric::kPeakObjects, Metric::kAllocSpace,   Metric::kAllocObjects};
+constexpr Metric kOrder[] = {Metric::kInuseSpace,          Metric::kInuseObjects, Metric::kPeakSpace,
+                             Metric::kPeakObjects,         Metric::kAllocSpace,   Metric::kAllocObjects,
+                             Metric::kMappedResidentSpace, Metric::kMappedSpace};
 
 const char* title(Metric metric) {
   switch (metric) {
@@ -36,6 +37,12 @@ const char* title(Metric metric) {
       return "peak_space (live bytes at the peak)";
     case Metric::kPeakObjects:
       return "peak_objects (live blocks at the peak)";
+    case Metric::kMappedSpace:
+      return "mapped_space (mapped bytes)";
+    case Metric::kMappedResidentSpace:
+      return "mapped_resident_space (of them, resident)";
+    case Metric::kMappedObjects:
+    case Metric::kMappedResidentObjects:
     case Metric::kTemporarySpace:
     case Metric::kTemporaryObjects:
       break;  // of a time that no file chooses

@@ -14,7 +14,7 @@ double unlisted_bound_bytes(uint64_t rate_bytes) {
 }
 
 double estimated_value(const Stack& stack, Metric metric) {
-  if (!stack.has_statistics) {
+  if (!stack.has_statistics || metric_is_mapped(metric)) {
     return stack.values[metric_index(metric)];
   }
   if (metric == Metric::kAllocObjects) {
@@ -97,6 +97,10 @@ void Accumulator::add(const Stack& stack) {
   if (!stack.has_statistics) {
     add_values(stack.values);
     return;
+  }
+  for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
+       ++i) {
+    certain_[i] += stack.values[i];
   }
   add_allocated(stack.allocated);
   add_peak(stack.peak);

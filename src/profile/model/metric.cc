@@ -6,8 +6,11 @@
 namespace memprof::profile {
 
 const char* metric_name(Metric metric) {
-  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == kFileMetrics,
+  static_assert(schema::kAllocObjects == 1 && schema::kPeakSpace == schema::kValueCount,
                 "names are in the order of Metric");
+  if (metric_is_mapped(metric)) {
+    return schema::kMappedNames[metric_index(metric) - metric_index(Metric::kMappedObjects)];
+  }
   if (metric_is_temporary(metric)) {
     return metric_is_bytes(metric) ? "temporary_space" : "temporary_objects";
   }
@@ -40,6 +43,8 @@ std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "peak") return Metric::kPeakSpace;
   if (name == "live") return Metric::kInuseSpace;
   if (name == "alloc") return Metric::kAllocSpace;
+  if (name == "mapped") return Metric::kMappedSpace;
+  if (name == "mapped_resident") return Metric::kMappedResidentSpace;
   if (name == "temporary") return Metric::kTemporarySpace;
   return metric_from_name(name);
 }

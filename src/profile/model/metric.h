@@ -13,15 +13,18 @@
 namespace memprof::profile {
 
 inline constexpr Metric kMetrics[kMetricCount] = {
-    Metric::kAllocObjects, Metric::kAllocSpace, Metric::kInuseObjects,     Metric::kInuseSpace,
-    Metric::kPeakObjects,  Metric::kPeakSpace,  Metric::kTemporaryObjects, Metric::kTemporarySpace};
+    Metric::kAllocObjects,        Metric::kAllocSpace,       Metric::kInuseObjects,
+    Metric::kInuseSpace,          Metric::kPeakObjects,      Metric::kPeakSpace,
+    Metric::kMappedObjects,       Metric::kMappedSpace,      Metric::kMappedResidentObjects,
+    Metric::kMappedResidentSpace, Metric::kTemporaryObjects, Metric::kTemporarySpace};
 
 constexpr size_t metric_index(Metric metric) {
   return static_cast<size_t>(metric);
 }
 
 // "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
-// "temporary_objects", "temporary_space"
+// "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space", "temporary_objects",
+// "temporary_space"
 const char* metric_name(Metric metric);
 
 // "count" or "bytes"
@@ -39,13 +42,23 @@ constexpr bool metric_is_peak(Metric metric) {
   return metric == Metric::kPeakObjects || metric == Metric::kPeakSpace;
 }
 
+// Of the program's own mappings: exact.
+constexpr bool metric_is_mapped(Metric metric) {
+  return metric >= Metric::kMappedObjects && metric <= Metric::kMappedResidentSpace;
+}
+
+// Not of every profile of memprof: computed, or recorded only where it is asked for.
+constexpr bool metric_is_optional(Metric metric) {
+  return metric_index(metric) >= metric_index(Metric::kMappedObjects);
+}
+
 constexpr bool metric_is_temporary(Metric metric) {
   return metric == Metric::kTemporaryObjects || metric == Metric::kTemporarySpace;
 }
 
 // By the name of a file's sample type.
 std::optional<Metric> metric_from_file(std::string_view name);
-// As people say it: also "peak", "live", "alloc" and "temporary", which are bytes.
+// As people say it: also "peak", "live", "alloc", "mapped", "mapped_resident" and "temporary", which are bytes.
 std::optional<Metric> metric_from_short_name(std::string_view name);
 
 }  // namespace memprof::profile

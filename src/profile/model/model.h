@@ -21,6 +21,7 @@
 
 namespace memprof::profile {
 
+// Mapped: memory that the program mapped itself, and of it what is resident: a heap apart, in no sum of blocks.
 // Peak: blocks that were live when the heap was at its highest.  Temporary: blocks that were freed again within a
 // time that the reader chooses (profile/lifetimes/temporary.h); computed, not stored in files.
 enum class Metric : uint8_t {
@@ -30,11 +31,15 @@ enum class Metric : uint8_t {
   kInuseSpace = 3,
   kPeakObjects = 4,
   kPeakSpace = 5,
-  kTemporaryObjects = 6,
-  kTemporarySpace = 7
+  kMappedObjects = 6,
+  kMappedSpace = 7,
+  kMappedResidentObjects = 8,  // mappings with a page in memory
+  kMappedResidentSpace = 9,
+  kTemporaryObjects = 10,
+  kTemporarySpace = 11
 };
-inline constexpr size_t kMetricCount = 8;
-inline constexpr size_t kFileMetrics = 6;   // the first so many can be in a file
+inline constexpr size_t kMetricCount = 12;
+inline constexpr size_t kFileMetrics = 10;  // the first so many can be in a file
 inline constexpr size_t kFirstMetrics = 4;  // the first so many are in every profile of memprof
 
 struct Mapping {

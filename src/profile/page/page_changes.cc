@@ -33,7 +33,7 @@ Json rows_of(const Comparison& comparison) {
 Json page_changes(const std::vector<ComparedProfile>& before, const std::vector<ComparedProfile>& after) {
   Json changes = Json::object();
   for (const Metric metric : kMetrics) {
-    if (metric_is_temporary(metric)) continue;  // the page does not show it
+    if (metric_is_optional(metric)) continue;  // the page does not show it
     const auto has_it = [metric](const ComparedProfile& one) {
       return one.profile.has_metric[metric_index(metric)];
     };

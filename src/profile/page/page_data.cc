@@ -223,7 +223,7 @@ std::string write_page_data(const std::vector<const Profile*>& sides, const Page
     const bool all_have = std::all_of(sides.begin(), sides.end(), [metric](const Profile* profile) {
       return profile->has_metric[metric_index(metric)];
     });
-    if (all_have && !metric_is_temporary(metric)) facts["metrics"].push_back(metric_name(metric));
+    if (all_have && !metric_is_optional(metric)) facts["metrics"].push_back(metric_name(metric));
   }
   facts["metric"] = metric_name(subject.metric.value_or(default_metric(last)));
   facts["has_intervals"] = std::all_of(sides.begin(), sides.end(), [](const Profile* profile) {

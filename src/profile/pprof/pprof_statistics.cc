@@ -10,6 +10,7 @@
 #include "format/pprof/comments.h"
 #include "format/pprof/pprof_schema.h"
 #include "profile/model/estimate.h"
+#include "profile/model/mapped.h"
 #include "profile/model/metric.h"
 #include "profile/model/rate_uses.h"
 #include "profile/model/stack_sum.h"
@@ -337,6 +338,9 @@ void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of)
     Stack& stack = profile.stacks[i];
     if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {
       continue;
+    }
+    if (has_statistics && is_only_mapped(stack) && stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
+      stack.has_statistics = true;  // exact, and it needs none
     }
     if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
       stack.parts.clear();

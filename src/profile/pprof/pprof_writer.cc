@@ -15,6 +15,7 @@
 #include "format/pprof/sample_writer.h"
 #include "profile/files/gzip.h"
 #include "profile/model/estimate.h"
+#include "profile/model/mapped.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/packed_statistics.h"
 #include "profile/pprof/pprof_statistics.h"
@@ -88,6 +89,11 @@ class Writer {
     if (all) {
       std::fill_n(has_metric_.begin(), kFirstMetrics, true);
       has_metric_[metric_index(Metric::kPeakObjects)] = has_metric_[metric_index(Metric::kPeakSpace)];
+      // All of them, or none.
+      for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
+           ++i) {
+        has_metric_[i] = has_metric_[metric_index(Metric::kMappedSpace)];
+      }
     }
   }
 
@@ -105,7 +111,9 @@ class Writer {
       if (has_metric_[metric_index(metric)]) {
         write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
         // The last: inuse_space where there is one; of what has ended, its peak.
-        if (!metric_is_peak(metric) || profile_.has_ended) default_type = string(metric_name(metric));
+        const bool is_default =
+            metric_is_mapped(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
+        if (is_default) default_type = string(metric_name(metric));
       }
     }
     if (options_.metric) default_type = string(metric_name(*options_.metric));
@@ -216,7 +224,8 @@ class Writer {
     }
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
     SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
-                         has_metric_[metric_index(Metric::kPeakSpace)]);
+                         has_metric_[metric_index(Metric::kPeakSpace)],
+                         has_metric_[metric_index(Metric::kMappedSpace)]);
     SizeSharing sharing;
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
@@ -229,7 +238,16 @@ class Writer {
       }
       samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
       samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
-      if (stack.allocated.samples != 0 || stack.live.empty()) {
+      const bool is_mapped =
+          has_mapped_values(stack.values) && has_metric_[metric_index(Metric::kMappedSpace)];
+      if (is_mapped) {
+        int64_t mapped[schema::kMappedCount];
+        for (size_t i = 0; i < schema::kMappedCount; ++i) {
+          mapped[i] = to_integer(stack.values[metric_index(Metric::kMappedObjects) + i]);
+        }
+        samples.mapped(ids_.data(), ids_.size(), mapped);
+      }
+      if (stack.allocated.samples != 0 || (stack.live.empty() && !is_mapped)) {
         // As the comments have them, so that what is read and written again is the same.
         const StackStatistics own = as_packed(stack, profile_.rate_bytes);
         samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
@@ -302,7 +320,7 @@ class Writer {
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {
-      if (!stack.has_statistics) {
+      if (!stack.has_statistics || is_only_mapped(stack)) {
         continue;
       }
       StackId id;

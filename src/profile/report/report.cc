@@ -10,6 +10,7 @@
 #include "profile/lifetimes/temporary.h"
 #include "profile/matching/function_match.h"
 #include "profile/model/error.h"
+#include "profile/model/mapped.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/short_name.h"
 
@@ -310,7 +311,8 @@ std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFil
 std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric metric) {
   std::map<std::string, Accumulator> sums;
   for (const Stack* stack : stacks) {
-    if (!stack->heap.empty()) sums[stack->heap].add(*stack);
+    if (stack->heap.empty() || (is_only_mapped(*stack) && !metric_is_mapped(metric))) continue;
+    sums[stack->heap].add(*stack);
   }
   std::vector<ReportHeap> heaps;
   for (const auto& [name, sum] : sums) heaps.push_back({name, sum.estimates()});

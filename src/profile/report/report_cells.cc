@@ -10,8 +10,10 @@
 namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
-  static constexpr const char* kTitles[] = {"allocations", "allocated", "blocks",           "live",
-                                            "peak blocks", "peak",      "temporary blocks", "temporary"};
+  static constexpr const char* kTitles[kMetricCount] = {
+      "allocations",       "allocated", "blocks",           "live",
+      "peak blocks",       "peak",      "mappings",         "mapped",
+      "resident mappings", "resident",  "temporary blocks", "temporary"};
   return kTitles[metric_index(metric)];
 }
 
@@ -29,6 +31,12 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kPeakObjects, Metric::kAllocSpace};
     case Metric::kPeakObjects:
       return {Metric::kPeakSpace, Metric::kAllocSpace};
+    case Metric::kMappedSpace:
+    case Metric::kMappedResidentObjects:
+      return {Metric::kMappedResidentSpace, Metric::kMappedObjects};
+    case Metric::kMappedResidentSpace:
+    case Metric::kMappedObjects:
+      return {Metric::kMappedSpace, Metric::kMappedObjects};
     case Metric::kTemporarySpace:
       return {Metric::kTemporaryObjects, Metric::kAllocSpace};
     case Metric::kTemporaryObjects:

@@ -14,7 +14,7 @@ Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& v
   Json all = Json::object();
   for (const Metric metric : kMetrics) {
     const size_t i = metric_index(metric);
-    if (metric_is_temporary(metric) && !report.has_metric[i]) continue;
+    if (metric_is_optional(metric) && !report.has_metric[i]) continue;
     Json one = {{"value", nullptr}, {"low", nullptr}, {"high", nullptr}};
     if (report.has_metric[i]) {
       one["value"] = json_rounded(values[i].value);

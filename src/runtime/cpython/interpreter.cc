@@ -17,6 +17,7 @@ enum Name : uint32_t {
   kSetAllocator,  // the first: it says which module is the interpreter
   kGetAllocator,
   kAllocatorName,
+  kGetArenas,
   kIsInitialized,
   kIsFinalizing,
   kIsFinalizingOld,
@@ -35,6 +36,7 @@ const char* const kNamesOf[kNames] = {
     "PyMem_SetAllocator",
     "PyMem_GetAllocator",
     "_PyMem_GetCurrentAllocatorName",
+    "PyObject_GetArenaAllocator",
     "Py_IsInitialized",
     "Py_IsFinalizing",
     "_Py_IsFinalizing",
@@ -56,6 +58,7 @@ bool fill(const void* const* addresses, Interpreter* found) {
   set_function(found->set_allocator, addresses[kSetAllocator]);
   set_function(found->get_allocator, addresses[kGetAllocator]);
   set_function(found->current_allocator_name, addresses[kAllocatorName]);
+  set_function(found->get_arena_allocator, addresses[kGetArenas]);
   set_function(found->is_initialized, addresses[kIsInitialized]);
   set_function(found->is_finalizing,
                addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);

@@ -29,12 +29,18 @@ struct Allocator {
   void* (*realloc)(void* ctx, void* block, size_t size);
   void (*free)(void* ctx, void* block);
 };
+struct ArenaAllocator {
+  void* ctx;
+  void* (*alloc)(void* ctx, size_t size);
+  void (*free)(void* ctx, void* arena, size_t size);
+};
 enum class Domain : int { kRaw = 0, kMem = 1, kObject = 2 };
 
 struct Interpreter {
   void (*set_allocator)(Domain domain, Allocator* allocator);  // PyMem_SetAllocator; never nullptr
   void (*get_allocator)(Domain domain, Allocator* allocator);  // PyMem_GetAllocator
   const char* (*current_allocator_name)();                     // _PyMem_GetCurrentAllocatorName
+  void (*get_arena_allocator)(ArenaAllocator* allocator);      // PyObject_GetArenaAllocator
   int (*is_initialized)();                                     // Py_IsInitialized
   int (*is_finalizing)();             // Py_IsFinalizing, before 3.13 _Py_IsFinalizing
   void* (*gil_state_thread_state)();  // PyGILState_GetThisThreadState

@@ -5,6 +5,7 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "platform/modules.h"
 #include "runtime/cpython/object_hooks.h"
@@ -240,6 +241,22 @@ bool is_writer(const Interpreter& python) {
   return running != nullptr && (python.is_at_least(3, 12) || running == python.gil_state_thread_state());
 }
 
+// pymalloc's objects are seen: the arenas that it maps for them are no mappings of the program's.  The function that
+// maps one calls mmap from within its first instructions.
+void note_arenas(const Interpreter& python) {
+  constexpr uint64_t kMostCodeBytes = 160;
+  static uint64_t noted = 0;  // by one thread at a time
+  ArenaAllocator arenas{};
+  if (python.get_arena_allocator != nullptr) {
+    python.get_arena_allocator(&arenas);
+  }
+  const uint64_t code = reinterpret_cast<uint64_t>(arenas.alloc);
+  if (code != 0 && code != noted) {
+    noted = code;
+    mappings::add_allocator(code, code + kMostCodeBytes);
+  }
+}
+
 // What was found in a table in place of the hooks.
 void repair(Watched& watched) {
   const uint64_t address = watched.table.load(std::memory_order_relaxed);
@@ -300,6 +317,9 @@ void attach_objects(const Interpreter& python) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     find_tables(installed[i]);
+  }
+  if (is_hooked) {
+    note_arenas(python);
   }
   set_state(is_refused ? ObjectState::kRefused : is_hooked ? ObjectState::kHooked : ObjectState::kByMalloc);
   if (g_watched_count != 0) {

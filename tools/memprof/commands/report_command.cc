@@ -33,7 +33,7 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--at MOMENT] [--no-debuginfod]
+                           [--mmap] [--at MOMENT] [--no-debuginfod]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,
@@ -51,9 +51,12 @@ or with --at one of its looks.
                      alloc  bytes allocated since the start
                      temporary  of these, bytes that were freed again within the
                             time of --younger
+                     mapped, mapped_resident  memory that the program mapped itself,
+                            and of it what is in memory (memprof run --mmap)
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks; and
                    temporary_space, temporary_objects
+  --mmap           the program's own mappings: --metric mapped_resident
   --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
                    Lifetimes are kept in classes, two a decade (1, 3, 10 ...): the
                    bound next to TIME is used. With --metric temporary, or --json
@@ -117,7 +120,7 @@ struct Options {
 // What shows one profile shows nothing of a series.
 void require_series_options(const ArgumentParser& parser) {
   for (const char* option : {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by",
-                             "--metric", "--younger", "--focus", "--ignore", "--process"}) {
+                             "--metric", "--younger", "--focus", "--ignore", "--process", "--mmap"}) {
     if (parser.is_given(option)) {
       throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
     }
@@ -143,6 +146,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
+  bool mmap = false;
+  parser.add_flag("--mmap", mmap);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.ask_servers = !parser.is_given("--no-debuginfod");
@@ -152,6 +157,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   using Text = const std::string&;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   options.choice = reader.choice();
+  if (mmap) {
+    if (options.choice.metric) throw Failure("report: --mmap and --metric exclude each other");
+    options.choice.metric = profile::Metric::kMappedResidentSpace;
+  }
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });

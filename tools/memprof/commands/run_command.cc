@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kHelp[] =
     R"(usage: memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]
-                   [--force] [--raw] [--no-python | --native-interpreter]
+                   [--force] [--raw] [--no-python | --native-interpreter] [--mmap]
                    [--no-inline-hooks]
                    [--every TIME [--record FILE.series] [--limit SIZE]]
                    [--no-debuginfod] [--view] [--] CMD ARG...
@@ -50,6 +50,8 @@ instead of 0.
             inside them: jemalloc, mimalloc, tcmalloc (docs/own-allocators.md)
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
+  --mmap    also record the memory that the program maps itself (mmap, sbrk), each
+            mapping with its stack: a heap apart (docs/mappings.md)
   --every TIME     while it runs, also record what the processes hold, each 10s,
                    500ms, 5m ...: memory over time (docs/series.md), in
   --record FILE    (memprof.%n.%p.series), which has at most

@@ -172,6 +172,7 @@ void ProcessCollector::add(profile::Profile profile, const std::string& pprof, P
   process.program = profile.program;
   process.pid = profile.pid;
   process.samples = profile.samples;
+  process.has_mappings = profile::estimated_total(profile, profile::Metric::kMappedObjects) > 0;
   process.dropped_samples = profile.dropped_samples;
   process.rate_bytes = profile.rate_bytes;
   process.peak_bytes = profile::estimated_total(profile, profile::Metric::kPeakSpace);

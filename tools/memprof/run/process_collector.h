@@ -34,6 +34,7 @@ struct ProcessProfile {
   uint64_t pid_namespace = 0;
   uint64_t start_ns = 0;  // orders the images of one process; 0: unknown
   uint64_t samples = 0;
+  bool has_mappings = false;  // that were recorded, and are still there
   uint64_t dropped_samples = 0;
   uint64_t rate_bytes = 0;
   double peak_bytes = 0;
@@ -41,6 +42,9 @@ struct ProcessProfile {
   double allocated_bytes = 0;
   bool still_runs = false;  // it outlived the run
   bool has_ended = true;  // false: killed, or it became another program without the library, or it still runs
+
+  // A profile that shows nothing.
+  bool is_empty() const { return samples == 0 && !has_mappings; }
 };
 
 // Whose processes are collected.

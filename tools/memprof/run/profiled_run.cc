@@ -95,6 +95,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
   environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
   environment.emplace_back("MEMPROF_INLINE_HOOKS", options.inline_hooks ? "1" : "0");
   if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
+  if (options.mmap) environment.emplace_back("MEMPROF_MMAP", "1");
   if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
   // For those whose arena cannot be read.
   environment.emplace_back("MEMPROF_PROFILE", escape_path(profiles) + "/%p.pb");

@@ -96,6 +96,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-python");
   parser.add_flag("--no-inline-hooks");
   parser.add_flag("--native-interpreter", options.native_interpreter);
+  parser.add_flag("--mmap", options.mmap);
   parser.add_flag("--view", options.view);
   RecordOptions record(parser);
   parser.add_flag("--no-debuginfod");

@@ -28,6 +28,7 @@ struct RunOptions {
   bool python = true;               // look at a CPython: its objects, its frames
   bool inline_hooks = true;         // hook allocators that are inside modules
   bool native_interpreter = false;  // keep the frames of its evaluation loop
+  bool mmap = false;                // record the mappings that the program makes itself
   bool ask_servers = true;          // debuginfod's
   bool view = false;                // the profile in the browser, in the end
   bool quiet = false;               // says nothing of the files that were written

@@ -155,7 +155,7 @@ std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* pr
       continue;
     }
     if (is_later(process, *same)) std::swap(process, *same);
-    if (process.samples != 0) former.push_back(std::move(process));
+    if (!process.is_empty()) former.push_back(std::move(process));
   }
   const auto went_on_unseen = [&](const ProcessProfile& process) {
     return !process.has_ended && std::any_of(unseen.begin(), unseen.end(), [&](const UnseenProcess& u) {
@@ -166,7 +166,7 @@ std::vector<ProcessProfile> take_former_programs(std::vector<ProcessProfile>* pr
   for (ProcessProfile& process : last) {
     if (!went_on_unseen(process)) {
       processes->push_back(std::move(process));
-    } else if (process.samples != 0) {
+    } else if (!process.is_empty()) {
       former.push_back(std::move(process));
     }
   }
@@ -180,7 +180,7 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     const bool is_started_b = b.pid == facts.pid;
     return is_started_a != is_started_b ? is_started_a : is_larger(a, b);
   });
-  const auto is_empty = [](const ProcessProfile& p) { return p.samples == 0; };
+  const auto is_empty = [](const ProcessProfile& p) { return p.is_empty(); };
   if (!std::all_of(processes.begin(), processes.end(), is_empty)) {
     processes.erase(std::remove_if(processes.begin(), processes.end(), is_empty), processes.end());
   } else if (!processes.empty()) {

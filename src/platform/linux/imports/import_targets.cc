@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "core/mappings/mappings.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/interpose/frame_tables.h"
 
@@ -69,6 +70,7 @@ bool ImportTargets::choose(const HookNames& names) {
     const HookEntry& h = g_hooks[i];
     const ImportSurvey::Definition& d = survey_.first(i);
     const bool is_wanted = h.kind == HookKind::kLoader ||
+                           (h.kind == HookKind::kMapping && mappings::is_on()) ||
                            (h.kind == HookKind::kMemory && d.module == malloc.module) ||
                            (h.kind == HookKind::kOperator && has_operators_ && d.module == malloc.module);
     // The aligned operators go on to it also where the allocator lacks it: without us, too, the program's

@@ -6,6 +6,12 @@
 // Of the hooks that are not declared elsewhere only the addresses are of interest here.
 extern "C" {
 __attribute__((visibility("hidden"))) void memprof_hook_malloc();
+__attribute__((visibility("hidden"))) void memprof_hook_mmap();
+__attribute__((visibility("hidden"))) void memprof_hook_mmap64();
+__attribute__((visibility("hidden"))) void memprof_hook_munmap();
+__attribute__((visibility("hidden"))) void memprof_hook_mremap();
+__attribute__((visibility("hidden"))) void memprof_hook_brk();
+__attribute__((visibility("hidden"))) void memprof_hook_sbrk();
 __attribute__((visibility("hidden"))) void memprof_hook_free();
 __attribute__((visibility("hidden"))) void memprof_hook_calloc();
 __attribute__((visibility("hidden"))) void memprof_hook_realloc();
@@ -124,6 +130,12 @@ const HookEntry kHooks[] = {
     {"_Exit", HookKind::kLoader, memprof_hook__exit, kNoForward},
     {"prctl", HookKind::kLoader, memprof_hook_prctl, kNoForward},
     {"syscall", HookKind::kLoader, memprof_hook_syscall, kNoForward},
+    {"mmap", HookKind::kMapping, memprof_hook_mmap, offsetof(Forwards, mappings.mmap)},
+    {"mmap64", HookKind::kMapping, memprof_hook_mmap64, offsetof(Forwards, mappings.mmap64)},
+    {"munmap", HookKind::kMapping, memprof_hook_munmap, offsetof(Forwards, mappings.munmap)},
+    {"mremap", HookKind::kMapping, memprof_hook_mremap, offsetof(Forwards, mappings.mremap)},
+    {"brk", HookKind::kMapping, memprof_hook_brk, offsetof(Forwards, mappings.brk)},
+    {"sbrk", HookKind::kMapping, memprof_hook_sbrk, offsetof(Forwards, mappings.sbrk)},
     {"__register_frame", HookKind::kFrames, memprof_hook___register_frame, frame_call(FrameCall::kRegister)},
     {"__register_frame_info", HookKind::kFrames, memprof_hook___register_frame_info,
      frame_call(FrameCall::kRegisterInfo)},

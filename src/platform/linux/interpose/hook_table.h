@@ -16,6 +16,7 @@ struct Forwards {
   Real real;
   ForeignOperators foreign;
   MemprofRealLoader loader;
+  RealMappings mappings;
 };
 
 enum class HookKind : uint8_t {
@@ -23,6 +24,7 @@ enum class HookKind : uint8_t {
   kOperator,  // C++ operators
   kLoader,    // no allocations: dlopen, dlsym and so on, _exit, calls that load a filter of system calls
   kFrames,    // that register unwind tables
+  kMapping,   // that map memory; only where mappings are recorded
 };
 
 inline constexpr size_t kNoForward = SIZE_MAX;

@@ -6,9 +6,11 @@
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include <atomic>
 
+#include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/absent.h"
 #include "platform/linux/interpose/bootstrap.h"
@@ -169,6 +171,17 @@ bool is_standard_library(const link_map* map) {
   return strncmp(name, "libstdc++.", 10) == 0 || strncmp(name, "libc++", 6) == 0;
 }
 
+// What an allocator maps that is a library of its own, and not the C library, is no mapping of the program's.
+void note_allocator() {
+  platform::ElfImage allocator;
+  platform::ElfImage libc;
+  if (platform::find_elf(reinterpret_cast<uint64_t>(g_real.malloc), &allocator) &&
+      platform::find_elf(reinterpret_cast<uint64_t>(&getauxval), &libc) &&
+      allocator.map_start != libc.map_start && allocator.path != nullptr && allocator.path[0] != '\0') {
+    mappings::add_allocator(allocator.map_start, allocator.map_end);
+  }
+}
+
 void resolve_operators(void* (*real_malloc)(size_t)) {
   void* found = dlsym(RTLD_NEXT, "_Znwm");
   if (found == nullptr) {
@@ -237,8 +250,10 @@ void resolve() {
   complete(&found);  // a stub that went on to itself would never end
   resolve_operators(found.malloc);
   platform::find_loader_functions();
+  resolve_mappings();
 
   publish_all(found);
+  note_allocator();
   g_stage.store(kResolved, std::memory_order_release);
   mute_nested_calls();
 }
@@ -248,6 +263,8 @@ void set_forwards(const Forwards& forwards) {
   complete(&real);
   publish_all(real);
   memprof_real_loader = forwards.loader;
+  set_real_mappings(forwards.mappings);
+  note_allocator();
   const bool present = forwards.foreign.present;
   ForeignOperators operators = forwards.foreign;
   operators.present = false;

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/linux/memory/own_pages.h"
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000  // kernels before 4.17 take the address for a wish
 #endif
@@ -36,12 +38,12 @@ struct Range {
 // At this very place, or not at all.  `flags`: MAP_FIXED, over what is ours; or MAP_FIXED_NOREPLACE.
 bool map_at(uint8_t* place, size_t size_bytes, int protection, int flags, int file, size_t offset) {
   void* const got =
-      mmap(place, size_bytes, protection, flags | MAP_NORESERVE, file, static_cast<off_t>(offset));
+      map_own(place, size_bytes, protection, flags | MAP_NORESERVE, file, static_cast<off_t>(offset));
   if (got == place) {
     return true;
   }
   if (got != MAP_FAILED) {
-    munmap(got, size_bytes);
+    unmap_own(got, size_bytes);
     errno = EEXIST;
   }
   return false;
@@ -65,7 +67,7 @@ bool place_at(uint8_t* start, bool is_ours, int file, size_t size_bytes, const P
   const int error = errno;
   while (mapped > 0) {
     --mapped;
-    munmap(start + pieces[mapped].offset, pieces[mapped].size_bytes);
+    unmap_own(start + pieces[mapped].offset, pieces[mapped].size_bytes);
   }
   errno = error;
   return false;
@@ -73,13 +75,13 @@ bool place_at(uint8_t* start, bool is_ours, int file, size_t size_bytes, const P
 
 // At `place`, or, if that is nullptr, where the kernel has as much.  Nothing is taken.
 Range free_range(uint8_t* place, size_t size_bytes) {
-  void* const range =
-      mmap(place, size_bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+  void* const range = map_own(
+      place, size_bytes, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   if (range == MAP_FAILED) {
     return {nullptr, false};
   }
-  const bool is_ours = munmap(range, size_bytes) != 0;
+  const bool is_ours = unmap_own(range, size_bytes) != 0;
   return {place == nullptr || range == place ? static_cast<uint8_t*>(range) : nullptr, is_ours};
 }
 
@@ -126,17 +128,21 @@ void* place_pieces(int file, size_t size_bytes, const Piece* pieces, uint32_t co
 
 void unmap_pieces(void* start, size_t size_bytes, const Piece* pieces, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    munmap(static_cast<uint8_t*>(start) + pieces[i].offset, pieces[i].size_bytes);
+    unmap_own(static_cast<uint8_t*>(start) + pieces[i].offset, pieces[i].size_bytes);
   }
-  munmap(static_cast<uint8_t*>(start) + size_bytes, kPieceBytes);
+  unmap_own(static_cast<uint8_t*>(start) + size_bytes, kPieceBytes);
 }
 
 bool extend_piece(void* start, size_t old_bytes, size_t new_bytes, size_t room_bytes) {
   // By its end: what others did to its beginning (mlock, madvise of all that is mapped) does not matter.
   const size_t before = old_bytes - kPieceBytes;
   uint8_t* const last = static_cast<uint8_t*>(start) + before;
-  return remap(last, kPieceBytes, new_bytes - before) == last ||
-         is_one_piece(last, new_bytes - before, room_bytes - before);
+  const bool is_there = remap(last, kPieceBytes, new_bytes - before) == last ||
+                        is_one_piece(last, new_bytes - before, room_bytes - before);
+  if (is_there) {
+    note_own(start, new_bytes);
+  }
+  return is_there;
 }
 
 uint64_t address_space_limit() {

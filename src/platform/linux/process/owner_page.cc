@@ -6,6 +6,7 @@
 #include "core/engine/frame_rooms.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
+#include "platform/linux/memory/own_pages.h"
 #include "platform/linux/modules/module_map.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/process.h"
@@ -20,7 +21,7 @@ namespace memprof::platform {
 
 OwnerPage* make_owner_page() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* p = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* p = map_own(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) {
     return nullptr;
   }

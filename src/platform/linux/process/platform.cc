@@ -14,6 +14,7 @@
 
 #include "format/hash.h"
 #include "platform/clock.h"
+#include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 
@@ -39,8 +40,8 @@ char g_program_path[4096];
 }  // namespace
 
 void* reserve_pages(size_t size_bytes) {
-  void* p =
-      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = map_own(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
   if (p == MAP_FAILED) {
     return nullptr;
   }
@@ -49,7 +50,7 @@ void* reserve_pages(size_t size_bytes) {
 }
 
 void release_pages(void* start, size_t size_bytes) {
-  munmap(start, size_bytes);
+  unmap_own(start, size_bytes);
 }
 
 void advise_sparse(void* start, size_t size_bytes) {

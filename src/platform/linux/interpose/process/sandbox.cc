@@ -17,37 +17,13 @@
 #include "core/engine/recorder.h"
 #include "platform/clock.h"
 #include "platform/linux/interpose/hook_name.h"
+#include "platform/linux/memory/system_call.h"
 #include "platform/process.h"
 
 namespace {
 
 long call_system(long number, const long* a) {
-#if defined(__x86_64__)
-  register long r10 __asm__("r10") = a[3];
-  register long r8 __asm__("r8") = a[4];
-  register long r9 __asm__("r9") = a[5];
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-#elif defined(__aarch64__)
-  register long x8 __asm__("x8") = number;
-  register long result __asm__("x0") = a[0];
-  register long x1 __asm__("x1") = a[1];
-  register long x2 __asm__("x2") = a[2];
-  register long x3 __asm__("x3") = a[3];
-  register long x4 __asm__("x4") = a[4];
-  register long x5 __asm__("x5") = a[5];
-  __asm__ volatile("svc #0" : "+r"(result) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-#else
-#error "write the system call for this processor"
-#endif
-  if (result < 0 && result > -4096) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
-  return result;
+  return memprof::platform::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 bool loads_filter(long number, const long* a) {

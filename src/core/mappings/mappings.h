@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens when the program maps memory itself: hooks of the system's calls come here.  Each mapping is
+// recorded, exactly, with the stack that made it, as a stack of the heap "mmap"; no sample, so that no sum of
+// blocks has a part of it.
+//
+//     mapped, moved   after the call: the stack, an event
+//     unmapped        after the call, with a ticket that was drawn before it
+//     measure()       what of the mappings is resident, and who holds the rest of the process's memory
+//
+// When the end of the process has begun, the table stays as it is then.
+//
+// Threads, signals: any.  fork: a child records nothing, or into tables of its own.  errno: not kept.
+// Allocates: nodes of the arena.
+// Failure: what finds no room is counted (dropped_mappings).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/mappings/mapping_table.h"
+#include "platform/stack.h"
+
+namespace memprof::mappings {
+
+inline constexpr char kHeapName[] = "mmap";
+
+extern std::atomic<bool> g_is_on;  // relaxed: code
+
+// What hooks ask first.
+inline bool is_on() {
+  return __builtin_expect(g_is_on.load(std::memory_order_relaxed), 0);
+}
+
+// Before the profiler is initialised: are mappings to be recorded?
+void configure(bool is_wanted);
+// The tables were made, by the thread that made them.
+void attach(const Arena& arena);
+
+// Code of an allocator whose blocks are seen: what is called from there is no mapping of the program's.  A few.
+void add_allocator(uint64_t start, uint64_t limit);
+MappedBy caller_kind(const void* caller);
+
+// To be drawn before a call that unmaps.
+uint64_t draw_ticket();
+
+// To whole pages, as the system does.
+uint64_t round_to_pages(uint64_t size_bytes);
+
+// `is_recorded`: false for what is no anonymous memory; whatever was there is gone.
+void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void* caller,
+            const platform::Entry& entry);
+void unmapped(const void* start, uint64_t size_bytes, uint64_t ticket);
+void moved(const void* from, uint64_t old_bytes, const void* to, uint64_t new_bytes, bool keeps_old,
+           uint64_t ticket, const void* caller, const platform::Entry& entry);
+
+// Measures what is resident, into the arena.  In a sandbox, or where it is off, nothing happens.
+void measure();
+// The end of the process began: measures once, and changes nothing from then on.
+void note_end();
+
+}  // namespace memprof::mappings

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of a report's header that say what the program mapped itself, and how much of its anonymous memory is
+// accounted for.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/report/report.h"
+
+namespace memprof::profile {
+
+// None: mappings were not recorded.
+std::vector<std::string> seen_memory_lines(const Report& report);
+
+// Of the anonymous memory that was resident, what is accounted for: from 0 to 1; 1 where there is none.
+double seen_share(const ProfileFacts& facts);
+
+}  // namespace memprof::profile

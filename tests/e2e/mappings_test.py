@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MEMPROF_MMAP=1: the mappings that a program makes itself, against what it did (programs/mappings.c) and against smaps.
+
+Mapped and resident bytes are exact, not sampled. Where others share the process (python3, node), what is accounted for is
+compared with what the kernel says of all anonymous memory.
+"""
+import unittest
+
+import e2e
+
+MIB = 1 << 20
+PARTS = ("mapped", "allocator", "malloc", "stacks", "modules", "own", "unseen")
+
+
+class Mappings(e2e.Test):
+
+    def told(self, said):
+        truth, smaps = {}, None
+        for line in said.splitlines():
+            if line.startswith("truth "):
+                _, name, mapped, resident = line.split()
+                truth[name] = (int(mapped), int(resident))
+            elif line.startswith("smaps "):
+                smaps = int(line.split()[1])
+        self.assertTrue(truth, said)
+        return truth, smaps
+
+    def record(self, *command, rate="512k", **extra):
+        done = e2e.run(command, e2e.preloaded(self.folder / "out.%p.pb", rate, MEMPROF_MMAP="1", **extra))
+        self.check(done)
+        return done.stdout.decode(), self.only_profile("out.*.pb")
+
+    def rows(self, path):
+        report = self.report(path, "--metric", "mapped_space")
+        return report, {row["name"]: (row["cumulative"]["mapped_space"]["value"],
+                                      row["cumulative"]["mapped_resident_space"]["value"]) for row in report["rows"]}
+
+    def anonymous(self, report):
+        return sum(report[f"anonymous_{part}_bytes"] for part in PARTS)
+
+    def check_seen(self, report, smaps, least):
+        anonymous = self.anonymous(report)
+        # memprof's own pages come and go; what the program says, it says before its end.
+        parts = {part: report[f"anonymous_{part}_bytes"] for part in PARTS}
+        self.assertLess(abs(anonymous - smaps), 0.01 * smaps + MIB, parts)
+        self.assertGreaterEqual(1 - report["anonymous_unseen_bytes"] / anonymous, least, parts)
+
+    def test_what_each_function_maps_is_exact(self):
+        said, path = self.record(e2e.program("mappings"))
+        truth, smaps = self.told(said)
+        report, rows = self.rows(path)
+        self.assertEqual({name: rows.get(name) for name in truth}, truth)
+        self.assertNotIn("churn", rows, "all that it mapped, it unmapped")
+        self.assertEqual(report["dropped_mappings"], 0)
+        self.assertEqual(report["totals"]["mapped_space"]["value"], sum(mapped for mapped, _ in truth.values()))
+        self.check_seen(report, smaps, 0.98)
+
+    def test_nothing_of_it_is_in_a_sum_of_blocks(self):
+        said, path = self.record(e2e.program("mappings"), rate="0")
+        totals = self.report(path)["totals"]
+        # The program allocates a stream and little else.
+        for metric in ("alloc_space", "inuse_space", "peak_space"):
+            self.assertLess(totals[metric]["value"], MIB, metric)
+        profile = e2e.Profile(path)
+        for metric in e2e.ALL_METRICS + ("mapped_space", "mapped_resident_space"):
+            self.assertEqual(profile.total(metric), totals[metric]["value"], metric)
+        self.assertIn("[heap mmap]", self.memprof("report", path, "--mmap", "--tree").stdout.decode())
+        # What is read and written again is the same.
+        again = self.folder / "again.pb"
+        self.memprof("export", path, "-o", again, "--all-frames", "--full-names")
+        self.assertEqual(self.report(again)["totals"], totals)
+
+    def test_a_full_table_is_said(self):
+        said, path = self.record(e2e.program("mappings"), "many", "3000", MEMPROF_MAX_STACKS="1000")
+        self.assertGreater(self.report(path)["dropped_mappings"], 1000)
+        self.assertTrue(self.told(said))
+
+    def test_without_it_nothing_is_recorded(self):
+        done = e2e.run([e2e.program("mappings")], e2e.preloaded(self.folder / "out.%p.pb", "0"))
+        self.check(done)
+        path = self.only_profile("out.*.pb")
+        self.assertNotIn("mapped_space", e2e.Profile(path).types)
+        failed = self.memprof("report", path, "--mmap", status=2)
+        self.assertIn(b"has no mapped_resident_space", failed.stderr)
+
+    def test_followed_children_have_their_own(self):
+        self.memprof("run", "--mmap", "-r", "0", "--raw", "-o", self.folder / "run.pb", e2e.program("mappings"))
+        _, rows = self.rows(self.folder / "run.pb")
+        self.assertEqual(rows["in_constructor"], (4 * MIB, MIB))
+        self.assertEqual(rows["plain"][0], 36 * MIB)
+        children = [p for p in self.folder.glob("run.*.pb")]
+        self.assertEqual(len(children), 1, list(self.folder.iterdir()))
+        _, of_child = self.rows(children[0])
+        self.assertEqual(of_child["plain"], (50 * MIB, MIB))
+        self.assertNotIn("in_constructor", of_child)
+
+    def test_numpy(self):
+        script = ("import mmap, numpy\n"
+                  "arrays = [numpy.ones(1000000) for _ in range(8)]\n"
+                  "def view():\n"
+                  "    return mmap.mmap(-1, 30 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                  "held = view()\n"
+                  "held[:20 << 20] = b'x' * (20 << 20)\n"
+                  "strings = [str(i) for i in range(100000)]\n"
+                  "print('smaps', sum(int(l.split()[1]) for l in open('/proc/self/smaps') if l.startswith('Anonymous:')) * 1024)\n")
+        if e2e.run([e2e.system_python(), "-c", "import numpy"]).returncode != 0:
+            raise AssertionError("numpy is not installed; ./dev test installs what the tests need")
+        said, path = self.record(e2e.system_python(), "-c", script)
+        smaps = int(said.split()[1])
+        report, rows = self.rows(path)
+        self.assertEqual(rows["view"][0], 30 * MIB)
+        self.assertLess(abs(rows["view"][1] - 20 * MIB), MIB)
+        self.assertGreater(report["anonymous_allocator_bytes"], MIB, "pymalloc's arenas, whose objects are seen")
+        self.check_seen(report, smaps, 0.95)
+
+    def test_node(self):
+        node = e2e.need("node")
+        script = ("const kept = []; for (let i = 0; i < 300000; ++i) kept.push({i, s: 'x' + i});\n"
+                  "const buffer = Buffer.alloc(20 << 20, 1);\n"
+                  # By another process, so that the look needs no memory of this one.
+                  "const command = `awk '/^Anonymous:/ { sum += $2 } END { print sum * 1024 }' /proc/${process.pid}/smaps`;\n"
+                  "const sum = require('child_process').execSync(command, {env: {PATH: process.env.PATH}});\n"
+                  "process.stdout.write('smaps ' + sum); process.reallyExit(0);\n")
+        said, path = self.record(node, "-e", script)
+        report, _ = self.rows(path)
+        self.check_seen(report, int(said.split()[1]), 0.95)
+        self.assertGreater(report["anonymous_mapped_bytes"], 20 * MIB, "V8's heap")
+
+
+if __name__ == "__main__":
+    e2e.main()
