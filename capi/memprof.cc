@@ -14,6 +14,7 @@
 #include "core/reader/snapshot.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "dump/resident_memory.h"
 #include "format/counters.h"
 #include "format/lifetime_class.h"
 #include "format/runtime_state.h"
@@ -553,6 +554,48 @@ int memprof_write_profile(const char* path, uint32_t flags) {
 int memprof_write_profile_fd(int fd) {
   KeepErrno keep;
   return fd < 0 ? MEMPROF_ERR_INVALID : keep.result(memprof::write_profile(fd));
+}
+
+int memprof_snapshot_read_resident(memprof_snapshot* snapshot, uint32_t pid) {
+  KeepErrno keep;
+  return snapshot == nullptr
+             ? MEMPROF_ERR_INVALID
+             : keep.result(memprof::read_resident_memory(reinterpret_cast<Snapshot*>(snapshot), pid));
+}
+
+int memprof_snapshot_get_resident(const memprof_snapshot* snapshot, memprof_resident* resident) {
+  if (snapshot == nullptr || resident == nullptr || resident->struct_size < kLeastBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const memprof::ResidentMemory& m = ours(snapshot)->resident;
+  memprof_resident out{};
+  out.state = static_cast<uint32_t>(m.state);
+  out.rss_bytes = m.total_bytes;
+  out.swap_bytes = m.swap_bytes;
+  out.heap_bytes = m.heap_bytes;
+  out.files_bytes = m.files_bytes;
+  out.shared_bytes = m.shared_bytes;
+  out.stacks_bytes = m.stacks_bytes;
+  out.code_bytes = m.code_bytes;
+  out.runtime_bytes = m.runtime_bytes;
+  out.memprof_bytes = m.memprof_bytes;
+  out.anonymous_bytes = m.anonymous_bytes;
+  out.live_bytes = m.live_bytes;
+  out.absent_bytes = m.absent_bytes;
+  out.slack_bytes = m.slack_bytes;
+  out.free_bytes = m.free_bytes;
+  out.unexplained_bytes = m.unexplained_bytes();
+  out.fragmentation = m.fragmentation();
+  return give(out, resident);
+}
+
+const float* memprof_snapshot_resident_shares(const memprof_snapshot* snapshot, uint64_t* count) {
+  static const float kNone = 0;
+  const memprof::Span<float> shares = snapshot != nullptr ? ours(snapshot)->resident_shares : memprof::Span<float>{};
+  if (count != nullptr) {
+    *count = shares.size;
+  }
+  return shares.data != nullptr ? shares.data : &kNone;
 }
 
 int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd) {

@@ -27,6 +27,7 @@
 
 #include "core/tables/levels.h"
 #include "core/tables/statistics.h"
+#include "format/resident.h"
 
 namespace memprof {
 
@@ -86,12 +87,14 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 8;
+inline constexpr uint32_t kArenaVersion = 9;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
 // Before it there is room for the facts of one language runtime.
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
+// Before it no ResidentState.
+inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
 inline constexpr uint32_t kFirstVersionOfLaterStatistics = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
@@ -161,6 +164,12 @@ struct RateLog {
   RatePlace uses[kPlaces];
 };
 
+// What of the process was in memory when its end began.  All relaxed but `is_kept`.
+struct ResidentState {
+  std::atomic<uint64_t> is_kept;  // 1: the others are there (release; readers acquire)
+  std::atomic<uint64_t> fields[kMostResidentFields];  // by kResidentFields
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -199,6 +208,8 @@ struct ArenaHeader {
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
   RateLog rates;
+  // From version 9 on.
+  ResidentState resident;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -214,6 +225,7 @@ struct ArenaHeader {
 };
 inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
 inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
+inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, resident);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

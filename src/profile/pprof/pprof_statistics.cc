@@ -345,6 +345,19 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     add(id, facts, &stacks_);
   } else if (const auto rates_text = after(kRatesComment, text)) {
     profile.rates = add_rates(profile.rates, Fields(*rates_text).rates("used"));
+  } else if (const auto resident_text = after(kResidentComment, text)) {
+    Fields fields(*resident_text);
+    ResidentMemory memory;
+    for (const ResidentField& field : kResidentFields) {
+      memory.*field.member = fields.decimal_or_0(field.key);
+    }
+    if (!fields.ok()) memory = {};
+    if (has_resident_) {
+      add_resident(memory, &profile.resident);
+    } else {
+      profile.resident = memory;
+    }
+    has_resident_ = true;
   } else if (after(kStacksComment, text)) {
     unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
