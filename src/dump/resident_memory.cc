@@ -26,7 +26,8 @@ struct Looking {
     return platform::read_memory_of(static_cast<Looking*>(context)->view, address, bytes, size_bytes);
   }
   static uint64_t in_memory(void* context, resident::Pages what, uint64_t start, uint64_t limit) {
-    const auto of = what == resident::Pages::kPrivate ? platform::PagesOf::kPrivate : platform::PagesOf::kFile;
+    const auto of =
+        what == resident::Pages::kPrivate ? platform::PagesOf::kPrivate : platform::PagesOf::kFile;
     return platform::pages_in_memory(static_cast<Looking*>(context)->view, of, start, limit);
   }
   static size_t read_map(void* context, char* text, size_t size_bytes) {

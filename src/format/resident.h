@@ -57,8 +57,8 @@ struct ResidentMemory {
 
   uint64_t& of(MappingKind kind) {
     uint64_t ResidentMemory::* const members[kMappingKinds] = {
-        &ResidentMemory::heap_bytes,    &ResidentMemory::files_bytes,   &ResidentMemory::shared_bytes,
-        &ResidentMemory::stacks_bytes,  &ResidentMemory::code_bytes,    &ResidentMemory::runtime_bytes,
+        &ResidentMemory::heap_bytes,    &ResidentMemory::files_bytes,    &ResidentMemory::shared_bytes,
+        &ResidentMemory::stacks_bytes,  &ResidentMemory::code_bytes,     &ResidentMemory::runtime_bytes,
         &ResidentMemory::memprof_bytes, &ResidentMemory::anonymous_bytes};
     return this->*members[static_cast<size_t>(kind)];
   }
@@ -125,7 +125,9 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
     const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state;
     uint64_t& to = sum->*field.member;
     const uint64_t from = more.*field.member;
-    to = is_sum ? (from > UINT64_MAX - to ? UINT64_MAX : to + from) : field.member == &ResidentMemory::state ? (to | from) : (to > from ? to : from);
+    to = is_sum                                   ? (from > UINT64_MAX - to ? UINT64_MAX : to + from)
+         : field.member == &ResidentMemory::state ? (to | from)
+                                                  : (to > from ? to : from);
   }
 }
 // Room that an arena has for them; new ones come at the end.

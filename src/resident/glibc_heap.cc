@@ -9,8 +9,8 @@ namespace {
 constexpr uint64_t kBins = 127;
 constexpr uint64_t kWord = sizeof(uint64_t);
 constexpr uint64_t kBinWords = 2 * kBins;
-constexpr uint64_t kLeastEmpty = 64;      // of the main arena: no program fills so many lists
-constexpr uint64_t kLeastEmptyOther = 16; // where an arena is already expected
+constexpr uint64_t kLeastEmpty = 64;       // of the main arena: no program fills so many lists
+constexpr uint64_t kLeastEmptyOther = 16;  // where an arena is already expected
 constexpr uint64_t kMostArenas = 1024;
 constexpr uint64_t kMostChunks = 1 << 20;
 constexpr uint64_t kMostChunkBytes = uint64_t{1} << 40;
@@ -83,7 +83,8 @@ class Walk {
       uint64_t entries[kCacheSizes];
     } cache;
     static_assert(sizeof(cache) == 16 + 128 + 512);
-    if (!source_.read(source_.context, first_chunk, &cache, sizeof(cache)) || (cache.size & ~kSizeFlags) != 0x290) {
+    if (!source_.read(source_.context, first_chunk, &cache, sizeof(cache)) ||
+        (cache.size & ~kSizeFlags) != 0x290) {
       return;
     }
     uint64_t bytes = 0;
@@ -129,7 +130,8 @@ class Walk {
     uint64_t before = head;
     for (uint64_t at = first; at != head && may_go_on();) {
       Chunk chunk;
-      if (at % 16 != 0 || !source_.load(at, &chunk) || chunk.previous != before || !is_chunk_size(chunk.bytes())) {
+      if (at % 16 != 0 || !source_.load(at, &chunk) || chunk.previous != before ||
+          !is_chunk_size(chunk.bytes())) {
         return;
       }
       add(at, chunk.bytes());
@@ -169,7 +171,8 @@ bool are_bins(const MemorySource& source, uint64_t bins, uint64_t least_empty) {
   uint64_t empty = 0;
   for (uint64_t first = 0; first < kBins; first += kAtOnce) {
     const uint64_t count = kBins - first < kAtOnce ? kBins - first : kAtOnce;
-    if (bins % kWord != 0 || !source.read(source.context, bins + 2 * first * kWord, words, 2 * count * kWord)) {
+    if (bins % kWord != 0 ||
+        !source.read(source.context, bins + 2 * first * kWord, words, 2 * count * kWord)) {
       return false;
     }
     empty += count_empty(words, bins, first, count);
@@ -188,8 +191,8 @@ bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit,
   for (uint64_t i = 0; i + kBinWords <= size / kWord; ++i) {
     // The last list is nearly always empty; any of a few is.
     const uint64_t at = start + i * kWord;
-    const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) || is_empty(words + i, at, 60) ||
-                        is_empty(words + i, at, 40);
+    const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) ||
+                        is_empty(words + i, at, 60) || is_empty(words + i, at, 40);
     if (may_be && count_empty(words + i, at, 0, kBins) >= kLeastEmpty) {
       *bins = at;
       return true;
@@ -213,7 +216,8 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
   // Which of the layouts it is, the first other arena tells; where there is none, `next` is the main one.
   uint64_t bins_in = 0;
   for (const uint64_t candidate : kBinsIn) {
-    if (bins_in == 0 && next != main_bins - candidate && are_bins(source, next + candidate, kLeastEmptyOther)) {
+    if (bins_in == 0 && next != main_bins - candidate &&
+        are_bins(source, next + candidate, kLeastEmptyOther)) {
       bins_in = candidate;
     }
   }
@@ -223,7 +227,8 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
     }
     walk.arena(next + bins_in);
     // Behind the state of the arena, which ends some words behind its lists.
-    for (uint64_t at = (next + bins_in + kNextBehind + 32 + 15) / 16 * 16, tries = 0; tries < 4; ++tries, at += 16) {
+    for (uint64_t at = (next + bins_in + kNextBehind + 32 + 15) / 16 * 16, tries = 0; tries < 4;
+         ++tries, at += 16) {
       walk.cache(at);
     }
     if (!source.load(next + bins_in + kNextBehind, &next)) {
@@ -233,7 +238,8 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
   return sum;
 }
 
-uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_t size_bytes, bool* is_mapped) {
+uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_t size_bytes,
+                           bool* is_mapped) {
   *is_mapped = false;
   struct {
     uint64_t before;
@@ -245,8 +251,8 @@ uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_
   const uint64_t bytes = header.size & ~kSizeFlags;
   if ((header.size & kMappedFlag) != 0) {
     // `before`: what an alignment left unused in front.
-    *is_mapped = (bytes + header.before) % kPage == 0 && bytes >= size_bytes + 16 && header.before < bytes + kPage &&
-                 bytes - size_bytes - 16 < 2 * kPage + size_bytes / 2;
+    *is_mapped = (bytes + header.before) % kPage == 0 && bytes >= size_bytes + 16 &&
+                 header.before < bytes + kPage && bytes - size_bytes - 16 < 2 * kPage + size_bytes / 2;
     return *is_mapped ? bytes : 0;
   }
   // A remainder that is too small for a chunk of its own stays with the block.

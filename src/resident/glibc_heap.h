@@ -35,7 +35,8 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
 
 // What a chunk takes in all, read from its header, where `address` can be a block of glibc's of `size_bytes`; 0: it
 // cannot.  *is_mapped: the chunk is a mapping of its own.
-uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_t size_bytes, bool* is_mapped);
+uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_t size_bytes,
+                           bool* is_mapped);
 
 // Whether [start, limit) begins with the header of a heap of an arena that is not the main one.
 bool is_glibc_heap(const MemorySource& source, uint64_t start, uint64_t limit);

@@ -38,7 +38,8 @@ class Reader {
         block_count_(block_count),
         text_(static_cast<char*>(scratch)),
         mappings_(reinterpret_cast<MappingEntry*>(text_ + kMapTextBytes), kMostMappings),
-        mapped_bytes_(reinterpret_cast<double*>(text_ + kMapTextBytes + kMostMappings * sizeof(MappingEntry))) {}
+        mapped_bytes_(
+            reinterpret_cast<double*>(text_ + kMapTextBytes + kMostMappings * sizeof(MappingEntry))) {}
 
   ResidentMemory read() {
     std::sort(blocks_, blocks_ + block_count_,
@@ -214,8 +215,8 @@ size_t scratch_bytes() {
   return kMapTextBytes + kMostMappings * (sizeof(MappingEntry) + sizeof(double));
 }
 
-ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks, size_t block_count,
-                             void* scratch) {
+ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
+                             size_t block_count, void* scratch) {
   return totals.resident_bytes != 0 ? Reader(source, totals, blocks, block_count, scratch).read()
                                     : ResidentMemory{};
 }

@@ -42,7 +42,7 @@ inline constexpr size_t kMostMappings = 65536;  // what Linux lets a process hav
 size_t scratch_bytes();
 
 // Orders `blocks` by address.  `scratch`: scratch_bytes() of zeros, aligned to 16.
-ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks, size_t block_count,
-                             void* scratch);
+ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
+                             size_t block_count, void* scratch);
 
 }  // namespace memprof::resident

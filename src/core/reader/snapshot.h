@@ -26,7 +26,7 @@ namespace memprof {
 
 struct LiveSample;
 
-// The public structs of memprof.h have the same layout (asserted in capi/memprof.cc).
+// The public structs of memprof.h have the same layout (asserted in capi/snapshot.cc).
 struct SnapshotRecord {
   uint64_t address;
   uint64_t size_bytes;
@@ -156,7 +156,8 @@ class Snapshot {
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
   Span<RateUse> rates;  // that were in force, ascending
-  Span<float> resident_shares;  // for each record how much is in memory; negative: not known; none before it is read
+  Span<float>
+      resident_shares;  // for each record how much is in memory; negative: not known; none before it is read
 
   // Room for them, which the snapshot owns; false: no memory.
   bool make_resident_shares();

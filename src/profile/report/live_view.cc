@@ -9,8 +9,8 @@
 
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
-#include "profile/report/resident_text.h"
 #include "profile/report/report_tree_text.h"
+#include "profile/report/resident_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -116,7 +116,8 @@ void LiveView::write_header(TextWriter* writer) const {
   if (now_.resident.is_known()) {
     writer->sentence(line);
     line = "Resident: " + resident_line(now_.resident);
-  } else if (resident_bytes_ != 0) line += "; resident: " + format_bytes(static_cast<double>(resident_bytes_));
+  } else if (resident_bytes_ != 0)
+    line += "; resident: " + format_bytes(static_cast<double>(resident_bytes_));
   writer->sentence(line);
   writer->sentence(fmt::format(
       "Since this view began, {:.0f} s ago: {}; allocates {}", seconds_between(first_ns_, last_ns_),

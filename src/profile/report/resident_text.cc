@@ -25,12 +25,9 @@ struct Part {
 
 // Mappings that are no allocator's.
 std::vector<Part> other_parts(const ResidentMemory& m, const std::string& runtime) {
-  return {{"files and static data", m.files_bytes},
-          {"shared memory", m.shared_bytes},
-          {"thread stacks", m.stacks_bytes},
-          {"code made at run time", m.code_bytes},
-          {runtime.c_str(), m.runtime_bytes},
-          {"memprof", m.memprof_bytes}};
+  return {{"files and static data", m.files_bytes}, {"shared memory", m.shared_bytes},
+          {"thread stacks", m.stacks_bytes},        {"code made at run time", m.code_bytes},
+          {runtime.c_str(), m.runtime_bytes},       {"memprof", m.memprof_bytes}};
 }
 
 // A part below this is not worth a place in one line.
@@ -45,12 +42,14 @@ std::string unexplained(const ResidentMemory& m) {
   std::string text = "not explained: " + bytes(m.unexplained_bytes());
   const double least = least_shown(m);
   if (in_heap < -least) {
-    return text + fmt::format(" ({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
-                              bytes(elsewhere), bytes(-in_heap));
+    return text +
+           fmt::format(
+               " ({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
+               bytes(elsewhere), bytes(-in_heap));
   }
   if (in_heap >= least && std::abs(elsewhere) >= least) {
-    text += fmt::format(" ({} in the allocator's memory, {} in mappings of nobody that is known)", bytes(in_heap),
-                        bytes(elsewhere));
+    text += fmt::format(" ({} in the allocator's memory, {} in mappings of nobody that is known)",
+                        bytes(in_heap), bytes(elsewhere));
   }
   return text;
 }
@@ -81,8 +80,8 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   if (m.absent_bytes != 0) first += fmt::format(" - {} of it not in memory", bytes(m.absent_bytes));
   first += fmt::format(" + slack of blocks {}", bytes(m.slack_bytes));
   if ((m.state & kResidentFreeKnown) != 0) {
-    first += fmt::format(" + free, kept by the allocator {}{}", (m.state & kResidentFreeCut) != 0 ? "at least " : "",
-                         bytes(m.free_bytes));
+    first += fmt::format(" + free, kept by the allocator {}{}",
+                         (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes));
   }
   lines.push_back(first);
   std::string second = "          ";
@@ -93,7 +92,8 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   lines.push_back(second + (m.unexplained_bytes() < 0 ? "; " : " + ") + unexplained(m));
   std::string third = fmt::format(
       "           fragmentation {:.0f} %: of the allocators' {} in memory {} are not blocks of the program",
-      100 * m.fragmentation(), bytes(m.heap_bytes), bytes(m.fragmentation() * static_cast<double>(m.heap_bytes)));
+      100 * m.fragmentation(), bytes(m.heap_bytes),
+      bytes(m.fragmentation() * static_cast<double>(m.heap_bytes)));
   if (m.swap_bytes != 0) third += fmt::format("; swapped out: {}", bytes(m.swap_bytes));
   lines.push_back(third);
   if ((m.state & kResidentCut) != 0) {
@@ -110,7 +110,8 @@ std::string resident_line(const ResidentMemory& m) {
   std::vector<Part> parts{{"slack", m.slack_bytes}, {"kept free", m.free_bytes}};
   for (const Part& part : other_parts(m, runtime)) parts.push_back(part);
   for (const Part& part : parts) {
-    if (static_cast<double>(part.value) >= least) text += fmt::format(", {} {}", part.name, bytes(part.value));
+    if (static_cast<double>(part.value) >= least)
+      text += fmt::format(", {} {}", part.name, bytes(part.value));
   }
   return text + fmt::format(", not explained {})", bytes(m.unexplained_bytes()));
 }

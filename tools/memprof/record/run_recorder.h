@@ -7,8 +7,8 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
