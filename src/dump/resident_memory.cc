@@ -8,6 +8,7 @@
 #include "memprof.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/process.h"
 #include "platform/resident.h"
 #include "resident/read_resident.h"
 
@@ -65,7 +66,7 @@ int read_view(Looking* looking, Snapshot* s) {
 
 void keep_at_end() {
   Snapshot* snapshot = nullptr;
-  if (take_snapshot(&snapshot) == MEMPROF_OK && read_resident_memory(snapshot, 0) == MEMPROF_OK) {
+  if (!platform::is_sandboxed() && take_snapshot(&snapshot) == MEMPROF_OK && read_resident_memory(snapshot, 0) == MEMPROF_OK) {
     profiler::keep_resident(snapshot->resident);
   }
   Snapshot::release(snapshot);

@@ -13,6 +13,7 @@ constexpr uint64_t kLeastEmpty = 64;       // of the main arena: no program fill
 constexpr uint64_t kLeastEmptyOther = 16;  // where an arena is already expected
 constexpr uint64_t kMostArenas = 1024;
 constexpr uint64_t kMostChunks = 1 << 20;
+constexpr uint64_t kMostFastChunks = 1 << 16;
 constexpr uint64_t kMostChunkBytes = uint64_t{1} << 40;
 constexpr uint64_t kHeapBytes = 64 << 20;  // of an arena that is not the main one: size and alignment
 constexpr uint64_t kPage = 4096;
@@ -149,7 +150,12 @@ class Walk {
     for (uint64_t i = 0; i < 10; ++i) {
       const uint64_t expected = 32 + 16 * i;
       Chunk chunk;
+      uint64_t count = 0;  // nothing points back: a circle would not be seen
       for (uint64_t at = firsts[i]; at != 0 && at % 16 == 0 && may_go_on();) {
+        if (++count > kMostFastChunks) {
+          sum_.is_cut = true;
+          return;
+        }
         if (!source_.read(source_.context, at, &chunk, 3 * kWord) || chunk.bytes() != expected) {
           break;
         }

@@ -118,6 +118,15 @@ class NativeSnapshot:
         uses = lib.memprof_snapshot_rates(self.handle, count)
         return [(uses[i].rate_bytes, uses[i].weight_bytes, uses[i].time_ns / 1e9) for i in range(count[0])]
 
+    def resident(self) -> dict[str, Any]:
+        """The fields of ResidentMemory, as of now."""
+        check(lib.memprof_snapshot_read_resident(self.handle, 0), "HeapSnapshot.resident_memory")
+        value = self._filled("memprof_resident", lib.memprof_snapshot_get_resident)
+        fields = {name: getattr(value, name) for name, _ in ffi.typeof("memprof_resident").fields if name not in ("struct_size", "state")}
+        if not value.state & lib.MEMPROF_RESIDENT_FREE_KNOWN:
+            fields["free_bytes"] = None
+        return fields
+
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
         count = ffi.new("uint64_t*")
