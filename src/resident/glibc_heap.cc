@@ -186,6 +186,19 @@ bool are_bins(const MemorySource& source, uint64_t bins, uint64_t least_empty) {
   return empty >= least_empty;
 }
 
+// What stands behind the lists: the next arena, and how much the arena has of the system, in pages.  A window of the
+// words that is a few lists off has something else there.
+bool is_state(const MemorySource& source, uint64_t bins) {
+  struct {
+    uint64_t next;
+    uint64_t next_free;
+    uint64_t attached_threads;
+    uint64_t system_bytes;
+  } state;
+  return source.load(bins + kNextBehind, &state) && state.next > kPage && state.next % kWord == 0 &&
+         state.system_bytes != 0 && state.system_bytes % kPage == 0 && state.attached_threads < (1U << 22);
+}
+
 }  // namespace
 
 bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit, void* room, uint64_t* bins) {
@@ -199,7 +212,7 @@ bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit,
     const uint64_t at = start + i * kWord;
     const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) ||
                         is_empty(words + i, at, 60) || is_empty(words + i, at, 40);
-    if (may_be && count_empty(words + i, at, 0, kBins) >= kLeastEmpty) {
+    if (may_be && count_empty(words + i, at, 0, kBins) >= kLeastEmpty && is_state(source, at)) {
       *bins = at;
       return true;
     }

@@ -49,6 +49,8 @@ bool is_c_library(std::string_view file) {
 void MappingList::note_runtime(const Mapping& mapping) {
   if (mapping.inode != 0) {
     const std::string_view file = file_of(mapping.name);
+    has_python_ =
+        has_python_ || (mapping.is_executable && (begins(file, "libpython3") || begins(file, "python3")));
     if (file == "libjvm.so") {
       runtime_ = ResidentRuntime::kJvm;
     } else if (file == "libcoreclr.so") {

@@ -47,6 +47,7 @@ class MappingList {
   MappingEntry* find(uint64_t address);
   size_t left_out() const { return left_out_; }
   ResidentRuntime runtime() const { return runtime_; }
+  bool has_python() const { return has_python_; }
 
  private:
   enum class Before : uint8_t { kNothing, kFileData, kMemprofData, kGuard };
@@ -58,6 +59,7 @@ class MappingList {
   size_t size_ = 0;
   size_t left_out_ = 0;
   ResidentRuntime runtime_ = ResidentRuntime::kNone;
+  bool has_python_ = false;
   Before before_ = Before::kNothing;  // what the last mapping was, if it ends at before_limit_
   uint64_t before_limit_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "resident/glibc_heap.h"
 #include "resident/map_parser.h"
 #include "resident/mapping_list.h"
+#include "resident/pymalloc.h"
 
 namespace memprof::resident {
 namespace {
@@ -48,6 +49,7 @@ class Reader {
     find_glibc_heaps();
     count_pages();
     look_at_blocks();
+    find_pools();
     sum_kinds();
     read_free();
     sum_.total_bytes = totals_.resident_bytes;
@@ -143,8 +145,8 @@ class Reader {
       absent += b.weight_bytes * (1 - share);
       const auto more = static_cast<double>(whole - b.size_bytes);
       slack += b.weight_count * more;
-      if (is_mapped && m->kind != MappingKind::kHeap) {
-        mapped_bytes_[m - mappings_.begin()] += b.weight_bytes * share + b.weight_count * more;
+      if (is_mapped) {
+        add_mapped(m, b, chunk);
       } else if (m->is_anonymous) {
         m->kind = MappingKind::kHeap;
       }
@@ -153,7 +155,34 @@ class Reader {
     sum_.live_bytes = rounded(live);
     sum_.absent_bytes = rounded(absent * scale);
     sum_.slack_bytes = rounded(slack * scale);
-    mapped_scale_ = scale;
+    mapped_scale_ = scale > 0 ? scale : 1;
+  }
+
+  // Of a chunk that is a mapping of its own, which madvise may have split into several, and which others may lie beside.
+  void add_mapped(const MappingEntry* m, const Block& b, uint64_t chunk) {
+    uint64_t at = b.address - 16;
+    const uint64_t end = at + chunk;
+    for (; m != mappings_.end() && m->start < end && m->is_anonymous; ++m) {
+      const uint64_t limit = std::min(end, m->limit);
+      if (at >= m->start && at < limit) {
+        mapped_bytes_[m - mappings_.begin()] +=
+            b.weight_count * static_cast<double>(source_.count(Pages::kPrivate, at, limit));
+        at = limit;
+      }
+    }
+  }
+
+  // In what is not known to be an allocator's.
+  void find_pools() {
+    for (const MappingEntry& m : mappings_) {
+      if (!mappings_.has_python() || m.kind != MappingKind::kAnonymous || !m.is_accessible ||
+          !m.is_anonymous) {
+        continue;
+      }
+      const PoolSums pools = read_pools(source_, m.start, m.limit);
+      mapped_bytes_[&m - mappings_.begin()] += static_cast<double>(pools.resident_bytes) / mapped_scale_;
+      pool_free_bytes_ += pools.free_bytes;
+    }
   }
 
   double share_in_memory(uint64_t start, uint64_t end) const {
@@ -190,10 +219,11 @@ class Reader {
       is_found = is_found || (m.is_c_library && find_main_arena(source_, m.start, m.limit, text_, &bins));
     }
     if (!is_found) {
+      sum_.free_bytes = std::min(pool_free_bytes_, sum_.heap_bytes);
       return;
     }
     const GlibcFree free = read_glibc_free(source_, bins, break_start);
-    sum_.free_bytes = std::min(free.free_resident_bytes, sum_.heap_bytes);
+    sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
   }
 
@@ -203,8 +233,9 @@ class Reader {
   size_t block_count_;
   char* text_;
   MappingList mappings_;
-  double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for
-  double mapped_scale_ = 0;
+  double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for, and pools
+  double mapped_scale_ = 1;
+  uint64_t pool_free_bytes_ = 0;
   uint64_t own_files_ = 0;
   ResidentMemory sum_;
 };

@@ -26,6 +26,7 @@ class MadeUp {
       put(bins + 16 * i + 8, bins + 16 * i - 16);
     }
     put(bins + 2032 + 16, bins - 112);
+    put(bins + 2032 + 40, 0x21000);
   }
   void add_chunk(uint64_t bins, uint64_t list, uint64_t address, uint64_t bytes) {
     const uint64_t head = bins + 16 * list - 16;
@@ -105,7 +106,7 @@ TEST(GlibcHeapTest, ListsThatDoNotCloseEnd) {
   process.add_chunk(kBins, 0, 0x200000, 0x500);
   process.put(0x200010, 0x200000);  // to itself
   process.add_chunk(kBins, 5, 0x300000, 0x500);
-  process.put(0x300008, 0xfffffffffffffff1);  // no size
+  process.put(0x300008, 0xfffffffffffffff1);     // no size
   process.add_chunk(kBins, 6, 0x400008, 0x500);  // not aligned
   process.put(kBins - 96, 0x500000);             // a fast list in a circle
   process.put(0x500008, 0x21);

@@ -38,7 +38,8 @@ TEST(ResidentText, PartsAddUp) {
       "2.0 MiB + free, kept by the allocator 12.0 MiB",
       lines[0]);
   EXPECT_EQ(
-      "           + files and static data 20.0 MiB + the JVM's heap 15.0 MiB + not explained: 11.0 MiB (6.0 MiB "
+      "           + files and static data 20.0 MiB + the JVM's heap 15.0 MiB + not explained: 11.0 MiB (6.0 "
+      "MiB "
       "in the allocator's memory, 5.0 MiB in mappings of nobody that is known)",
       lines[1]);
   EXPECT_EQ(
@@ -46,7 +47,8 @@ TEST(ResidentText, PartsAddUp) {
       "program",
       lines[2]);
   EXPECT_EQ(
-      "100.0 MiB (heap 40.0 MiB, slack 2.0 MiB, kept free 12.0 MiB, files and static data 20.0 MiB, the JVM's "
+      "100.0 MiB (heap 40.0 MiB, slack 2.0 MiB, kept free 12.0 MiB, files and static data 20.0 MiB, the "
+      "JVM's "
       "heap 15.0 MiB, not explained 11.0 MiB)",
       resident_line(memory()));
 }
@@ -60,8 +62,9 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   ASSERT_EQ(4u, lines.size());
   EXPECT_THAT(lines[0], HasSubstr("(RSS at the end)"));
   EXPECT_THAT(lines[0], HasSubstr("at least 12.0 MiB"));
-  EXPECT_THAT(lines[1], HasSubstr("; not explained: -19.0 MiB (5.0 MiB in mappings of nobody that is known; the heap's "
-                                  "estimate is 24.0 MiB above what there is)"));
+  EXPECT_THAT(lines[1],
+              HasSubstr("; not explained: -19.0 MiB (5.0 MiB in mappings of nobody that is known; the heap's "
+                        "estimate is 24.0 MiB above what there is)"));
   EXPECT_THAT(lines[2], HasSubstr("fragmentation 0 %"));
   EXPECT_THAT(lines[2], HasSubstr("swapped out: 1.0 MiB"));
   EXPECT_THAT(lines[3], HasSubstr("Not all mappings"));
@@ -72,8 +75,10 @@ TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
   m.state = 0;
   m.free_bytes = 0;
   EXPECT_THAT(resident_lines(m, false)[0], Not(HasSubstr("kept")));
-  for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"), {ResidentRuntime::kGo, "Go's heap"},
-                                      {ResidentRuntime::kDotNet, ".NET's heap"}, {ResidentRuntime::kNone, ""}}) {
+  for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"),
+                                      {ResidentRuntime::kGo, "Go's heap"},
+                                      {ResidentRuntime::kDotNet, ".NET's heap"},
+                                      {ResidentRuntime::kNone, ""}}) {
     m.runtime = static_cast<uint64_t>(runtime);
     EXPECT_EQ(name, runtime_heap_name(m));
   }
