@@ -15,13 +15,17 @@
 namespace memprof {
 namespace {
 
-// The program waits for it, or, of another process, who asked.
+// The program waits for it, or, of another process, who asked: so much processor time, on a busy machine ten times as
+// long.
 constexpr uint64_t kOwnTimeNs = 300'000'000;
-constexpr uint64_t kOtherTimeNs = 5'000'000'000;
+constexpr uint64_t kOtherTimeNs = 3'000'000'000;
+constexpr uint64_t kBusy = 10;
 
 struct Looking {
   platform::MemoryView view;
-  uint64_t end_ns = 0;
+  uint64_t time_ns = 0;
+  uint64_t start_ns = platform::monotonic_ns();
+  uint64_t start_cpu_ns = platform::process_cpu_ns();
 
   static bool read(void* context, uint64_t address, void* bytes, size_t size_bytes) {
     return platform::read_memory_of(static_cast<Looking*>(context)->view, address, bytes, size_bytes);
@@ -35,7 +39,10 @@ struct Looking {
     return platform::read_memory_map(static_cast<Looking*>(context)->view, text, size_bytes);
   }
   static bool has_time(void* context) {
-    return platform::monotonic_ns() < static_cast<Looking*>(context)->end_ns;
+    const auto& self = *static_cast<Looking*>(context);
+    const uint64_t passed = platform::monotonic_ns() - self.start_ns;
+    return passed < self.time_ns ||
+           (passed < kBusy * self.time_ns && platform::process_cpu_ns() - self.start_cpu_ns < self.time_ns);
   }
   resident::MemorySource source() { return {this, read, in_memory, read_map, has_time}; }
 };
@@ -57,10 +64,18 @@ int read_view(Looking* looking, Snapshot* s) {
     s->resident_shares.data[i] = -1;
     blocks[i] = {r.address, r.size_bytes, r.weight_bytes, r.weight_count, &s->resident_shares.data[i]};
   }
+  const auto pages_at = [](const void* start, uint64_t size_bytes) {
+    const auto address = reinterpret_cast<uint64_t>(start);
+    return resident::OwnPages{address, address + size_bytes};
+  };
+  const resident::OwnPages own[] = {pages_at(s, s->mapping_bytes()), pages_at(blocks, room.size_bytes()),
+                                    pages_at(scratch.as<void>(), scratch.size_bytes()),
+                                    pages_at(s->resident_shares.data, s->records.size * sizeof(float))};
   s->resident = resident::read_resident(looking->source(),
                                         {totals.resident_bytes, totals.anonymous_bytes, totals.file_bytes,
                                          totals.shared_bytes, totals.swap_bytes},
-                                        blocks, s->records.size, scratch.as<void>());
+                                        blocks, s->records.size, scratch.as<void>(), own,
+                                        looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
   return MEMPROF_OK;
 }
 
@@ -81,7 +96,7 @@ int read_resident_memory(Snapshot* snapshot, uint64_t process_id) {
     platform::set_last_error(error);
     return MEMPROF_ERR_SYSTEM;
   }
-  looking.end_ns = platform::monotonic_ns() + (looking.view.is_own ? kOwnTimeNs : kOtherTimeNs);
+  looking.time_ns = looking.view.is_own ? kOwnTimeNs : kOtherTimeNs;
   const int result = read_view(&looking, snapshot);
   platform::close_memory(&looking.view);
   return result;

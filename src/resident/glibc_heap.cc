@@ -199,6 +199,10 @@ bool is_state(const MemorySource& source, uint64_t bins) {
          state.system_bytes != 0 && state.system_bytes % kPage == 0 && state.attached_threads < (1U << 22);
 }
 
+bool is_arena(const MemorySource& source, uint64_t bins) {
+  return are_bins(source, bins, kLeastEmptyOther) && is_state(source, bins);
+}
+
 }  // namespace
 
 bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit, void* room, uint64_t* bins) {
@@ -235,13 +239,15 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
   // Which of the layouts it is, the first other arena tells; where there is none, `next` is the main one.
   uint64_t bins_in = 0;
   for (const uint64_t candidate : kBinsIn) {
-    if (bins_in == 0 && next != main_bins - candidate &&
-        are_bins(source, next + candidate, kLeastEmptyOther)) {
+    if (next == main_bins - candidate) {
+      return sum;
+    }
+    if (bins_in == 0 && is_arena(source, next + candidate)) {
       bins_in = candidate;
     }
   }
   while (bins_in != 0 && next != main_bins - bins_in && sum.arenas < kMostArenas && !sum.is_cut) {
-    if (!are_bins(source, next + bins_in, kLeastEmptyOther)) {
+    if (!is_arena(source, next + bins_in)) {
       break;
     }
     walk.arena(next + bins_in);

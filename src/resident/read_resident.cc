@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMapTextBytes = kGlibcScratchBytes;
 constexpr size_t kTextAt = 4096;  // behind the parser
-constexpr size_t kMostBlocksLookedAt = 100000;
+constexpr size_t kMostBlocksLookedAt = 32768;
 
 uint64_t rounded(double bytes) {
   return bytes > 0 ? static_cast<uint64_t>(bytes + 0.5) : 0;
@@ -42,12 +42,15 @@ class Reader {
         mapped_bytes_(
             reinterpret_cast<double*>(text_ + kMapTextBytes + kMostMappings * sizeof(MappingEntry))) {}
 
-  ResidentMemory read() {
+  ResidentMemory read(const OwnPages* own, size_t own_count) {
     std::sort(blocks_, blocks_ + block_count_,
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
     find_glibc_heaps();
     count_pages();
+    for (size_t i = 0; i < own_count; ++i) {
+      take_out(own[i]);
+    }
     look_at_blocks();
     find_pools();
     sum_kinds();
@@ -117,6 +120,16 @@ class Reader {
       const uint64_t in_shared = std::min(own_files_, totals_.shared_bytes);
       sum_.shared_bytes += totals_.shared_bytes - in_shared;
       sum_.files_bytes -= std::min(own_files_ - in_shared, sum_.files_bytes);
+    }
+  }
+
+  void take_out(const OwnPages& own) {
+    MappingEntry* const m = mappings_.find(own.start);
+    if (m != nullptr && own.limit <= m->limit) {
+      const uint64_t bytes =
+          std::min(m->resident_bytes, source_.count(Pages::kPrivate, own.start, own.limit));
+      m->resident_bytes -= bytes;
+      sum_.memprof_bytes += bytes;
     }
   }
 
@@ -247,9 +260,10 @@ size_t scratch_bytes() {
 }
 
 ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
-                             size_t block_count, void* scratch) {
-  return totals.resident_bytes != 0 ? Reader(source, totals, blocks, block_count, scratch).read()
-                                    : ResidentMemory{};
+                             size_t block_count, void* scratch, const OwnPages* own, size_t own_count) {
+  return totals.resident_bytes != 0
+             ? Reader(source, totals, blocks, block_count, scratch).read(own, own_count)
+             : ResidentMemory{};
 }
 
 }  // namespace memprof::resident

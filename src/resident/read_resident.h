@@ -38,11 +38,18 @@ struct Totals {
   uint64_t swap_bytes = 0;
 };
 
+// Memory that memprof has taken to look at this process.
+struct OwnPages {
+  uint64_t start = 0;
+  uint64_t limit = 0;
+};
+
 inline constexpr size_t kMostMappings = 65536;  // what Linux lets a process have, by default
 size_t scratch_bytes();
 
 // Orders `blocks` by address.  `scratch`: scratch_bytes() of zeros, aligned to 16.
 ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
-                             size_t block_count, void* scratch);
+                             size_t block_count, void* scratch, const OwnPages* own = nullptr,
+                             size_t own_count = 0);
 
 }  // namespace memprof::resident

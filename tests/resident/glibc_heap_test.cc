@@ -74,6 +74,16 @@ TEST(GlibcHeapTest, TheMainArenaIsFoundByItsLists) {
   EXPECT_FALSE(find_main_arena(process.source(), kData + 0x2000, kData, room.data(), &bins));
 }
 
+// Where its lists begin several places fit, but for what stands behind them; where it is the only one, its next is itself.
+TEST(GlibcHeapTest, OneArenaIsCountedOnce) {
+  MadeUp process;
+  process.add_arena(kBins);
+  process.add_chunk(kBins, 62, 0x200000, 1008);
+  const GlibcFree free = read_glibc_free(process.source(), kBins, 0);
+  EXPECT_EQ(1u, free.arenas);
+  EXPECT_EQ(1008u, free.free_bytes);
+}
+
 TEST(GlibcHeapTest, ListsTopAndOtherArenas) {
   MadeUp process;
   process.add_arena(kBins);

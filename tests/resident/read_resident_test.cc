@@ -126,6 +126,18 @@ TEST(ReadResidentTest, PartsOfThisProcess) {
   EXPECT_DOUBLE_EQ(0, m.difference_bytes());
 }
 
+TEST(ReadResidentTest, WhatWasTakenToLookAtItIsMemprofs) {
+  MadeUpMap process;
+  process.map = "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
+  const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
+  const OwnPages own[] = {{0x7f0000100000, 0x7f0000200000},
+                          {0x7f0000300000, 0x7f0000500000}};  // not all is there
+  const ResidentMemory m = read_resident(process.source(), {4 * kMiB, 4 * kMiB, 0, 0, 0}, nullptr, 0,
+                                         const_cast<uint64_t*>(scratch.data()), own, 2);
+  EXPECT_EQ(kMiB, m.memprof_bytes);
+  EXPECT_EQ(3 * kMiB, m.anonymous_bytes);
+}
+
 TEST(ReadResidentTest, WithoutTimeItSaysSo) {
   MadeUpMap process;
   process.map = kMapText;

@@ -159,6 +159,9 @@ class Snapshot {
   Span<float>
       resident_shares;  // for each record how much is in memory; negative: not known; none before it is read
 
+  // Of the pages that it lies in.
+  uint64_t mapping_bytes() const { return mapping_bytes_; }
+
   // Room for them, which the snapshot owns; false: no memory.
   bool make_resident_shares();
 
