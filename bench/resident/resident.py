@@ -98,9 +98,9 @@ class Bench:
         m = report["resident"]
         live = report["totals"]["inuse_space"]
         m["interval_bytes"] = (live["high"] - live["low"]) / 2
-        # Everything that has a name, what has none, and the sum of both against what the system says.
-        m["named_bytes"] = m["rss_bytes"] - m["unexplained_bytes"]
-        m["sum_over_rss"] = m["rss_bytes"] / ((before + after) / 2)
+        # Mapping by mapping against the sum that the system keeps.
+        kinds = ("heap", "files", "shared", "stacks", "code", "runtime", "memprof", "anonymous")
+        m["sum_over_rss"] = sum(m[kind + "_bytes"] for kind in kinds) / ((before + after) / 2)
         self.rows.append((name, m))
 
     def piped(self, name, command, environment=None):
@@ -229,7 +229,7 @@ class Bench:
 
     def table(self):
         megabytes = lambda n: f"{n / 1e6:.1f}"
-        print("| program | RSS, MB | live ± | not in memory | slack | kept free | files | stacks | shared | runtime, code | memprof | not explained | parts / RSS | fragmentation |")
+        print("| program | RSS, MB | live ± | not in memory | slack | kept free | files | stacks | shared | runtime, code | memprof | not explained | mappings / RSS | fragmentation |")
         print("|---|" + "---:|" * 13)
         for name, m in self.rows:
             free = megabytes(m["free_bytes"]) if m["free_known"] else "?"
