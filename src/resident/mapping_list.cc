@@ -15,7 +15,11 @@ bool begins(std::string_view text, std::string_view with) {
 }
 
 bool ends(std::string_view text, std::string_view with) {
-  return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
+  if (text.size() < with.size()) {
+    return false;
+  }
+  text.remove_prefix(text.size() - with.size());  // substr() may throw
+  return text == with;
 }
 
 // Of a path, without " (deleted)".
@@ -25,7 +29,8 @@ std::string_view file_of(std::string_view path) {
     path.remove_suffix(kDeleted.size());
   }
   const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  path.remove_prefix(slash == std::string_view::npos ? 0 : slash + 1);
+  return path;
 }
 
 bool is_arena(std::string_view name) {

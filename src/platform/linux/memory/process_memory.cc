@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -94,7 +93,7 @@ uint64_t count_by_mincore(uint64_t start, uint64_t limit, uint64_t page) {
   uint64_t resident = 0;
   for (uint64_t at = start; at < limit; at += kPagesAtOnce * page) {
     const uint64_t end = limit - at < kPagesAtOnce * page ? limit : at + kPagesAtOnce * page;
-    if (mincore(reinterpret_cast<void*>(at), end - at, states) != 0) {
+    if (syscall(SYS_mincore, at, end - at, states) != 0) {
       continue;  // a part of it is not mapped any more
     }
     for (uint64_t i = 0; i < (end - at) / page; ++i) {
@@ -112,7 +111,7 @@ uint64_t count_by_pagemap(int fd, uint64_t start, uint64_t limit, uint64_t page)
   uint64_t resident = 0;
   for (uint64_t at = start; at < limit;) {
     const uint64_t count = (limit - at) / page < kPagesAtOnce ? (limit - at) / page : kPagesAtOnce;
-    const ssize_t got = pread(fd, entries, count * sizeof(uint64_t), static_cast<off_t>(at / page * 8));
+    const long got = syscall(SYS_pread64, fd, entries, count * sizeof(uint64_t), at / page * 8);
     if (got <= 0) {
       break;
     }
