@@ -28,6 +28,7 @@
 #include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "dump/resident_memory.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
@@ -235,6 +236,7 @@ void autostart() {
   }
   memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
   g_keep_arena = c.keep_arena;
+  watch_resident_memory();
   start_dumps(c);
 }
 

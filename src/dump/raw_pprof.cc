@@ -285,6 +285,11 @@ class RawPprofWriter {
       rates_comment(text, profile_.rates, profile_.rate_count);
       write_string(text.data(), text.size());
     }
+    if (profile_.resident.is_known()) {
+      CommentText text;
+      resident_comment(text, profile_.resident);
+      write_string(text.data(), text.size());
+    }
     if (profile_.note[0] != '\0') {
       write_string(profile_.note, text_size(profile_.note));
     }

@@ -18,6 +18,7 @@
 #include "format/pprof/pprof_schema.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
+#include "format/resident.h"
 #include "format/runtime_frame.h"
 #include "format/sink.h"
 #include "format/walk.h"
@@ -124,6 +125,7 @@ struct RawProfile : ProfileFacts {
   size_t rate_count = 0;
   uint64_t walks[kWalkReasons] = {};   // samples by MEMPROF_WALK_*
   RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on
+  ResidentMemory resident;             // nothing known: no comment
   const char* note = "";               // a comment for people; empty: none
 };
 

@@ -9,7 +9,9 @@
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
+#include "dump/pages.h"
 #include "dump/raw_pprof.h"
+#include "dump/resident_memory.h"
 #include "format/counters.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
@@ -18,7 +20,6 @@
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/imports.h"
-#include "platform/memory.h"
 #include "platform/process.h"
 #include "platform/stack.h"
 
@@ -33,29 +34,6 @@ static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
 static_assert(profile::kOlderStacks == platform::kOlderStacks &&
               platform::kOlderStacks == MEMPROF_OLDER_STACKS);
-
-// Pages that are released at the end of the scope.
-class Pages {
- public:
-  explicit Pages(size_t size_bytes) : size_bytes_(size_bytes), start_(platform::reserve_pages(size_bytes)) {}
-  ~Pages() {
-    if (start_ != nullptr) {
-      platform::release_pages(start_, size_bytes_);
-    }
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-
-  template <typename T>
-  T* as() const {
-    return static_cast<T*>(start_);
-  }
-  size_t size_bytes() const { return size_bytes_; }
-
- private:
-  size_t size_bytes_;
-  void* start_;
-};
 
 // A descriptor that a profile is written to.
 struct Output {
@@ -266,6 +244,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.max_resident_bytes = s.peak.max_resident_bytes;
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
+  p.resident = s.resident;
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   for (uint32_t i = 0; i < kMostRuntimes; ++i) {
     const RuntimeCounters& runtime = s.counters.runtimes[i];
@@ -337,6 +316,10 @@ int write_profile(int fd, bool has_gzip) {
   Snapshot* snapshot = nullptr;
   int error = take_snapshot(&snapshot);
   if (error == MEMPROF_OK) {
+    // When the end of the process has begun it was read, and what is live is what was live then.
+    if (snapshot->end_begun_ns == 0) {
+      read_resident_memory(snapshot, 0);  // a profile without it is a profile
+    }
     error = write_snapshot(*snapshot, fd, has_gzip);
     Snapshot::release(snapshot);
   }

@@ -16,6 +16,7 @@ SEAM = "platform/*.h"
 LAYERS = [
     ("src/format", ["format/"]),
     ("src/estimate", ["estimate/"]),
+    ("src/resident", ["resident/", "format/"]),
     ("src/core", ["core/", "estimate/", "format/", SEAM]),
     ("src/unwind", ["unwind/", "core/", "format/", SEAM]),
     ("src/runtime", ["runtime/", "unwind/", "core/", "format/", SEAM]),
@@ -23,7 +24,7 @@ LAYERS = [
     # One system never includes another one's folder: only its own and POSIX's.
     ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform", ["format/", SEAM]),
-    ("src/dump", ["dump/", "core/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
+    ("src/dump", ["dump/", "core/", "resident/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
     ("src/profile", ["profile/", "estimate/", "format/"]),
     ("capi", ["capi/", "core/", "dump/", "estimate/", "format/", SEAM, "memprof.h"]),
     ("tools", ["memprof/", "profile/", "format/", "memprof.h"]),  # its own headers are written from tools/
@@ -46,7 +47,7 @@ PURE = set("""algorithm array atomic cassert cerrno cfloat charconv cinttypes cl
 cstdlib cstring functional initializer_list iterator limits memory new numeric optional string_view tuple
 type_traits utility stddef.h stdint.h string.h""".split())
 # The engine itself does without even those that allocate.
-ENGINE = ["src/format", "src/estimate", "src/core", "src/unwind", "src/runtime", "src/dump", "capi"]
+ENGINE = ["src/format", "src/estimate", "src/resident", "src/core", "src/unwind", "src/runtime", "src/dump", "capi"]
 
 OS_HEADER = re.compile(
     r"(sys|linux|asm|asm-generic|bits|mach|mach-o|malloc|libkern|gnu|net|netinet|arpa)/|"
@@ -68,7 +69,7 @@ OS_MACRO = re.compile(
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|elifdef)\b(.*)")
 SUFFIXES = {".h", ".hh", ".c", ".cc", ".S", ".inc"}
-OURS = ("capi", "core", "dump", "estimate", "format", "memprof", "platform", "profile", "runtime", "unwind")
+OURS = ("capi", "core", "dump", "estimate", "format", "memprof", "platform", "profile", "resident", "runtime", "unwind")
 
 
 def below(path, folder):

@@ -22,7 +22,8 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_report_realloc_begin memprof_report_realloc_end memprof_report_free_range memprof_report_backing "
          "memprof_backing_begin memprof_backing_end memprof_abi1_alloc memprof_abi1_free memprof_abi1_realloc "
          "memprof_write_profile memprof_write_profile_fd memprof_snapshot_open memprof_snapshot_get_stats "
-         "memprof_snapshot_program memprof_snapshot_write_fd").split()
+         "memprof_snapshot_program memprof_snapshot_write_fd memprof_snapshot_read_resident memprof_snapshot_get_resident "
+         "memprof_snapshot_resident_shares").split()
 
 
 MAX_RUNTIMES = 4
@@ -81,6 +82,13 @@ class RateUse(ctypes.Structure):
     _fields_ = [("rate_bytes", c_uint64), ("weight_bytes", c_uint64), ("time_ns", c_uint64)]
 
 
+class Resident(ctypes.Structure):
+    _fields_ = ([("struct_size", c_uint32), ("state", c_uint32)] +
+                [(name + "_bytes", c_uint64) for name in ("rss", "swap", "heap", "files", "shared", "stacks", "code", "runtime", "memprof",
+                                                          "anonymous", "live", "absent", "slack", "free")] +
+                [("unexplained_bytes", c_double), ("fragmentation", c_double)])
+
+
 class Lifetime(ctypes.Structure):
     _fields_ = [("stack_id", c_uint32), ("lifetime_class", c_uint32), ("samples", c_uint64), ("size_bytes", c_uint64),
                 ("weight_bytes", c_double), ("weight_count", c_double)]
@@ -133,7 +141,7 @@ class Symbol(ctypes.Structure):
 
 
 STRUCTS = {"memprof_options": Options, "memprof_runtime_stats": RuntimeStats, "memprof_stats": Stats, "memprof_record": Record, "memprof_totals": Totals,
-           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_lifetime": Lifetime, "memprof_mapping": Mapping, "memprof_memory": Memory, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
+           "memprof_stack": Stack, "memprof_rate_use": RateUse, "memprof_resident": Resident, "memprof_lifetime": Lifetime, "memprof_mapping": Mapping, "memprof_memory": Memory, "memprof_module": Module, "memprof_heap": Heap, "memprof_estimate": Estimate, "memprof_sample_group": SampleGroup, "memprof_snapshot_info": Info,
            "memprof_symbol": Symbol, "memprof_runtime_frame": RuntimeFrame}
 
 
@@ -175,6 +183,9 @@ def load(path=None):
         "memprof_snapshot_rates": (POINTER(RateUse), [snapshot, count]),
         "memprof_snapshot_mappings": (POINTER(Mapping), [snapshot, count]),
         "memprof_snapshot_get_memory": (c_int, [snapshot, POINTER(Memory)]),
+        "memprof_snapshot_read_resident": (c_int, [snapshot, c_uint32]),
+        "memprof_snapshot_get_resident": (c_int, [snapshot, POINTER(Resident)]),
+        "memprof_snapshot_resident_shares": (POINTER(ctypes.c_float), [snapshot, count]),
         "memprof_snapshot_younger": (c_int, [snapshot, c_uint64, POINTER(Totals), c_uint64, count]),
         "memprof_lifetime_bounds": (POINTER(c_uint64), [count]),
         "memprof_estimate_samples": (c_int, [POINTER(SampleGroup), c_uint64, POINTER(Estimate), POINTER(Estimate)]),

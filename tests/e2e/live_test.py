@@ -71,7 +71,7 @@ class Live(e2e.Test):
         out, err = looks.communicate(timeout=e2e.WATCHDOG_S)
         self.assertEqual((looks.returncode, err), (0, b""))
         text = out.decode()
-        self.assertIn("resident: ", text)
+        self.assertIn("Resident: ", text)
         self.assertRegex(text, r"Since this view began, \d s ago: \+[34]\d\.\d MiB; allocates ")
         once = self.memprof("live", "--name", program.name, "-n", "1")
         self.assertIn(b"Live: ", once.stdout)

@@ -34,17 +34,19 @@ if TYPE_CHECKING:
     from memprof._model import Memory as Memory
     from memprof._model import MemProfStats as MemProfStats
     from memprof._model import RateUse as RateUse
+    from memprof._model import ResidentMemory as ResidentMemory
     from memprof._model import StackFrame as StackFrame
     from memprof._notebook import load_ipython_extension as load_ipython_extension
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "Mapping", "MemProfStats", "Memory", "MemoryProfiler",
-           "Peak", "PeakSite", "RateUse", "SnapshotDiff", "StackFrame", "get_snapshot", "get_stats", "is_active", "shutdown", "snapshot_diff", "start",
+           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "get_snapshot", "get_stats", "is_active", "shutdown", "snapshot_diff", "start",
            "stop"]
 
 # Loaded when they are asked for: what takes long to import is not needed to start.
 _LATER = {
-    "AllocationSample": "_model", "Estimate": "_model", "FramePointerHealth": "_model", "Mapping": "_model", "Memory": "_model", "MemProfStats": "_model", "RateUse": "_model",
+    "AllocationSample": "_model", "Estimate": "_model", "FramePointerHealth": "_model", "Mapping": "_model", "Memory": "_model", "MemProfStats": "_model",
+    "RateUse": "_model", "ResidentMemory": "_model",
     "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_totals", "PeakSite": "_totals", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
     "load_ipython_extension": "_notebook",
 }

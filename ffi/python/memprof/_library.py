@@ -129,6 +129,15 @@ class NativeSnapshot:
         """memprof_memory: who holds the anonymous memory of the process."""
         return self._filled("memprof_memory", lib.memprof_snapshot_get_memory)
 
+    def resident(self) -> dict[str, Any]:
+        """The fields of ResidentMemory, as of now."""
+        check(lib.memprof_snapshot_read_resident(self.handle, 0), "HeapSnapshot.resident_memory")
+        value = self._filled("memprof_resident", lib.memprof_snapshot_get_resident)
+        fields = {name: getattr(value, name) for name, _ in ffi.typeof("memprof_resident").fields if name not in ("struct_size", "state")}
+        if not value.state & lib.MEMPROF_RESIDENT_FREE_KNOWN:
+            fields["free_bytes"] = None
+        return fields
+
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
         count = ffi.new("uint64_t*")

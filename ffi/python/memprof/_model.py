@@ -70,6 +70,34 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class ResidentMemory:
+    """What the process has in memory (RSS), in parts, in bytes; docs/rss.md says what each is."""
+
+    rss_bytes: int
+    swap_bytes: int
+    heap_bytes: int
+    """Of allocators: live_bytes - absent_bytes + slack_bytes + free_bytes and what is not explained."""
+    files_bytes: int
+    shared_bytes: int
+    stacks_bytes: int
+    code_bytes: int
+    runtime_bytes: int
+    memprof_bytes: int
+    anonymous_bytes: int
+    live_bytes: int
+    """Estimated from samples."""
+    absent_bytes: int
+    """Of it not in memory: never touched, or swapped out."""
+    slack_bytes: int
+    """Rounding and headers of live blocks."""
+    free_bytes: int | None
+    """Free, kept by the allocator; None: its lists cannot be read."""
+    unexplained_bytes: float
+    fragmentation: float
+    """The part of heap_bytes that is not blocks of the program, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class StackFrame:
     """One frame of the stack that allocated."""
 

@@ -296,3 +296,17 @@ def test_the_header_and_the_library_agree(run):
     """)
     pid, real, _, rate, sane = result.value
     assert pid == real and rate == 4096 and sane
+
+
+def test_resident_memory_in_parts(run):
+    result = run("""
+        memprof.start(16)
+        kept = [bytearray(b"x") * 1000 for _ in range(20_000)]
+        kept.append(bytearray(50_000_000))
+        m = memprof.get_snapshot().resident_memory()
+        parts = m.heap_bytes + m.files_bytes + m.shared_bytes + m.stacks_bytes + m.code_bytes + m.runtime_bytes + m.memprof_bytes
+        report([m.rss_bytes, parts + m.anonymous_bytes, m.live_bytes, m.absent_bytes, m.free_bytes is not None, m.fragmentation])
+    """)
+    rss, parts, live, absent, knows_free, fragmentation = result.value
+    assert abs(parts - rss) < 0.05 * rss
+    assert 60_000_000 < live < 90_000_000 and absent > 40_000_000 and knows_free and 0 <= fragmentation < 1

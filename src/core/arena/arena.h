@@ -28,6 +28,7 @@
 #include "core/arena/levels.h"
 #include "core/arena/statistics.h"
 #include "format/memory_part.h"
+#include "format/resident.h"
 
 namespace memprof {
 
@@ -95,6 +96,8 @@ inline constexpr uint32_t kArenaVersion = 9;
 inline constexpr uint32_t kOldestArenaVersion = 6;
 // Before it there is room for the facts of one language runtime.
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
+// Before it no ResidentState.
+inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
 inline constexpr uint32_t kFirstVersionOfLaterStatistics = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
@@ -184,6 +187,12 @@ struct MappingState {
   MappingMeasure measure;
 };
 
+// What of the process was in memory when its end began.  All relaxed but `is_kept`.
+struct ResidentState {
+  std::atomic<uint64_t> is_kept;                      // 1: the others are there (release; readers acquire)
+  std::atomic<uint64_t> fields[kMostResidentFields];  // by kResidentFields
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -225,6 +234,7 @@ struct ArenaHeader {
   // From version 9 on.
   Section mapping_section;
   MappingState mappings;
+  ResidentState resident;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

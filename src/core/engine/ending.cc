@@ -13,6 +13,9 @@ namespace {
 // Of a language's runtime; nullptr: there is none, or it is ending.  Relaxed: it is code.
 std::atomic<bool (*)()> g_is_runtime_ending{nullptr};
 
+// Relaxed: it is code.
+std::atomic<void (*)()> g_on_end{nullptr};
+
 // After a runtime of a language has begun to end, for how long the end of the process is waited for: a
 // program that goes on ends later, and by itself.
 constexpr uint64_t kRuntimeEndNs = kRuntimeEndSeconds * 1000000000;
@@ -31,6 +34,9 @@ void begin_end(EndBegun by) {
                              std::memory_order_relaxed);
     // release pairs with the acquire loads here and in snapshot.cc.
     ending.begun_by.store(static_cast<uint64_t>(by), std::memory_order_release);
+    if (void (*const on_end)() = g_on_end.load(std::memory_order_relaxed); on_end != nullptr) {
+      on_end();
+    }
   }
 }
 
@@ -68,6 +74,20 @@ void note_end_begun() {
 
 void watch_runtime_end(bool (*is_ending)()) {
   g_is_runtime_ending.store(is_ending, std::memory_order_relaxed);
+}
+
+void watch_end(void (*on_end)()) {
+  g_on_end.store(on_end, std::memory_order_relaxed);
+}
+
+void keep_resident(const ResidentMemory& memory) {
+  ResidentState& kept = g_arena.header().resident;
+  kept.is_kept.store(0, std::memory_order_relaxed);
+  for (size_t i = 0; i < sizeof(kResidentFields) / sizeof(kResidentFields[0]); ++i) {
+    kept.fields[i].store(memory.*kResidentFields[i].member, std::memory_order_relaxed);
+  }
+  // release pairs with the acquire in snapshot.cc.
+  kept.is_kept.store(1, std::memory_order_release);
 }
 
 void note_end() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/tables/heap_map.h"
+#include "format/resident.h"
 
 namespace memprof::profiler {
 
@@ -16,6 +17,12 @@ void note_end_begun();
 // The same is told by a language's runtime that ends before the process does.  Asked at frees that are
 // followed, so it must neither wait nor allocate; until it says yes.
 void watch_runtime_end(bool (*is_ending)());
+// From now on `on_end` is called once, when the end has begun, and before anything is freed: at exit by the thread
+// that exits, at the end of a runtime by a thread that frees a sampled block.  It must neither lock nor allocate by
+// malloc.
+void watch_end(void (*on_end)());
+// What `on_end` found, for readers.
+void keep_resident(const ResidentMemory& memory);
 // For readers: the process came to its end by itself.
 void note_end();
 

@@ -234,6 +234,21 @@ void Snapshot::find_end(const Source& source) {
   if (by == EndBegun::kByExit || is_by_runtime) {
     end_begun_ns = begun_ns;
     kept_bit_ = is_by_runtime ? kKeptByRuntimeBit : kKeptByExitBit;
+    copy_resident(source);
+  }
+}
+
+void Snapshot::copy_resident(const Source& source) {
+  if (source.header().version < kFirstVersionOfResident) {
+    return;
+  }
+  const ResidentState& kept = source.header().resident;
+  // acquire pairs with the release in ending.cc.
+  if (kept.is_kept.load(std::memory_order_acquire) != 1) {
+    return;
+  }
+  for (size_t i = 0; i < sizeof(kResidentFields) / sizeof(kResidentFields[0]); ++i) {
+    resident.*kResidentFields[i].member = kept.fields[i].load(std::memory_order_relaxed);
   }
 }
 
@@ -300,7 +315,19 @@ void Snapshot::release(Snapshot* snapshot) {
   if (snapshot->runtime_mapping_ != nullptr) {
     platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);
   }
+  if (snapshot->resident_shares.data != nullptr) {
+    platform::release_pages(snapshot->resident_shares.data, snapshot->resident_shares_bytes_);
+  }
   platform::release_pages(snapshot, snapshot->mapping_bytes_);
+}
+
+bool Snapshot::make_resident_shares() {
+  if (resident_shares.data == nullptr) {
+    resident_shares_bytes_ = (records.size + 1) * sizeof(float);
+    resident_shares.data = static_cast<float*>(platform::reserve_pages(resident_shares_bytes_));
+    resident_shares.size = resident_shares.data != nullptr ? records.size : 0;
+  }
+  return resident_shares.data != nullptr;
 }
 
 }  // namespace memprof

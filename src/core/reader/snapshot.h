@@ -19,6 +19,7 @@
 #include "format/lifetime_class.h"
 #include "format/memory_part.h"
 #include "format/rate_use.h"
+#include "format/resident.h"
 #include "format/runtime_frame.h"
 #include "platform/modules.h"
 
@@ -157,6 +158,7 @@ class Snapshot {
   double live_weight_count = 0;
   bool is_settled = true;  // false: stacks were folded while it was read, and sums are as far off as that
   SnapshotPeak peak;
+  ResidentMemory resident;  // when the end began; set by others for another moment (dump/resident_memory.h)
   Counters counters{};
   Span<SnapshotRecord> records;  // ordered by stack, size, rate
   Span<SnapshotStack> stacks;
@@ -174,6 +176,14 @@ class Snapshot {
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
   Span<RateUse> rates;  // that were in force, ascending
+  Span<float>
+      resident_shares;  // for each record how much is in memory; negative: not known; none before it is read
+
+  // Of the pages that it lies in.
+  uint64_t mapping_bytes() const { return mapping_bytes_; }
+
+  // Room for them, which the snapshot owns; false: no memory.
+  bool make_resident_shares();
 
  private:
   struct Source;
@@ -183,6 +193,7 @@ class Snapshot {
   static constexpr uint64_t kUnknownCodeNameBytes = kMostRuntimes * kMostUnknownNameBytes;
   static Snapshot* read(Source* from);
   void find_end(const Source& source);
+  void copy_resident(const Source& source);
   void copy_rates(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
@@ -221,6 +232,7 @@ class Snapshot {
   uint64_t most_lifetimes_ = 0;
   uint64_t most_frames_ = 0;  // what `frames` has room for
   uint64_t most_text_ = 0;    // what `strings` has room for
+  uint64_t resident_shares_bytes_ = 0;
   void* symbol_mapping_ = nullptr;
   uint64_t symbol_mapping_bytes_ = 0;
   void* runtime_mapping_ = nullptr;

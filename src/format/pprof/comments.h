@@ -16,6 +16,7 @@
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
+#include "format/resident.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
 
@@ -26,6 +27,7 @@ inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many stacks, which the command writes
 inline constexpr char kRatesComment[] = "#memprof.rates";    // more than one rate was in force
+inline constexpr char kResidentComment[] = "#memprof.resident";
 inline constexpr uint64_t kCommentVersion = 1;
 
 // What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
@@ -288,6 +290,16 @@ inline void rates_comment(CommentText& text, const RateUse* rates, size_t count)
   }
 }
 static_assert(sizeof(kRatesComment) + sizeof("used=") + kMostRates * 3 * 21 <= CommentText::kCapacity);
+
+// What of the process was in memory; what is 0 is left out.
+inline void resident_comment(CommentText& text, const ResidentMemory& memory) {
+  text.literal(kResidentComment);
+  for (const ResidentField& field : kResidentFields) {
+    if (memory.*field.member != 0) text.decimal(field.key, memory.*field.member);
+  }
+}
+static_assert(sizeof(kResidentComment) + sizeof(kResidentFields) / sizeof(kResidentFields[0]) * 32 <=
+              CommentText::kCapacity);
 
 // How totals are called in a stack's comment.
 struct TotalsKeys {

@@ -16,6 +16,7 @@
 #include "format/lifetime_class.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
+#include "format/resident.h"
 #include "format/runtime_frame.h"
 #include "format/walk.h"
 
@@ -176,6 +177,7 @@ struct Profile : ProfileFacts {
   bool from_memprof = false;   // has a #memprof.profile comment
   uint64_t temporary_ns = 0;   // what "temporary" means in it; 0: nothing yet
   std::vector<RateUse> rates;  // ascending; empty: there was one, rate_bytes
+  ResidentMemory resident;     // of the process, when this was written; of several: nothing
   Runtimes runtimes;
   std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk
   std::array<bool, kMetricCount> has_metric{};  // which sample types the file had

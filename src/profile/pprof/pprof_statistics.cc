@@ -166,6 +166,19 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     add(id, facts, &stacks_);
   } else if (const auto rates_text = after(kRatesComment, text)) {
     profile.rates = add_rates(profile.rates, CommentFields(*rates_text).rates("used"));
+  } else if (const auto resident_text = after(kResidentComment, text)) {
+    CommentFields fields(*resident_text);
+    ResidentMemory memory;
+    for (const ResidentField& field : kResidentFields) {
+      memory.*field.member = fields.decimal_or_0(field.key);
+    }
+    if (!fields.ok()) memory = {};
+    if (has_resident_) {
+      add_resident(memory, &profile.resident);
+    } else {
+      profile.resident = memory;
+    }
+    has_resident_ = true;
   } else if (after(kStacksComment, text)) {
     // A file can name one comment any number of times, and each takes its time.
     if (budget_ != nullptr) budget_->charge(packed::kMostUnpackedBytes);

@@ -48,6 +48,7 @@ class StatisticsReader {
   Known stacks_;                      // by StackId
   std::map<unsigned, Known> packed_;  // by bits of a short id, and short id
   bool has_profile_comment_ = false;
+  bool has_resident_ = false;
   ReadBudget* budget_;
 };
 

@@ -317,6 +317,11 @@ class Writer {
       rates_comment(rates, profile_.rates.data(), profile_.rates.size());
       write_comment({rates.data(), rates.size()});
     }
+    if (profile_.resident.is_known()) {
+      CommentText resident;
+      resident_comment(resident, profile_.resident);
+      write_comment({resident.data(), resident.size()});
+    }
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {

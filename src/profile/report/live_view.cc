@@ -10,6 +10,7 @@
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
+#include "profile/report/resident_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -112,7 +113,11 @@ void LiveView::write_header(TextWriter* writer) const {
     line += fmt::format(" (95 %: {} to {})", format_bytes(live.low), format_bytes(live.high));
   }
   line += fmt::format(" in {} blocks", format_count(now_.totals[kBlocks].value));
-  if (resident_bytes_ != 0) line += "; resident: " + format_bytes(static_cast<double>(resident_bytes_));
+  if (now_.resident.is_known()) {
+    writer->sentence(line);
+    line = "Resident: " + resident_line(now_.resident);
+  } else if (resident_bytes_ != 0)
+    line += "; resident: " + format_bytes(static_cast<double>(resident_bytes_));
   writer->sentence(line);
   writer->sentence(fmt::format(
       "Since this view began, {:.0f} s ago: {}; allocates {}", seconds_between(first_ns_, last_ns_),

@@ -261,6 +261,7 @@ Report header_of(const Profile& profile) {
   report.time_unix_ns = profile.time_unix_ns;
   report.duration_ns = profile.duration_ns;
   report.rate_bytes = profile.rate_bytes;
+  report.resident = profile.resident;
   if (profile.rates.size() > 1) report.rates = profile.rates;
   report.from_memprof = profile.from_memprof;
   static_cast<ProfileFacts&>(report) = profile;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "format/profile_facts.h"
+#include "format/resident.h"
 #include "profile/matching/stack_filter.h"
 #include "profile/model/cut_stacks.h"
 #include "profile/model/estimate.h"
@@ -83,6 +84,7 @@ struct Report : ProfileFacts {
   uint64_t temporary_ns = 0;              // as in profile/model/model.h
   double unknown_lifetime_bytes = 0;      // freed with unknown lifetime; set where temporary_ns is
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
+  ResidentMemory resident;          // of the process when the profile was written; or nothing is known
   Runtimes runtimes;                // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack

@@ -12,6 +12,7 @@
 #include "format/runtime_state.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
+#include "profile/report/resident_text.h"
 #include "profile/report/seen_memory.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/units.h"
@@ -74,6 +75,7 @@ class Header {
     total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
     if (report_.temporary_ns != 0) temporary();
+    for (const std::string& line : resident_lines(report_.resident, report_.is_before_end)) say(line);
     for (const std::string& line : seen_memory_lines(report_)) say(line);
     if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }

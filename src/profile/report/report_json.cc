@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/report/resident_text.h"
 #include "profile/text/json_text.h"
 
 namespace memprof::profile {
@@ -117,6 +118,19 @@ Json calls(const Report& report, const ReportCalls& calls) {
   return json;
 }
 
+Json resident(const ResidentMemory& memory) {
+  Json json;
+  for (const ResidentField& field : kResidentFields) {
+    if (field.json != nullptr) json[field.json] = memory.*field.member;
+  }
+  json["free_known"] = (memory.state & kResidentFreeKnown) != 0;
+  json["complete"] = (memory.state & (kResidentFreeCut | kResidentCut)) == 0;
+  json["runtime"] = runtime_heap_name(memory);
+  json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
+  json["fragmentation"] = memory.fragmentation();
+  return json;
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -132,6 +146,7 @@ std::string report_json(const Report& report) {
     }
   }
   add_facts(report, &json);
+  if (report.resident.is_known()) json["resident"] = resident(report.resident);
   json["metric"] = metric_name(report.metric);
   if (report.temporary_ns != 0) {
     json["temporary_ns"] = report.temporary_ns;

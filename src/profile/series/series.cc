@@ -31,6 +31,20 @@ SeriesLook figures_of(const Profile& profile, uint64_t processes) {
   return look;
 }
 
+void add_resident_figures(const ResidentMemory& memory, SystemFigures* figures) {
+  if (!memory.is_known()) return;
+  const auto add = [figures](const char* name, double bytes) {
+    (*figures)[name] = bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+  };
+  const uint64_t others = memory.files_bytes + memory.shared_bytes + memory.stacks_bytes + memory.code_bytes +
+                          memory.runtime_bytes + memory.memprof_bytes;
+  add("resident_blocks_bytes", memory.blocks_bytes());
+  add("resident_slack_bytes", static_cast<double>(memory.slack_bytes));
+  add("resident_free_bytes", static_cast<double>(memory.free_bytes));
+  add("resident_others_bytes", static_cast<double>(others));
+  add("resident_unexplained_bytes", memory.unexplained_bytes());
+}
+
 double live_bytes_of(const SeriesLook& look) {
   const auto live = look.totals.find(Metric::kInuseSpace);
   return live == look.totals.end() ? 0 : live->second.value;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "format/resident.h"
 #include "profile/model/estimate.h"
 #include "profile/model/model.h"
 
@@ -52,6 +53,10 @@ struct Series {
 
 // The figures of a look at processes, but for those of the system: of their profile with its names.
 SeriesLook figures_of(const Profile& profile, uint64_t processes);
+
+// Of what the processes had in memory, as "resident_..._bytes"; what is not explained is 0 where the heap's estimate is
+// above what there is.  Nothing where nothing is known.
+void add_resident_figures(const ResidentMemory& memory, SystemFigures* figures);
 
 // What the look holds; 0: not known.
 double live_bytes_of(const SeriesLook& look);

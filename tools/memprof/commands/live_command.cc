@@ -180,6 +180,9 @@ class Shown {
 
   void look() {
     now_ = looks_.look(false);
+    // Of a large process it is read now and then only.
+    if (!now_.resident.is_known()) now_.resident = last_resident_;
+    last_resident_ = now_.resident;
     view_.look(profile::build_report(now_, profile::live_report_options()),
                resident_bytes(looks_.process().pid));
   }
@@ -225,6 +228,7 @@ class Shown {
   profile::LiveSort sort_;
   bool is_tree_;
   profile::Profile now_;
+  ResidentMemory last_resident_;
   profile::LiveView view_;
 };
 

@@ -49,6 +49,17 @@ class MemoryFile {
   int fd_;
 };
 
+// Where it cannot be read, the profile does without.
+void read_resident(memprof_snapshot* snapshot, ResidentReads* reads) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kPause = 50;
+  const auto before = Clock::now();
+  if (before < reads->next) return;
+  static_cast<void>(memprof_snapshot_read_resident(snapshot, static_cast<uint32_t>(reads->pid)));
+  const auto now = Clock::now();
+  reads->next = now + kPause * (now - before);
+}
+
 [[noreturn]] void fail(const std::string& path, int error) {
   const int system = errno;
   if (error == MEMPROF_ERR_FORMAT && is_arena_path(path) && !is_begun(path)) {
@@ -63,14 +74,15 @@ class MemoryFile {
 
 }  // namespace
 
-ArenaContent read_arena(const std::string& path) {
+ArenaContent read_arena(const std::string& path, ResidentReads* resident) {
   memprof_snapshot* opened = nullptr;
   if (const int error = memprof_snapshot_open(path.c_str(), &opened); error != MEMPROF_OK) fail(path, error);
   const std::unique_ptr<memprof_snapshot, FreeSnapshot> snapshot(opened);
   memprof_snapshot_info info{};
   info.struct_size = sizeof(info);
-  const MemoryFile file;
   int error = memprof_snapshot_get_info(opened, &info);
+  const MemoryFile file;
+  if (error == MEMPROF_OK && info.end_ns == 0 && resident != nullptr) read_resident(opened, resident);
   if (error == MEMPROF_OK) {
     error = file.fd() >= 0 ? memprof_snapshot_write_fd(opened, file.fd()) : MEMPROF_ERR_SYSTEM;
   }

@@ -5,6 +5,8 @@
 // Failure: throws profile::Error "PATH: what is wrong".
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "profile/model/model.h"
@@ -17,7 +19,15 @@ struct ArenaContent {
   uint64_t start_ns = 0;   // when it was made, on a clock of the machine
 };
 
-ArenaContent read_arena(const std::string& path);
+// Reads of what a running process has in memory.  Of a large one they take time, while it may have to wait for them:
+// at most 2 % of the time goes there.
+struct ResidentReads {
+  uint64_t pid = 0;  // as we know it
+  std::chrono::steady_clock::time_point next{};
+};
+
+// `resident`: with what its process has in memory, if that is due; nullptr: without.
+ArenaContent read_arena(const std::string& path, ResidentReads* resident = nullptr);
 
 // Whether the file is called as arenas are.
 bool is_arena_path(const std::string& path);

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "memprof/io/arena_profile.h"
 #include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
@@ -23,10 +22,12 @@ uint64_t time_before(uint64_t process_start_ns, uint64_t arena_start_ns) {
 }  // namespace
 
 ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers)
-    : process_(std::move(process)), ask_servers_(ask_servers) {}
+    : process_(std::move(process)), ask_servers_(ask_servers) {
+  resident_.pid = process_.pid;
+}
 
 profile::Profile ProcessLooks::look(bool raw) {
-  const ArenaContent arena = read_arena(process_.arena);
+  const ArenaContent arena = read_arena(process_.arena, &resident_);
   profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
   profile.seen_after_ns = time_before(process_.start_ns, arena.start_ns);
   add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");

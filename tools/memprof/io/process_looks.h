@@ -6,6 +6,7 @@
 #pragma once
 
 #include "memprof/host/process/running_process.h"
+#include "memprof/io/arena_profile.h"
 #include "memprof/io/profile_input.h"
 #include "profile/model/model.h"
 #include "profile/symbolize/shared_names.h"
@@ -26,6 +27,7 @@ class ProcessLooks {
  private:
   RunningProcess process_;
   AskServers ask_servers_;
+  ResidentReads resident_;
   profile::SharedNames names_;
 };
 

@@ -67,7 +67,9 @@ void RunRecorder::look() {
     const ArenaBeginning beginning = read_beginning(file.path);
     if (!beginning.is_begun || beginning.run_token != run_token_) continue;
     try {
-      profiles.push_back(profile::read_pprof(read_arena(file.path).pprof, file.path));
+      ResidentReads& resident = resident_[file.pid];
+      resident.pid = file.pid;
+      profiles.push_back(profile::read_pprof(read_arena(file.path, &resident).pprof, file.path));
     } catch (const profile::Error&) {
       continue;  // it has ended meanwhile
     }

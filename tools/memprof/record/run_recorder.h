@@ -7,12 +7,14 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/io/arena_profile.h"
 #include "memprof/record/record_options.h"
 #include "memprof/record/series_recorder.h"
 #include "profile/symbolize/shared_names.h"
@@ -41,6 +43,7 @@ class RunRecorder {
   const uint64_t run_token_;
   const RecordChoice choice_;
   SeriesRecorder recorder_;
+  std::map<uint64_t, ResidentReads> resident_;  // by process
   profile::SharedNames names_;
   std::string error_;  // that ended the recording
   std::mutex mutex_;   // of stopping_

@@ -33,6 +33,7 @@ void SeriesRecorder::add_proportional_size(const std::vector<uint64_t>& pids,
 void SeriesRecorder::add(const profile::Profile& profile, const std::vector<uint64_t>& pids) {
   profile::SeriesLook look = profile::figures_of(profile, std::max<uint64_t>(pids.size(), 1));
   look.system = read_memory_figures(pids);
+  profile::add_resident_figures(profile.resident, &look.system);
   add_proportional_size(pids, &look.system);
   if (!writer_) {
     writer_.emplace(path_, facts_, choice_.most_bytes,

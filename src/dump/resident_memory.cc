@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/resident_memory.h"
+
+#include "core/engine/ending.h"
+#include "core/engine/profiler.h"
+#include "dump/dump.h"
+#include "dump/pages.h"
+#include "memprof.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/resident.h"
+#include "resident/read_resident.h"
+
+namespace memprof {
+namespace {
+
+// The program waits for it, or, of another process, who asked: so much processor time, on a busy machine ten times as
+// long.
+constexpr uint64_t kOwnTimeNs = 300'000'000;
+constexpr uint64_t kOtherTimeNs = 3'000'000'000;
+constexpr uint64_t kBusy = 10;
+
+struct Looking {
+  platform::MemoryView view;
+  uint64_t time_ns = 0;
+  uint64_t start_ns = platform::monotonic_ns();
+  uint64_t start_cpu_ns = platform::process_cpu_ns();
+
+  static bool read(void* context, uint64_t address, void* bytes, size_t size_bytes) {
+    return platform::read_memory_of(static_cast<Looking*>(context)->view, address, bytes, size_bytes);
+  }
+  static uint64_t in_memory(void* context, resident::Pages what, uint64_t start, uint64_t limit) {
+    const auto of =
+        what == resident::Pages::kPrivate ? platform::PagesOf::kPrivate : platform::PagesOf::kFile;
+    return platform::pages_in_memory(static_cast<Looking*>(context)->view, of, start, limit);
+  }
+  static size_t read_map(void* context, char* text, size_t size_bytes) {
+    return platform::read_memory_map(static_cast<Looking*>(context)->view, text, size_bytes);
+  }
+  static bool has_time(void* context) {
+    const auto& self = *static_cast<Looking*>(context);
+    const uint64_t passed = platform::monotonic_ns() - self.start_ns;
+    return passed < self.time_ns ||
+           (passed < kBusy * self.time_ns && platform::process_cpu_ns() - self.start_cpu_ns < self.time_ns);
+  }
+  resident::MemorySource source() { return {this, read, in_memory, read_map, has_time}; }
+};
+
+int read_view(Looking* looking, Snapshot* s) {
+  const Pages scratch(resident::scratch_bytes());
+  const Pages room((s->records.size + 1) * sizeof(resident::Block));
+  auto* const blocks = room.as<resident::Block>();
+  if (scratch.as<void>() == nullptr || blocks == nullptr || !s->make_resident_shares()) {
+    return MEMPROF_ERR_NO_MEMORY;
+  }
+  platform::MemoryTotals totals;
+  if (const int error = platform::read_memory_totals(looking->view, &totals); error < 0) {
+    platform::set_last_error(error);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  for (uint64_t i = 0; i < s->records.size; ++i) {
+    const SnapshotRecord& r = s->records.data[i];
+    s->resident_shares.data[i] = -1;
+    blocks[i] = {r.address, r.size_bytes, r.weight_bytes, r.weight_count, &s->resident_shares.data[i]};
+  }
+  const auto pages_at = [](const void* start, uint64_t size_bytes) {
+    const auto address = reinterpret_cast<uint64_t>(start);
+    return resident::OwnPages{address, address + size_bytes};
+  };
+  const resident::OwnPages own[] = {pages_at(s, s->mapping_bytes()), pages_at(blocks, room.size_bytes()),
+                                    pages_at(scratch.as<void>(), scratch.size_bytes()),
+                                    pages_at(s->resident_shares.data, s->records.size * sizeof(float))};
+  s->resident = resident::read_resident(looking->source(),
+                                        {totals.resident_bytes, totals.anonymous_bytes, totals.file_bytes,
+                                         totals.shared_bytes, totals.swap_bytes},
+                                        blocks, s->records.size, scratch.as<void>(), own,
+                                        looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
+  return MEMPROF_OK;
+}
+
+void keep_at_end() {
+  Snapshot* snapshot = nullptr;
+  if (!platform::is_sandboxed() && take_snapshot(&snapshot) == MEMPROF_OK &&
+      read_resident_memory(snapshot, 0) == MEMPROF_OK) {
+    profiler::keep_resident(snapshot->resident);
+  }
+  Snapshot::release(snapshot);
+}
+
+}  // namespace
+
+int read_resident_memory(Snapshot* snapshot, uint64_t process_id) {
+  Looking looking;
+  if (const int error = platform::open_memory(process_id, &looking.view); error < 0) {
+    platform::set_last_error(error);
+    return MEMPROF_ERR_SYSTEM;
+  }
+  looking.time_ns = looking.view.is_own ? kOwnTimeNs : kOtherTimeNs;
+  const int result = read_view(&looking, snapshot);
+  platform::close_memory(&looking.view);
+  return result;
+}
+
+void watch_resident_memory() {
+  profiler::watch_end(keep_at_end);
+}
+
+}  // namespace memprof

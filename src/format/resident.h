@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process has in memory (RSS), and what of it is explained: the parts, as profiles, the C interface and
+// reports have them, and the formulas that hold between them.  docs/rss.md says what each part means.
+//
+//     total = heap + files + shared + stacks + code + runtime + memprof + anonymous + (difference)
+//     heap  = live - absent + slack + free + (not explained)
+//
+// `heap` is what allocators have in memory; `live` is an estimate from samples, so what is not explained of the
+// heap may be negative by as much as the interval of the estimate.
+//
+// Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof {
+
+// What a mapping is for.
+enum class MappingKind : uint8_t {
+  kHeap,       // an allocator's: the break, arenas of glibc, mappings that hold sampled blocks
+  kFiles,      // of files, with their static data
+  kShared,     // shared memory: /dev/shm, memfd, System V, shared anonymous
+  kStacks,     // of threads
+  kCode,       // anonymous and executable: code made at run time
+  kRuntime,    // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime)
+  kMemprof,    // memprof's tables and filter
+  kAnonymous,  // anonymous, of nobody that is known
+};
+inline constexpr size_t kMappingKinds = 8;
+
+// A runtime whose heap does not come from malloc.
+enum class ResidentRuntime : uint64_t { kNone, kV8, kJvm, kGo, kDotNet };
+
+// Bits of ResidentMemory::state.
+inline constexpr uint64_t kResidentFreeKnown = 1;  // free_bytes is what the allocator's lists say
+inline constexpr uint64_t kResidentFreeCut = 2;    // ... the first of them: there is more
+inline constexpr uint64_t kResidentCut = 4;        // not all mappings were looked at: the time was over
+
+struct ResidentMemory {
+  uint64_t total_bytes = 0;  // RSS; 0: nothing is known
+  uint64_t swap_bytes = 0;
+  uint64_t heap_bytes = 0;  // these eight: resident, by MappingKind
+  uint64_t files_bytes = 0;
+  uint64_t shared_bytes = 0;
+  uint64_t stacks_bytes = 0;
+  uint64_t code_bytes = 0;
+  uint64_t runtime_bytes = 0;
+  uint64_t memprof_bytes = 0;
+  uint64_t anonymous_bytes = 0;
+  uint64_t live_bytes = 0;    // heap in use, by samples, at that moment
+  uint64_t absent_bytes = 0;  // of it not in memory: never touched, or swapped out
+  uint64_t slack_bytes = 0;   // what blocks take beyond what was asked for: rounding and headers
+  uint64_t free_bytes = 0;    // free, and kept by the allocator; in memory
+  uint64_t runtime = 0;       // ResidentRuntime
+  uint64_t state = 0;
+
+  uint64_t& of(MappingKind kind) {
+    uint64_t ResidentMemory::* const members[kMappingKinds] = {
+        &ResidentMemory::heap_bytes,    &ResidentMemory::files_bytes,    &ResidentMemory::shared_bytes,
+        &ResidentMemory::stacks_bytes,  &ResidentMemory::code_bytes,     &ResidentMemory::runtime_bytes,
+        &ResidentMemory::memprof_bytes, &ResidentMemory::anonymous_bytes};
+    return this->*members[static_cast<size_t>(kind)];
+  }
+
+  bool is_known() const { return total_bytes != 0; }
+  // What is in memory of the program's blocks.
+  double blocks_bytes() const {
+    return live_bytes > absent_bytes ? static_cast<double>(live_bytes - absent_bytes) : 0;
+  }
+  // Of the allocators' memory; negative: the estimate is higher than what there is.
+  double unexplained_heap_bytes() const {
+    return static_cast<double>(heap_bytes) - blocks_bytes() - static_cast<double>(slack_bytes) -
+           static_cast<double>(free_bytes);
+  }
+  // Between the total and the sum of the mappings: the process went on meanwhile.
+  double difference_bytes() const {
+    const uint64_t sum = heap_bytes + files_bytes + shared_bytes + stacks_bytes + code_bytes + runtime_bytes +
+                         memprof_bytes + anonymous_bytes;
+    return static_cast<double>(total_bytes) - static_cast<double>(sum);
+  }
+  // All that has no name: in the allocators' memory, mappings of nobody that is known, the difference.
+  double unexplained_bytes() const {
+    return unexplained_heap_bytes() + static_cast<double>(anonymous_bytes) + difference_bytes();
+  }
+  // The part of the allocators' memory that is not the program's blocks; 0 where there is none.
+  double fragmentation() const {
+    const auto heap = static_cast<double>(heap_bytes);
+    const double unused = heap - blocks_bytes();
+    return heap > 0 && unused > 0 ? unused / heap : 0;
+  }
+};
+
+// A number of it, in comments and in JSON.
+struct ResidentField {
+  const char* key;
+  const char* json;  // nullptr: not there by itself
+  uint64_t ResidentMemory::* member;
+};
+inline constexpr ResidentField kResidentFields[] = {
+    {"total", "rss_bytes", &ResidentMemory::total_bytes},
+    {"swap", "swap_bytes", &ResidentMemory::swap_bytes},
+    {"heap", "heap_bytes", &ResidentMemory::heap_bytes},
+    {"files", "files_bytes", &ResidentMemory::files_bytes},
+    {"shared", "shared_bytes", &ResidentMemory::shared_bytes},
+    {"stacks", "stacks_bytes", &ResidentMemory::stacks_bytes},
+    {"code", "code_bytes", &ResidentMemory::code_bytes},
+    {"runtime", "runtime_bytes", &ResidentMemory::runtime_bytes},
+    {"memprof", "memprof_bytes", &ResidentMemory::memprof_bytes},
+    {"anon", "anonymous_bytes", &ResidentMemory::anonymous_bytes},
+    {"live", "live_bytes", &ResidentMemory::live_bytes},
+    {"absent", "absent_bytes", &ResidentMemory::absent_bytes},
+    {"slack", "slack_bytes", &ResidentMemory::slack_bytes},
+    {"free", "free_bytes", &ResidentMemory::free_bytes},
+    {"of", nullptr, &ResidentMemory::runtime},
+    {"state", nullptr, &ResidentMemory::state},
+};
+// Of several processes; what is not known of one of them is not known of all.
+inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
+  if (!more.is_known() || !sum->is_known()) {
+    *sum = {};
+    return;
+  }
+  for (const ResidentField& field : kResidentFields) {
+    const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state;
+    uint64_t& to = sum->*field.member;
+    const uint64_t from = more.*field.member;
+    to = is_sum                                   ? (from > UINT64_MAX - to ? UINT64_MAX : to + from)
+         : field.member == &ResidentMemory::state ? (to | from)
+                                                  : (to > from ? to : from);
+  }
+}
+// Room that an arena has for them; new ones come at the end.
+inline constexpr size_t kMostResidentFields = 24;
+static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) <= kMostResidentFields);
+
+}  // namespace memprof

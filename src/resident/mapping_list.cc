@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resident/mapping_list.h"
+
+#include <string_view>
+
+#include "format/arena_name.h"
+
+namespace memprof::resident {
+namespace {
+
+constexpr uint64_t kMostGuardBytes = 64 * 1024;
+
+bool begins(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+bool ends(std::string_view text, std::string_view with) {
+  if (text.size() < with.size()) {
+    return false;
+  }
+  text.remove_prefix(text.size() - with.size());  // substr() may throw
+  return text == with;
+}
+
+// Of a path, without " (deleted)".
+std::string_view file_of(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (ends(path, kDeleted)) {
+    path.remove_suffix(kDeleted.size());
+  }
+  const size_t slash = path.rfind('/');
+  path.remove_prefix(slash == std::string_view::npos ? 0 : slash + 1);
+  return path;
+}
+
+bool is_arena(std::string_view name) {
+  ArenaName parsed;
+  return name[0] == '/' && parse_arena_name(file_of(name), &parsed);
+}
+
+// The kernel has no path for it but "(deleted)" or a name of its own.
+bool is_shared_memory(std::string_view name) {
+  return begins(name, "/dev/shm/") || begins(name, "/memfd:") || begins(name, "/SYSV") ||
+         begins(name, "/dev/zero");
+}
+
+// "libc.so.6", "libc-2.31.so"
+bool is_c_library(std::string_view file) {
+  return file == "libc.so.6" || (begins(file, "libc-2.") && ends(file, ".so"));
+}
+
+}  // namespace
+
+void MappingList::note_runtime(const Mapping& mapping) {
+  if (mapping.inode != 0) {
+    const std::string_view file = file_of(mapping.name);
+    has_python_ =
+        has_python_ || (mapping.is_executable && (begins(file, "libpython3") || begins(file, "python3")));
+    if (file == "libjvm.so") {
+      runtime_ = ResidentRuntime::kJvm;
+    } else if (file == "libcoreclr.so") {
+      runtime_ = ResidentRuntime::kDotNet;
+    } else if (runtime_ == ResidentRuntime::kNone && mapping.is_executable &&
+               (file == "node" || file == "nodejs" || begins(file, "libnode.so") || begins(file, "libv8") ||
+                file == "deno" || file == "chrome" || file == "electron")) {
+      runtime_ = ResidentRuntime::kV8;
+    }
+  } else if (runtime_ == ResidentRuntime::kNone &&
+             (begins(mapping.name, "[anon: Go") || (mapping.start == 0xc000000000 && mapping.name.empty()))) {
+    runtime_ = ResidentRuntime::kGo;  // where Go begins its heap
+  }
+}
+
+MappingKind MappingList::kind_of(const Mapping& m) {
+  const Before before = before_limit_ == m.start ? before_ : Before::kNothing;
+  before_ = Before::kNothing;
+  before_limit_ = m.limit;
+  const bool is_accessible = m.is_readable || m.is_writable || m.is_executable;
+  if (m.inode != 0 || begins(m.name, "/")) {
+    if (is_arena(m.name)) {
+      return MappingKind::kMemprof;
+    }
+    if (is_shared_memory(m.name)) {
+      return m.is_shared || begins(m.name, "/dev/zero") ? MappingKind::kShared : MappingKind::kFiles;
+    }
+    const bool is_memprof = file_of(m.name) == "libmemprof.so";
+    if (m.is_writable) {
+      before_ = is_memprof ? Before::kMemprofData : Before::kFileData;
+    }
+    return is_memprof ? MappingKind::kMemprof : MappingKind::kFiles;
+  }
+  if (m.is_shared) {
+    return MappingKind::kShared;
+  }
+  if (m.name == "[heap]") {
+    return MappingKind::kHeap;
+  }
+  if (m.name == "[stack]") {
+    return MappingKind::kStacks;
+  }
+  if (begins(m.name, "[anon: Go")) {
+    return MappingKind::kRuntime;
+  }
+  if (begins(m.name, "[anon:glibc: malloc")) {
+    return MappingKind::kHeap;
+  }
+  if (begins(m.name, "[anon:glibc: pthread stack") || begins(m.name, "[stack:")) {
+    return MappingKind::kStacks;
+  }
+  if (!m.name.empty() && !begins(m.name, "[anon")) {
+    return MappingKind::kFiles;  // [vdso] and its neighbours
+  }
+  if (!is_accessible) {
+    before_ = m.limit - m.start <= kMostGuardBytes ? Before::kGuard : Before::kNothing;
+    return MappingKind::kAnonymous;
+  }
+  if (before == Before::kFileData || before == Before::kMemprofData) {
+    before_ = before;  // .bss may have two parts, of which one is read-only
+    return before == Before::kFileData ? MappingKind::kFiles : MappingKind::kMemprof;
+  }
+  if (before == Before::kGuard && m.is_writable && !m.is_executable) {
+    return MappingKind::kStacks;
+  }
+  return m.is_executable ? MappingKind::kCode : MappingKind::kAnonymous;
+}
+
+void MappingList::add(const Mapping& mapping) {
+  note_runtime(mapping);
+  MappingEntry entry;
+  entry.kind = kind_of(mapping);
+  if (size_ == room_) {
+    ++left_out_;
+    return;
+  }
+  entry.start = mapping.start;
+  entry.limit = mapping.limit;
+  entry.resident_bytes = mapping.resident_bytes;
+  entry.swap_bytes = mapping.swap_bytes;
+  entry.has_resident = mapping.has_resident;
+  entry.is_accessible = mapping.is_readable || mapping.is_writable || mapping.is_executable;
+  entry.is_anonymous = mapping.inode == 0 && !mapping.is_shared && !begins(mapping.name, "/");
+  entry.is_break = mapping.name == "[heap]" && entry.is_anonymous;
+  entry.is_c_library = mapping.inode != 0 && mapping.is_writable && is_c_library(file_of(mapping.name));
+  entry.is_own_file = entry.kind == MappingKind::kMemprof && !entry.is_anonymous && is_arena(mapping.name);
+  entries_[size_++] = entry;
+}
+
+MappingEntry* MappingList::find(uint64_t address) {
+  size_t low = 0;
+  size_t high = size_;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (entries_[middle].limit <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < size_ && entries_[low].start <= address ? &entries_[low] : nullptr;
+}
+
+}  // namespace memprof::resident

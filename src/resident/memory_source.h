@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rooms here ask of the process that they look at, as functions: so that they look at this process, at
+// another one, and in tests at one that is made up.
+//
+// Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::resident {
+
+enum class Pages : uint8_t { kPrivate, kFile };
+
+struct MemorySource {
+  void* context = nullptr;
+  // All of [address, address + size_bytes), or false.
+  bool (*read)(void* context, uint64_t address, void* bytes, size_t size_bytes) = nullptr;
+  // How many bytes of the pages that [start, limit) touches are in memory.
+  uint64_t (*in_memory)(void* context, Pages what, uint64_t start, uint64_t limit) = nullptr;
+  // The next bytes of the text of the map; 0: its end.
+  size_t (*read_map)(void* context, char* text, size_t size_bytes) = nullptr;
+  // Whether there is time for more.
+  bool (*has_time)(void* context) = nullptr;
+
+  template <typename T>
+  bool load(uint64_t address, T* value) const {
+    return read(context, address, value, sizeof(T));
+  }
+  uint64_t count(Pages what, uint64_t start, uint64_t limit) const {
+    return in_memory(context, what, start, limit);
+  }
+  bool may_go_on() const { return has_time(context); }
+};
+
+}  // namespace memprof::resident

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/resident_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "core/engine/ending.h"
+#include "core/engine/profiler.h"
+#include "dump/dump.h"
+#include "memprof.h"
+#include "profile/pprof/pprof_reader.h"
+#include "profile/pprof/pprof_writer.h"
+#include "tests/support/engine.h"
+#include "tests/support/folder.h"
+
+namespace memprof::resident_memory_test {
+namespace {
+
+using testing_support::in_child;
+using testing_support::TemporaryFolder;
+
+void start() {
+  ASSERT_EQ(Status::kOk, profiler::initialize({1 << 16, 4096, 64}, 4096));
+  ASSERT_EQ(Status::kOk, profiler::start());
+}
+
+TEST(ResidentMemory, IsInAProfileAndStaysThere) {
+  in_child([] {
+    const TemporaryFolder folder;
+    start();
+    const std::string path = folder.path("heap.pb");
+    ASSERT_EQ(MEMPROF_OK, memprof_write_profile(path.c_str(), 0));
+    const profile::Profile p = profile::read_pprof_file(path);
+    ASSERT_TRUE(p.resident.is_known());
+    EXPECT_GT(p.resident.files_bytes, 0u);
+    EXPECT_LE(p.resident.files_bytes, p.resident.total_bytes);
+    const profile::Profile again = profile::read_pprof(profile::write_pprof(p), "again");
+    for (const ResidentField& field : kResidentFields) {
+      EXPECT_EQ(p.resident.*field.member, again.resident.*field.member) << field.key;
+    }
+  });
+}
+
+TEST(ResidentMemory, IsKeptWhenTheEndBegins) {
+  in_child([] {
+    start();
+    watch_resident_memory();
+    profiler::note_end_begun();
+    profiler::note_end();
+    Snapshot* snapshot = nullptr;
+    ASSERT_EQ(MEMPROF_OK, take_snapshot(&snapshot));
+    EXPECT_TRUE(snapshot->resident.is_known());
+    Snapshot::release(snapshot);
+  });
+}
+
+// The fields of a comment can be anything.
+TEST(ResidentMemory, OfSeveralProcessesIsTheSum) {
+  ResidentMemory sum;
+  sum.total_bytes = 10;
+  sum.heap_bytes = UINT64_MAX - 1;
+  sum.runtime = 2;
+  ResidentMemory more;
+  more.total_bytes = 5;
+  more.heap_bytes = 7;
+  more.runtime = 1;
+  more.state = 4;
+  add_resident(more, &sum);
+  EXPECT_EQ(15u, sum.total_bytes);
+  EXPECT_EQ(UINT64_MAX, sum.heap_bytes);
+  EXPECT_EQ(2u, sum.runtime);
+  EXPECT_EQ(4u, sum.state);
+  add_resident({}, &sum);
+  EXPECT_FALSE(sum.is_known());
+}
+
+}  // namespace
+}  // namespace memprof::resident_memory_test

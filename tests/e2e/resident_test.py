@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program has in memory, in parts: a program of known truth, from inside and from outside; Python."""
+import json
+import subprocess
+
+import e2e
+
+MIB = 1 << 20
+# 24 MB and half of 16 MB live; every second block of these 16 MB is free and kept.
+BLOCKS, HOLES, UNTOUCHED = 32_000_000, 8_000_000, 32 * MIB
+
+
+class Resident(e2e.Test):
+    def report(self, path, *options):
+        result = e2e.run([e2e.COMMAND, "report", *options, path])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.decode()
+
+    def resident(self, path):
+        report = json.loads(self.report(path, "--json"))
+        self.assertIn("resident", report)
+        return report["resident"]
+
+    def expect_truth(self, m, rate_bytes):
+        # Seven standard deviations of blocks that are small against the rate: odds of 1 to 10^11.
+        far = 7 * (BLOCKS * rate_bytes) ** 0.5 + MIB
+        self.assertAlmostEqual(m["live_bytes"], BLOCKS + UNTOUCHED, delta=far)
+        self.assertAlmostEqual(m["absent_bytes"], UNTOUCHED, delta=far / 4)
+        self.assertAlmostEqual(m["slack_bytes"], BLOCKS / 1000 * 8, delta=far / 50 + 100_000)
+        self.assertTrue(m["free_known"] and m["complete"])
+        self.assertAlmostEqual(m["free_bytes"], HOLES, delta=MIB)
+        self.assertAlmostEqual(m["heap_bytes"], BLOCKS + HOLES, delta=2 * MIB)
+        self.assertTrue(3 * MIB <= m["stacks_bytes"] < 4 * MIB, m)
+        self.assertTrue(5 * MIB <= m["shared_bytes"] < 6 * MIB, m)
+        self.assertTrue(6 * MIB <= m["files_bytes"] < 14 * MIB, m)
+        self.assertTrue(7 * MIB <= m["anonymous_bytes"] < 9.5 * MIB, m)
+        parts = sum(m[name + "_bytes"] for name in ("heap", "files", "shared", "stacks", "code", "runtime", "memprof", "anonymous"))
+        self.assertAlmostEqual(parts, m["rss_bytes"], delta=0.03 * m["rss_bytes"])
+        self.assertAlmostEqual(m["fragmentation"], HOLES / (BLOCKS + HOLES), delta=0.02 + far / (BLOCKS + HOLES))
+
+    def begin(self, rate, profile):
+        environment = e2e.preloaded(self.folder / profile, rate)
+        process = subprocess.Popen([e2e.program("resident_parts"), self.folder / "file"], env=environment,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def test_from_outside_and_at_the_end(self):
+        process = self.begin("16k", "end.pb.gz")
+        self.memprof("live", str(process.pid), "-o", "now.pb.gz", cwd=self.folder)
+        self.expect_truth(self.resident(self.folder / "now.pb.gz"), 16384)
+        view = self.memprof("live", str(process.pid), "--count", "1", "--interval", "0.1").stdout.decode()
+        self.assertRegex(view, r"Resident: .*heap .*kept free .*not explained")
+        process.communicate(b"\n", timeout=e2e.WATCHDOG_S)
+        self.assertEqual(process.returncode, 0)
+        self.expect_truth(self.resident(self.folder / "end.pb.gz"), 16384)
+        text = self.report(self.folder / "end.pb.gz")
+        for words in ("Resident:", "(RSS", "not in memory", "free, kept by the allocator", "not explained", "fragmentation"):
+            self.assertIn(words, text)
+
+    def test_a_run_keeps_it_when_the_end_begins(self):
+        for rate, far in (("0", 1), ("64k", 65536)):
+            path = self.folder / "run.pb.gz"
+            result = e2e.run([e2e.COMMAND, "run", "-r", rate, "--force", "-o", path, "--", e2e.program("resident_parts"),
+                              self.folder / "file"], stdin=subprocess.DEVNULL)
+            self.assertTrue(path.exists(), result.stderr)
+            self.expect_truth(self.resident(path), far)
+
+    def test_python_is_looked_at_before_it_frees_all(self):
+        path = self.folder / "python.pb.gz"
+        program = "held = [bytes(1000) for _ in range(30000)]\nheld.append(bytearray(10_000_000))"
+        result = e2e.run([e2e.COMMAND, "run", "-r", "64k", "-o", path, "--", e2e.system_python(), "-c", program])
+        self.assertTrue(path.exists(), result.stderr)
+        m = self.resident(path)
+        self.assertGreater(m["live_bytes"], 30_000_000)
+        self.assertGreater(m["heap_bytes"], 38_000_000)
+
+
+if __name__ == "__main__":
+    e2e.main()

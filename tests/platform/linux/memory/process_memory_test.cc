@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "platform/process.h"
+#include "platform/resident.h"
+
+namespace memprof::process_memory_test {
+namespace {
+
+constexpr size_t kBytes = size_t{8} << 20;
+
+class Half {
+ public:
+  Half()
+      : start_(static_cast<char*>(
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    madvise(start_, kBytes, MADV_NOHUGEPAGE);
+    memset(start_, 1, kBytes / 2);
+  }
+  ~Half() { munmap(start_, kBytes); }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(start_); }
+
+ private:
+  char* start_;
+};
+
+void expect_half(uint64_t process_id) {
+  const Half half;
+  pid_t child = 0;
+  if (process_id != 0) {
+    child = fork();
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+    process_id = static_cast<uint64_t>(child);
+  }
+  platform::MemoryView view;
+  ASSERT_EQ(0, platform::open_memory(process_id, &view));
+  EXPECT_EQ(child == 0, view.is_own);
+  platform::MemoryTotals totals;
+  ASSERT_EQ(0, platform::read_memory_totals(view, &totals));
+  EXPECT_EQ(totals.resident_bytes, totals.anonymous_bytes + totals.file_bytes + totals.shared_bytes);
+  EXPECT_EQ(kBytes / 2, platform::pages_in_memory(view, platform::PagesOf::kPrivate, half.address(),
+                                                  half.address() + kBytes));
+  EXPECT_EQ(kBytes / 2, platform::pages_in_memory(view, platform::PagesOf::kFile, half.address(),
+                                                  half.address() + kBytes));
+  EXPECT_EQ(0u, platform::pages_in_memory(view, platform::PagesOf::kPrivate, 5, 5));
+  std::string text;
+  char piece[1000];
+  while (const size_t got = platform::read_memory_map(view, piece, sizeof(piece))) text.append(piece, got);
+  EXPECT_NE(std::string::npos, text.find("[stack]"));
+  EXPECT_EQ(child != 0, text.find("Rss:") != std::string::npos);
+  char bytes[16] = {};
+  EXPECT_TRUE(platform::read_memory_of(view, half.address() + 100, bytes, sizeof(bytes)));
+  EXPECT_EQ(1, bytes[15]);
+  EXPECT_FALSE(platform::read_memory_of(view, 16, bytes, sizeof(bytes)));
+  platform::close_memory(&view);
+  if (child != 0) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+}
+
+TEST(ProcessMemory, OfThisProcess) {
+  expect_half(0);
+}
+
+TEST(ProcessMemory, OfAnotherProcess) {
+  expect_half(1);
+}
+
+TEST(ProcessMemory, OfNone) {
+  platform::MemoryView view;
+  EXPECT_EQ(-ENOENT, platform::open_memory(UINT64_C(1) << 40, &view));
+  platform::set_sandboxed(true);
+  EXPECT_EQ(-EPERM, platform::open_memory(0, &view));
+  platform::set_sandboxed(false);
+}
+
+}  // namespace
+}  // namespace memprof::process_memory_test

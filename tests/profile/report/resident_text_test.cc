@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report/resident_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace memprof::profile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+ResidentMemory memory() {
+  ResidentMemory m;
+  m.total_bytes = 100 * kMiB;
+  m.heap_bytes = 60 * kMiB;
+  m.files_bytes = 20 * kMiB;
+  m.runtime_bytes = 15 * kMiB;
+  m.anonymous_bytes = 4 * kMiB;
+  m.live_bytes = 50 * kMiB;
+  m.absent_bytes = 10 * kMiB;
+  m.slack_bytes = 2 * kMiB;
+  m.free_bytes = 12 * kMiB;
+  m.runtime = static_cast<uint64_t>(ResidentRuntime::kJvm);
+  m.state = kResidentFreeKnown;
+  return m;
+}
+
+TEST(ResidentText, PartsAddUp) {
+  EXPECT_TRUE(resident_lines({}, false).empty());
+  EXPECT_EQ("", resident_line({}));
+  const std::vector<std::string> lines = resident_lines(memory(), false);
+  ASSERT_EQ(3u, lines.size());
+  EXPECT_EQ(
+      "Resident:  100.0 MiB (RSS): heap in use 50.0 MiB - 10.0 MiB of it not in memory + slack of blocks "
+      "2.0 MiB + free, kept by the allocator 12.0 MiB",
+      lines[0]);
+  EXPECT_EQ(
+      "           + files and static data 20.0 MiB + the JVM's heap 15.0 MiB + not explained: 11.0 MiB (6.0 "
+      "MiB "
+      "in the allocator's memory, 5.0 MiB in mappings of nobody that is known)",
+      lines[1]);
+  EXPECT_EQ(
+      "           fragmentation 33 %: of the allocators' 60.0 MiB in memory 20.0 MiB are not blocks of the "
+      "program",
+      lines[2]);
+  EXPECT_EQ(
+      "100.0 MiB (heap 40.0 MiB, slack 2.0 MiB, kept free 12.0 MiB, files and static data 20.0 MiB, the "
+      "JVM's "
+      "heap 15.0 MiB, not explained 11.0 MiB)",
+      resident_line(memory()));
+}
+
+TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
+  ResidentMemory m = memory();
+  m.live_bytes = 80 * kMiB;
+  m.swap_bytes = kMiB;
+  m.state |= kResidentFreeCut | kResidentCut;
+  const std::vector<std::string> lines = resident_lines(m, true);
+  ASSERT_EQ(4u, lines.size());
+  EXPECT_THAT(lines[0], HasSubstr("(RSS at the end)"));
+  EXPECT_THAT(lines[0], HasSubstr("at least 12.0 MiB"));
+  EXPECT_THAT(lines[1],
+              HasSubstr("; not explained: -19.0 MiB (5.0 MiB in mappings of nobody that is known; the heap's "
+                        "estimate is 24.0 MiB above what there is)"));
+  EXPECT_THAT(lines[2], HasSubstr("fragmentation 0 %"));
+  EXPECT_THAT(lines[2], HasSubstr("swapped out: 1.0 MiB"));
+  EXPECT_THAT(lines[3], HasSubstr("Not all mappings"));
+}
+
+TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
+  ResidentMemory m = memory();
+  m.state = 0;
+  m.free_bytes = 0;
+  EXPECT_THAT(resident_lines(m, false)[0], Not(HasSubstr("kept")));
+  for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"),
+                                      {ResidentRuntime::kGo, "Go's heap"},
+                                      {ResidentRuntime::kDotNet, ".NET's heap"},
+                                      {ResidentRuntime::kNone, ""}}) {
+    m.runtime = static_cast<uint64_t>(runtime);
+    EXPECT_EQ(name, runtime_heap_name(m));
+  }
+}
+
+}  // namespace
+}  // namespace memprof::profile

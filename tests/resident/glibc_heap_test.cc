@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resident/glibc_heap.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace memprof::resident {
+namespace {
+
+// A process that is made up: words at addresses; all of it is in memory.
+class MadeUp {
+ public:
+  void put(uint64_t address, uint64_t word) { words_[address] = word; }
+  uint64_t get(uint64_t address) const {
+    const auto found = words_.find(address);
+    return found == words_.end() ? 0 : found->second;
+  }
+
+  // An arena with empty lists, whose heads begin at `bins`; 112 bytes of its state come before them.
+  void add_arena(uint64_t bins) {
+    for (uint64_t i = 0; i < 127; ++i) {
+      put(bins + 16 * i, bins + 16 * i - 16);
+      put(bins + 16 * i + 8, bins + 16 * i - 16);
+    }
+    put(bins + 2032 + 16, bins - 112);
+    put(bins + 2032 + 40, 0x21000);
+  }
+  void add_chunk(uint64_t bins, uint64_t list, uint64_t address, uint64_t bytes) {
+    const uint64_t head = bins + 16 * list - 16;
+    const uint64_t first = get(head + 16);
+    put(address + 8, bytes | 1);
+    put(address + 16, first);
+    put(address + 24, head);
+    put(first + 24, address);
+    put(head + 16, address);
+  }
+
+  MemorySource source() {
+    return {this,
+            [](void* context, uint64_t address, void* bytes, size_t size) {
+              auto* const self = static_cast<MadeUp*>(context);
+              ++self->reads_;
+              for (size_t i = 0; i < size; i += 8) {
+                const uint64_t word = self->get(address + i);
+                std::memcpy(static_cast<char*>(bytes) + i, &word, std::min<size_t>(8, size - i));
+              }
+              return address != 0;
+            },
+            [](void*, Pages, uint64_t start, uint64_t limit) { return limit - start; },
+            [](void*, char*, size_t) -> size_t { return 0; }, [](void*) { return true; }};
+  }
+  uint64_t reads() const { return reads_; }
+
+ private:
+  std::map<uint64_t, uint64_t> words_;
+  uint64_t reads_ = 0;
+};
+
+constexpr uint64_t kData = 0x7f0000000000;
+constexpr uint64_t kBins = kData + 0x460;
+
+TEST(GlibcHeapTest, TheMainArenaIsFoundByItsLists) {
+  MadeUp process;
+  process.add_arena(kBins);
+  process.put(kData + 16, kData);  // other words that point nearby
+  std::vector<char> room(kGlibcScratchBytes);
+  uint64_t bins = 0;
+  ASSERT_TRUE(find_main_arena(process.source(), kData, kData + 0x2000, room.data(), &bins));
+  EXPECT_EQ(kBins, bins);
+  EXPECT_FALSE(find_main_arena(MadeUp().source(), kData, kData + 0x2000, room.data(), &bins));
+  EXPECT_FALSE(find_main_arena(process.source(), kData + 0x2000, kData, room.data(), &bins));
+}
+
+// Where its lists begin several places fit, but for what stands behind them; where it is the only one, its next is itself.
+TEST(GlibcHeapTest, OneArenaIsCountedOnce) {
+  MadeUp process;
+  process.add_arena(kBins);
+  process.add_chunk(kBins, 62, 0x200000, 1008);
+  const GlibcFree free = read_glibc_free(process.source(), kBins, 0);
+  EXPECT_EQ(1u, free.arenas);
+  EXPECT_EQ(1008u, free.free_bytes);
+}
+
+TEST(GlibcHeapTest, ListsTopAndOtherArenas) {
+  MadeUp process;
+  process.add_arena(kBins);
+  process.put(kBins - 16, 0x100000);
+  process.put(0x100008, 0x21001);  // the top
+  process.add_chunk(kBins, 0, 0x200000, 0x500);
+  process.add_chunk(kBins, 0, 0x201000, 0x100000);
+  process.put(kBins - 96, 0x300000);  // a fast list of two, whose links are masked
+  process.put(0x300008, 0x21);
+  process.put(0x300010, 0x300040 ^ (0x300010 >> 12));
+  process.put(0x300048, 0x21);
+  process.put(0x300050, 0 ^ (0x300050 >> 12));
+  constexpr uint64_t kOther = 0x7e0000000030 + 112;
+  process.add_arena(kOther);
+  process.put(kBins + 2032 + 16, kOther - 112);
+  process.put(kOther + 2032 + 16, kBins - 112);
+  process.add_chunk(kOther, 60, 0x7e0000010000, 0x4000);
+  const GlibcFree free = read_glibc_free(process.source(), kBins, 0);
+  EXPECT_TRUE(free.is_known);
+  EXPECT_FALSE(free.is_cut);
+  EXPECT_EQ(2u, free.arenas);
+  EXPECT_EQ(0x21000u + 0x500 + 0x100000 + 0x40 + 0x4000, free.free_bytes);
+  EXPECT_EQ(free.free_bytes, free.free_resident_bytes);
+}
+
+// Lists that somebody changes, or that are lies.
+TEST(GlibcHeapTest, ListsThatDoNotCloseEnd) {
+  MadeUp process;
+  process.add_arena(kBins);
+  process.add_chunk(kBins, 0, 0x200000, 0x500);
+  process.put(0x200010, 0x200000);  // to itself
+  process.add_chunk(kBins, 5, 0x300000, 0x500);
+  process.put(0x300008, 0xfffffffffffffff1);     // no size
+  process.add_chunk(kBins, 6, 0x400008, 0x500);  // not aligned
+  process.put(kBins - 96, 0x500000);             // a fast list in a circle
+  process.put(0x500008, 0x21);
+  process.put(0x500010, 0x500000 ^ (0x500010 >> 12));
+  process.put(kBins + 2032 + 16, 0x600000);  // no arena
+  const GlibcFree free = read_glibc_free(process.source(), kBins, 0);
+  EXPECT_TRUE(free.is_cut);
+  EXPECT_EQ(1u, free.arenas);
+  EXPECT_LT(process.reads(), 1u << 17);
+}
+
+TEST(GlibcHeapTest, ChunksOfBlocks) {
+  MadeUp process;
+  bool is_mapped = true;
+  process.put(0x1008, 0x3f1);
+  EXPECT_EQ(0x3f0u, glibc_chunk_bytes(process.source(), 0x1010, 1000, &is_mapped));
+  EXPECT_FALSE(is_mapped);
+  EXPECT_EQ(0u, glibc_chunk_bytes(process.source(), 0x1010, 1001, &is_mapped));  // it does not fit
+  EXPECT_EQ(0u, glibc_chunk_bytes(process.source(), 0x1010, 16, &is_mapped));    // nobody gives so much
+  EXPECT_EQ(0u, glibc_chunk_bytes(process.source(), 0x1018, 1000, &is_mapped));
+  EXPECT_EQ(0u, glibc_chunk_bytes(process.source(), 0, 1000, &is_mapped));
+  process.put(0x10008, 0x101000 | 2);
+  EXPECT_EQ(0x101000u, glibc_chunk_bytes(process.source(), 0x10010, 1 << 20, &is_mapped));
+  EXPECT_TRUE(is_mapped);
+}
+
+TEST(GlibcHeapTest, HeapsOfArenas) {
+  MadeUp process;
+  constexpr uint64_t kHeap = 0x7e0000000000;
+  process.put(kHeap, kHeap + 0x30);
+  process.put(kHeap + 16, 0x21000);
+  process.put(kHeap + 24, 0x21000);
+  EXPECT_TRUE(is_glibc_heap(process.source(), kHeap, kHeap + 0x21000));
+  EXPECT_FALSE(is_glibc_heap(process.source(), kHeap + 0x1000, kHeap + 0x21000));
+  process.put(kHeap + 16, 0x21001);
+  EXPECT_FALSE(is_glibc_heap(process.source(), kHeap, kHeap + 0x21000));
+}
+
+}  // namespace
+}  // namespace memprof::resident

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resident/read_resident.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace memprof::resident {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// A process that is made up: the text of its map, words, and ranges whose pages are not in memory.
+struct MadeUpMap {
+  std::string map;
+  size_t read_bytes = 0;
+  std::map<uint64_t, uint64_t> words;
+  uint64_t absent_start = 0, absent_limit = 0;
+  bool has_time = true;
+
+  MemorySource source() {
+    return {this,
+            [](void* context, uint64_t address, void* bytes, size_t size) {
+              auto* const self = static_cast<MadeUpMap*>(context);
+              std::memset(bytes, 0, size);
+              for (size_t i = 0; i < size; i += 8) {
+                const auto found = self->words.find(address + i);
+                if (found != self->words.end()) std::memcpy(static_cast<char*>(bytes) + i, &found->second, 8);
+              }
+              return true;
+            },
+            [](void* context, Pages, uint64_t start, uint64_t limit) {
+              auto* const self = static_cast<MadeUpMap*>(context);
+              start = start / 4096 * 4096;
+              limit = (limit + 4095) / 4096 * 4096;
+              const uint64_t from = std::max(start, self->absent_start);
+              const uint64_t to = std::min(limit, self->absent_limit);
+              return limit - start - (to > from ? to - from : 0);
+            },
+            [](void* context, char* text, size_t size) {
+              auto* const self = static_cast<MadeUpMap*>(context);
+              const size_t got = std::min(size, self->map.size() - self->read_bytes);
+              std::memcpy(text, self->map.data() + self->read_bytes, got);
+              self->read_bytes += got;
+              return got;
+            },
+            [](void* context) { return static_cast<MadeUpMap*>(context)->has_time; }};
+  }
+
+  ResidentMemory read(std::vector<Block> blocks, const Totals& totals) {
+    const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
+    return read_resident(source(), totals, blocks.data(), blocks.size(),
+                         const_cast<uint64_t*>(scratch.data()));
+  }
+};
+
+const char kMapText[] =
+    "400000-500000 r-xp 0 1:1 5 /bin/program\nRss: 512 kB\n"
+    "1000000-2000000 rw-p 0 0:0 0 [heap]\nRss: 16384 kB\n"
+    "7f0000000000-7f0000400000 rw-p 0 0:0 0 \nRss: 4096 kB\n"
+    "7f0000800000-7f0000900000 rw-p 0 0:0 0 \nRss: 1024 kB\nSwap: 4 kB\n"
+    "7f0001000000-7f0001002000 ---p 0 0:0 0 \n"
+    "7f0001002000-7f0001102000 rw-p 0 0:0 0 \nRss: 64 kB\n";
+
+TEST(ReadResidentTest, PartsOfAnotherProcess) {
+  MadeUpMap process;
+  process.map = kMapText;
+  // 8 MiB in blocks of 1,000 bytes, of which one sample stands for all; none is glibc's, none absent.
+  const ResidentMemory m =
+      process.read({{0x1000010, 1000, 8.0 * kMiB, 8 * kMiB / 1000.0}}, {22 * kMiB, 0, 0, 0, 4096});
+  EXPECT_EQ(22 * kMiB, m.total_bytes);
+  EXPECT_EQ(16 * kMiB, m.heap_bytes);
+  EXPECT_EQ(512u << 10, m.files_bytes);
+  EXPECT_EQ(64u << 10, m.stacks_bytes);
+  EXPECT_EQ(5 * kMiB, m.anonymous_bytes);
+  EXPECT_EQ(8 * kMiB, m.live_bytes);
+  EXPECT_EQ(0u, m.absent_bytes);
+  EXPECT_EQ(201327u, m.slack_bytes);  // 24 bytes each: the class of 1,024
+  EXPECT_EQ(0u, m.free_bytes);
+  EXPECT_EQ(0u, m.state);
+  EXPECT_EQ(4096u, m.swap_bytes);
+  EXPECT_DOUBLE_EQ(static_cast<double>(8 * kMiB - 201327), m.unexplained_heap_bytes());
+  EXPECT_DOUBLE_EQ(0.5, m.fragmentation());
+  EXPECT_DOUBLE_EQ(static_cast<double>(22 * kMiB - 21 * kMiB - 576 * 1024), m.difference_bytes());
+}
+
+TEST(ReadResidentTest, AMappingWithABlockIsAnAllocators) {
+  MadeUpMap process;
+  process.map = kMapText;
+  EXPECT_EQ(20 * kMiB, process.read({{0x7f0000000010, 48, 1e6, 2e4}}, {22 * kMiB, 0, 0, 0, 0}).heap_bytes);
+}
+
+TEST(ReadResidentTest, OfAChunkThatIsMappedAsMuchAsItStandsFor) {
+  MadeUpMap process;
+  process.map = kMapText;
+  process.words[0x7f0000000008] = (2 * kMiB) | 2;
+  process.absent_start = 0x7f0000080000;
+  process.absent_limit = 0x7f0000200000;
+  float share = -1;
+  const auto size = static_cast<double>(2 * kMiB - 4096);
+  const ResidentMemory m =
+      process.read({{0x7f0000000010, 2 * kMiB - 4096, size, 1, &share}}, {22 * kMiB, 0, 0, 0, 0});
+  EXPECT_NEAR(0.25, share, 0.01);
+  EXPECT_NEAR(1.5 * kMiB, static_cast<double>(m.absent_bytes), 8192);
+  EXPECT_EQ(4096u, m.slack_bytes);
+  EXPECT_NEAR(16.5 * kMiB, static_cast<double>(m.heap_bytes), 8192);
+  EXPECT_EQ(21 * kMiB, m.heap_bytes + m.anonymous_bytes);
+}
+
+// Own memory: the map has no sizes, and the system's sums are of files and of shared memory.
+TEST(ReadResidentTest, PartsOfThisProcess) {
+  MadeUpMap process;
+  process.map =
+      "400000-500000 r-xp 0 1:1 5 /bin/program\n1000000-2000000 rw-p 0 0:0 0 [heap]\n"
+      "7f0000000000-7f0000100000 rw-s 0 0:1 9 /dev/shm/memprof-1-2-3.arena\n";
+  const ResidentMemory m = process.read({}, {22 * kMiB, 17 * kMiB, 2 * kMiB, 3 * kMiB, 0});
+  EXPECT_EQ(16 * kMiB, m.heap_bytes);
+  EXPECT_EQ(3 * kMiB, m.files_bytes);  // with 1 MiB of their pages that were written
+  EXPECT_EQ(1 * kMiB, m.memprof_bytes);
+  EXPECT_EQ(2 * kMiB, m.shared_bytes);
+  EXPECT_DOUBLE_EQ(0, m.difference_bytes());
+}
+
+TEST(ReadResidentTest, WhatWasTakenToLookAtItIsMemprofs) {
+  MadeUpMap process;
+  process.map = "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
+  const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
+  const OwnPages own[] = {{0x7f0000100000, 0x7f0000200000},
+                          {0x7f0000300000, 0x7f0000500000}};  // not all is there
+  const ResidentMemory m = read_resident(process.source(), {4 * kMiB, 4 * kMiB, 0, 0, 0}, nullptr, 0,
+                                         const_cast<uint64_t*>(scratch.data()), own, 2);
+  EXPECT_EQ(kMiB, m.memprof_bytes);
+  EXPECT_EQ(3 * kMiB, m.anonymous_bytes);
+}
+
+TEST(ReadResidentTest, WithoutTimeItSaysSo) {
+  MadeUpMap process;
+  process.map = kMapText;
+  process.has_time = false;
+  const ResidentMemory m = process.read({}, {22 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(kResidentCut, m.state & kResidentCut);
+  EXPECT_FALSE(process.read({}, {}).is_known());
+}
+
+}  // namespace
+}  // namespace memprof::resident
