@@ -55,7 +55,8 @@ class Stats(ctypes.Structure):
                 ("python_stacks", c_uint32), ("reserved", c_uint32), ("folded_stacks", c_uint64),
                 ("thinned_samples", c_uint64), ("runtimes", RuntimeStats * MAX_RUNTIMES),
                 ("unclassed_frees", c_uint64),
-                ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64)]
+                ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64),
+                ("folded_modules", c_uint64), ("folded_functions", c_uint64), ("folded_heaps", c_uint64)]
 
 
 class Record(ctypes.Structure):

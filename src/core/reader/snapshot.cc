@@ -45,6 +45,7 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     uint32_t sections;
   } known[] = {{kOldestArenaVersion, kVersion6HeaderBytes, kFirstSections},
                {7, kVersion7HeaderBytes, kVersion7Sections},
+               {8, kVersion8HeaderBytes, kSectionCount},
                {kArenaVersion, sizeof(ArenaHeader), kSectionCount}};
   for (const auto& layout : known) {
     if (version == layout.version && h.header_bytes == layout.header_bytes &&
@@ -173,6 +174,10 @@ Snapshot* Snapshot::read(Source* from) {
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';
   s->find_end(source);
+  // What modules there are before the stacks that name them.
+  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
+  source.load(kModuleSection);
+  s->note_module_states(source, &module_of_entry);
   if (source.file < 0) {
     s->copy_records(source);
   } else if (!s->copy_records_of_file(from)) {
@@ -184,15 +189,17 @@ Snapshot* Snapshot::read(Source* from) {
   s->match_records(source);
   s->finish_peaks(source);
   source.refresh();
-  // What is named comes after what names it.
+  // What is named comes after what names it, which may be given to others meanwhile (core/tables/table_sweep.h): it is
+  // looked at before and after.
   for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
     source.load(id);
   }
   s->copy_heaps(source);
-  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
-  s->copy_modules(source, &module_of_entry);
+  s->copy_modules(source, module_of_entry);
+  source.load(kModuleSection);
+  s->check_modules(source, &module_of_entry);
   s->find_frame_modules(module_of_entry);
-  if (!s->copy_runtime_frames(source)) {
+  if (!s->copy_runtime_frames(from)) {
     release(s);
     return nullptr;
   }
@@ -255,7 +262,7 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
     return 0;
   }
   const NameEntry& entry = source.at<NameEntry>(kNameSection)[id];
-  const uint64_t from = load_once(entry.offset);
+  const uint64_t from = TextPiece::place(load_once(entry.piece));
   const uint64_t size = load_once(entry.size_bytes);
   if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
       size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= most_text_ - strings.size) {
@@ -299,37 +306,72 @@ uint32_t Snapshot::find_same(const SnapshotModule& m) const {
   return kNoModule;
 }
 
-void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
+// Of each entry that there is, before the stacks are read.
+void Snapshot::note_module_states(const Source& source, Span<uint32_t>* states) {
   const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
   const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  for (; states->size < count; ++states->size) {
+    // acquire pairs with the release in module_table.cc.
+    states->data[states->size] = entries[states->size].state.load(std::memory_order_acquire);
+  }
+}
+
+// As many modules as entries, until check_modules(): one without addresses where there is none.
+void Snapshot::copy_modules(const Source& source, const Span<uint32_t>& states) {
+  const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  const bool knows_primary = source.header().version >= kFirstVersionOfPrimaryModules;
   for (uint64_t i = 0; i < count; ++i) {
     const ModuleEntry& e = entries[i];
-    module_of_entry->data[module_of_entry->size++] = kNoModule;
-    // acquire pairs with the release in module_table.cc.
-    if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
+    SnapshotModule& m = modules.data[i];
+    m = {};
+    const uint32_t state = e.state.load(std::memory_order_acquire);
+    // Where the entry was another module's when the stacks were read, nobody knows which one a frame means.
+    const bool is_another = i < states.size && ModuleTable::is_ready(states.data[i]) && states.data[i] != state;
+    if (!ModuleTable::is_ready(state) || is_another) {
       continue;
     }
-    const uint32_t build_id_size = load_once(e.build_id_size);
-    SnapshotModule m{load_once(e.start),
-                     load_once(e.limit),
-                     load_once(e.file_offset),
-                     load_once(e.bias),
-                     0,
-                     std::min(build_id_size, platform::kMaxBuildIdBytes),
-                     e.is_unloaded.load(std::memory_order_relaxed) != 0 ? kModuleUnloaded : 0,
-                     {}};
+    m = {load_once(e.start),
+         load_once(e.limit),
+         load_once(e.file_offset),
+         load_once(e.bias),
+         state,  // until check_modules()
+         std::min(load_once(e.build_id_size), platform::kMaxBuildIdBytes),
+         (e.unloads.load(std::memory_order_relaxed) & ModuleTable::kUnloaded) != 0 ? kModuleUnloaded : 0,
+         {}};
+    m.flags |= !knows_primary || ModuleTable::is_primary(state) ? kModuleIsPrimary : 0;
     memcpy(m.build_id, e.build_id, sizeof(m.build_id));
     if (m.start >= m.limit) {
-      continue;
+      m = {};
     }
+  }
+  modules.size = count;
+}
+
+// Those whose entries are theirs still, each once, with their names.
+void Snapshot::check_modules(const Source& source, Span<uint32_t>* module_of_entry) {
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  const uint64_t count = modules.size;
+  modules.size = 0;
+  module_of_entry->size = count;
+  for (uint64_t i = 0; i < count; ++i) {
+    SnapshotModule m = modules.data[i];
+    const auto state = static_cast<uint32_t>(m.path_offset);
     const uint64_t strings_before = strings.size;
-    m.path_offset = copy_name(source, load_once(e.path));
-    uint32_t index = find_same(m);
-    if (index != kNoModule) {
-      strings.size = strings_before;
-    } else {
-      index = static_cast<uint32_t>(modules.size++);
-      modules.data[index] = m;
+    uint32_t index = kNoModule;
+    if (m.limit != 0) {
+      m.path_offset = copy_name(source, load_once(entries[i].path));
+      std::atomic_thread_fence(std::memory_order_acquire);  // the name was read before the state is
+      if (entries[i].state.load(std::memory_order_relaxed) == state) {
+        index = find_same(m);
+        if (index == kNoModule) {
+          index = static_cast<uint32_t>(modules.size++);
+          modules.data[index] = m;
+        } else {
+          strings.size = strings_before;
+          modules.data[index].flags |= m.flags & kModuleIsPrimary;
+        }
+      }
     }
     module_of_entry->data[i] = index;
   }
@@ -340,7 +382,8 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
   frame_modules.size = frames.size;
   uint32_t last = kNoModule;  // neighbours of a stack are often of one module
   const auto contains = [&](uint32_t index, uint64_t address) {
-    return modules.data[index].start <= address && address < modules.data[index].limit;
+    return (modules.data[index].flags & kModuleIsPrimary) != 0 && modules.data[index].start <= address &&
+           address < modules.data[index].limit;
   };
   bool overlap = false;
   for (uint64_t i = 0; i < modules.size && !overlap; ++i) {
@@ -370,6 +413,9 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
       found = contains(m, address) ? m : kNoModule;
     }
     last = found;
+  }
+  for (uint64_t i = 0; i < modules.size; ++i) {
+    modules.data[i].flags &= ~kModuleIsPrimary;
   }
 }
 

@@ -86,7 +86,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 8;
+inline constexpr uint32_t kArenaVersion = 9;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -94,6 +94,8 @@ inline constexpr uint32_t kOldestArenaVersion = 6;
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 // Before it there are no LaterStatistics.
 inline constexpr uint32_t kFirstVersionOfLaterStatistics = 8;
+// Before it a frame without a tag belongs to the first module that contains it (core/tables/module_table.h).
+inline constexpr uint32_t kFirstVersionOfPrimaryModules = 9;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -161,6 +163,16 @@ struct RateLog {
   RatePlace uses[kPlaces];
 };
 
+// Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.
+struct SweepState {
+  std::atomic<uint64_t> number;     // of sweeps that were begun
+  std::atomic<uint64_t> code_hand;  // the entry that is looked at next for one that is free
+  std::atomic<uint64_t> name_hand;
+  std::atomic<uint64_t> free_modules;
+  std::atomic<uint64_t> free_codes;
+  std::atomic<uint64_t> shortages;  // of entries and of text, for code and its names
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -199,6 +211,8 @@ struct ArenaHeader {
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
   RateLog rates;
+  // From version 9 on.
+  SweepState sweep;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -214,6 +228,7 @@ struct ArenaHeader {
 };
 inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
 inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
+inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, sweep);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.
