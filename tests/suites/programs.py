@@ -19,6 +19,7 @@ NAME = "programs"
 PROGRAMS = {p.NAME: p for module in (web, databases, tools, languages) for p in module.PROGRAMS}
 PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")  # where servers are, and not all users look
 ENDED_LIMIT_S = 5
+MUST_END = [f"{name}: job" for name in PROGRAMS]  # results that are there only where a job could not be done
 
 # Nothing but `memprof clean` removes these files; so it is however many there are.
 LEFT = "a process that has given up root may not remove its file from a folder like /dev/shm, where each removes its own only"

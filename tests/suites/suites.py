@@ -128,9 +128,10 @@ def compare(suite, folder):
             unsteady = known[part].is_unsteady(test, plain.results.get(test))
             failures += not unsteady
             print(f"  {'unsteady' if unsteady else 'FAILED'}: {what}; {known[part].counted(test)}", flush=True)
-    if not plain.results or "the suite" in plain.results:
+    ends_early = {test: result for test, result in plain.results.items() if test in getattr(suite, "MUST_END", ())}
+    if not plain.results or "the suite" in plain.results or ends_early:
         failures += 1
-        print(f"  FAILED: {suite.NAME} does not run without memprof: {plain.results}")
+        print(f"  FAILED: {suite.NAME} does not run without memprof: {ends_early or plain.results}")
     return failures
 
 
@@ -167,6 +168,11 @@ def self_test():
         with tempfile.TemporaryDirectory() as folder:
             found = compare(Planted(good, profiled), pathlib.Path(folder))
         assert found == expected, f"{name}: {found} instead of {expected}"
+    Planted.MUST_END = ["job"]
+    with tempfile.TemporaryDirectory() as folder:
+        broken = {"job": "did not end"}
+        assert compare(Planted(broken, lambda run: broken), pathlib.Path(folder)) == 1, "the same with and without, and broken"
+    del Planted.MUST_END
     Planted.EXPLAINED = {"a": "because"}
     with tempfile.TemporaryDirectory() as folder:
         assert compare(Planted(good, lambda run: {"a": "failure", "b": "failure"}), pathlib.Path(folder)) == 4, "only b"
