@@ -43,7 +43,8 @@ void Snapshot::copy_modules(const Source& source, const Span<uint32_t>& states) 
     m = {};
     const uint32_t state = e.state.load(std::memory_order_acquire);
     // Where the entry was another module's when the stacks were read, nobody knows which one a frame means.
-    const bool is_another = i < states.size && ModuleTable::is_ready(states.data[i]) && states.data[i] != state;
+    const bool is_another =
+        i < states.size && ModuleTable::is_ready(states.data[i]) && states.data[i] != state;
     if (!ModuleTable::is_ready(state) || is_another) {
       continue;
     }

@@ -121,8 +121,8 @@ class Snapshot::RuntimeFrames {
   // After it was read: was it that code all the time?
   bool is_still(uint32_t code) const {
     std::atomic_thread_fence(std::memory_order_acquire);
-    return source_.at<CodeEntry>(kCodeSection)[CodeTable::entry_of(code)].reuse.load(std::memory_order_relaxed) ==
-           CodeTable::reuse_of(code);
+    return source_.at<CodeEntry>(kCodeSection)[CodeTable::entry_of(code)].reuse.load(
+               std::memory_order_relaxed) == CodeTable::reuse_of(code);
   }
 
   uint32_t line_of(uint32_t code, uint32_t position_bytes) const {

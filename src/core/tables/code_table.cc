@@ -108,12 +108,13 @@ uint32_t CodeTable::make_anew(const Content& content) {
 // Of an entry that is held: its id, which is met in this sweep.
 uint32_t CodeTable::met(uint32_t entry) const {
   CodeEntry& e = entries_[entry];
-  const auto sweep =
-      static_cast<uint32_t>(arena_.header().sweep.number.load(std::memory_order_relaxed)) & CodeEntry::kSweepMask;
+  const auto sweep = static_cast<uint32_t>(arena_.header().sweep.number.load(std::memory_order_relaxed)) &
+                     CodeEntry::kSweepMask;
   uint32_t uses = e.uses.load(std::memory_order_relaxed);
   while ((uses >> CodeEntry::kSweepShift & CodeEntry::kSweepMask) != sweep &&
          !e.uses.compare_exchange_weak(
-             uses, (uses & ~(CodeEntry::kSweepMask << CodeEntry::kSweepShift)) | sweep << CodeEntry::kSweepShift,
+             uses,
+             (uses & ~(CodeEntry::kSweepMask << CodeEntry::kSweepShift)) | sweep << CodeEntry::kSweepShift,
              std::memory_order_relaxed)) {
   }
   return entry | uint32_t{e.reuse.load(std::memory_order_relaxed)} << kEntryBits;
@@ -165,7 +166,8 @@ uint32_t CodeTable::intern(const CodeFacts& facts) {
     return kNone;
   }
   c.lines = facts.lines;
-  c.lines_bytes = static_cast<uint32_t>(facts.lines_bytes < kMostLinesBytes ? facts.lines_bytes : kMostLinesBytes);
+  c.lines_bytes =
+      static_cast<uint32_t>(facts.lines_bytes < kMostLinesBytes ? facts.lines_bytes : kMostLinesBytes);
   c.first_line = facts.first_line;
   c.runtime = facts.runtime;
   for (;;) {
@@ -228,9 +230,8 @@ uint32_t CodeTable::intern_older(uint32_t entry) {
   const CodeEntry& e = entries_[entry];
   const uint8_t none = 0;
   const char* const file = names_->text(e.file);
-  const uint32_t id =
-      intern(CodeFacts{kOlderFunctions, sizeof(kOlderFunctions) - 1, file, static_cast<uint32_t>(strlen(file)), &none,
-                       0, 0, e.runtime});
+  const uint32_t id = intern(CodeFacts{kOlderFunctions, sizeof(kOlderFunctions) - 1, file,
+                                       static_cast<uint32_t>(strlen(file)), &none, 0, 0, e.runtime});
   release(entry);
   return id;
 }

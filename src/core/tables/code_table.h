@@ -41,7 +41,8 @@ struct CodeEntry {
   uint32_t file;
   uint32_t first_line;
   uint16_t runtime;
-  std::atomic<uint16_t> reuse;  // how often it became other code, modulo kReuses; before it is opened (release)
+  std::atomic<uint16_t>
+      reuse;  // how often it became other code, modulo kReuses; before it is opened (release)
   // Who looks at it, low half; with kClosed: it is being written, or (kFree) nobody's.  Above it the sweep
   // (core/tables/table_sweep.h) in which it was last met.  0 in files of before version 9.
   std::atomic<uint32_t> uses;
@@ -71,7 +72,9 @@ class CodeTable {
 
   uint64_t size() const;
   // Entries that code has.
-  uint64_t in_use() const { return size() - arena_.header().sweep.free_codes.load(std::memory_order_relaxed); }
+  uint64_t in_use() const {
+    return size() - arena_.header().sweep.free_codes.load(std::memory_order_relaxed);
+  }
   // Is it this code still?
   bool has(uint32_t id) const;
   // Takes an entry from its code, if that was met in no sweep since `sweep` (modulo) and nobody looks at it.

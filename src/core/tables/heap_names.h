@@ -52,7 +52,7 @@ class HeapNames {
   uint32_t write(const char* name, uint32_t size_bytes);
   uint32_t share();
 
-  std::atomic<uint64_t> shared_;  // names that are not known
+  std::atomic<uint64_t> shared_;                 // names that are not known
   std::atomic<uint32_t> slots_[kMostHeaps + 1];  // 1 + place in the pool; 0: free
   std::atomic<uint32_t> pool_used_;
   char pool_[kPoolBytes + sizeof(kOthersName)];

@@ -68,7 +68,8 @@ uint64_t ModuleTable::revive(const platform::ModuleInfo& info, bool* is_overlapp
   for (uint64_t i = 0; i < count; ++i) {
     ModuleEntry& e = entries_[i];
     uint32_t unloads = e.unloads.load(std::memory_order_acquire);
-    if (!is_ready(e.state.load(std::memory_order_acquire)) || e.start >= info.limit || info.start >= e.limit) {
+    if (!is_ready(e.state.load(std::memory_order_acquire)) || e.start >= info.limit ||
+        info.start >= e.limit) {
       continue;
     }
     *is_overlapping = true;
@@ -184,8 +185,8 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
       replaced = retire_replaced(info) || replaced;
       const uint64_t entry = enter(info);
       // Where it is not primary, frames in it need a tag.
-      replaced = replaced ||
-                 (entry != kNone && !is_primary(entries_[entry].state.load(std::memory_order_relaxed)));
+      replaced =
+          replaced || (entry != kNone && !is_primary(entries_[entry].state.load(std::memory_order_relaxed)));
     } else {
       info = {};
     }
@@ -268,9 +269,9 @@ void ModuleTable::tag_within(uint64_t* frames, uint32_t depth, uint64_t start, u
       const bool is_known = found != kNone;
       known_start = is_known ? entries_[found].start : address;
       known_limit = is_known ? entries_[found].limit : address + 1;
-      known_tag = !is_known                                                                  ? kNoEntry
+      known_tag = !is_known                                                           ? kNoEntry
                   : is_primary(entries_[found].state.load(std::memory_order_relaxed)) ? 0
-                                                                                             : found + 1;
+                                                                                      : found + 1;
     }
     frames[i] |= known_tag << kAddressBits;
   }

@@ -71,7 +71,9 @@ class ModuleTable {
 
   uint64_t size() const;
   // Entries that a module has.
-  uint64_t in_use() const { return size() - arena_.header().sweep.free_modules.load(std::memory_order_relaxed); }
+  uint64_t in_use() const {
+    return size() - arena_.header().sweep.free_modules.load(std::memory_order_relaxed);
+  }
 
   // For the sweep: of an entry that is ready and unloaded, so often; 0 of others.
   uint32_t unloads_of(uint64_t i) const;

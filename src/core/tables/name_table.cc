@@ -76,7 +76,8 @@ uint32_t NameTable::make_new(uint64_t hash, const char* text, uint64_t size_byte
 
 // The entry of a name that nobody uses.
 uint32_t NameTable::make_anew(uint64_t hash, const char* text, uint64_t size_bytes) {
-  const uint64_t entries = arena_.section(kNameSection).used_bytes.load(std::memory_order_relaxed) / sizeof(NameEntry);
+  const uint64_t entries =
+      arena_.section(kNameSection).used_bytes.load(std::memory_order_relaxed) / sizeof(NameEntry);
   std::atomic<uint64_t>& hand = arena_.header().sweep.name_hand;
   for (uint32_t looks = 0; looks < kMostLooks && entries != 0; ++looks) {
     const auto id = static_cast<uint32_t>(hand.fetch_add(1, std::memory_order_relaxed) % entries);

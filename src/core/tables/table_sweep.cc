@@ -99,7 +99,8 @@ void TableSweep::begin() {
   takes_codes_ = takes_codes_ && has_codes_;
   modules_left_ = takes_modules_ ? kMaxModules / kTakenShare : 0;
   codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
-  shortages_.store(arena_.header().sweep.shortages.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  shortages_.store(arena_.header().sweep.shortages.load(std::memory_order_relaxed),
+                   std::memory_order_relaxed);
   modules_seen_ = has_modules_ ? modules_->size() : 0;
   first_module_ = module_hand_;
   first_code_ = code_hand_;
@@ -227,8 +228,8 @@ uint64_t TableSweep::forget(uint64_t frame) {
   if (is_runtime_frame(frame)) {
     const uint32_t id = code_of(frame);
     const uint32_t entry = CodeTable::entry_of(id);
-    const bool is_taken = takes_codes_ && codes_->has(id) && taken_codes_.has(entry) &&
-                          !codes_->is_recent(entry, number_);
+    const bool is_taken =
+        takes_codes_ && codes_->has(id) && taken_codes_.has(entry) && !codes_->is_recent(entry, number_);
     return is_taken ? older_code(entry, frame) : frame;
   }
   const uint32_t module = takes_modules_ ? module_of(frame) : kNone;
@@ -309,9 +310,9 @@ void TableSweep::end() {
   takes_modules_ = has_modules_ && has_few_modules();
   takes_codes_ = has_codes_ && has_few_codes();
   const bool is_useless = freed_ == 0 && idle_steps_ >= kLeastIdleSteps;
-  idle_steps_wanted_ = !is_useless                          ? kLeastIdleSteps
+  idle_steps_wanted_ = !is_useless                        ? kLeastIdleSteps
                        : idle_steps_ < kMostIdleSteps / 2 ? 2 * idle_steps_
-                                                            : kMostIdleSteps;
+                                                          : kMostIdleSteps;
   idle_steps_ = 0;
   go_on_with(Phase::kIdle);
 }

@@ -90,8 +90,8 @@ class TableSweep {
   StackTable* stacks_ = nullptr;
   ModuleTable* modules_ = nullptr;
   CodeTable* codes_ = nullptr;
-  std::atomic<bool> is_busy_{false};     // a thread makes a step; acquire, release
-  std::atomic<bool> is_marking_{false};  // what follows is as this sweep chose it; acquire, release
+  std::atomic<bool> is_busy_{false};        // a thread makes a step; acquire, release
+  std::atomic<bool> is_marking_{false};     // what follows is as this sweep chose it; acquire, release
   std::atomic<Phase> phase_{Phase::kIdle};  // relaxed, as the next one
   std::atomic<uint64_t> shortages_{0};      // SweepState::shortages when it began
   // Of the thread that makes a step.

@@ -156,7 +156,8 @@ class Header {
     }
     if (report_.folded_modules + report_.folded_functions + report_.folded_heaps != 0) {
       say(fmt::format(
-          "The tables of names were full: {} modules, {} functions and {} heaps share a name with others, like "
+          "The tables of names were full: {} modules, {} functions and {} heaps share a name with others, "
+          "like "
           "[older modules], [older functions], [other heaps]. No bytes are missing.",
           number(report_.folded_modules), number(report_.folded_functions), number(report_.folded_heaps)));
     }

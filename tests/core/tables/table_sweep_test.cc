@@ -27,11 +27,13 @@ using testing_support::run_threads;
 using testing_support::ScopedArena;
 using testing_support::take;
 
-constexpr uint64_t kNumbers = 0x10000000;  // no code lies there: i stands for stack i, and is never tagged with a module
+constexpr uint64_t kNumbers =
+    0x10000000;  // no code lies there: i stands for stack i, and is never tagged with a module
 constexpr uint32_t kRuntime = 1;
 
 struct Tables : ScopedArena {
-  explicit Tables(const Limits& limits, const char* path = nullptr) : ScopedArena(limits, path), codes(arena, &names) {
+  explicit Tables(const Limits& limits, const char* path = nullptr)
+      : ScopedArena(limits, path), codes(arena, &names) {
     sweep->attach(arena, &stacks, &modules, &codes);
   }
 
@@ -59,7 +61,8 @@ struct Tables : ScopedArena {
   }
   void sample_code(uint64_t i) {
     const uint32_t id = intern(i);
-    uint64_t frames[] = {runtime_frame(id == CodeTable::kNone ? unknown_code(kRuntime) : id, 0), kNumbers + i};
+    uint64_t frames[] = {runtime_frame(id == CodeTable::kNone ? unknown_code(kRuntime) : id, 0),
+                         kNumbers + i};
     sample(frames, 2);
   }
 
@@ -167,7 +170,8 @@ TEST(TableSweep, LongNamesAreShortenedWhereThereIsNoText) {
   uint32_t id = 0;
   for (uint64_t i = 0; i < 1000 && id != CodeTable::kNone; ++i) {
     last = std::to_string(i) + std::string(2000, 'x');
-    id = t.codes.intern({last.data(), static_cast<uint32_t>(last.size()), file.data(), 4, nullptr, 0, 1, kRuntime});
+    id = t.codes.intern(
+        {last.data(), static_cast<uint32_t>(last.size()), file.data(), 4, nullptr, 0, 1, kRuntime});
     const uint64_t frame = runtime_frame(id, 0);
     bool is_new = false;
     t.stacks.release(t.stacks.intern(&frame, 1, platform::Walk::kRoot, &is_new));
@@ -246,7 +250,8 @@ void load_many(const Limits& limits, uint64_t count, bool has_forgotten) {
   const Found found = look_at_modules(*s, count - 1000);
   EXPECT_EQ(count, found.samples);
   EXPECT_EQ(0u, found.wrong);
-  EXPECT_EQ(std::min<uint64_t>(1000, limits.max_stacks / 2), std::min(found.newest_right, limits.max_stacks / 2));
+  EXPECT_EQ(std::min<uint64_t>(1000, limits.max_stacks / 2),
+            std::min(found.newest_right, limits.max_stacks / 2));
   EXPECT_EQ(has_forgotten, s->counters.folded_modules != 0);
   EXPECT_EQ(has_forgotten, found.older != 0);
   EXPECT_EQ(s->counters.modules, t.modules.in_use());
@@ -334,7 +339,8 @@ TEST(TableSweep, AFullTableOfLoadedModulesIsCountedAndHarmless) {
   while (t.arena.allocate(kModuleSection, sizeof(ModuleEntry)) != Arena::kNoOffset) {
   }
   for (uint64_t i = 0; i < 5000; ++i) {
-    uint64_t frames[] = {reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) + 1, kNumbers + i};
+    uint64_t frames[] = {reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) + 1,
+                         kNumbers + i};
     t.sample(frames, 2);
   }
   const auto s = take(t.arena);

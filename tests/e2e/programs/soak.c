@@ -26,12 +26,16 @@ static uint64_t next(struct worker* w) {
 
 static void* left(size_t size, uint64_t path, int levels);
 __attribute__((noinline)) static void* right(size_t size, uint64_t path, int levels) {
-  void* block = levels == 0 ? malloc(size) : path % 2 != 0 ? left(size, path / 2, levels - 1) : right(size, path / 2, levels - 1);
+  void* block = levels == 0     ? malloc(size)
+                : path % 2 != 0 ? left(size, path / 2, levels - 1)
+                                : right(size, path / 2, levels - 1);
   __asm__ volatile("" : "+r"(block));
   return block;
 }
 __attribute__((noinline)) static void* left(size_t size, uint64_t path, int levels) {
-  void* block = levels == 0 ? malloc(size) : path % 2 != 0 ? left(size, path / 2, levels - 1) : right(size, path / 2, levels - 1);
+  void* block = levels == 0     ? malloc(size)
+                : path % 2 != 0 ? left(size, path / 2, levels - 1)
+                                : right(size, path / 2, levels - 1);
   __asm__ volatile("" : "+r"(block));
   return block;
 }
@@ -42,7 +46,8 @@ static void* work(void* argument) {
   for (;;) {
     for (int i = 0; i < EACH; ++i) {
       const uint64_t r = next(w);
-      void** place = r % 100 == 0 && (r >> 8) % 10 == 0 ? &w->kept[(r >> 12) % BLOCKS] : &w->blocks[(r >> 12) % BLOCKS];
+      void** place =
+          r % 100 == 0 && (r >> 8) % 10 == 0 ? &w->kept[(r >> 12) % BLOCKS] : &w->blocks[(r >> 12) % BLOCKS];
       free(*place);
       *place = right(16 + ((r >> 24) & 511), next(w), LEVELS);
     }
