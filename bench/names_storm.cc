@@ -75,8 +75,8 @@ struct Storm {
   uint32_t code_of_function(uint64_t i) const {
     const std::string name = "generated_" + std::to_string(i);
     const uint8_t lines[8] = {static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8), 1, 2, 3, 4, 5, 6};
-    return profiler::intern_code({name.data(), static_cast<uint32_t>(name.size()), "<string>", 8, lines,
-                                  sizeof(lines), 1, kRuntime});
+    return profiler::intern_code(
+        {name.data(), static_cast<uint32_t>(name.size()), "<string>", 8, lines, sizeof(lines), 1, kRuntime});
   }
 
   // What recorder.cc does of a sample.
@@ -84,8 +84,8 @@ struct Storm {
     const uint64_t begin = bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const uint64_t function = i / std::max<uint64_t>(1, shape.stacks / shape.functions);
     const uint32_t code = code_of_function(function);
-    uint64_t frames[kDepth] = {
-        runtime_frame(code == CodeTable::kNone ? unknown_code(kRuntime) : code, 0), libc};
+    uint64_t frames[kDepth] = {runtime_frame(code == CodeTable::kNone ? unknown_code(kRuntime) : code, 0),
+                               libc};
     for (uint32_t level = 2; level < kDepth; ++level) {
       frames[level] = kNumbers + i * 16 + level;
     }
@@ -99,7 +99,8 @@ struct Storm {
     const Weight weight = weigh(size_bytes, rate_bytes);
     const uint64_t now = platform::monotonic_ns();
     profiler::g_stacks.add_allocated(stack, size_bytes, weight);
-    const LiveSample sample{address_of(i, shape.live), size_bytes, rate_bytes, now, profiler::g_stacks.ref(stack), 1};
+    const LiveSample sample{address_of(i, shape.live),     size_bytes, rate_bytes, now,
+                            profiler::g_stacks.ref(stack), 1};
     profiler::account_live(sample, weight);
     g_sampled_filter.mark(sample.address);
     if (!profiler::g_live.insert(sample)) {
@@ -167,7 +168,8 @@ Result report(const Storm& storm, uint64_t seed) {
     live_variance += (1 - weigh(r.size_bytes, r.rate_bytes).probability) * r.weight_bytes * r.weight_bytes;
     records.push_back(&r);
   }
-  std::sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->time_ns > b->time_ns; });
+  std::sort(records.begin(), records.end(),
+            [](const auto* a, const auto* b) { return a->time_ns > b->time_ns; });
   uint64_t whole = 0;
   uint64_t wrong = 0;
   const uint64_t each = std::max<uint64_t>(1, storm.shape.stacks / storm.shape.functions);
@@ -186,24 +188,28 @@ Result report(const Storm& storm, uint64_t seed) {
   }
   constexpr size_t kOrdinary = 20000;
   const std::vector<uint32_t> ordinary(
-      storm.times.begin(), storm.times.begin() + static_cast<int64_t>(std::min(kOrdinary, storm.times.size())));
+      storm.times.begin(),
+      storm.times.begin() + static_cast<int64_t>(std::min(kOrdinary, storm.times.size())));
   const double live_interval = 1.96 * std::sqrt(live_variance);
   const double allocated_interval = 1.96 * std::sqrt(allocated_variance);
   const Result result{std::fabs(s->live_weight_bytes - storm.living) <= live_interval + 1,
                       std::fabs(allocated - storm.allocated) <= allocated_interval + 1};
   const auto n = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   printf(
-      "{\"seed\": %llu, \"samples\": %llu, \"live_samples\": %llu, \"thinned\": %llu, \"folded_stacks\": %llu, "
+      "{\"seed\": %llu, \"samples\": %llu, \"live_samples\": %llu, \"thinned\": %llu, \"folded_stacks\": "
+      "%llu, "
       "\"folded_functions\": %llu, \"folded_modules\": %llu, \"dropped\": %llu,\n \"live_over_truth\": %.5f, "
       "\"interval\": %.5f, \"allocated_over_truth\": %.5f, \"interval\": %.5f, \"used_mib\": %.1f, "
-      "\"newest_whole\": \"%llu of %llu\", \"wrong\": %llu, \"sweeps\": %llu,\n \"event_ns\": {\"50 %%\": %u, "
+      "\"newest_whole\": \"%llu of %llu\", \"wrong\": %llu, \"sweeps\": %llu,\n \"event_ns\": {\"50 %%\": "
+      "%u, "
       "\"99.99 %%\": %u, \"longest\": %u, \"ordinary 99.99 %%\": %u}}\n",
-      n(seed), n(c.samples), n(c.live_samples), n(c.thinned_samples), n(c.folded_stacks), n(c.folded_functions),
-      n(c.folded_modules), n(c.dropped_samples), s->live_weight_bytes / storm.living, live_interval / storm.living,
-      allocated / storm.allocated, allocated_interval / storm.allocated,
-      static_cast<double>(c.arena_used_bytes) / (1 << 20), n(whole), n(std::min<uint64_t>(records.size(), kNewest)),
-      n(wrong), n(arena.header().sweep.number.load()), quantile(storm.times, 0.5), quantile(storm.times, 0.9999),
-      quantile(storm.times, 1), quantile(ordinary, 0.9999));
+      n(seed), n(c.samples), n(c.live_samples), n(c.thinned_samples), n(c.folded_stacks),
+      n(c.folded_functions), n(c.folded_modules), n(c.dropped_samples), s->live_weight_bytes / storm.living,
+      live_interval / storm.living, allocated / storm.allocated, allocated_interval / storm.allocated,
+      static_cast<double>(c.arena_used_bytes) / (1 << 20), n(whole),
+      n(std::min<uint64_t>(records.size(), kNewest)), n(wrong), n(arena.header().sweep.number.load()),
+      quantile(storm.times, 0.5), quantile(storm.times, 0.9999), quantile(storm.times, 1),
+      quantile(ordinary, 0.9999));
   fflush(stdout);
   Snapshot::release(s);
   return result;
@@ -218,8 +224,8 @@ Result run_one(const Shape& shape, uint64_t seed) {
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    profiler::initialize(shape.memory_bytes != 0 ? limits_within(kDefaultLimits, shape.memory_bytes) : kDefaultLimits,
-                         1);
+    profiler::initialize(
+        shape.memory_bytes != 0 ? limits_within(kDefaultLimits, shape.memory_bytes) : kDefaultLimits, 1);
     profiler::start();
     Storm storm(shape, 88172645463325252ull + seed * 0x9e3779b97f4a7c15ull);
     storm.run();
@@ -252,6 +258,7 @@ int main(int argc, char** argv) {
     live += result.live_held;
     allocated += result.allocated_held;
   }
-  printf("{\"runs\": %llu, \"live_held\": %llu, \"allocated_held\": %llu}\n", static_cast<unsigned long long>(seeds),
-         static_cast<unsigned long long>(live), static_cast<unsigned long long>(allocated));
+  printf("{\"runs\": %llu, \"live_held\": %llu, \"allocated_held\": %llu}\n",
+         static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(live),
+         static_cast<unsigned long long>(allocated));
 }

@@ -266,7 +266,7 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
     return 0;
   }
   const uint64_t offset = strings.size;
-  memcpy(strings.data + strings.size, source.at<char>(kTextSection, from), size);
+  load_bytes(strings.data + strings.size, source.at<char>(kTextSection, from), size);
   strings.size += size;
   strings.data[strings.size++] = '\0';
   return offset;

@@ -64,7 +64,7 @@ class Snapshot::RuntimeFrames {
         codes_(source->count<CodeEntry>(kCodeSection)),
         slots_(IndexOfKey::slots_for(count)),
         scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t) +
-                       codes_ * sizeof(uint16_t)),
+                       codes_ * sizeof(uint16_t) + CodeTable::kMostLinesBytes),
         scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
     auto* slots = reinterpret_cast<IndexOfKey::Slot*>(scratch_);
     of_frame_ = IndexOfKey(slots, slots_);
@@ -104,6 +104,7 @@ class Snapshot::RuntimeFrames {
   // the entries are copied again.
   void note_reuses(Source* source) {
     reuses_ = reinterpret_cast<uint16_t*>(name_offsets_ + names_);
+    lines_ = reinterpret_cast<uint8_t*>(reuses_ + codes_);
     for (uint64_t i = 0; i < codes_; ++i) {
       // acquire pairs with the release in code_table.cc.
       reuses_[i] = source_.at<CodeEntry>(kCodeSection)[i].reuse.load(std::memory_order_acquire);
@@ -133,12 +134,13 @@ class Snapshot::RuntimeFrames {
     const uint64_t offset = TextPiece::place(load_once(e->lines));
     const uint64_t bytes = load_once(e->lines_bytes);
     const uint64_t there = source_.used[kTextSection];
-    const uint32_t line =
-        bytes <= CodeTable::kMostLinesBytes && offset <= there && bytes <= there - offset
-            ? runtimes::line_of(load_once(e->runtime), source_.at<uint8_t>(kTextSection, offset), bytes,
-                                load_once(e->first_line), position_bytes)
-            : 0;
-    return is_still(code) ? line : 0;
+    if (bytes > CodeTable::kMostLinesBytes || offset > there || bytes > there - offset) {
+      return 0;
+    }
+    const uint32_t runtime = load_once(e->runtime);
+    const uint32_t first_line = load_once(e->first_line);
+    load_bytes(lines_, source_.at<uint8_t>(kTextSection, offset), bytes);
+    return is_still(code) ? runtimes::line_of(runtime, lines_, bytes, first_line, position_bytes) : 0;
   }
 
   uint64_t name_offset(uint32_t id) {
@@ -155,8 +157,15 @@ class Snapshot::RuntimeFrames {
     const uint64_t size = load_once(e.size_bytes);
     const uint64_t there = source_.used[kTextSection];
     const char* const copy = snapshot_.strings.data + name_offsets_[id];
-    return from <= there && size <= there - from && strlen(copy) == size &&
-           memcmp(copy, source_.at<char>(kTextSection, from), size) == 0;
+    if (from > there || size > there - from || strlen(copy) != size) {
+      return false;
+    }
+    for (uint64_t i = 0; i < size; ++i) {
+      if (load_once(source_.at<char>(kTextSection, from)[i]) != copy[i]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // What is said of code that is not in the table, once for each runtime.
@@ -211,6 +220,7 @@ class Snapshot::RuntimeFrames {
   const uint64_t scratch_bytes_;
   uint8_t* const scratch_;
   uint16_t* reuses_ = nullptr;
+  uint8_t* lines_ = nullptr;  // a copy of those that are looked at
   IndexOfKey of_frame_;
   IndexOfKey of_place_;
   uint64_t* name_offsets_ = nullptr;            // of name ids; 0: not copied yet

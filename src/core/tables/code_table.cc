@@ -45,12 +45,12 @@ bool CodeTable::is(uint32_t entry, const Content& c) const {
 }
 
 void CodeTable::write(CodeEntry* e, const Content& c) const {
-  memcpy(arena_.at<uint8_t>(kTextSection, TextPiece::place(e->lines)), c.lines, c.lines_bytes);
-  e->lines_bytes = c.lines_bytes;
-  e->function = c.function;
-  e->file = c.file;
-  e->first_line = c.first_line;
-  e->runtime = static_cast<uint16_t>(c.runtime);
+  store_bytes(arena_.at<uint8_t>(kTextSection, TextPiece::place(e->lines)), c.lines, c.lines_bytes);
+  store_once(&e->lines_bytes, c.lines_bytes);
+  store_once(&e->function, c.function);
+  store_once(&e->file, c.file);
+  store_once(&e->first_line, c.first_line);
+  store_once(&e->runtime, static_cast<uint16_t>(c.runtime));
   e->hash.store(c.hash, std::memory_order_relaxed);
 }
 
@@ -214,7 +214,6 @@ bool CodeTable::free_entry(uint32_t entry, uint32_t sweep) {
   // First of all: from now on nothing that is read of it is believed.
   const uint32_t reuse = e.reuse.load(std::memory_order_relaxed) + 1u;
   e.reuse.store(static_cast<uint16_t>(reuse < kReuses ? reuse : 0), std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   index_.remove(e.hash.load(std::memory_order_relaxed), entry);
   names_->release(e.function);
   names_->release(e.file);

@@ -165,7 +165,6 @@ bool ModuleTable::free_entry(uint64_t i, uint32_t unloads) {
   const uint32_t path = e.path;
   const uint32_t reuse = e.state.load(std::memory_order_relaxed) & ~(kReuse - 1);
   e.state.store(reuse + kReuse, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   names_->release(path);
   e.state.store((reuse + kReuse) | kFree, std::memory_order_release);
   arena_.header().sweep.free_modules.fetch_add(1, std::memory_order_relaxed);

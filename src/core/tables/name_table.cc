@@ -42,9 +42,9 @@ bool NameTable::hold(uint32_t id) const {
 
 void NameTable::write(NameEntry* e, uint64_t hash, const char* text, uint64_t size_bytes) {
   char* copy = arena_.at<char>(kTextSection, TextPiece::place(e->piece));
-  memcpy(copy, text, size_bytes);
-  copy[size_bytes] = '\0';
-  e->size_bytes = static_cast<uint32_t>(size_bytes);
+  store_bytes(copy, text, size_bytes);
+  store_once(copy + size_bytes, '\0');
+  store_once(&e->size_bytes, static_cast<uint32_t>(size_bytes));
   e->hash.store(hash, std::memory_order_relaxed);
 }
 

@@ -59,12 +59,6 @@ uint32_t units_for(uint32_t depth) {
   return (depth + kFrameUnit - 1) / kFrameUnit;
 }
 
-// Fields that readers may look at meanwhile.
-template <typename T>
-void store_once(T* field, T value) {
-  __atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
-
 }  // namespace
 
 uint32_t StackTable::make(const Content& content) {

@@ -44,7 +44,7 @@ void TableSweep::attach(const Arena& arena, StackTable* stacks, ModuleTable* mod
   takes_modules_ = takes_codes_ = false;
   module_hand_ = code_hand_ = 0;
   shortages_.store(0, std::memory_order_relaxed);
-  is_marking_.store(false, std::memory_order_relaxed);
+  is_marking_.store(0, std::memory_order_relaxed);
   is_busy_.store(false, std::memory_order_release);
   stacks->set_sweep(this);
 }
@@ -165,7 +165,7 @@ void TableSweep::choose() {
   next_ = modules + i;
   if (i >= codes) {
     go_on_with(Phase::kMark);
-    is_marking_.store(true, std::memory_order_seq_cst);
+    is_marking_.exchange(1, std::memory_order_acq_rel);
   }
 }
 
@@ -279,9 +279,9 @@ void TableSweep::mark() {
   }
 }
 
+// Marks of other threads are seen: who moved frames marked them before the stack that had them was given away, which
+// mark_stack() saw (acquire).
 void TableSweep::free_some() {
-  // Marks of other threads are seen: each stack that they wrote was there before it was looked at, or after.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   const uint64_t modules = modules_seen_;
   const uint64_t codes = has_codes_ ? codes_->size() : 0;
   if (next_ < modules) {
@@ -305,7 +305,7 @@ void TableSweep::free_some() {
 }
 
 void TableSweep::end() {
-  is_marking_.store(false, std::memory_order_release);
+  is_marking_.store(0, std::memory_order_release);
   // What the next one is to take from its stacks.
   takes_modules_ = has_modules_ && has_few_modules();
   takes_codes_ = has_codes_ && has_few_codes();

@@ -42,9 +42,8 @@ class TableSweep {
 
   // After a stack was written, which readers find from now on.
   void watch(const uint64_t* frames, uint32_t depth) {
-    // Ordered behind the stack: a sweep that begins to mark later finds it.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (__builtin_expect(is_marking_.load(std::memory_order_acquire), 0)) {
+    // Not just a load: a sweep that begins to mark later finds the stack.
+    if (__builtin_expect(is_marking_.fetch_add(0, std::memory_order_acq_rel) != 0, 0)) {
       mark_frames(frames, depth);
     }
   }
@@ -91,7 +90,7 @@ class TableSweep {
   ModuleTable* modules_ = nullptr;
   CodeTable* codes_ = nullptr;
   std::atomic<bool> is_busy_{false};        // a thread makes a step; acquire, release
-  std::atomic<bool> is_marking_{false};     // what follows is as this sweep chose it; acquire, release
+  std::atomic<uint32_t> is_marking_{0};  // 1: what follows is as this sweep chose it; acquire, release
   std::atomic<Phase> phase_{Phase::kIdle};  // relaxed, as the next one
   std::atomic<uint64_t> shortages_{0};      // SweepState::shortages when it began
   // Of the thread that makes a step.
