@@ -90,7 +90,7 @@ class TableSweep {
   ModuleTable* modules_ = nullptr;
   CodeTable* codes_ = nullptr;
   std::atomic<bool> is_busy_{false};        // a thread makes a step; acquire, release
-  std::atomic<uint32_t> is_marking_{0};  // 1: what follows is as this sweep chose it; acquire, release
+  std::atomic<uint32_t> is_marking_{0};     // 1: what follows is as this sweep chose it; acquire, release
   std::atomic<Phase> phase_{Phase::kIdle};  // relaxed, as the next one
   std::atomic<uint64_t> shortages_{0};      // SweepState::shortages when it began
   // Of the thread that makes a step.
