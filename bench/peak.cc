@@ -5,19 +5,24 @@
 // PeakTable is told of those that a Poisson clock samples.  The truth is what was live at the moment that the
 // engine takes for the peak; how that compares with the highest of the run is told beside it.  Shapes: a ramp
 // up and down; a saw-tooth that grows; a plateau whose blocks come and go (20 and 200 expected samples, 10
-// and 1,000 lifetimes); two phases at different sites; one huge block; 8 sites in turn.
+// and 1,000 lifetimes); two phases at different sites; one huge block; 8 threads; 8 sites in turn.
 //
 // usage: peak [RUNS [SHAPE]]   SHAPE: a part of its name
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "core/arena/arena.h"
 #include "core/reader/snapshot.h"
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
+#include "format/hash.h"
 #include "platform/stack.h"
 #include "profile/model/estimate.h"
 #include "program.h"
@@ -31,7 +36,7 @@ using profile::Metric;
 constexpr uint64_t kRateBytes = 512 * 1024;
 constexpr uint32_t kStacks = 8;
 
-uint64_t g_random = 0;
+thread_local uint64_t g_random = 0;
 
 double uniform() {  // splitmix64
   uint64_t z = (g_random += 0x9e3779b97f4a7c15ull);
@@ -57,28 +62,33 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void add(uint64_t size_bytes, uint32_t stack = 0) {
-    ++clock_;
-    const LiveSample sample{clock_ * 64, size_bytes, kRateBytes, clock_, stack, 1};
+    const uint64_t clock = ++clock_;
+    const LiveSample sample{clock * 64, size_bytes, kRateBytes, clock, stack, 1};
     const bool is_sampled = uniform() < weigh(size_bytes, kRateBytes).probability;
-    blocks_.push_back({sample, is_sampled});
-    now_ += size_bytes;
-    highest_ = std::max(highest_, now_);
+    t_blocks.push_back({sample, is_sampled});
+    raise(highest_, now_ += size_bytes);
     if (is_sampled && live_.insert(sample)) peaks_.add(sample);
-    if (is_open()) then_ = now_;
+    note_moment();
   }
   void free() {
-    if (is_open()) then_ = now_;
-    now_ -= blocks_.front().sample.size_bytes;
+    note_moment();
+    now_ -= t_blocks.front().sample.size_bytes;
     LiveSample freed{};
-    if (blocks_.front().is_sampled && live_.erase(blocks_.front().sample.address, &freed))
+    if (t_blocks.front().is_sampled && live_.erase(t_blocks.front().sample.address, &freed))
       peaks_.take(freed, ++clock_);
-    blocks_.pop_front();
-    if (is_open()) then_ = now_;
+    t_blocks.pop_front();
+    note_moment();
   }
 
-  double truth() const { return static_cast<double>(highest_); }
+  // Of a run; what is live stays so.
+  static void end() { t_blocks.clear(); }
+  void free_all() {
+    while (!t_blocks.empty()) free();
+  }
+
+  double truth() const { return static_cast<double>(highest_.load()); }
   // At the moment that the engine takes for the peak.
-  double truth_then() const { return static_cast<double>(then_); }
+  double truth_then() const { return static_cast<double>(then_.load()); }
   profile::Estimate estimate() const {
     bool is_arena = false;
     Snapshot* snapshot = Snapshot::read(arena_.base(), arena_.header().total_bytes, &is_arena);
@@ -97,17 +107,24 @@ class Program {
     LiveSample sample;
     bool is_sampled;
   };
+  // Locked: a thread that waits for a processor in between would note what was long ago.
+  void note_moment() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_open()) then_ = now_.load();
+  }
   bool is_open() const { return (arena_.header().peak.climb.load() & 1) == 0; }
 
   Arena arena_;
   HeapMap live_;
   StackTable stacks_;
   PeakTable peaks_;
-  std::deque<Block> blocks_;
-  uint64_t clock_ = 0;
-  uint64_t now_ = 0;
-  uint64_t highest_ = 0;
-  uint64_t then_ = 0;
+  // The blocks of a thread, oldest first.
+  static inline thread_local std::deque<Block> t_blocks;
+  std::mutex mutex_;
+  std::atomic<uint64_t> clock_{0};
+  std::atomic<uint64_t> now_{0};
+  std::atomic<uint64_t> highest_{0};
+  std::atomic<uint64_t> then_{0};  // of threads at once: as far off as what they are at
 };
 
 void add_many(Program* p, int blocks, uint64_t size_bytes, uint32_t stack = 0) {
@@ -171,6 +188,22 @@ const Shape kShapes[] = {
        p->add(uint64_t{1} << 30);
        free_many(p, 2001);
      }},
+    {"8 threads, churn, each a phase of its own", 1,
+     [](Program* p) {
+       std::vector<std::thread> threads;
+       const uint64_t seed = g_random;
+       for (uint32_t thread = 0; thread < 8; ++thread) {
+         threads.emplace_back([p, seed, thread] {
+           g_random = mix_hash(seed * 8 + thread);  // no stream is another one, shifted
+           for (int i = 0; i < 32000; ++i) {
+             p->add(1024 + 512 * static_cast<uint64_t>(i % 13), thread);
+             if (i > 4000 * static_cast<int>(thread)) p->free();
+           }
+           p->free_all();
+         });
+       }
+       for (std::thread& thread : threads) thread.join();
+     }},
     {"8 sites in turn, churn", 1,
      [](Program* p) {
        for (int i = 0; i < 60000; ++i) {
@@ -195,6 +228,7 @@ int main(int argc, char** argv) {
       g_random = static_cast<uint64_t>(run) * 1000003;
       Program program(static_cast<uint64_t>(run));
       shape.run(&program);
+      Program::end();
       const profile::Estimate e = program.estimate();
       const double ratio = e.value / program.truth_then();
       moment += program.truth_then() / program.truth() / count;

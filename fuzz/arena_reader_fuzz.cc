@@ -90,7 +90,7 @@ void fill(const Arena& arena) {
     e.limit = e.start + 0x100;
     e.build_id_size = i % 3 == 0 ? 0 : 20;
     std::memset(e.build_id, static_cast<int>(i), e.build_id_size);
-    e.state.store(ModuleTable::kReady);
+    e.state.store(ModuleTable::kReady | ModuleTable::kPrimary);
   }
 }
 

@@ -270,6 +270,8 @@ enum {
 #define MEMPROF_FRAMES_LEFT_OUT 1u
 /* Likewise for the frames of older stacks, whose detail went when the table of stacks was full. */
 #define MEMPROF_OLDER_STACKS 2u
+/* Likewise for a frame in an unloaded module, of which the table has had to keep newer ones. */
+#define MEMPROF_OLDER_MODULES 3u
 
 /* Python's objects: older names of MEMPROF_OBJECTS_*.  Those of up to 512 bytes (of a free-threaded build:
  * all) come from allocators of the interpreter, which hooks stand in front of where Python is in the process
@@ -349,6 +351,10 @@ typedef struct memprof_stats {
   uint64_t sampling_ns; /* of it, what samples and their frees took: an estimate from one in eight         */
   uint64_t mappings; /* that the program made itself since memprof_init; 0 without memprof_options.mappings */
   uint64_t dropped_mappings; /* those, or parts of them, that found no room in the table                   */
+  uint64_t folded_modules;   /* unloaded modules that frames name no more (MEMPROF_OLDER_MODULES), and modules
+                                that found no room: the table was full                                     */
+  uint64_t folded_functions; /* functions of runtimes of which only the file is known, or nothing: likewise */
+  uint64_t folded_heaps;     /* heaps that share the name "[other heaps]": there are MEMPROF_MAX_HEAPS     */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -403,8 +409,9 @@ typedef uint32_t memprof_heap_id;
 /* Finds or makes the heap of this name: the same name gives the same id, for the life of the process.  *name
  * is copied; it has 1 to MEMPROF_MAX_HEAP_NAME_BYTES bytes, none of them a control character (UTF-8 is
  * expected, and not checked).  Not for signal handlers.  After an error *heap is 0, which may be used.
- * MEMPROF_ERR_INVALID: an argument is NULL, or the name is not as said.  MEMPROF_ERR_LIMIT: there are
- * MEMPROF_MAX_HEAPS heaps already, or 64 KiB of names. */
+ * Where there are MEMPROF_MAX_HEAPS - 1 heaps already, or 64 KiB of names, all further ones are one heap,
+ * "[other heaps]" (memprof_stats.folded_heaps counts them).
+ * MEMPROF_ERR_INVALID: an argument is NULL, or the name is not as said. */
 MEMPROF_API int memprof_heap_register(const char* name, memprof_heap_id* heap);
 
 /* `block` was allocated: `size_bytes` is what was asked for (0 is an allocation of a block of no bytes).

@@ -46,6 +46,7 @@ struct RawTotals {
 // Stands for frames that were left out (format/pprof/pprof_schema.h): written as a location with a function and no module.
 inline constexpr uint64_t kFramesLeftOut = 1;
 inline constexpr uint64_t kOlderStacks = 2;
+inline constexpr uint64_t kOlderModules = 3;
 
 // In place of an address: a function of a language's runtime.  The other bits are an index.
 inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;

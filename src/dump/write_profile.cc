@@ -34,6 +34,8 @@ static_assert(profile::kFramesLeftOut == platform::kFramesLeftOut &&
               platform::kFramesLeftOut == MEMPROF_FRAMES_LEFT_OUT);
 static_assert(profile::kOlderStacks == platform::kOlderStacks &&
               platform::kOlderStacks == MEMPROF_OLDER_STACKS);
+static_assert(profile::kOlderModules == platform::kOlderModules &&
+              platform::kOlderModules == MEMPROF_OLDER_MODULES);
 
 // A descriptor that a profile is written to.
 struct Output {

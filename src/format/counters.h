@@ -72,6 +72,10 @@ namespace memprof {
   FILED(budget_ppm, LATER, kBudget, kMax, kReported)                                                         \
   FILED(cpu_ns, LATER, kBudget, kSum, kReported)                                                             \
   FILED(sampling_ns, LATER, kBudget, kSum, kReported)                                                        \
+  /* Unloaded modules, functions of runtimes, and heaps, that share a name with others since their table was */ \
+  FILED(folded_modules, LATER, kFullTables, kSum, kReported)                                                 \
+  FILED(folded_functions, LATER, kFullTables, kSum, kReported)                                               \
+  FILED(folded_heaps, LATER, kFullTables, kSum, kReported)                                                   \
   COUNTER(hooks, FIRST)                                                                                      \
   COUNTER(import_modules, FIRST)                                                                             \
   COUNTER(import_patched, FIRST)                                                                             \

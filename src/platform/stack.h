@@ -23,6 +23,9 @@ bool is_frame_gone(uint64_t frame, uint64_t here);
 inline constexpr uint64_t kFramesLeftOut = 1;
 // In place of the frames that older stacks lost when the table was full.  Nor is this code.
 inline constexpr uint64_t kOlderStacks = 2;
+// In place of a frame in an unloaded module that gave its entry to another one when the table was full.
+inline constexpr uint64_t kOlderModules = 3;
+inline constexpr uint64_t kLastGap = kOlderModules;
 
 // Where an allocation entered us: the frame of the hook, whose return address is in the program.
 struct Entry {

@@ -158,6 +158,18 @@ class Attach(e2e.Test):
         self.assertEqual((process.returncode, process.stdout.read()), (0, b"ok 0\n"), said)
         process.stdout.close()
 
+    def test_within_a_budget(self):
+        process = self.begin(e2e.program("attached"), "malloc")
+        self.assertRegex(self.attach(process, "-r", "16k", "--budget", "1%"), "rate 16.0 KiB at first, within the budget")
+        time.sleep(0.5)
+        path = self.folder / "now.pb.gz"
+        self.memprof("live", str(process.pid), "-o", path)
+        self.assertEqual(self.report(path)["budget_ppm"], 10000)
+        self.assertIn("stopped in", self.attach(process, "--stop"))
+        self.assertIn("keeps the budget that it had", self.attach(process, "--budget", "2%", status=1))
+        self.assertIn("attached to", self.attach(process))
+        self.check_end(process)
+
     def test_what_is_seen(self):
         """What was there before is not known; what comes is, with Python's functions, until it is stopped."""
         process = self.begin(e2e.system_python(), "-c", HOLDER)

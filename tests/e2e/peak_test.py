@@ -65,6 +65,19 @@ class Peak(e2e.Test):
         self.assertEqual(report["metric"], "inuse_space")
         self.assertTrue(1000 * 5000 <= self.held(report, "peak_space")["hold_for_a_while"] < 1000 * 5000 + 20000)
 
+    def test_what_was_resident_of_one_that_is_killed_is_the_systems_figure(self):
+        """No block is large enough for a sample: the library was never asked to look at what is resident."""
+        script = ("import mmap, os, signal\n"
+                  "memory = mmap.mmap(-1, 200 << 20)\n"
+                  "memory.write(bytes(200 << 20))\n"
+                  "memory.close()\n"
+                  "os.kill(os.getpid(), signal.SIGKILL)\n")
+        path = self.folder / "killed.pb"
+        done = e2e.run([e2e.COMMAND, "run", "-r", "64k", "-o", path, "--", e2e.system_python(), "-c", script])
+        self.assertEqual(done.returncode, 137, done.stderr)
+        self.assertGreater(self.json(path)["max_resident_bytes"], 200 << 20)
+        self.assertIn("most resident (VmHWM): ", self.report(path))
+
     def test_a_python_program(self):
         script = self.folder / "script.py"
         script.write_text("kept = [bytes(10000) for _ in range(1000)]\n"

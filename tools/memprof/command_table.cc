@@ -92,7 +92,8 @@ const std::vector<Command>& commands() {
      "memprof live PID", "look at a running process",
      "look at a running process, or write its profile as of now"},
     {"attach", attach_command,
-     "memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]\n"
+     "memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]\n"
+     "                      [--for TIME -o PATH]\n"
      "       memprof attach --stop PID",
      "memprof attach PID", "start memprof in a running process",
      "start memprof in a process that runs already"},

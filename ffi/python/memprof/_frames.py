@@ -10,6 +10,7 @@ from memprof._model import StackFrame
 
 LEFT_OUT = "[frames left out]"
 OLDER_STACKS = "[older stacks]"
+OLDER_MODULES = "[older modules]"
 _NO_MODULE = 0xFFFFFFFF
 _RUNTIME_FRAME = 1 << 63
 _CPYTHON = 1
@@ -85,6 +86,8 @@ class Frames:
             return StackFrame(address, LEFT_OUT, "", 0, False)
         if address == lib.MEMPROF_OLDER_STACKS:
             return StackFrame(address, OLDER_STACKS, "", 0, False)
+        if address == lib.MEMPROF_OLDER_MODULES:
+            return StackFrame(address, OLDER_MODULES, "", 0, False)
         start, file_offset, path = self._modules[module] if module != _NO_MODULE else (0, 0, "")
         if self._symbols == ffi.NULL:
             return StackFrame(address, hex(address), path, 0, False, path)

@@ -102,6 +102,9 @@ class HeapSnapshot:
             notes.append(f"{self.dropped_samples:,} samples were dropped for want of room (max_live_samples, max_stacks)")
         if stats.folded_stacks:
             notes.append(f"{stats.folded_stacks:,} older stacks were shortened, to [older stacks]: the table was full")
+        if stats.folded_modules or stats.folded_functions or stats.folded_heaps:
+            notes.append(f"tables of names were full: {stats.folded_modules:,} modules, {stats.folded_functions:,} functions and "
+                         f"{stats.folded_heaps:,} heaps share a name with others")
         if stats.thinned_samples:
             notes.append(f"the table of live blocks was full: {stats.thinned_samples:,} samples left it to others of a higher rate")
         if stats.python_objects == lib.MEMPROF_PYTHON_REFUSED:

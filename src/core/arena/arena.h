@@ -100,6 +100,8 @@ inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
 inline constexpr uint32_t kFirstVersionOfLaterStatistics = 8;
+// Before it a frame without a tag belongs to the first module that contains it (core/tables/module_table.h).
+inline constexpr uint32_t kFirstVersionOfPrimaryModules = 9;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kPageBytes = 4096;
 
@@ -193,6 +195,16 @@ struct ResidentState {
   std::atomic<uint64_t> fields[kMostResidentFields];  // by kResidentFields
 };
 
+// Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.
+struct SweepState {
+  std::atomic<uint64_t> number;     // of sweeps that were begun
+  std::atomic<uint64_t> code_hand;  // the entry that is looked at next for one that is free
+  std::atomic<uint64_t> name_hand;
+  std::atomic<uint64_t> free_modules;
+  std::atomic<uint64_t> free_codes;
+  std::atomic<uint64_t> shortages;  // of entries and of text, for code and its names
+};
+
 struct ArenaHeader {
   std::atomic<uint64_t> magic;  // written last (release); 0: not ready
   uint32_t version;
@@ -235,6 +247,7 @@ struct ArenaHeader {
   Section mapping_section;
   MappingState mappings;
   ResidentState resident;
+  SweepState sweep;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

@@ -6,6 +6,7 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/recorder.h"
+#include "core/engine/runtimes.h"
 #include "core/mappings/mappings.h"
 #include "core/rates/budget.h"
 #include "core/rates/rates.h"
@@ -30,6 +31,7 @@ PeakTable g_peaks;
 NameTable g_names;
 ModuleTable g_modules;
 CodeTable g_codes;
+TableSweep g_sweep;
 HeapNames g_heap_names;
 
 namespace {
@@ -111,8 +113,9 @@ bool make_tables(const ProcessIdentity& owner) {
   g_stacks = StackTable(arena);
   g_peaks = PeakTable(arena);
   g_names = NameTable(arena);
-  new (&g_modules) ModuleTable(arena, &g_names);
+  new (&g_modules) ModuleTable(arena, &g_names, runtimes::module_was_entered);
   g_codes = CodeTable(arena, &g_names);
+  g_sweep.attach(arena, &g_stacks, &g_modules, &g_codes);
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
   mappings::attach(arena);
@@ -273,7 +276,9 @@ bool remains_off() {
 }
 
 uint32_t tables_number() {
-  return g_tables_made.load(std::memory_order_relaxed);
+  const uint32_t made = g_tables_made.load(std::memory_order_relaxed);
+  return made + static_cast<uint32_t>(
+                    is_following() ? g_arena.header().sweep.number.load(std::memory_order_relaxed) : 0);
 }
 
 const char* own_arena_path() {

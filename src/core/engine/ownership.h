@@ -25,6 +25,7 @@
 #include "core/tables/name_table.h"
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
+#include "core/tables/table_sweep.h"
 
 namespace memprof::profiler {
 
@@ -44,6 +45,7 @@ extern PeakTable g_peaks;
 extern NameTable g_names;
 extern ModuleTable g_modules;
 extern CodeTable g_codes;
+extern TableSweep g_sweep;
 extern HeapNames g_heap_names;
 
 // They are there.

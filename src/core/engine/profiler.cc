@@ -138,6 +138,7 @@ uint32_t intern_code(const CodeFacts& facts) {
 void code_was_unloaded() {
   if (is_following()) {
     g_modules.retire_unloaded();
+    g_sweep.step();
   }
 }
 

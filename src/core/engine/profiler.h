@@ -68,7 +68,8 @@ bool has_heap(uint32_t id);
 
 // The id of code of a language runtime, for frames (format/runtime_frame.h); CodeTable::kNone: no room.
 uint32_t intern_code(const CodeFacts& facts);
-// Ids are of the tables of this number: a fork child that is followed makes its own.  0: there are none yet.
+// Ids are of the tables of this number: a fork child that is followed makes its own, and a sweep of full tables
+// gives what was not met since to other code.  0: there are none yet.
 uint32_t tables_number();
 
 // After a library may have been unloaded: another one can come to its addresses.

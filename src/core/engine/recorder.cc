@@ -44,18 +44,6 @@ void count_dropped(std::atomic<uint64_t>& counter, const Weight& weight) {
   count_dropped(statistics.dropped_stack_table, weigh(size_bytes, rate_bytes));
 }
 
-// Of a new stack.  true: it is to be walked again.
-bool note_modules(const uint64_t* frames, uint32_t depth) {
-  const uint64_t before = g_modules.size();
-  const bool replaced = g_modules.note(frames, depth);
-  for (uint64_t i = before; i < g_modules.size(); ++i) {
-    if (const uint64_t code = g_modules.code_of(i)) {
-      runtimes::module_was_entered(code);
-    }
-  }
-  return replaced;
-}
-
 // Was the last stack too deep for Pending::kept?  Relaxed: then the next one may be, and is walked once.
 std::atomic<bool> g_is_deep{false};
 
@@ -127,7 +115,12 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
     g_stacks.release(p->stack);  // of the walk before
   }
   p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
-  return is_new && note_modules(frames, p->walk.depth);
+  if (!is_new) {
+    return false;
+  }
+  const bool replaced = g_modules.note(frames, p->walk.depth);
+  g_sweep.step();
+  return replaced;
 }
 
 // Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more

@@ -33,6 +33,10 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
 #undef MEMPROF_FILED_READ
   c.dropped_samples = c.dropped_live_table + c.dropped_stack_table;
   c.modules = get(header.section(kModuleSection).used_bytes) / sizeof(ModuleEntry);
+  if (header.version >= kFirstVersionOfPrimaryModules) {
+    const uint64_t free = get(header.sweep.free_modules);
+    c.modules -= free < c.modules ? free : c.modules;
+  }
   c.frames = get(s.frames);
   uint64_t least = get(s.min_depth_plus_one);
   for (uint32_t i = 0; i < kWalkReasons; ++i) {

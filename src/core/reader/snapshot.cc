@@ -175,6 +175,10 @@ Snapshot* Snapshot::read(Source* from) {
   memcpy(s->program_, header.program, sizeof(s->program_));
   s->program_[sizeof(s->program_) - 1] = '\0';
   s->find_end(source);
+  // What modules there are before the stacks that name them.
+  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
+  source.load(kModuleSection);
+  s->note_module_states(source, &module_of_entry);
   if (source.file < 0) {
     s->copy_records(source);
   } else if (!s->copy_records_of_file(from)) {
@@ -188,15 +192,17 @@ Snapshot* Snapshot::read(Source* from) {
   s->match_mappings(source);
   s->finish_peaks(source);
   source.refresh();
-  // What is named comes after what names it.
+  // What is named comes after what names it, which may be given to others meanwhile (core/tables/table_sweep.h): it is
+  // looked at before and after.
   for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
     source.load(id);
   }
   s->copy_heaps(source);
-  Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
-  s->copy_modules(source, &module_of_entry);
+  s->copy_modules(source, module_of_entry);
+  source.load(kModuleSection);
+  s->check_modules(source, &module_of_entry);
   s->find_frame_modules(module_of_entry);
-  if (!s->copy_runtime_frames(source)) {
+  if (!s->copy_runtime_frames(from)) {
     release(s);
     return nullptr;
   }
@@ -274,14 +280,14 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
     return 0;
   }
   const NameEntry& entry = source.at<NameEntry>(kNameSection)[id];
-  const uint64_t from = load_once(entry.offset);
+  const uint64_t from = TextPiece::place(load_once(entry.piece));
   const uint64_t size = load_once(entry.size_bytes);
   if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
       size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= most_text_ - strings.size) {
     return 0;
   }
   const uint64_t offset = strings.size;
-  memcpy(strings.data + strings.size, source.at<char>(kTextSection, from), size);
+  load_bytes(strings.data + strings.size, source.at<char>(kTextSection, from), size);
   strings.size += size;
   strings.data[strings.size++] = '\0';
   return offset;

@@ -84,6 +84,7 @@ struct SnapshotModule {
 };
 
 inline constexpr uint32_t kModuleUnloaded = 1;
+inline constexpr uint32_t kModuleIsPrimary = 2;  // while it is read: frames without a tag can be in it
 
 struct SnapshotSymbol {
   uint64_t name_offset;
@@ -215,10 +216,12 @@ class Snapshot {
   void copy_mappings(Source* source);
   void match_mappings(const Source& source);
   uint32_t stack_index(const Source& source, uint32_t ref) const;
-  void copy_modules(const Source& source, Span<uint32_t>* module_of_entry);
+  void note_module_states(const Source& source, Span<uint32_t>* states);
+  void copy_modules(const Source& source, const Span<uint32_t>& states);
+  void check_modules(const Source& source, Span<uint32_t>* module_of_entry);
   uint32_t find_same(const SnapshotModule& m) const;
   void find_frame_modules(const Span<uint32_t>& module_of_entry);
-  bool copy_runtime_frames(const Source& source);
+  bool copy_runtime_frames(Source* source);
 
   uint64_t peak_climb_ = 0;
   uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/tables/heap_map.h)

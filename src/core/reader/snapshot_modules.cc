@@ -22,37 +22,73 @@ uint32_t Snapshot::find_same(const SnapshotModule& m) const {
   return kNoModule;
 }
 
-void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
+// Of each entry that there is, before the stacks are read.
+void Snapshot::note_module_states(const Source& source, Span<uint32_t>* states) {
   const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
   const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  for (; states->size < count; ++states->size) {
+    // acquire pairs with the release in module_table.cc.
+    states->data[states->size] = entries[states->size].state.load(std::memory_order_acquire);
+  }
+}
+
+// As many modules as entries, until check_modules(): one without addresses where there is none.
+void Snapshot::copy_modules(const Source& source, const Span<uint32_t>& states) {
+  const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  const bool knows_primary = source.header().version >= kFirstVersionOfPrimaryModules;
   for (uint64_t i = 0; i < count; ++i) {
     const ModuleEntry& e = entries[i];
-    module_of_entry->data[module_of_entry->size++] = kNoModule;
-    // acquire pairs with the release in module_table.cc.
-    if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
+    SnapshotModule& m = modules.data[i];
+    m = {};
+    const uint32_t state = e.state.load(std::memory_order_acquire);
+    // Where the entry was another module's when the stacks were read, nobody knows which one a frame means.
+    const bool is_another =
+        i < states.size && ModuleTable::is_ready(states.data[i]) && states.data[i] != state;
+    if (!ModuleTable::is_ready(state) || is_another) {
       continue;
     }
-    const uint32_t build_id_size = load_once(e.build_id_size);
-    SnapshotModule m{load_once(e.start),
-                     load_once(e.limit),
-                     load_once(e.file_offset),
-                     load_once(e.bias),
-                     0,
-                     std::min(build_id_size, platform::kMaxBuildIdBytes),
-                     e.is_unloaded.load(std::memory_order_relaxed) != 0 ? kModuleUnloaded : 0,
-                     {}};
+    m = {load_once(e.start),
+         load_once(e.limit),
+         load_once(e.file_offset),
+         load_once(e.bias),
+         state,  // until check_modules()
+         std::min(load_once(e.build_id_size), platform::kMaxBuildIdBytes),
+         (e.unloads.load(std::memory_order_relaxed) & ModuleTable::kUnloaded) != 0 ? kModuleUnloaded : 0,
+         {}};
+    m.flags |= !knows_primary || ModuleTable::is_primary(state) ? kModuleIsPrimary : 0;
     memcpy(m.build_id, e.build_id, sizeof(m.build_id));
     if (m.start >= m.limit) {
-      continue;
+      m = {};
     }
+  }
+  modules.size = count;
+}
+
+// Those whose entries are theirs still, each once, with their names.
+void Snapshot::check_modules(const Source& source, Span<uint32_t>* module_of_entry) {
+  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
+  const uint64_t count = modules.size;
+  modules.size = 0;
+  module_of_entry->size = count;
+  for (uint64_t i = 0; i < count; ++i) {
+    SnapshotModule m = modules.data[i];
+    const auto state = static_cast<uint32_t>(m.path_offset);
     const uint64_t strings_before = strings.size;
-    m.path_offset = copy_name(source, load_once(e.path));
-    uint32_t index = find_same(m);
-    if (index != kNoModule) {
-      strings.size = strings_before;
-    } else {
-      index = static_cast<uint32_t>(modules.size++);
-      modules.data[index] = m;
+    uint32_t index = kNoModule;
+    if (m.limit != 0) {
+      m.path_offset = copy_name(source, load_once(entries[i].path));
+      std::atomic_thread_fence(std::memory_order_acquire);  // the name was read before the state is
+      if (entries[i].state.load(std::memory_order_relaxed) == state) {
+        index = find_same(m);
+        if (index == kNoModule) {
+          index = static_cast<uint32_t>(modules.size++);
+          modules.data[index] = m;
+        } else {
+          strings.size = strings_before;
+          modules.data[index].flags |= m.flags & kModuleIsPrimary;
+        }
+      }
     }
     module_of_entry->data[i] = index;
   }
@@ -63,7 +99,8 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
   frame_modules.size = frames.size;
   uint32_t last = kNoModule;  // neighbours of a stack are often of one module
   const auto contains = [&](uint32_t index, uint64_t address) {
-    return modules.data[index].start <= address && address < modules.data[index].limit;
+    return (modules.data[index].flags & kModuleIsPrimary) != 0 && modules.data[index].start <= address &&
+           address < modules.data[index].limit;
   };
   bool overlap = false;
   for (uint64_t i = 0; i < modules.size && !overlap; ++i) {
@@ -93,6 +130,9 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
       found = contains(m, address) ? m : kNoModule;
     }
     last = found;
+  }
+  for (uint64_t i = 0; i < modules.size; ++i) {
+    modules.data[i].flags &= ~kModuleIsPrimary;
   }
 }
 

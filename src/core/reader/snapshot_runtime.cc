@@ -57,18 +57,22 @@ uint64_t place_key(uint32_t code, uint32_t line) {
 class Snapshot::RuntimeFrames {
  public:
   // `count`: the most that index_of() is asked for.
-  RuntimeFrames(Snapshot* snapshot, const Source& source, uint64_t count)
+  RuntimeFrames(Snapshot* snapshot, Source* source, uint64_t count)
       : snapshot_(*snapshot),
-        source_(source),
-        names_(source.count<NameEntry>(kNameSection)),
-        codes_(source.count<CodeEntry>(kCodeSection)),
+        source_(*source),
+        names_(source->count<NameEntry>(kNameSection)),
+        codes_(source->count<CodeEntry>(kCodeSection)),
         slots_(IndexOfKey::slots_for(count)),
-        scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t)),
+        scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t) +
+                       codes_ * sizeof(uint16_t) + CodeTable::kMostLinesBytes),
         scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
     auto* slots = reinterpret_cast<IndexOfKey::Slot*>(scratch_);
     of_frame_ = IndexOfKey(slots, slots_);
     of_place_ = IndexOfKey(slots + slots_, slots_);
     name_offsets_ = reinterpret_cast<uint64_t*>(slots + 2 * slots_);
+    if (scratch_ != nullptr) {
+      note_reuses(source);
+    }
   }
   ~RuntimeFrames() {
     if (scratch_ != nullptr) {
@@ -96,9 +100,30 @@ class Snapshot::RuntimeFrames {
   }
 
  private:
-  // nullptr: it found no room, or the frame is damaged.
+  // How often each entry became other code, before it is read.  Of a file: before its names were copied, after which
+  // the entries are copied again.
+  void note_reuses(Source* source) {
+    reuses_ = reinterpret_cast<uint16_t*>(name_offsets_ + names_);
+    lines_ = reinterpret_cast<uint8_t*>(reuses_ + codes_);
+    for (uint64_t i = 0; i < codes_; ++i) {
+      // acquire pairs with the release in code_table.cc.
+      reuses_[i] = source_.at<CodeEntry>(kCodeSection)[i].reuse.load(std::memory_order_acquire);
+    }
+    source->load(kCodeSection);
+  }
+
+  // nullptr: it found no room, or it is other code by now, or the frame is damaged.
   const CodeEntry* entry_of(uint32_t code) const {
-    return code < codes_ ? &source_.at<CodeEntry>(kCodeSection)[code] : nullptr;
+    const uint32_t entry = CodeTable::entry_of(code);
+    return runtime_of_unknown(code) == 0 && entry < codes_ && reuses_[entry] == CodeTable::reuse_of(code)
+               ? &source_.at<CodeEntry>(kCodeSection)[entry]
+               : nullptr;
+  }
+  // After it was read: was it that code all the time?
+  bool is_still(uint32_t code) const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return source_.at<CodeEntry>(kCodeSection)[CodeTable::entry_of(code)].reuse.load(
+               std::memory_order_relaxed) == CodeTable::reuse_of(code);
   }
 
   uint32_t line_of(uint32_t code, uint32_t position_bytes) const {
@@ -106,20 +131,41 @@ class Snapshot::RuntimeFrames {
     if (e == nullptr) {
       return 0;
     }
-    const uint64_t offset = load_once(e->lines_offset);
+    const uint64_t offset = TextPiece::place(load_once(e->lines));
     const uint64_t bytes = load_once(e->lines_bytes);
     const uint64_t there = source_.used[kTextSection];
-    return bytes <= CodeTable::kMostLinesBytes && offset <= there && bytes <= there - offset
-               ? runtimes::line_of(load_once(e->runtime), source_.at<uint8_t>(kTextSection, offset), bytes,
-                                   load_once(e->first_line), position_bytes)
-               : 0;
+    if (bytes > CodeTable::kMostLinesBytes || offset > there || bytes > there - offset) {
+      return 0;
+    }
+    const uint32_t runtime = load_once(e->runtime);
+    const uint32_t first_line = load_once(e->first_line);
+    load_bytes(lines_, source_.at<uint8_t>(kTextSection, offset), bytes);
+    return is_still(code) ? runtimes::line_of(runtime, lines_, bytes, first_line, position_bytes) : 0;
   }
 
   uint64_t name_offset(uint32_t id) {
-    if (id < names_ && name_offsets_[id] == 0) {
+    if (id < names_ && (name_offsets_[id] == 0 || !is_same_name(id))) {
       name_offsets_[id] = snapshot_.copy_name(source_, id);
     }
     return id < names_ ? name_offsets_[id] : 0;
+  }
+
+  // Another text may have the entry by now.
+  bool is_same_name(uint32_t id) const {
+    const NameEntry& e = source_.at<NameEntry>(kNameSection)[id];
+    const uint64_t from = TextPiece::place(load_once(e.piece));
+    const uint64_t size = load_once(e.size_bytes);
+    const uint64_t there = source_.used[kTextSection];
+    const char* const copy = snapshot_.strings.data + name_offsets_[id];
+    if (from > there || size > there - from || strlen(copy) != size) {
+      return false;
+    }
+    for (uint64_t i = 0; i < size; ++i) {
+      if (load_once(source_.at<char>(kTextSection, from)[i]) != copy[i]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // What is said of code that is not in the table, once for each runtime.
@@ -153,6 +199,10 @@ class Snapshot::RuntimeFrames {
       made.function_line = load_once(e->first_line);
       made.name_offset = name_offset(load_once(e->function));
       made.file_offset = name_offset(load_once(e->file));
+      if (!is_still(code)) {
+        made = {};
+        made.runtime = runtime_of(code, nullptr);
+      }
     }
     if (made.name_offset == 0) {
       made.name_offset = unknown_name(made.runtime);
@@ -169,13 +219,15 @@ class Snapshot::RuntimeFrames {
   const uint64_t slots_;
   const uint64_t scratch_bytes_;
   uint8_t* const scratch_;
+  uint16_t* reuses_ = nullptr;
+  uint8_t* lines_ = nullptr;  // a copy of those that are looked at
   IndexOfKey of_frame_;
   IndexOfKey of_place_;
   uint64_t* name_offsets_ = nullptr;            // of name ids; 0: not copied yet
   uint64_t unknown_names_[kMostRuntimes] = {};  // by ids; 0: not copied yet
 };
 
-bool Snapshot::copy_runtime_frames(const Source& source) {
+bool Snapshot::copy_runtime_frames(Source* source) {
   uint64_t count = 0;
   for (uint64_t i = 0; i < frames.size; ++i) {
     count += is_runtime_frame(frames.data[i]);

@@ -86,4 +86,10 @@ inline T load_once(const T& field) {
   return __atomic_load_n(&field, __ATOMIC_RELAXED);
 }
 
+inline void load_bytes(void* to, const void* from, uint64_t size_bytes) {
+  for (uint64_t i = 0; i < size_bytes; ++i) {
+    static_cast<uint8_t*>(to)[i] = load_once(static_cast<const uint8_t*>(from)[i]);
+  }
+}
+
 }  // namespace memprof

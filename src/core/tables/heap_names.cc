@@ -20,13 +20,26 @@ uint32_t HeapNames::write(const char* name, uint32_t size_bytes) {
   return place + 1;
 }
 
+// Idempotent, but for the count.
+uint32_t HeapNames::share() {
+  shared_.fetch_add(1, std::memory_order_relaxed);
+  uint32_t slot = slots_[kOthers].load(std::memory_order_acquire);
+  if (slot == 0) {
+    for (uint32_t i = 0; i < sizeof(kOthersName); ++i) {
+      __atomic_store_n(pool_ + kPoolBytes + i, kOthersName[i], __ATOMIC_RELAXED);  // by others as well
+    }
+    slots_[kOthers].compare_exchange_strong(slot, kPoolBytes + 1, std::memory_order_seq_cst);
+  }
+  return kOthers;
+}
+
 uint32_t HeapNames::find_or_add(const char* name, uint32_t size_bytes) {
   uint32_t written = 0;
-  for (uint32_t id = 1; id <= kMostHeaps; ++id) {
+  for (uint32_t id = 1; id < kOthers; ++id) {
     uint32_t slot = slots_[id].load(std::memory_order_seq_cst);
     if (slot == 0) {
       if (written == 0 && (written = write(name, size_bytes)) == 0) {
-        return 0;
+        return share();
       }
       // Where another thread was faster, its name is compared like any other.
       if (slots_[id].compare_exchange_strong(slot, written, std::memory_order_seq_cst)) {
@@ -38,7 +51,7 @@ uint32_t HeapNames::find_or_add(const char* name, uint32_t size_bytes) {
       return id;
     }
   }
-  return 0;
+  return share();
 }
 
 void HeapNames::publish(uint32_t id) const {
@@ -47,6 +60,7 @@ void HeapNames::publish(uint32_t id) const {
     return;
   }
   const Arena arena(header);
+  raise(header->later_statistics.folded_heaps, shared_.load(std::memory_order_relaxed));
   NameTable names(arena);
   const uint32_t name_id = names.intern(name(id), strlen(name(id)));
   if (name_id != NameTable::kNone) {
@@ -63,8 +77,11 @@ void HeapNames::attach(const Arena& arena) {
 }
 
 void HeapNames::publish_all() const {
-  for (uint32_t id = 1; id <= kMostHeaps && slots_[id].load(std::memory_order_seq_cst) != 0; ++id) {
+  for (uint32_t id = 1; id < kOthers && slots_[id].load(std::memory_order_seq_cst) != 0; ++id) {
     publish(id);
+  }
+  if (slots_[kOthers].load(std::memory_order_seq_cst) != 0) {
+    publish(kOthers);
   }
 }
 

@@ -2,7 +2,8 @@
 // Names of the heaps that the program's own allocators report for: name <-> small id, for the life of the
 // process.
 //
-// Model: slots that are filled from the first to the last and never emptied.  A slot is the place of its text
+// Model: slots that are filled from the first to the last and never emptied: the program has their ids.  When they are
+// used up, further names are all the last one, kOthersName.  A slot is the place of its text
 // in a pool; the text is written before the slot, so whoever finds a slot taken can compare at once, and
 // nobody waits for anybody.  All of it lies outside the arena, because names may come before there is one;
 // attach() copies what there is, and what comes later is copied when it comes.
@@ -11,7 +12,7 @@
 // then look for what the other wrote, all sequentially consistent, so one of them copies every name.
 // Signals: not from a handler.
 // Allocates: never, but for its part of an arena.
-// Failure: 0 when the slots or the pool are used up.
+// Failure: kOthers when the slots or the pool are used up, which is counted.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,10 @@ class HeapNames {
  public:
   static constexpr uint32_t kUnnamed = 0;
   static constexpr uint32_t kMostHeaps = 1023;  // ids 1 to kMostHeaps
+  static constexpr uint32_t kOthers = kMostHeaps;
+  static constexpr char kOthersName[] = "[other heaps]";
   static constexpr uint32_t kMostNameBytes = 127;
-  static constexpr uint32_t kPoolBytes = 64 * 1024;
+  static constexpr uint32_t kPoolBytes = 64 * 1024;  // for names; the last one has its own place behind them
 
   // The id of the heap of this name (1 to kMostNameBytes bytes, none of them 0), made if there is none.
   uint32_t find_or_add(const char* name, uint32_t size_bytes);
@@ -47,10 +50,12 @@ class HeapNames {
 
  private:
   uint32_t write(const char* name, uint32_t size_bytes);
+  uint32_t share();
 
+  std::atomic<uint64_t> shared_;                 // names that are not known
   std::atomic<uint32_t> slots_[kMostHeaps + 1];  // 1 + place in the pool; 0: free
   std::atomic<uint32_t> pool_used_;
-  char pool_[kPoolBytes];
+  char pool_[kPoolBytes + sizeof(kOthersName)];
   std::atomic<ArenaHeader*> arena_;
 };
 

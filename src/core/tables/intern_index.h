@@ -23,6 +23,17 @@
 
 namespace memprof {
 
+// What readers of the arena may look at meanwhile: each part is written as a whole.
+template <typename T>
+inline void store_once(T* field, T value) {
+  __atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+inline void store_bytes(void* to, const void* from, uint64_t size_bytes) {
+  for (uint64_t i = 0; i < size_bytes; ++i) {
+    store_once(static_cast<uint8_t*>(to) + i, static_cast<const uint8_t*>(from)[i]);
+  }
+}
+
 class InternIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -73,14 +73,14 @@ uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, plat
   uint64_t kept[kLeafFrames + 2];
   uint32_t size = 0;
   for (; size < kLeafFrames && size < depth / 2; ++size) {
-    kept[size] = frames[size];
+    kept[size] = __atomic_load_n(frames + size, __ATOMIC_RELAXED);  // a sweep may write there
   }
   if (size == 0) {
     return intern_rest(walk, heap, is_new);
   }
   kept[size++] = platform::kOlderStacks;
   if (depth > size) {
-    kept[size++] = frames[depth - 1];
+    kept[size++] = __atomic_load_n(frames + depth - 1, __ATOMIC_RELAXED);
   }
   const uint32_t id =
       intern({stack_key(kept, size, walk, heap), kept, size, walk, heap, StackKind::kShortened}, is_new);

@@ -2,6 +2,7 @@
 #include "core/tables/stack_table.h"
 
 #include "core/tables/peak.h"
+#include "core/tables/table_sweep.h"
 
 namespace memprof {
 namespace {
@@ -58,12 +59,6 @@ uint32_t units_for(uint32_t depth) {
   return (depth + kFrameUnit - 1) / kFrameUnit;
 }
 
-// Fields that readers may look at meanwhile.
-template <typename T>
-void store_once(T* field, T value) {
-  __atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
-
 }  // namespace
 
 uint32_t StackTable::make(const Content& content) {
@@ -115,6 +110,9 @@ void StackTable::write(uint32_t id, const Content& content) {
   e.check.store(content.key.check, std::memory_order_relaxed);
   e.seen.store(1, std::memory_order_relaxed);   // its first sample
   e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
+  if (sweep_ != nullptr) {
+    sweep_->watch(content.frames, content.depth);
+  }
 }
 
 uint32_t StackTable::intern(const Content& content, bool* is_new) {
@@ -152,6 +150,14 @@ uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_
 bool StackTable::hold(uint32_t id, const StackKey& key) const {
   const uint32_t uses = entries_[id].uses.fetch_add(1, std::memory_order_acquire);
   if ((uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 && is(id, key)) {
+    return true;
+  }
+  release(id);
+  return false;
+}
+
+bool StackTable::hold_any(uint32_t id) const {
+  if ((entries_[id].uses.fetch_add(1, std::memory_order_acquire) & StackEntry::kClosed) == 0) {
     return true;
   }
   release(id);

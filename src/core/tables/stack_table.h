@@ -134,12 +134,17 @@ struct StackKey {
 };
 StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk, uint32_t heap = 0);
 
+class TableSweep;
+
 class StackTable {
  public:
   static constexpr uint32_t kNone = InternIndex::kNone;
 
   StackTable() = default;
   explicit StackTable(const Arena& arena);
+
+  // Hears of each stack that is written (core/tables/table_sweep.h).
+  void set_sweep(TableSweep* sweep) { sweep_ = sweep; }
 
   // Finds or enters a stack; the caller holds a use of it.  Where there is no room, and none can be made, of a
   // shorter one in its place.  *is_new becomes true when this call entered it.
@@ -158,6 +163,8 @@ class StackTable {
   bool hold(uint32_t id, const StackKey& key) const;
   // The same of what a live sample keeps, which may be freed meanwhile.
   bool hold_ref(uint32_t ref) const;
+  // The same of whatever stack it is now.  false: it is about to become another one.
+  bool hold_any(uint32_t id) const;
   // Gives it back: the sample is gone, or was not entered.
   void release(uint32_t id) const { entries_[id].uses.fetch_sub(1, std::memory_order_release); }
   // While it is held.
@@ -231,6 +238,7 @@ class StackTable {
   InternIndex index_;
   StackEntry* entries_ = nullptr;
   LifetimeUnit* units_ = nullptr;
+  TableSweep* sweep_ = nullptr;
 };
 
 }  // namespace memprof

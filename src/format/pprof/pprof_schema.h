@@ -98,14 +98,15 @@ inline constexpr const char* kFixedStrings[kFixedStringCount] = {
 // whose detail went when the table of stacks was full.  By the addresses that stacks have there.
 inline constexpr char kFramesLeftOutName[] = "[frames left out]";
 inline constexpr char kOlderStacksName[] = "[older stacks]";
-inline constexpr const char* kGapNames[] = {nullptr, kFramesLeftOutName, kOlderStacksName};
+inline constexpr char kOlderModulesName[] = "[older modules]";
+inline constexpr const char* kGapNames[] = {nullptr, kFramesLeftOutName, kOlderStacksName, kOlderModulesName};
 inline constexpr uint64_t kMostGap = sizeof(kGapNames) / sizeof(kGapNames[0]) - 1;
 constexpr bool is_gap(uint64_t address) {
   return address != 0 && address <= kMostGap;
 }
 template <typename Text>
 bool is_gap_name(const Text& name) {
-  return name == kFramesLeftOutName || name == kOlderStacksName;
+  return name == kFramesLeftOutName || name == kOlderStacksName || name == kOlderModulesName;
 }
 
 // Where a function's two names are the same, pprof takes it for C++ and cuts what stands in these brackets:

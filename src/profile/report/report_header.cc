@@ -150,23 +150,21 @@ class Header {
           "The dropped samples stand for {} that are missing below: the profiler's tables were full.",
           format_bytes(static_cast<double>(report_.dropped_weight_bytes))));
     }
-    if (report_.folded_stacks != 0) {
-      say(fmt::format(
-          "The table of stacks was full: {} older stacks were shortened, to [older stacks]. No bytes "
-          "are missing.",
-          number(report_.folded_stacks)));
-    }
-    if (report_.thinned_samples != 0) {
-      say(fmt::format(
-          "The table of live blocks was full: the rate rose, and {} of the live samples left it to "
-          "others to stand for them. No bytes are missing; intervals are wider.",
-          number(report_.thinned_samples)));
-    }
-    if (report_.replaced_samples != 0) {
-      say(fmt::format(
-          "{} blocks were freed in a way that the profiler did not see; they are not counted as live.",
-          number(report_.replaced_samples)));
-    }
+    const auto say_of = [this](uint64_t count, const char* text) {
+      if (count != 0) say(fmt::format(fmt::runtime(text), number(count)));
+    };
+    say_of(report_.folded_stacks,
+           "The table of stacks was full: {} older stacks were shortened, to [older stacks]. No bytes are "
+           "missing.");
+    say_of(report_.folded_modules + report_.folded_functions + report_.folded_heaps,
+           "The tables of names were full: {} modules, functions and heaps share one, like [older modules], "
+           "[older functions], [other heaps]. No bytes are missing.");
+    say_of(
+        report_.thinned_samples,
+        "The table of live blocks was full: the rate rose, and {} of the live samples left it to others to "
+        "stand for them. No bytes are missing; intervals are wider.");
+    say_of(report_.replaced_samples,
+           "{} blocks were freed in a way that the profiler did not see; they are not counted as live.");
     if (report_.muted_bytes != 0) {
       say(fmt::format(
           "{} are in no sample: signal handlers, or an allocator for itself, took them while a sample was "

@@ -27,7 +27,7 @@ TEST(Snapshot, ModulesAreKeptOnceAndWhatWasLoadedOverThemToo) {
     e.limit = limit;
     e.build_id_size = build_id != 0 ? 20 : 0;
     memset(e.build_id, build_id, e.build_id_size);
-    e.state.store(ModuleTable::kReady);
+    e.state.store(ModuleTable::kReady | ModuleTable::kPrimary);
   };
   enter("/lib/a.so", 0x10000, 0x20000, 1);
   enter("/lib/b.so", 0x30000, 0x40000, 2);

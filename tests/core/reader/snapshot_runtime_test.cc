@@ -147,7 +147,7 @@ TEST_F(SnapshotRuntimeTest, DamagedCodeIsNotBelieved) {
   const uint32_t f = code("f");
   add({runtime_frame(f, 0)});
   CodeEntry& e = *a_.arena.at<CodeEntry>(kCodeSection, f * sizeof(CodeEntry));
-  e.lines_offset = UINT64_MAX - 3;
+  e.lines = TextPiece::place(UINT64_MAX) - 3;
   e.function = 0xfffffff0;
   e.file = UINT32_MAX;
   const auto s = take(a_.arena);

@@ -75,7 +75,7 @@ TEST_F(CodeTableTest, KeepsWhatItWasToldAfterTheCodeIsGone) {
   const CodeEntry& e = *a_.arena.at<CodeEntry>(kCodeSection, id * sizeof(CodeEntry));
   EXPECT_STREQ("gone", names_.text(e.function));
   EXPECT_STREQ("a.py", names_.text(e.file));
-  EXPECT_EQ(0, memcmp("\x87\x01", a_.arena.at<char>(kTextSection, e.lines_offset), e.lines_bytes));
+  EXPECT_EQ(0, memcmp("\x87\x01", a_.arena.at<char>(kTextSection, TextPiece::place(e.lines)), e.lines_bytes));
 }
 
 TEST_F(CodeTableTest, ALongLineTableIsCut) {

@@ -57,11 +57,18 @@ TEST(HeapNames, NameIsCopied) {
 
 TEST(HeapNames, FullTableStillFindsWhatItHas) {
   const auto names = make_names();
-  for (uint32_t i = 1; i <= HeapNames::kMostHeaps; ++i) {
+  for (uint32_t i = 1; i < HeapNames::kOthers; ++i) {
     ASSERT_EQ(i, add(*names, std::to_string(i)));
   }
-  EXPECT_EQ(0u, add(*names, "more"));
-  EXPECT_EQ(HeapNames::kMostHeaps, add(*names, std::to_string(HeapNames::kMostHeaps)));
+  EXPECT_FALSE(names->has(HeapNames::kOthers));
+  EXPECT_EQ(HeapNames::kOthers, add(*names, "more"));
+  EXPECT_EQ(HeapNames::kOthers, add(*names, "and more"));
+  EXPECT_STREQ("[other heaps]", names->name(HeapNames::kOthers));
+  EXPECT_EQ(HeapNames::kOthers - 1, add(*names, std::to_string(HeapNames::kOthers - 1)));
+  const ScopedArena a;
+  names->attach(a.arena);
+  EXPECT_EQ("[other heaps]", in_arena(a, HeapNames::kOthers));
+  EXPECT_EQ(2u, a.header().later_statistics.folded_heaps.load());
 }
 
 TEST(HeapNames, FullPoolStillFindsWhatItHasAndTakesWhatFits) {
@@ -73,7 +80,7 @@ TEST(HeapNames, FullPoolStillFindsWhatItHasAndTakesWhatFits) {
   for (uint32_t i = 1; i <= kFit; ++i) {
     ASSERT_EQ(i, add(*names, long_name(i)));
   }
-  EXPECT_EQ(0u, add(*names, "a"));
+  EXPECT_EQ(HeapNames::kOthers, add(*names, "a"));
   EXPECT_EQ(kFit, add(*names, long_name(kFit)));
 }
 

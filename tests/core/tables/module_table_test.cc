@@ -81,12 +81,13 @@ TEST(ModuleTable, TheByteBeforeAReturnAddressTellsItsModule) {
 
 // As if another library had been where libc is now.
 void enter_predecessor_of(ScopedArena& a, const platform::ModuleInfo& info) {
-  const uint64_t offset = a.arena.allocate(kModuleSection, sizeof(ModuleEntry));
-  ModuleEntry& e = *a.arena.at<ModuleEntry>(kModuleSection, offset);
+  const uint64_t frame = info.start + 1;
+  a.modules.note(&frame, 1);
+  ASSERT_EQ(1u, a.modules.size());
+  ModuleEntry& e = *a.arena.at<ModuleEntry>(kModuleSection);
   e.path = a.names.intern("/lib/before.so", 14);
-  e.start = info.start;
   e.limit = info.start + 4096 + (info.limit - info.start) / 2;
-  e.state.store(ModuleTable::kReady);
+  e.build_id_size = 0;
 }
 
 TEST(ModuleTable, FramesSayWhichOfTwoModulesAtOnePlaceTheyBelongTo) {
@@ -103,7 +104,7 @@ TEST(ModuleTable, FramesSayWhichOfTwoModulesAtOnePlaceTheyBelongTo) {
   a.modules.tag(frames, 3);
   EXPECT_EQ(1u, ModuleTable::entry_of(frames[0]));  // entered by that: libc, after its predecessor
   EXPECT_EQ(untagged[0], ModuleTable::address_of(frames[0]));
-  EXPECT_EQ(untagged[1], frames[1]);  // where the predecessor never was
+  EXPECT_EQ(1u, ModuleTable::entry_of(frames[1]));  // also where the predecessor never was
   EXPECT_EQ(untagged[2], frames[2]);
   a.modules.note(frames, 3);
   EXPECT_EQ(3u, a.modules.size());  // and this program
@@ -127,7 +128,8 @@ TEST(ModuleTable, WhatComesBackIsTheModuleThatItWas) {
   EXPECT_EQ(1u, ModuleTable::entry_of(frames[0]));
   a.arena.at<ModuleEntry>(kModuleSection)->limit -= 4096;  // and libc again
   frames[0] = ModuleTable::address_of(frames[0]);
-  a.arena.at<ModuleEntry>(kModuleSection)[1].is_unloaded = 1;
+  a.arena.at<ModuleEntry>(kModuleSection)[1].limit += 8192;  // whose second entry is gone
+  a.modules.retire_unloaded();
   a.modules.tag(frames, 1);
   EXPECT_EQ(UINT32_MAX, ModuleTable::entry_of(frames[0]));  // the first one: no tag
   EXPECT_EQ(0u, take(a.arena)->modules.data[0].flags);

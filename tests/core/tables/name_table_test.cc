@@ -49,16 +49,57 @@ TEST(NameTable, ALongTextIsCut) {
   EXPECT_NE(id, intern(a, std::string(NameTable::kMostNameBytes - 1, 'x')));
 }
 
-TEST(NameTable, TheLimitOfTextRefusesAndKeepsWhatIsThere) {
+TEST(NameTable, WhereThereIsNoTextNamesAreShortenedAndThenRefused) {
   ScopedArena a;
+  const auto long_name = [](uint64_t i) { return std::to_string(i) + std::string(4000, 'y'); };
+  uint64_t whole = 0;
   uint64_t entered = 0;
-  while (intern(a, std::to_string(entered) + std::string(4000, 'y')) != NameTable::kNone) {
+  for (uint32_t id; (id = intern(a, long_name(entered))) != NameTable::kNone;) {
+    whole += a.names.text(id) == long_name(entered);
     ASSERT_LT(++entered, 100000u);
+    ASSERT_TRUE(entered == whole || std::string(a.names.text(id)).find("y...") != std::string::npos);
   }
   const auto room = static_cast<double>(section_capacity(kTextSection, testing_support::kSmallLimits));
-  EXPECT_NEAR(room / 4008, static_cast<double>(entered), 10);
-  EXPECT_EQ(5u, intern(a, "5" + std::string(4000, 'y')));
-  EXPECT_NE(NameTable::kNone, intern(a, "short"));  // there is still a rest
+  EXPECT_NEAR(room / 4016, static_cast<double>(whole), 10);
+  EXPECT_GT(entered, whole);
+  EXPECT_EQ(5u, intern(a, long_name(5)));
+  EXPECT_GT(a.header().sweep.shortages.load(), 0u);
+}
+
+TEST(NameTable, ANameThatNobodyUsesMakesRoomForAnother) {
+  ScopedArena a;
+  std::vector<uint32_t> ids;
+  for (uint32_t id; (id = intern(a, "name " + std::to_string(ids.size()))) != NameTable::kNone;) {
+    ids.push_back(id);
+  }
+  a.names.release(ids[7]);
+  EXPECT_EQ(ids[7], intern(a, "name 7"));  // until somebody takes its place
+  a.names.release(ids[7]);
+  uint32_t another = NameTable::kNone;
+  for (int tries = 0; tries < 1000 && another == NameTable::kNone; ++tries) {
+    another = intern(a, "another");
+  }
+  EXPECT_EQ(ids[7], another);
+  EXPECT_STREQ("another", a.names.text(another));
+  EXPECT_EQ(NameTable::kNone, intern(a, "name 7"));
+  EXPECT_EQ(ids[8], intern(a, "name 8"));
+}
+
+TEST(NameTable, AShortenedNameEndsWithAWholeCharacter) {
+  ScopedArena a;
+  for (uint64_t i = 0; a.header().sweep.shortages.load() == 0; ++i) {
+    ASSERT_NE(NameTable::kNone, intern(a, std::to_string(i) + std::string(4000, 'y')));
+  }
+  std::string text = "x";
+  while (text.size() < 4000) {
+    text += "\xe2\x82\xac";
+  }
+  const uint32_t id = intern(a, text);
+  ASSERT_NE(NameTable::kNone, id);
+  const std::string kept = a.names.text(id);
+  ASSERT_GT(kept.size(), 4u);
+  EXPECT_EQ(1u, (kept.size() - 3) % 3);
+  EXPECT_EQ(text.substr(0, kept.size() - 3) + "...", kept);
 }
 
 TEST(NameTable, EightThreadsInterningTheSameTextsShareIds) {

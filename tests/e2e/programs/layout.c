@@ -72,6 +72,9 @@ int main(void) {
   FIELD(memprof_stats, sampling_ns);
   FIELD(memprof_stats, mappings);
   FIELD(memprof_stats, dropped_mappings);
+  FIELD(memprof_stats, folded_modules);
+  FIELD(memprof_stats, folded_functions);
+  FIELD(memprof_stats, folded_heaps);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);

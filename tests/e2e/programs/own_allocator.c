@@ -65,11 +65,11 @@ static void check_names(void) {
     snprintf(name, sizeof(name), "%d", i);
     CHECK(heap_named(name) == (memprof_heap_id)i + 1);
   }
-  CHECK(memprof_heap_register("one more", &heap) == MEMPROF_ERR_LIMIT && heap == 0);
+  CHECK(memprof_heap_register("one more", &heap) == 0 && heap == MEMPROF_MAX_HEAPS);
   CHECK(strlen(memprof_strerror(MEMPROF_ERR_LIMIT)) > 10);
   CHECK(heap_named("b") == 4);
   g_way.alloc(g_memory + 2, 1, MEMPROF_MAX_HEAPS);
-  CHECK_HOLDS("1022", 1, 1);
+  CHECK_HOLDS("[other heaps]", 1, 1);
 }
 
 static void check_unknown_heap(void) {

@@ -46,7 +46,8 @@ TEST(Comments, FactsStandInTheirOrder) {
       "walk_left_stack=93 walk_no_rule=94 walk_middle_left_out=95 peak_after_ns=6 peak_resident=7 "
       "max_resident=8 seen_after_ns=9 ended=1 before_end=1 muted_bytes=12 folded_stacks=13 "
       "thinned_samples=14 unseen_processes=15 uncollected_processes=16 budget_ppm=17 cpu_ns=18 "
-      "sampling_ns=19 import_refused=20 import_foreign=21 import_unbound=22 python=779 python_objects=1 "
+      "sampling_ns=19 folded_modules=20 folded_functions=21 "
+      "folded_heaps=22 import_refused=23 import_foreign=24 import_unbound=25 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));

@@ -65,10 +65,11 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
             "\"replaced_samples\":1005,\n"
             "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"ended\":true,"
             "\"live_is_before_end\":false,\n"
-            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"budget_ppm\":1017,\"cpu_ns\":1018,"
+            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"folded_modules\":1020,"
+            "\"folded_functions\":1021,\"folded_heaps\":1022,\"budget_ppm\":1017,\"cpu_ns\":1018,"
             "\"sampling_ns\":1019,\"muted_bytes\":1012,\"unseen_processes\":1015,"
             "\"uncollected_processes\":1016,\n"
-            "\"import_refused\":1020,\"import_foreign\":1021,\"import_unbound\":1022,\n");
+            "\"import_refused\":1023,\"import_foreign\":1024,\"import_unbound\":1025,\n");
 }
 
 TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {

@@ -73,6 +73,9 @@ TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   EXPECT_THAT(header_of(b), HasSubstr("Rate 0 (every allocation): "));
   b.profile().folded_stacks = 12345;
   EXPECT_THAT(header_of(b), HasSubstr("12,345 older stacks were shortened, to [older stacks]"));
+  b.profile().folded_modules = 3;
+  EXPECT_THAT(header_of(b), HasSubstr("The tables of names were full: 3 modules, functions and heaps"));
+  b.profile().folded_modules = 0;
   b.profile().folded_stacks = 0;
   b.profile().thinned_samples = 12345;
   EXPECT_THAT(header_of(b), HasSubstr("the rate rose, and 12,345 of the live samples"));

@@ -33,6 +33,7 @@ TEST(ReportJson, HasTheDocumentedFields) {
       keys(json),
       "program pid rate_bytes samples dropped_samples muted_bytes folded_stacks thinned_samples "
       "unseen_processes uncollected_processes budget_ppm cpu_ns sampling_ns "
+      "folded_modules folded_functions folded_heaps "
       "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes metric totals rows "
       "stack_health ");
   EXPECT_EQ(keys(json["totals"]),

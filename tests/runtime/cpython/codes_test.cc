@@ -21,8 +21,8 @@ const CodeEntry& entry(uint32_t id) {
   return *profiler::arena().at<CodeEntry>(kCodeSection, id * sizeof(CodeEntry));
 }
 std::string name(uint32_t id) {
-  const uint64_t offset = profiler::arena().at<NameEntry>(kNameSection, id * sizeof(NameEntry))->offset;
-  return profiler::arena().at<char>(kTextSection, offset);
+  const uint64_t piece = profiler::arena().at<NameEntry>(kNameSection, id * sizeof(NameEntry))->piece;
+  return profiler::arena().at<char>(kTextSection, TextPiece::place(piece));
 }
 uint32_t find(const FakePython& python, uint64_t object) {
   const CodeWord code = find_code<DirectMemory>(python.interpreter, python.layout, object, code_cache());

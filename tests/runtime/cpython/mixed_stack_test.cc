@@ -74,7 +74,8 @@ class Fixture {
             *profiler::arena().at<CodeEntry>(kCodeSection, code_of(out[i]) * sizeof(CodeEntry));
         text += profiler::arena().at<char>(
             kTextSection,
-            profiler::arena().at<NameEntry>(kNameSection, e.function * sizeof(NameEntry))->offset);
+            TextPiece::place(
+                profiler::arena().at<NameEntry>(kNameSection, e.function * sizeof(NameEntry))->piece));
       } else {
         text += out[i] == kFramesLeftOut ? "..." : std::to_string((out[i] - 0x400000) / 0x1000);
       }

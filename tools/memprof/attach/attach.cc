@@ -76,6 +76,7 @@ std::string library_options(const AttachOptions& options) {
   memprof_options to{};
   to.struct_size = sizeof(to);
   to.rate_bytes = options.rate_bytes;
+  to.budget_ppm = options.budget_ppm;
   to.follow_fork = options.follow_fork ? 1 : 0;
   to.python = options.python ? 0 : 1;
   to.native_interpreter = options.native_interpreter ? 1 : 0;
@@ -116,6 +117,10 @@ class Session {
     if (state != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
       fail(target_,
            "memprof is linked into the program and was stopped; only the program can start it again");
+    }
+    if (state != MEMPROF_STATE_UNINITIALIZED && options_.budget_ppm != 0) {
+      fail(target_,
+           "memprof was begun there already, and keeps the budget that it had; attach without --budget");
     }
     return target_.memprof.empty() ? load_and_start() : start_again();
   }

@@ -18,6 +18,7 @@ namespace memprof::cli {
 struct AttachOptions {
   std::string library;  // the file to load
   uint64_t rate_bytes = 512 * 1024;
+  uint32_t budget_ppm = 0;  // not 0: the rate follows what it costs, from rate_bytes on
   bool python = true;
   bool native_interpreter = false;
   bool follow_fork = false;

@@ -26,8 +26,9 @@ namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--for TIME -o PATH]
-                      [--no-python | --native-interpreter] [--follow-fork]
+    R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]
+                      [--for TIME -o PATH] [--follow-fork]
+                      [--no-python | --native-interpreter]
                       [--force] [--raw] [--no-debuginfod]
        memprof attach --stop PID | --stop --name PROGRAM
 
@@ -39,6 +40,9 @@ the process; --stop ends the sampling, attaching again goes on.
 
   -r RATE    mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
              every allocation
+  --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
+             the rate follows what it costs, from RATE on; not where memprof was
+             begun before
   --for TIME -o PATH  wait so long (30s, 5m, 1h), write the profile and stop:
              .pb.gz or .pb; %n is the program, %p its process id, %t the time in
              seconds since 1970. Ctrl-C, or the end of the process, ends the wait
@@ -107,11 +111,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
   ArgumentParser parser("attach");
   std::string rate;
+  std::string budget;
   std::string time;
   parser.add_option("PID", options.pid);
   parser.add_option("--name", options.name);
   parser.add_flag("--stop", options.stop);
   parser.add_option("-r,--rate", rate);
+  parser.add_option("--budget", budget);
   parser.add_option("--for", time);
   parser.add_option("-o,--output", options.output);
   parser.add_flag("--no-python");
@@ -122,12 +128,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.attach.python = !parser.is_given("--no-python");
-  const bool has_settings = parser.is_given("--rate") || parser.is_given("--no-python") ||
-                            options.attach.native_interpreter || options.attach.follow_fork ||
-                            !options.output.empty() || options.raw;
+  const bool has_settings = parser.is_given("--rate") || parser.is_given("--budget") ||
+                            parser.is_given("--no-python") || options.attach.native_interpreter ||
+                            options.attach.follow_fork || !options.output.empty() || options.raw;
   check(options, parser.is_given("--for"), has_settings);
   if (parser.is_given("--for")) options.seconds = parse_duration(time);
   if (parser.is_given("--rate")) options.attach.rate_bytes = parse_rate(rate);
+  if (parser.is_given("--budget")) options.attach.budget_ppm = parse_budget(budget);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   return options;
 }
@@ -199,6 +206,7 @@ int attach_command(const std::vector<std::string>& arguments) {
   const AttachResult result = attach_and_start(pid, options->attach);
   complain("attached to " + described(pid) + ", which paused for " + shown_ms(result.pause_ns) + "; rate " +
            profile::format_bytes(static_cast<double>(options->attach.rate_bytes)) +
+           (options->attach.budget_ppm != 0 ? " at first, within the budget" : "") +
            "; seen is what it allocates from now on");
   if (options->seconds) return wait_and_write(*options, pid);
   complain("next: memprof live " + id + ", memprof live " + id + " -o out.pb.gz, memprof attach --stop " +

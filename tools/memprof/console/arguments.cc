@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "format/share_text.h"
 #include "memprof/console/failure.h"
 #include "profile/text/units.h"
 
@@ -100,6 +101,14 @@ double parse_percent(const std::string& option, const std::string& text) {
     throw Failure(option + ": '" + text + "' is not a number from 0 to 100");
   }
   return percent;
+}
+
+uint32_t parse_budget(const std::string& text) {
+  uint32_t ppm = 0;
+  constexpr uint32_t kMostPpm = 500000;
+  if (!parse_share(text, &ppm) || ppm == 0 || ppm > kMostPpm)
+    throw Failure("--budget: '" + text + "' is not a share of the CPU time; give one like 0.5%, at most 50%");
+  return ppm;
 }
 
 uint64_t parse_rate(const std::string& text) {

@@ -49,6 +49,9 @@ size_t parse_count(const std::string& option, const std::string& text);
 // "--min-percent" with a number from 0 to 100.
 double parse_percent(const std::string& option, const std::string& text);
 uint64_t parse_rate(const std::string& text);
+
+// "0.5%" -> 5000 parts in a million, for --budget.  Throws Failure.
+uint32_t parse_budget(const std::string& text);
 // "--younger" with a time like 10ms, in nanoseconds.
 uint64_t parse_duration_ns(const std::string& option, const std::string& text);
 profile::Metric parse_metric(const std::string& text);

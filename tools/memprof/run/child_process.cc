@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,8 +208,13 @@ void ChildProcess::reap() {
   }
   forward_to = 0;
   witness = nullptr;
-  while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  rusage own{};
+  while (wait4(pid_, &status_, 0, &used) < 0 && errno == EINTR) {
   }
+  // Before it executed the program it was a copy of this process, and that counts.
+  getrusage(RUSAGE_SELF, &own);
+  max_resident_bytes_ = used.ru_maxrss > own.ru_maxrss ? static_cast<uint64_t>(used.ru_maxrss) * 1024 : 0;
   pid_ = -1;
 }
 

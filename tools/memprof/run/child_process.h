@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,6 +51,10 @@ class ChildProcess {
   // Waits for its end; returns the status as of waitpid.
   int wait();
 
+  // Then: the most memory that the process, or one of its children that it waited for, had resident, from when it was
+  // forked from this one on; 0: no more than this process has.
+  uint64_t max_resident_bytes() const { return max_resident_bytes_; }
+
   // Then: what the kernel calls the last program that it executed, at most 15 bytes; "": not known.
   const std::string& last_name() const { return last_name_; }
 
@@ -63,6 +68,7 @@ class ChildProcess {
   int go_[2] = {-1, -1};      // parent to child: one byte, then exec
   int failed_[2] = {-1, -1};  // child to parent: errno of exec
   int status_ = 0;
+  uint64_t max_resident_bytes_ = 0;
   std::string last_name_;
   std::optional<GroupWitness> witness_;
 };

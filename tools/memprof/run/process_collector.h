@@ -40,7 +40,8 @@ struct ProcessProfile {
   double peak_bytes = 0;
   double live_bytes = 0;
   double allocated_bytes = 0;
-  bool still_runs = false;  // it outlived the run
+  uint64_t max_resident_bytes = 0;  // as the system counted it; 0: what the profile says is all that is known
+  bool still_runs = false;          // it outlived the run
   bool has_ended = true;  // false: killed, or it became another program without the library, or it still runs
 
   // A profile that shows nothing.

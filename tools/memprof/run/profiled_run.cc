@@ -273,6 +273,11 @@ FinishedRun run_profiled(const RunOptions& options) {
   run.status = exit_status(wait_status);
   Collected collected = collector.finish();
   if (WIFEXITED(wait_status)) drop_what_it_was_before(collected, facts.pid);
+  // With what a process waited for: the system's figure is the program's where it started no other.
+  if (collected.processes.size() == 1 && collected.processes[0].pid == facts.pid &&
+      collected.unseen.empty() && collected.unreadable + collected.left_out == 0) {
+    collected.processes[0].max_resident_bytes = child.max_resident_bytes();
+  }
   if (!is_watching) {
     complain(
         "warning: memprof could not start a second thread (ulimit -u, ulimit -v): processes that ran "

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "format/share_text.h"
 #include "format/size_text.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
@@ -36,13 +35,6 @@ void check_output(const std::string& output) {
   if (output.empty()) throw Failure("-o: the path is empty");
   if (output == "-") throw Failure("-o: run writes to a file, because standard output is the program's");
   check_pprof_name("run", output);
-}
-
-void check_budget(const std::string& text) {
-  uint32_t ppm = 0;
-  constexpr uint32_t kMostPpm = 500000;
-  if (!parse_share(text, &ppm) || ppm == 0 || ppm > kMostPpm)
-    throw Failure("--budget: '" + text + "' is not a share of the CPU time; give one like 0.5%, at most 50%");
 }
 
 uint64_t parse_bound(const std::string& option, const std::string& text) {
@@ -110,7 +102,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (options.view && options.raw)
     throw Failure("run: --view and --raw exclude each other: a page has names");
   if (parser.is_given("--rate")) options.rate_bytes = parse_rate(rate);
-  if (parser.is_given("--budget")) check_budget(options.budget);
+  if (parser.is_given("--budget")) parse_budget(options.budget);
   if (parser.is_given("--min-rate")) options.min_rate = parse_bound("--min-rate", min_rate);
   if (parser.is_given("--max-rate")) options.max_rate = parse_bound("--max-rate", max_rate);
   if (parser.is_given("--memory")) options.memory = parse_memory(memory);

@@ -212,6 +212,8 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
   const auto named = [&](const RunOutput& output) {
     profile::Profile profile = profile::read_pprof_file(output.process.path);
     names.apply(profile);
+    // The library asks at peaks and at the end: of a program that was ended by a signal it does not know the most.
+    profile.max_resident_bytes = std::max(profile.max_resident_bytes, output.process.max_resident_bytes);
     return profile;
   };
   if (options.merge) return write_merged(outputs, options, missing, folder, named);
