@@ -34,9 +34,9 @@ LADDERS = {
     "src/core": "sampling tables rates reader engine",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports stack",
-    "src/profile": "model names view text files pprof formats lifetimes report churn leaks compare series page symbolize",
+    "src/profile": "model names view text files pprof formats lifetimes report live churn leaks compare series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
-    "tools/memprof": "console host io doctor attach record run commands",
+    "tools/memprof": "console host io doctor attach record run live commands",
 }
 
 # The C and C++ standard libraries as far as an OS is not needed for them (no <thread>, <mutex>, <filesystem>).

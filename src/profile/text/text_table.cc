@@ -22,17 +22,6 @@ std::string padding(size_t width, const std::string& text) {
   return std::string(width > used ? width - used : 0, ' ');
 }
 
-// The end of a path is what tells files apart.
-std::string short_path(const std::string& path, size_t width) {
-  if (text_width(path) <= width || width == 0) return path;
-  size_t cut = 0;
-  for (size_t left = text_width(path) - width + 1; left > 0 && cut < path.size(); --left) {
-    do ++cut;
-    while (cut < path.size() && (static_cast<unsigned char>(path[cut]) & 0xc0) == 0x80);
-  }
-  return "…" + path.substr(cut);
-}
-
 }  // namespace
 
 std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width) {
