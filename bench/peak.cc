@@ -14,8 +14,8 @@
 #include <deque>
 #include <functional>
 
+#include "core/arena/arena.h"
 #include "core/reader/snapshot.h"
-#include "core/tables/arena.h"
 #include "core/tables/peak.h"
 #include "core/tables/stack_table.h"
 #include "platform/stack.h"

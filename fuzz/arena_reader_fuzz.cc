@@ -20,9 +20,9 @@
 #include <cstring>
 #include <vector>
 
+#include "core/arena/arena.h"
 #include "core/reader/counters.h"
 #include "core/reader/snapshot.h"
-#include "core/tables/arena.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/heap_names.h"

@@ -28,7 +28,7 @@
 #include "dump/dump.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "format/share_text.h"
 #include "format/size_text.h"
 #include "memprof.h"

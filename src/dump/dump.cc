@@ -21,7 +21,7 @@
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "format/path_pattern.h"
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "memprof.h"
 #include "platform/clock.h"
 #include "platform/messages.h"

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/arena/arena.h"
+#include "core/arena/memory_limit.h"
 #include "core/engine/runtimes.h"
 #include "core/reader/snapshot.h"
 #include "core/sampling/rate_law.h"
-#include "core/tables/arena.h"
-#include "core/tables/memory_limit.h"
 
 namespace memprof {
 
@@ -64,7 +64,7 @@ int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false);
 int write_profile(int fd, bool has_gzip = false);
 
 // The same to the file that `pattern` names (format/path_pattern.h), through a temporary file beside it.  The end
-// of the name says whether it is compressed (format/pprof_name.h).  `written`, if it is not nullptr, gets the
+// of the name says whether it is compressed (format/pprof/pprof_name.h).  `written`, if it is not nullptr, gets the
 // name.
 int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
 

@@ -41,7 +41,7 @@ struct RawTotals {
   double max_missed_bytes = 0, max_missed_count = 0;
 };
 
-// Stands for frames that were left out (format/pprof_schema.h): written as a location with a function and no module.
+// Stands for frames that were left out (format/pprof/pprof_schema.h): written as a location with a function and no module.
 inline constexpr uint64_t kFramesLeftOut = 1;
 inline constexpr uint64_t kOlderStacks = 2;
 

@@ -11,7 +11,7 @@
 #include "dump/raw_pprof.h"
 #include "format/counters.h"
 #include "format/path_pattern.h"
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "format/runtime_frame.h"
 #include "memprof.h"
 #include "platform/clock.h"

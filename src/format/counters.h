@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of all counters of a process and facts of a profile.  From it follow the counters of the arena
-// (core/tables/statistics.h) and of a snapshot (core/reader/counters.h), the assignments to memprof_stats
-// (capi/memprof.cc), the facts of a profile in the process and outside of it with the way they are merged
-// (format/profile_facts.h), the profile's comment as it is written and read (format/comments.h,
+// (core/arena/statistics.h) and of a snapshot (core/reader/counters.h), the assignments to memprof_stats
+// (capi/statistics.cc), the facts of a profile in the process and outside of it with the way they are merged
+// (format/profile_facts.h), the profile's comment as it is written and read (format/pprof/comments.h,
 // profile/pprof/pprof_statistics.cc), and the members of both JSON formats.
 //
 // A new counter is one line here, one at the end of memprof_stats in memprof.h, and one in the pages that

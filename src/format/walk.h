@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the walk of a stack ended: the list from which the enum, the names in reports and JSON, and the keys in
-// comments follow.  A new ending is a line here, one in memprof.h (MEMPROF_WALK_*, which capi/memprof.cc
+// comments follow.  A new ending is a line here, one in memprof.h (MEMPROF_WALK_*, which capi/statistics.cc
 // compares), and one in docs/report-json.md.
 //
 // Numbers are written to files: a new one goes to the end.

@@ -19,7 +19,7 @@ LANGUAGE = re.compile(r"python|javascript|node\.?js|\bv8\b|\b(lib)?jvm\b|\bjava\
 PUBLIC = "a public name, which stays as it is beside the general form"
 EXCEPTIONS = {
     "src/runtime/registry.cc": (r"^  RUNTIME\(\w+\)", "the line of each runtime"),
-    "src/format/comments.h": (r'\{"python", "python_objects", "python_stacks", nullptr\}', "what files call the first runtime"),
+    "src/format/pprof/comments.h": (r'\{"python", "python_objects", "python_stacks", nullptr\}', "what files call the first runtime"),
     "src/unwind/walk/frame_record.cc": (r"^ *//", "why a constant is what it is: the machine code that it was measured on"),
     "src/unwind/walk/frame_record.h": (r"^ *//", "an example of machine code that has no unwind table"),
     "src/profile/model/cut_stacks.cc": (r"", "a table of advice by the library that makes code at run time; a line for each"),
@@ -29,6 +29,7 @@ EXCEPTIONS = {
     "src/profile/symbolize/jit/perf_map.cc": (r"^ *//", "who writes the format, and how"),
     "capi/include/memprof.h": (r"", PUBLIC),
     "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
+    "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "tools/memprof/command_table.cc": (r"--no-python", PUBLIC),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/attach/attach.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),

@@ -14,18 +14,18 @@ import tempfile
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 EXCEPTIONS = {
     "src/platform/linux/interpose/bootstrap.cc": INTERPOSER,
-    "src/platform/linux/interpose/dlclose.cc": INTERPOSER,
+    "src/platform/linux/interpose/process/dlclose.cc": INTERPOSER,
     "src/platform/linux/interpose/frame_tables.cc": INTERPOSER,
     "src/platform/linux/interpose/malloc.cc": INTERPOSER,
     "src/platform/linux/interpose/nested.cc": INTERPOSER,
     "src/platform/linux/interpose/operators.cc": INTERPOSER,
-    "src/platform/linux/interpose/process.cc": INTERPOSER,
-    "src/platform/linux/interpose/sandbox.cc": INTERPOSER,
+    "src/platform/linux/interpose/process/process.cc": INTERPOSER,
+    "src/platform/linux/interpose/process/sandbox.cc": INTERPOSER,
     "src/platform/linux/interpose/hook_table.cc": "a table; tests/platform/linux/imports/import_patch_test.cc goes through all of it",
     "src/platform/linux/interpose/loader_calls.cc": "tests/platform/linux/imports/import_patch_test.cc calls through its hooks",
     "src/platform/linux/interpose/real.cc": INTERPOSER,
     "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
-    "tools/memprof/attach/processor_other.cc": "empty on x86-64, where the tests run",
+    "tools/memprof/attach/processor/processor_other.cc": "empty on x86-64, where the tests run",
     "tools/memprof/main.cc": "calls cli.cc, which has the tests; tests/e2e runs the program",
 }
 

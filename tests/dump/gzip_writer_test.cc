@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "profile/files/gzip.h"
 
 namespace memprof::profile {

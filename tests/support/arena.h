@@ -8,9 +8,9 @@
 #include <cstring>
 #include <memory>
 
+#include "core/arena/arena.h"
 #include "core/reader/counters.h"
 #include "core/reader/snapshot.h"
-#include "core/tables/arena.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/module_table.h"
 #include "core/tables/name_table.h"

@@ -7,7 +7,7 @@ import re
 
 from memprof._model import StackFrame
 
-# The text of kDropFramesRegex in src/format/pprof_schema.h: tests/test_roles.py compares them.
+# The text of kDropFramesRegex in src/format/pprof/pprof_schema.h: tests/test_roles.py compares them.
 _DROPPED = (r"malloc|calloc|realloc|reallocarray|posix_memalign|aligned_alloc|memalign|valloc|pvalloc|"
             r"__libc_(malloc|calloc|realloc|memalign|valloc|pvalloc)|"
             r"operator new(\[\])?( ?\(.*\))?|_Zn[aw][jmy].*|memprof_report_(re)?alloc(_end|_inline)?")

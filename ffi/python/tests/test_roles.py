@@ -53,6 +53,6 @@ def test_stacks_of_little():
 
 def test_the_allocators_names_are_those_that_profiles_drop():
     from memprof._roles import _DROPPED
-    schema = (pathlib.Path(__file__).resolve().parents[3] / "src/format/pprof_schema.h").read_text()
+    schema = (pathlib.Path(__file__).resolve().parents[3] / "src/format/pprof/pprof_schema.h").read_text()
     literal = re.search(r"kDropFramesRegex\[\] =\n((?: +\".*\"\n?)+);", schema).group(1)
     assert "".join(re.findall(r'"(.*)"', literal)).replace("\\\\", "\\") == _DROPPED

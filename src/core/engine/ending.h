@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of the process, which is not a moment: exit() runs destructors and handlers, a runtime takes itself
 // apart.  What is freed from its beginning on stays in the live table, marked, for readers who come after the
-// process (core/tables/arena.h: Ending).
+// process (core/arena/arena.h: Ending).
 //
 // Threads: any.  Signals: a handler may call any of it.  Allocates: never.
 #pragma once

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 
 namespace memprof::profiler {
 
@@ -19,7 +19,7 @@ bool has_hooks();
 // The import tables were looked at, for the statistics.
 void note_imports();
 
-// What is known of the runtime of this id in the process (core/tables/statistics.h, RuntimeFacts): its version,
+// What is known of the runtime of this id in the process (core/arena/statistics.h, RuntimeFacts): its version,
 // and MEMPROF_OBJECTS_*.
 void note_runtime(uint32_t id, uint32_t version, uint32_t objects);
 // Likewise whether its frames are read: MEMPROF_STACKS_*.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/frame_rooms.h"
 
+#include "core/arena/levels.h"
 #include "core/sampling/sampler.h"
-#include "core/tables/levels.h"
 
 namespace memprof {
 

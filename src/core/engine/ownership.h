@@ -15,9 +15,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/arena/arena.h"
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
-#include "core/tables/arena.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/heap_names.h"

@@ -15,11 +15,11 @@
 
 #include <cstdint>
 
+#include "core/arena/arena.h"
+#include "core/arena/memory_limit.h"
 #include "core/rates/budget.h"
 #include "core/reader/counters.h"
-#include "core/tables/arena.h"
 #include "core/tables/code_table.h"
-#include "core/tables/memory_limit.h"
 
 namespace memprof {
 
@@ -33,7 +33,7 @@ struct Sharing {
   bool follow_fork = false;      // fork children get an arena of their own
   bool put_off = false;          // this process's arena is made at its first sample
   bool keep_each = false;        // a reader collects the files: of each program that a process executes
-  uint64_t memory_limit_bytes = kNoMemoryLimit;  // of the tables (core/tables/memory_limit.h)
+  uint64_t memory_limit_bytes = kNoMemoryLimit;  // of the tables (core/arena/memory_limit.h)
   uint64_t run_token = 0;                        // by which that reader knows the processes of its run
 };
 

@@ -37,7 +37,7 @@ void attach();
 // way: no lock, no allocation.
 void module_was_entered(uint64_t address);
 
-// In every event of a sampler, muted (core/engine/sampled_call.h): a runtime may have put aside what was
+// In every event of a sampler, muted (core/hooks/sampled_call.h): a runtime may have put aside what was
 // attached to it.
 extern std::atomic<void (*)()> g_look;  // nullptr: none wants to look.  Relaxed: it is code
 [[gnu::always_inline]] inline void look_in_event() {

@@ -20,9 +20,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/arena/arena.h"
 #include "core/sampling/rate_law.h"
 #include "core/sampling/sampler.h"
-#include "core/tables/arena.h"
 
 namespace memprof::budget {
 

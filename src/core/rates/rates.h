@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 
 namespace memprof::rates {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 #include "core/tables/stack_table.h"
 #include "format/counters.h"
 #include "format/walk.h"
@@ -13,7 +13,7 @@ namespace memprof {
 
 enum class State : uint32_t { kUninitialized = 0, kInitialized, kActive, kStopped, kTerminated };
 
-// Of one runtime (core/tables/statistics.h, RuntimeFacts).
+// Of one runtime (core/arena/statistics.h, RuntimeFacts).
 struct RuntimeCounters {
   uint32_t version;
   uint32_t objects;

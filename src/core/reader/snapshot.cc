@@ -11,11 +11,8 @@
 #include "core/tables/module_table.h"
 #include "core/tables/name_table.h"
 #include "core/tables/stack_table.h"
-#include "format/pprof_schema.h"
-#include "format/runtime_frame.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
-#include "platform/stack.h"
 
 namespace memprof {
 namespace {
@@ -286,93 +283,6 @@ void Snapshot::copy_heaps(const Source& source) {
   }
 }
 
-// Two threads that met a module first at the same moment may both have entered it, with others in between.
-uint32_t Snapshot::find_same(const SnapshotModule& m) const {
-  for (uint32_t i = 0; i < modules.size; ++i) {
-    const SnapshotModule& other = modules.data[i];
-    if (other.start == m.start && other.limit == m.limit && other.build_id_size == m.build_id_size &&
-        memcmp(other.build_id, m.build_id, m.build_id_size) == 0 &&
-        strcmp(strings.data + other.path_offset, strings.data + m.path_offset) == 0) {
-      return i;
-    }
-  }
-  return kNoModule;
-}
-
-void Snapshot::copy_modules(const Source& source, Span<uint32_t>* module_of_entry) {
-  const uint64_t count = std::min(source.count<ModuleEntry>(kModuleSection), kMaxModules);
-  const ModuleEntry* entries = source.at<ModuleEntry>(kModuleSection);
-  for (uint64_t i = 0; i < count; ++i) {
-    const ModuleEntry& e = entries[i];
-    module_of_entry->data[module_of_entry->size++] = kNoModule;
-    // acquire pairs with the release in module_table.cc.
-    if (e.state.load(std::memory_order_acquire) != ModuleTable::kReady) {
-      continue;
-    }
-    const uint32_t build_id_size = load_once(e.build_id_size);
-    SnapshotModule m{load_once(e.start),
-                     load_once(e.limit),
-                     load_once(e.file_offset),
-                     load_once(e.bias),
-                     0,
-                     std::min(build_id_size, platform::kMaxBuildIdBytes),
-                     e.is_unloaded.load(std::memory_order_relaxed) != 0 ? kModuleUnloaded : 0,
-                     {}};
-    memcpy(m.build_id, e.build_id, sizeof(m.build_id));
-    if (m.start >= m.limit) {
-      continue;
-    }
-    const uint64_t strings_before = strings.size;
-    m.path_offset = copy_name(source, load_once(e.path));
-    uint32_t index = find_same(m);
-    if (index != kNoModule) {
-      strings.size = strings_before;
-    } else {
-      index = static_cast<uint32_t>(modules.size++);
-      modules.data[index] = m;
-    }
-    module_of_entry->data[i] = index;
-  }
-}
-
-// Takes the tags off the frames (core/tables/module_table.h).
-void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
-  frame_modules.size = frames.size;
-  uint32_t last = kNoModule;  // neighbours of a stack are often of one module
-  const auto contains = [&](uint32_t index, uint64_t address) {
-    return modules.data[index].start <= address && address < modules.data[index].limit;
-  };
-  bool overlap = false;
-  for (uint64_t i = 0; i < modules.size && !overlap; ++i) {
-    for (uint64_t j = 0; j < i && !overlap; ++j) {
-      overlap =
-          modules.data[i].start < modules.data[j].limit && modules.data[j].start < modules.data[i].limit;
-    }
-  }
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    uint32_t& found = frame_modules.data[i];
-    found = kNoModule;
-    if (is_runtime_frame(frames.data[i])) {
-      continue;
-    }
-    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
-    frames.data[i] = ModuleTable::address_of(frames.data[i]);
-    if (entry != UINT32_MAX) {
-      found = entry < module_of_entry.size ? module_of_entry.data[entry] : kNoModule;
-      continue;
-    }
-    const uint64_t address = frames.data[i] - 1;
-    if (!overlap && last != kNoModule && contains(last, address)) {
-      found = last;
-      continue;
-    }
-    for (uint32_t m = 0; m < modules.size && found == kNoModule; ++m) {
-      found = contains(m, address) ? m : kNoModule;
-    }
-    last = found;
-  }
-}
-
 void Snapshot::release(Snapshot* snapshot) {
   if (snapshot == nullptr) {
     return;
@@ -384,86 +294,6 @@ void Snapshot::release(Snapshot* snapshot) {
     platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);
   }
   platform::release_pages(snapshot, snapshot->mapping_bytes_);
-}
-
-int64_t Snapshot::resolve_symbols() {
-  // First where each different address is, then its name once: a stack shares most of its frames with others.
-  struct Order {
-    uint64_t address;
-    uint64_t frame;
-    uint32_t module;
-    bool is(const Order& other) const { return address == other.address && module == other.module; }
-  };
-  const uint64_t order_bytes = (frames.size + 1) * sizeof(Order);
-  Order* order = static_cast<Order*>(platform::reserve_pages(order_bytes));
-  if (order == nullptr) {
-    return -1;
-  }
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    order[i] = {frames.data[i] - 1, i, frame_modules.data[i]};
-  }
-  std::sort(order, order + frames.size, [](const Order& a, const Order& b) {
-    if (a.address != b.address) {
-      return a.address < b.address;
-    }
-    return a.module != b.module ? a.module < b.module : a.frame < b.frame;
-  });
-  uint64_t different = 0;
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    different += i == 0 || !order[i].is(order[i - 1]);
-  }
-  // A name has at most kMostNameBytes; what is reserved and not touched costs nothing.
-  const uint64_t symbols_bytes = (frames.size * sizeof(SnapshotSymbol) + 63) / 64 * 64;
-  const uint64_t bytes = symbols_bytes + strings.size + (different + 1) * (NameTable::kMostNameBytes + 1);
-  uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(bytes));
-  if (memory == nullptr) {
-    platform::release_pages(order, order_bytes);
-    return -1;
-  }
-  Span<SnapshotSymbol> names{reinterpret_cast<SnapshotSymbol*>(memory), frames.size};
-  Span<char> text{reinterpret_cast<char*>(memory + symbols_bytes), strings.size};
-  memcpy(text.data, strings.data, strings.size);
-  int64_t found = 0;
-  SnapshotSymbol symbol{};
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    if (i == 0 || !order[i].is(order[i - 1])) {
-      symbol = {};
-      const char* name = nullptr;
-      uint64_t start = 0;
-      // The loader knows nothing of what was unloaded.
-      const uint32_t module = order[i].module;
-      const bool is_gone = module != kNoModule && (modules.data[module].flags & kModuleUnloaded) != 0;
-      const uint64_t frame = order[i].address + 1;
-      if (is_runtime_frame(frame)) {
-        // Its name is among the strings already.
-        names.data[order[i].frame] = symbol = {runtime_frames.data[frame & UINT32_MAX].name_offset, 0};
-        ++found;
-        continue;
-      }
-      if (profile::schema::is_gap(frame)) {
-        name = profile::schema::kGapNames[frame];
-        start = frame;
-      }
-      if (name != nullptr || (!is_gone && platform::find_symbol(order[i].address, &name, &start))) {
-        const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
-        symbol = {text.size, order[i].address + 1 - start};
-        memcpy(text.data + text.size, name, length);
-        text.size += length;
-        text.data[text.size++] = '\0';
-      }
-    }
-    names.data[order[i].frame] = symbol;
-    found += symbol.name_offset != 0;
-  }
-  platform::release_pages(order, order_bytes);
-  if (symbol_mapping_ != nullptr) {
-    platform::release_pages(symbol_mapping_, symbol_mapping_bytes_);
-  }
-  symbol_mapping_ = memory;
-  symbol_mapping_bytes_ = bytes;
-  symbols = names;
-  strings = text;
-  return found;
 }
 
 }  // namespace memprof

@@ -25,7 +25,7 @@ namespace memprof {
 
 struct LiveSample;
 
-// The public structs of memprof.h have the same layout (asserted in capi/memprof.cc).
+// The public structs of memprof.h have the same layout (asserted in capi/snapshot.cc).
 struct SnapshotRecord {
   uint64_t address;
   uint64_t size_bytes;

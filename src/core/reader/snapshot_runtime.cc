@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/arena/levels.h"
 #include "core/reader/runtime_code.h"
 #include "core/reader/snapshot_source.h"
 #include "core/tables/code_table.h"
-#include "core/tables/levels.h"
 #include "format/runtime_frame.h"
 #include "platform/memory.h"
 

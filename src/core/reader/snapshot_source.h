@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "core/arena/arena.h"
 #include "core/reader/snapshot.h"
-#include "core/tables/arena.h"
 #include "core/tables/stack_table.h"
 
 namespace memprof {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address -> live sample.  Lock-free; an erase leaves nothing behind, so a lookup costs the same for ever.
 //
-// Model: levels of buckets of 8 keys (core/tables/levels.h); for each key a record.  In its bucket a key has
+// Model: levels of buckets of 8 keys (core/arena/levels.h); for each key a record.  In its bucket a key has
 // a home, and goes to the first slot after it that is free, so that who looks for a key knows which record it
 // will most likely need before the key has been read.
 //     key: 0 empty, 1 being written, else the address
@@ -24,7 +24,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 
 namespace memprof {
 

@@ -17,7 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 
 namespace memprof {
 

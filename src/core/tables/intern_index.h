@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock-free hash index: content -> 32-bit id.  The stack table and the name table are built on it.
 //
-// Model: levels of buckets (core/tables/levels.h) of words
+// Model: levels of buckets (core/arena/levels.h) of words
 //     63 ............ 32 31 ............ 0
 //     `- hash, high half' `-- id + 1 ---'      0: empty
 // The slots of a bucket fill from the first to the last and are never emptied.  Two threads that intern the
@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 
 namespace memprof {
 

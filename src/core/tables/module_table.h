@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 #include "core/tables/name_table.h"
 #include "platform/modules.h"
 

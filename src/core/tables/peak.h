@@ -20,8 +20,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/arena/arena.h"
 #include "core/sampling/weight.h"
-#include "core/tables/arena.h"
 #include "core/tables/heap_map.h"
 
 namespace memprof {

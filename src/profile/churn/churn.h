@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "profile/matching/stack_filter.h"
 #include "profile/model/estimate.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 

@@ -17,9 +17,9 @@
 
 #include "profile/compare/change.h"
 #include "profile/compare/comparison_tree.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/model.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "profile/compare/merge.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/metric.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "profile/matching/stack_filter.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/interpreter_frames.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 namespace {

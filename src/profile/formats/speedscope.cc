@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "format/sample_writer.h"
+#include "format/pprof/sample_writer.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/names/stack_frames.h"

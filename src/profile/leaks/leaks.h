@@ -20,9 +20,9 @@
 
 #include "profile/leaks/leak_verdict.h"
 #include "profile/leaks/slope.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/estimate.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 

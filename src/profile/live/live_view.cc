@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "profile/model/error.h"
-#include "profile/names/pattern.h"
+#include "profile/matching/pattern.h"
 #include "profile/report/report_tree_text.h"
 #include "profile/text/text_writer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model/metric.h"
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 
 namespace memprof::profile {
 

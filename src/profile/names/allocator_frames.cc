@@ -3,7 +3,7 @@
 
 #include <regex>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 
 namespace memprof::profile {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/names/allocator_frames.h"
 #include "profile/names/short_name.h"
 

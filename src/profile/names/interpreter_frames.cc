@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 
 namespace memprof::profile {
 namespace {

@@ -12,7 +12,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <vector>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_fields.h"

@@ -2,203 +2,22 @@
 #include "profile/pprof/pprof_statistics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "format/comments.h"
-#include "format/pprof_schema.h"
+#include "format/pprof/comments.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/rate_uses.h"
 #include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
+#include "profile/pprof/comment_fields.h"
 
 namespace memprof::profile {
 namespace {
-
-// The fields of one comment: "key=value" behind its name, separated by one space.
-class Fields {
- public:
-  explicit Fields(std::string_view text) {
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(' '), text.size());
-      const std::string_view field = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      const size_t equals = field.find('=');
-      if (equals != std::string_view::npos) {
-        values_.emplace(field.substr(0, equals), field.substr(equals + 1));
-      }
-    }
-  }
-
-  // False once a field was missing or malformed.
-  bool ok() const { return ok_; }
-
-  uint64_t decimal(std::string_view key) { return integer(key, 10); }
-  // A field that not every profile has.
-  uint64_t decimal_or_0(std::string_view key) { return has(key) ? decimal(key) : 0; }
-  bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
-  uint64_t hex(std::string_view key) { return integer(key, 16); }
-
-  // Nearly all our doubles are sums of things that are not negative.
-  double real(std::string_view key) {
-    const double value = signed_real(key);
-    ok_ = ok_ && value >= 0;
-    return std::max(value, 0.0);
-  }
-
-  double signed_real(std::string_view key) {
-    const uint64_t bits = integer(key, 16);
-    double value = 0;
-    std::memcpy(&value, &bits, sizeof(value));
-    if (!std::isfinite(value)) {
-      ok_ = false;
-      return 0;
-    }
-    return value;
-  }
-
-  // "CLASS:SAMPLES:SIZES[:BYTES:BLOCKS],..."; a file of before has none.
-  std::vector<Lifetime> lifetimes(std::string_view key) {
-    std::vector<Lifetime> all;
-    for_each_entry(key, [&](std::string_view entry) {
-      all.push_back(lifetime(entry));
-      ok_ = ok_ && (all.size() < 2 || all[all.size() - 2].lifetime_class < all.back().lifetime_class);
-    });
-    return all;
-  }
-
-  // "PART:SAMPLES:BYTES:BLOCKS,..."; a file of before has none.
-  std::vector<Birth> births(std::string_view key) {
-    std::vector<Birth> all;
-    for_each_entry(key, [&](std::string_view entry) {
-      uint64_t numbers[kMostNumbers] = {};
-      const size_t count = read_numbers(entry, 2, 4, numbers);
-      Birth birth;
-      birth.part = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kBirthParts));
-      birth.samples = numbers[1];
-      birth.weight_bytes = short_real(numbers[2], 0);
-      birth.weight_count = short_real(numbers[3], static_cast<double>(birth.samples));
-      ok_ = ok_ && count == 4 && birth.part < kBirthParts && birth.samples != 0 &&
-            (all.empty() || all.back().part < birth.part);
-      all.push_back(birth);
-    });
-    return all;
-  }
-
-  // "RATE:BYTES:NS,..."; what is wrong is left out.
-  std::vector<RateUse> rates(std::string_view key) const {
-    const auto found = values_.find(key);
-    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
-    std::vector<RateUse> all;
-    while (!rest.empty() && all.size() < kMostRates) {
-      RateUse use;
-      const char* at = rest.data();
-      const char* const end = at + rest.size();
-      bool is_good = true;
-      for (uint64_t* const value : {&use.rate_bytes, &use.weight_bytes, &use.time_ns}) {
-        const auto [after, error] = std::from_chars(at, end, *value);
-        is_good = is_good && error == std::errc();
-        at = after != end && *after == ':' ? after + 1 : after;
-      }
-      if (is_good) all.push_back(use);
-      rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
-    }
-    return all;
-  }
-
-  std::string text(std::string_view key) {
-    const auto found = values_.find(key);
-    std::string out;
-    for (size_t i = 0; found != values_.end() && i < found->second.size(); ++i) {
-      const std::string_view value = found->second;
-      unsigned byte = 0;
-      const char* digits = value.data() + i + 1;
-      if (value[i] == '%' && i + 2 < value.size() &&
-          std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-        out += static_cast<char>(byte);
-        i += 2;
-      } else {
-        out += value[i];
-      }
-    }
-    return out;
-  }
-
- private:
-  static constexpr size_t kMostNumbers = 5;
-
-  // What commas separate.
-  template <typename Each>
-  void for_each_entry(std::string_view key, const Each& each) {
-    const auto found = values_.find(key);
-    std::string_view rest = found == values_.end() ? std::string_view() : found->second;
-    while (!rest.empty() && ok_) {
-      const size_t end = std::min(rest.find(','), rest.size());
-      each(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-
-  // Colons separate them; those after the first `decimals` are hexadecimal.  Returns how many there are.
-  size_t read_numbers(std::string_view text, size_t decimals, size_t most, uint64_t* numbers) {
-    size_t count = 0;
-    for (bool more = true; more && count < most; ++count) {
-      const size_t end = std::min(text.find(':'), text.size());
-      more = end < text.size();
-      const char* begin = text.data();
-      const auto result = std::from_chars(begin, begin + end, numbers[count], count < decimals ? 10 : 16);
-      ok_ = ok_ && result.ec == std::errc() && result.ptr == begin + end;
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    ok_ = ok_ && text.empty();
-    return count;
-  }
-
-  Lifetime lifetime(std::string_view text) {
-    Lifetime read;
-    uint64_t numbers[kMostNumbers] = {};
-    const size_t count = read_numbers(text, 3, kMostNumbers, numbers);
-    read.lifetime_class = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kLifetimeClasses));
-    read.samples = numbers[1];
-    read.size_bytes = numbers[2];
-    const auto size = static_cast<double>(read.size_bytes);
-    const auto samples = static_cast<double>(read.samples);
-    read.weight_bytes = count == 5 ? short_real(numbers[3], size) : size;
-    read.weight_count = count == 5 ? short_real(numbers[4], samples) : samples;
-    ok_ = ok_ && (count == 3 || count == 5) && read.lifetime_class < kLifetimeClasses && read.samples != 0;
-    return read;
-  }
-
-  // At least so much: rounding may have left it below.
-  double short_real(uint64_t bits, double least) {
-    const auto half = static_cast<uint32_t>(bits);
-    float value = 0;
-    std::memcpy(&value, &half, sizeof(value));
-    ok_ = ok_ && bits <= UINT32_MAX && std::isfinite(value) && value >= 0;
-    return ok_ ? std::max(static_cast<double>(value), least) : least;
-  }
-
-  uint64_t integer(std::string_view key, int base) {
-    const auto found = values_.find(key);
-    uint64_t value = 0;
-    if (found == values_.end()) {
-      ok_ = false;
-      return 0;
-    }
-    const char* begin = found->second.data();
-    const char* end = begin + found->second.size();
-    const auto result = std::from_chars(begin, end, value, base);
-    ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
-    return value;
-  }
-
-  std::unordered_map<std::string_view, std::string_view> values_;
-  bool ok_ = true;
-};
 
 // The rest of the text where it is the comment of that name.
 std::optional<std::string_view> after(std::string_view name, std::string_view text) {
@@ -208,7 +27,7 @@ std::optional<std::string_view> after(std::string_view name, std::string_view te
   return std::nullopt;
 }
 
-Totals totals_of(Fields& fields, const TotalsKeys& keys) {
+Totals totals_of(CommentFields& fields, const TotalsKeys& keys) {
   return {fields.decimal(keys.samples),       fields.decimal(keys.size_bytes),
           fields.real(keys.weight_bytes),     fields.real(keys.weight_count),
           fields.real(keys.variance_bytes),   fields.real(keys.variance_count),
@@ -288,7 +107,7 @@ std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, 
 
 void StatisticsReader::comment(std::string_view text, Profile& profile) {
   if (const auto fields_text = after(kProfileComment, text)) {
-    Fields fields(*fields_text);
+    CommentFields fields(*fields_text);
     if (fields.decimal("version") != kCommentVersion) {
       return;
     }
@@ -322,7 +141,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     combine_runtimes(profile.runtimes, runtimes);
   } else if (const auto stack_text = after(kStackComment, text)) {
-    Fields fields(*stack_text);
+    CommentFields fields(*stack_text);
     const uint64_t id = fields.hex("id");
     const uint64_t walk = fields.decimal("walk");
     StackStatistics facts;
@@ -344,7 +163,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.walk = static_cast<Walk>(walk);
     add(id, facts, &stacks_);
   } else if (const auto rates_text = after(kRatesComment, text)) {
-    profile.rates = add_rates(profile.rates, Fields(*rates_text).rates("used"));
+    profile.rates = add_rates(profile.rates, CommentFields(*rates_text).rates("used"));
   } else if (after(kStacksComment, text)) {
     unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);

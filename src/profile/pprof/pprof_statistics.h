@@ -51,7 +51,7 @@ class StatisticsReader {
   ReadBudget* budget_;
 };
 
-// For each location what StackId takes of it (format/comments.h).
+// For each location what StackId takes of it (format/pprof/comments.h).
 std::vector<uint64_t> location_keys(const Profile& profile);
 
 }  // namespace memprof::profile

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/pprof/pprof_fields.h"
 
 namespace memprof::profile {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "format/comments.h"
-#include "format/pprof_schema.h"
-#include "format/proto_encoder.h"
-#include "format/sample_writer.h"
+#include "format/pprof/comments.h"
+#include "format/pprof/pprof_schema.h"
+#include "format/pprof/proto_encoder.h"
+#include "format/pprof/sample_writer.h"
 #include "profile/files/gzip.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"

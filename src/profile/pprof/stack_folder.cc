@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "format/hash.h"
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 
 namespace memprof::profile {
 namespace {

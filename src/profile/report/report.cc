@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "profile/lifetimes/temporary.h"
+#include "profile/matching/function_match.h"
 #include "profile/model/error.h"
 #include "profile/model/rate_uses.h"
-#include "profile/names/function_match.h"
 #include "profile/names/short_name.h"
 
 namespace memprof::profile {

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "format/profile_facts.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/cut_stacks.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
 #include "profile/model/stack_health.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
 

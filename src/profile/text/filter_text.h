@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "profile/names/stack_filter.h"
+#include "profile/matching/stack_filter.h"
 
 namespace memprof::profile {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "format/sample_writer.h"
+#include "format/pprof/sample_writer.h"
 
 namespace memprof::profile {
 

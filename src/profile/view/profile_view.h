@@ -9,9 +9,9 @@
 // Threads: no state.
 #pragma once
 
+#include "profile/matching/stack_filter.h"
 #include "profile/model/model.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::profile {
 

@@ -3,9 +3,11 @@
 
 #include <cstring>
 
-#include "platform/modules.h"
+#include "runtime/found_module.h"
 
 namespace memprof::cpython {
+
+using runtimes::set_function;
 
 std::atomic<const Interpreter*> g_interpreter{nullptr};
 
@@ -47,33 +49,19 @@ const char* const kNamesOf[kNames] = {
     "Py_Version",
 };
 
-// One entry for each interpreter that was ever found: a thread may still read the one before.  A process that
-// loads and unloads a libpython at other addresses again and again is not followed for ever.
-constexpr uint32_t kMostInterpreters = 16;
-Interpreter g_found[kMostInterpreters];  // written by the one that is at it, before it is published
-uint32_t g_found_count = 0;
-std::atomic<bool> g_busy{false};  // acquire and release
-// What g_interpreter is while nothing is unloaded.  Release in note(), acquire everywhere.
-std::atomic<const Interpreter*> g_known{nullptr};
-std::atomic<uint32_t> g_suspensions{0};  // sequentially consistent, with g_interpreter
-// Those of the calling thread: a fork child has no others.
+// Of the calling thread.
 __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
 
-template <typename Function>
-void set(Function*& slot, const void* address) {
-  slot = reinterpret_cast<Function*>(reinterpret_cast<uintptr_t>(address));
-}
-
-void fill(const void* const* addresses, Interpreter* found) {
-  set(found->set_allocator, addresses[kSetAllocator]);
-  set(found->get_allocator, addresses[kGetAllocator]);
-  set(found->current_allocator_name, addresses[kAllocatorName]);
-  set(found->is_initialized, addresses[kIsInitialized]);
-  set(found->is_finalizing,
-      addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);
-  set(found->gil_state_thread_state, addresses[kGilState]);
-  set(found->unchecked_thread_state,
-      addresses[kUnchecked] != nullptr ? addresses[kUnchecked] : addresses[kUncheckedOld]);
+bool fill(const void* const* addresses, Interpreter* found) {
+  set_function(found->set_allocator, addresses[kSetAllocator]);
+  set_function(found->get_allocator, addresses[kGetAllocator]);
+  set_function(found->current_allocator_name, addresses[kAllocatorName]);
+  set_function(found->is_initialized, addresses[kIsInitialized]);
+  set_function(found->is_finalizing,
+               addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);
+  set_function(found->gil_state_thread_state, addresses[kGilState]);
+  set_function(found->unchecked_thread_state,
+               addresses[kUnchecked] != nullptr ? addresses[kUnchecked] : addresses[kUncheckedOld]);
   found->evaluation_loop = addresses[kEvaluationLoop];
   found->runtime = addresses[kRuntime];
   found->code_type = addresses[kCodeType];
@@ -84,73 +72,34 @@ void fill(const void* const* addresses, Interpreter* found) {
     memcpy(&version, addresses[kVersion], sizeof(version));
     found->version = static_cast<uint32_t>(version);
   }
-}
-
-// Nobody is to see it between a suspension and its end: whoever comes in between takes it back, and looks
-// again, because the end may have come meanwhile.
-void publish(const Interpreter* found) {
-  do {
-    g_interpreter.store(found);
-    if (g_suspensions.load() == 0) {
-      return;
-    }
-    g_interpreter.store(nullptr);
-  } while (g_suspensions.load() == 0);
+  return true;
 }
 
 bool is_the_same(const Interpreter& a, const Interpreter& b) {
   return a.set_allocator == b.set_allocator && a.runtime == b.runtime && a.version == b.version;
 }
 
-// The entry of it, made if need be; nullptr: there are too many.
-const Interpreter* enter(const Interpreter& fresh) {
-  for (uint32_t i = 0; i < g_found_count; ++i) {
-    if (is_the_same(g_found[i], fresh)) {
-      return &g_found[i];  // it came back to where it was
-    }
-  }
-  if (g_found_count == kMostInterpreters) {
-    return nullptr;
-  }
-  g_found[g_found_count] = fresh;
-  return &g_found[g_found_count++];
-}
-
-// nullptr also when another thread is at it: it finds what there is.
-const Interpreter* note(const void* const* addresses) {
-  Interpreter fresh{};
-  fill(addresses, &fresh);
-  if (g_busy.exchange(true, std::memory_order_acquire)) {
-    return nullptr;
-  }
-  const Interpreter* known = g_known.load(std::memory_order_acquire);
-  if (known == nullptr) {
-    known = enter(fresh);
-    g_known.store(known, std::memory_order_release);
-    publish(known);
-  }
-  g_busy.store(false, std::memory_order_release);
-  return known;
-}
+struct Traits {
+  using Found = Interpreter;
+  static constexpr uint32_t kMostFound = 16;
+  static constexpr uint32_t kNames = cpython::kNames;
+  static const char* const* names() { return kNamesOf; }
+  static bool fill(const void* const* addresses, Found* found) { return cpython::fill(addresses, found); }
+  static bool is_the_same(const Found& a, const Found& b) { return cpython::is_the_same(a, b); }
+  static const void* place(const Found& found) { return reinterpret_cast<const void*>(found.set_allocator); }
+  static std::atomic<const Found*>& published() { return g_interpreter; }
+  static uint32_t& suspensions() { return t_suspensions; }
+};
+runtimes::FoundModule<Traits> g_module;
 
 }  // namespace
 
 const Interpreter* find_interpreter() {
-  const Interpreter* known = g_known.load(std::memory_order_acquire);
-  const void* addresses[kNames];
-  if (known == nullptr && platform::find_exports(kNamesOf, kNames, addresses)) {
-    known = note(addresses);
-  }
-  return known;
+  return g_module.find();
 }
 
 const Interpreter* find_interpreter_at(uint64_t address) {
-  const Interpreter* known = g_known.load(std::memory_order_acquire);
-  const void* addresses[kNames];
-  if (known == nullptr && platform::find_exports_at(address, kNamesOf, kNames, addresses)) {
-    known = note(addresses);
-  }
-  return known;
+  return g_module.find_at(address);
 }
 
 bool is_finalizing() {
@@ -159,36 +108,15 @@ bool is_finalizing() {
 }
 
 void suspend_interpreter() {
-  ++t_suspensions;
-  g_suspensions.fetch_add(1);
-  g_interpreter.store(nullptr);
+  g_module.suspend();
 }
 
 void resume_interpreter() {
-  const Interpreter* known = g_known.load(std::memory_order_acquire);
-  if (known != nullptr) {
-    const void* addresses[kNames];
-    Interpreter now{};
-    if (platform::find_exports_at(reinterpret_cast<uint64_t>(known->set_allocator), kNamesOf, kNames,
-                                  addresses)) {
-      fill(addresses, &now);
-    }
-    if (!is_the_same(now, *known)) {
-      g_known.compare_exchange_strong(known, nullptr, std::memory_order_acq_rel);
-    }
-  }
-  --t_suspensions;
-  if (g_suspensions.fetch_sub(1) == 1) {
-    publish(g_known.load(std::memory_order_acquire));
-  }
+  g_module.resume();
 }
 
 void reset_interpreter_in_child() {
-  g_busy.store(false, std::memory_order_release);
-  if (g_suspensions.load() != t_suspensions) {
-    g_suspensions.store(t_suspensions++ + 1);
-    resume_interpreter();
-  }
+  g_module.reset_in_child();
 }
 
 }  // namespace memprof::cpython

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "core/engine/sampled_call.h"
+#include "core/hooks/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/process.h"

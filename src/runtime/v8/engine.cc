@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/v8/engine.h"
 
-#include "platform/modules.h"
+#include "runtime/found_module.h"
 
 namespace memprof::v8 {
+
+using runtimes::set_function;
 
 std::atomic<const Engine*> g_engine{nullptr};
 
@@ -37,22 +39,8 @@ const char* const kNamesOf[kNames] = {
 };
 constexpr uint32_t kFirstVersionWithoutKey = 11;
 
-// A process has one.  A second place is for a libnode.so that was loaded again elsewhere: a thread may still
-// read the first.
-constexpr uint32_t kMostEngines = 4;
-Engine g_found[kMostEngines];  // written by the one that is at it, before it is published
-uint32_t g_found_count = 0;
-std::atomic<bool> g_busy{false};  // acquire and release
-// What g_engine is while nothing is unloaded.  Release in note(), acquire everywhere.
-std::atomic<const Engine*> g_known{nullptr};
-std::atomic<uint32_t> g_suspensions{0};  // sequentially consistent, with g_engine
-// Those of the calling thread: a fork child has no others.
+// Of the calling thread.
 __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
-
-template <typename Function>
-void set(Function*& slot, const void* address) {
-  slot = reinterpret_cast<Function*>(reinterpret_cast<uintptr_t>(address));
-}
 
 // false: it is not an engine that we can use.
 bool fill(const void* const* addresses, Engine* found) {
@@ -61,14 +49,14 @@ bool fill(const void* const* addresses, Engine* found) {
       return false;
     }
   }
-  set(found->try_get_current, addresses[kCurrent]);
-  set(found->get_stack_sample, addresses[kStackSample]);
-  set(found->set_code_event_handler, addresses[kCodeEvents]);
-  set(found->add_before_call_callback, addresses[kBeforeCall]);
-  set(found->embedded_code_range, addresses[kEmbeddedCode]);
-  set(found->code_range, addresses[kCodeRange]);
-  set(found->line_number, addresses[kLineNumber]);
-  set(found->get_version, addresses[kVersion]);
+  set_function(found->try_get_current, addresses[kCurrent]);
+  set_function(found->get_stack_sample, addresses[kStackSample]);
+  set_function(found->set_code_event_handler, addresses[kCodeEvents]);
+  set_function(found->add_before_call_callback, addresses[kBeforeCall]);
+  set_function(found->embedded_code_range, addresses[kEmbeddedCode]);
+  set_function(found->code_range, addresses[kCodeRange]);
+  set_function(found->line_number, addresses[kLineNumber]);
+  set_function(found->get_version, addresses[kVersion]);
   found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);
   found->bytecode_header = static_cast<const int32_t*>(addresses[kBytecodeHeader]);
   found->version = parse_version(found->get_version());
@@ -76,51 +64,25 @@ bool fill(const void* const* addresses, Engine* found) {
          (found->isolate_key_created != nullptr || found->version >> 8 >= kFirstVersionWithoutKey);
 }
 
-// Nobody is to see it between a suspension and its end: whoever comes in between takes it back, and looks
-// again, because the end may have come meanwhile.
-void publish(const Engine* found) {
-  do {
-    g_engine.store(found);
-    if (g_suspensions.load() == 0) {
-      return;
-    }
-    g_engine.store(nullptr);
-  } while (g_suspensions.load() == 0);
-}
-
 bool is_the_same(const Engine& a, const Engine& b) {
   return a.try_get_current == b.try_get_current && a.version == b.version;
 }
 
-// The entry of it, made if need be; nullptr: there are too many.
-const Engine* enter(const Engine& fresh) {
-  for (uint32_t i = 0; i < g_found_count; ++i) {
-    if (is_the_same(g_found[i], fresh)) {
-      return &g_found[i];
-    }
+struct Traits {
+  using Found = Engine;
+  // A process has one.  More are for a libnode.so that was loaded again elsewhere.
+  static constexpr uint32_t kMostFound = 4;
+  static constexpr uint32_t kNames = v8::kNames;
+  static const char* const* names() { return kNamesOf; }
+  static bool fill(const void* const* addresses, Found* found) { return v8::fill(addresses, found); }
+  static bool is_the_same(const Found& a, const Found& b) { return v8::is_the_same(a, b); }
+  static const void* place(const Found& found) {
+    return reinterpret_cast<const void*>(found.try_get_current);
   }
-  if (g_found_count == kMostEngines) {
-    return nullptr;
-  }
-  g_found[g_found_count] = fresh;
-  return &g_found[g_found_count++];
-}
-
-// nullptr also when another thread is at it: it finds what there is.
-const Engine* note(const void* const* addresses) {
-  Engine fresh{};
-  if (!fill(addresses, &fresh) || g_busy.exchange(true, std::memory_order_acquire)) {
-    return nullptr;
-  }
-  const Engine* known = g_known.load(std::memory_order_acquire);
-  if (known == nullptr) {
-    known = enter(fresh);
-    g_known.store(known, std::memory_order_release);
-    publish(known);
-  }
-  g_busy.store(false, std::memory_order_release);
-  return known;
-}
+  static std::atomic<const Found*>& published() { return g_engine; }
+  static uint32_t& suspensions() { return t_suspensions; }
+};
+runtimes::FoundModule<Traits> g_module;
 
 }  // namespace
 
@@ -140,52 +102,23 @@ uint32_t parse_version(const char* text) {
 }
 
 const Engine* find_engine() {
-  const Engine* known = g_known.load(std::memory_order_acquire);
-  const void* addresses[kNames];
-  if (known == nullptr && platform::find_exports(kNamesOf, kNames, addresses)) {
-    known = note(addresses);
-  }
-  return known;
+  return g_module.find();
 }
 
 const Engine* find_engine_at(uint64_t address) {
-  const Engine* known = g_known.load(std::memory_order_acquire);
-  const void* addresses[kNames];
-  if (known == nullptr && platform::find_exports_at(address, kNamesOf, kNames, addresses)) {
-    known = note(addresses);
-  }
-  return known;
+  return g_module.find_at(address);
 }
 
 void suspend_engine() {
-  ++t_suspensions;
-  g_suspensions.fetch_add(1);
-  g_engine.store(nullptr);
+  g_module.suspend();
 }
 
 void resume_engine() {
-  const Engine* known = g_known.load(std::memory_order_acquire);
-  if (known != nullptr) {
-    const void* addresses[kNames];
-    Engine now{};
-    if (!platform::find_exports_at(reinterpret_cast<uint64_t>(known->try_get_current), kNamesOf, kNames,
-                                   addresses) ||
-        !fill(addresses, &now) || !is_the_same(now, *known)) {
-      g_known.compare_exchange_strong(known, nullptr, std::memory_order_acq_rel);
-    }
-  }
-  --t_suspensions;
-  if (g_suspensions.fetch_sub(1) == 1) {
-    publish(g_known.load(std::memory_order_acquire));
-  }
+  g_module.resume();
 }
 
 void reset_engine_in_child() {
-  g_busy.store(false, std::memory_order_release);
-  if (g_suspensions.load() != t_suspensions) {
-    g_suspensions.store(t_suspensions++ + 1);
-    resume_engine();
-  }
+  g_module.reset_in_child();
 }
 
 }  // namespace memprof::v8

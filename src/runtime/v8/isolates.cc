@@ -6,7 +6,7 @@
 
 #include "platform/memory.h"
 #include "platform/process.h"
-#include "runtime/v8/code_name.h"
+#include "runtime/v8/code/code_name.h"
 
 namespace memprof::v8 {
 namespace {

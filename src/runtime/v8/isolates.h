@@ -22,10 +22,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/v8/code_object.h"
-#include "runtime/v8/codes.h"
+#include "runtime/v8/code/code_object.h"
+#include "runtime/v8/code/codes.h"
+#include "runtime/v8/code/inlining.h"
 #include "runtime/v8/engine.h"
-#include "runtime/v8/inlining.h"
 
 namespace memprof::v8 {
 

@@ -9,7 +9,7 @@
 #include "format/runtime_frame.h"
 #include "platform/process.h"
 #include "runtime/merge.h"
-#include "runtime/v8/code_name.h"
+#include "runtime/v8/code/code_name.h"
 #include "runtime/v8/runtime.h"
 
 namespace memprof::v8 {

@@ -76,9 +76,13 @@ class RegisteredTables {
   struct Function;
   struct Section;
   struct Entry;
-  struct Extent;
+  struct Extent {  // how far a section reaches
+    uint64_t size_bytes;
+    uint32_t entries;
+  };
   class Lock;
 
+  // In registered_extent.cc.
   static Extent measure(uint64_t begin);
   Section* make_section(uint64_t begin, const Extent& extent);
   bool publish(Section* added);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/profiler.h"
-#include "core/engine/sampled_call.h"
+#include "core/hooks/sampled_call.h"
 #include "core/sampling/sampler.h"
 #include "platform/clock.h"
 #include "tests/support/arena.h"

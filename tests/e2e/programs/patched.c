@@ -12,6 +12,7 @@
 
 static void* g_library;
 static pid_t g_pid;
+static char g_profile[4096];  // as it was at the start: programs write their title over their environment
 
 static void* function(const char* name) {
   void* found = dlsym(g_library, name);
@@ -43,13 +44,14 @@ __attribute__((constructor)) static void begin(void) {
     abort();
   }
   expect(((int (*)(const memprof_options*))function("memprof_init"))(NULL), "memprof_init");
+  const char* profile = getenv("PATCHED_PROFILE");
+  if (profile != NULL) snprintf(g_profile, sizeof g_profile, "%s", profile);
   const char* when = getenv("PATCHED_WHEN");
   if (when == NULL || strcmp(when, "late") != 0) patched_start();
 }
 
 __attribute__((destructor)) static void end(void) {
-  const char* path = getenv("PATCHED_PROFILE");
-  if (path == NULL || getpid() != g_pid) return;
-  expect(((int (*)(const char*, uint32_t))function("memprof_write_profile"))(path, 0),
+  if (g_profile[0] == '\0' || getpid() != g_pid) return;
+  expect(((int (*)(const char*, uint32_t))function("memprof_write_profile"))(g_profile, 0),
          "memprof_write_profile");
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {

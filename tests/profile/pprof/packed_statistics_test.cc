@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 
 #include "profile/files/base64.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/pprof/pprof_writer.h"
+#include "tests/profile/pprof/many_statistics.h"
 #include "tests/profile/sample_profile.h"
 
 namespace memprof::profile {
@@ -34,17 +34,6 @@ Unpacked unpacked(const std::vector<std::string>& comments) {
   return all;
 }
 
-std::vector<double> numbers(const Totals& t) {
-  return {static_cast<double>(t.samples),
-          static_cast<double>(t.size_bytes),
-          t.weight_bytes,
-          t.weight_count,
-          t.variance_bytes,
-          t.variance_count,
-          t.max_missed_bytes,
-          t.max_missed_count};
-}
-
 void expect_same(const StackStatistics& a, const StackStatistics& b) {
   EXPECT_EQ(a.walk, b.walk);
   EXPECT_EQ(numbers(a.allocated), numbers(b.allocated));
@@ -66,31 +55,6 @@ void expect_same(const StackStatistics& a, const StackStatistics& b) {
     EXPECT_EQ(a.births[i].weight_bytes, b.births[i].weight_bytes);
     EXPECT_EQ(a.births[i].weight_count, b.births[i].weight_count);
   }
-}
-
-// Stacks of one size mostly, some of several, some without anything freed.
-std::vector<IdentifiedStatistics> many(size_t count) {
-  std::mt19937_64 random(7);
-  std::vector<IdentifiedStatistics> stacks;
-  for (size_t i = 0; i < count; ++i) {
-    Stack stack;
-    stack.walk = static_cast<Walk>(random() % kWalkReasons);
-    const uint64_t size = uint64_t{8} << random() % 20;
-    add_samples(stack.allocated, size, 1 + random() % 5);
-    if (i % 16 == 0) add_samples(stack.allocated, size + 24, 3);
-    if (i % 3 == 0) {
-      add_samples(stack.freed, size, 1);
-      stack.lifetime_ns = static_cast<double>(random() % 1000000000) * stack.freed.weight_count;
-      stack.lifetimes.push_back({0, 3, 1, size, stack.freed.weight_bytes, stack.freed.weight_count});
-      if (i % 2 == 0) stack.lifetimes.push_back({0, kLifetimeClasses - 1, 2, 16, 16, 2});
-      // Live samples stand for more than at first.
-      if (i % 12 == 0) stack.freed.weight_bytes = -1.5;
-    }
-    if (i % 5 == 0) stack.peak = stack.allocated;
-    if (i % 20 == 0) stack.births = {{2, 1, 1e6 / 3, 1000}, {kBirthParts - 1, 4, 4096, 4}};
-    stacks.push_back({random(), as_packed(stack, kTestRate)});
-  }
-  return stacks;
 }
 
 TEST(PackedStatistics, WhatIsPackedComesBack) {
@@ -158,29 +122,6 @@ TEST(PackedStatistics, IdsAreAsLongAsTheyMustBe) {
   stacks[1].id = 0x9234'5678'9abc'def1;
   EXPECT_LT(unpacked(pack_statistics(stacks, kTestRate)).bits, 24u);
   EXPECT_TRUE(pack_statistics({}, kTestRate).empty());
-}
-
-TEST(PackedStatistics, DamageIsNoticedAndHoldsNobodyUp) {
-  const std::string good = pack_statistics(many(50), kTestRate).at(0);
-  const size_t data = good.find("data=") + 5;
-  std::mt19937 random(3);
-  const auto ignore = [](unsigned, uint64_t, const StackStatistics&) {};
-  for (const char* bad :
-       {"", "#memprof.stacks",
-        "#memprof.stacks version=2 bits=20 data=", "#memprof.stacks version=1 bits=0 data=AAAA",
-        "#memprof.stacks version=1 bits=65 data=AAAA", "#memprof.stacks version=1 bits=20 data=A",
-        "#memprof.stacks version=1 bits=20 data=//////8=", "#memprof.stacks version=1 bits=20"}) {
-    EXPECT_FALSE(unpack_statistics(bad, ignore)) << bad;
-  }
-  for (size_t cut = data; cut < good.size(); cut += 4)
-    EXPECT_FALSE(unpack_statistics(good.substr(0, cut), ignore)) << cut;
-  for (int i = 0; i < 2000; ++i) {
-    std::string text = good;
-    text[data + random() % (text.size() - data)] = "ABCDwxyz0189+/"[random() % 14];
-    unpack_statistics(text, [](unsigned, uint64_t, const StackStatistics& own) {
-      for (const double number : numbers(own.allocated)) EXPECT_GE(number, 0);
-    });
-  }
 }
 
 // Profiles that another tool merged have the comments of all.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "format/comments.h"
+#include "format/pprof/comments.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/pprof/pprof_writer.h"

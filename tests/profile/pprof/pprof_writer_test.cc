@@ -7,7 +7,7 @@
 #include <cmath>
 #include <protozero/pbf_reader.hpp>
 
-#include "format/pprof_schema.h"
+#include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"

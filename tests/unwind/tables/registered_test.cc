@@ -2,9 +2,6 @@
 #include "unwind/tables/registered.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +11,7 @@
 
 #include "tests/support/engine.h"
 #include "tests/unwind/hand_made_code.h"
+#include "tests/unwind/tables/hand_made_section.h"
 #include "unwind/tables/rule_cache.h"
 
 namespace memprof::registered_test {
@@ -26,49 +24,10 @@ using testing_support::Random;
 using testing_support::run_threads;
 using testing_support::scaled;
 
-using Reading = RegisteredTables::Reading;
-
-std::unique_ptr<RegisteredTables> make_tables() {
-  return std::make_unique<RegisteredTables>();
-}
-
-// CFA = rsp + 8 words.
-Blob frame_of(uint64_t words) {
-  return join({{0x0e}, uleb(8 * words)});
-}
-
-// The words of the frame that contains the n-th byte of the code; 0: nothing describes it.
-uint64_t words_at(RegisteredTables& tables, uint64_t address) {
-  const Reading reading(tables);
-  Row row;
-  switch (reading.find_row(address, &row)) {
-    case Found::kYes:
-      return static_cast<uint64_t>(row.cfa_offset) / 8;
-    case Found::kNo:
-      return 0;
-    case Found::kCorrupt:
-      return UINT64_MAX;
-  }
-  return 0;
-}
-
 bool find_rule(uint64_t address, Rule* rule) {
   Row row;
   return find_registered_rule(address, &row, rule);
 }
-
-// A section of functions of 64 bytes each.
-struct Section {
-  explicit Section(const std::vector<uint64_t>& words, uint64_t first = 0) {
-    const size_t cie = tables.add_cie({});
-    for (size_t i = 0; i < words.size(); ++i) {
-      tables.add_fde(cie, first + 64 * i, 64, frame_of(words[i]));
-    }
-  }
-  uint64_t begin() const { return tables.base(); }
-  uint64_t code(uint64_t n) const { return tables.code(n); }
-  Tables tables;
-};
 
 TEST(Registered, FindsFunctionsOfSections) {
   const auto tables = make_tables();
@@ -210,53 +169,6 @@ TEST(Registered, RulesOfTheCacheGoWithTheCode) {
     EXPECT_FALSE(g_rule_cache.find(a.code(70), &rule));
     EXPECT_FALSE(find_rule(a.code(70), &rule));
   }
-}
-
-TEST(Registered, WhatIsDamagedIsLeftOut) {
-  const auto tables = make_tables();
-  tables->add(0);
-  tables->add(4096);
-  tables->add(UINT64_MAX - 3);
-  const std::vector<uint64_t> zero(8);
-  tables->add(reinterpret_cast<uint64_t>(zero.data()));
-  EXPECT_EQ(0u, tables->count());
-  EXPECT_EQ(0u, tables->used_bytes());
-  // Any byte of a good one changed: nothing is read outside, and others stay right.
-  const Section good({6}, 1 << 14);
-  tables->add(good.begin());
-  Random random(20260107);
-  for (uint64_t i = 0; i < scaled(4000); ++i) {
-    Section bad({2, 3, 4, 5});
-    for (int n = 0; n < 3; ++n) {
-      *bad.tables.at(random.next() % bad.tables.used()) = static_cast<uint8_t>(random.next());
-    }
-    tables->add(bad.begin());
-    for (uint64_t at = 0; at < 256; at += 16) {
-      words_at(*tables, bad.code(at));
-    }
-    tables->remove(bad.begin());
-  }
-  EXPECT_EQ(6u, words_at(*tables, good.code(1 << 14)));
-  EXPECT_EQ(1u, tables->count());
-}
-
-TEST(Registered, ItsMemoryMayGoWithoutAWord) {
-  const auto tables = make_tables();
-  Section source({2, 3});
-  constexpr size_t kPage = 4096;
-  auto* pages = static_cast<uint8_t*>(
-      mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(MAP_FAILED, pages);
-  // Nothing behind its last entry, not even the end.
-  const size_t size = source.tables.used();
-  uint8_t* begin = pages + 2 * kPage - size;
-  memcpy(begin, source.tables.at(0), size);
-  ASSERT_EQ(0, munmap(pages + 2 * kPage, kPage));
-  tables->add(reinterpret_cast<uint64_t>(begin));
-  ASSERT_EQ(0, munmap(pages, 2 * kPage));
-  const uint64_t moved = reinterpret_cast<uint64_t>(begin) - source.begin();
-  EXPECT_EQ(2u, words_at(*tables, source.code(0) + moved));
-  EXPECT_EQ(3u, words_at(*tables, source.code(64) + moved));
 }
 
 TEST(Registered, MemoryIsUsedAgain) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "memprof/attach/traced_thread.h"
+#include "memprof/attach/thread/traced_thread.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "memprof/attach/processor.h"
+#include "memprof/attach/processor/processor.h"
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {

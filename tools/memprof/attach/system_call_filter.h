@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "memprof/attach/survey.h"
-#include "memprof/attach/traced_thread.h"
+#include "memprof/attach/target/survey.h"
+#include "memprof/attach/thread/traced_thread.h"
 
 namespace memprof::cli {
 

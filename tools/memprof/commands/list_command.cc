@@ -163,7 +163,7 @@ std::string user_name(uid_t uid) {
 
 // Why what is called an arena is none that this memprof reads.
 std::string why_unreadable(const std::string& path, const std::string& what) {
-  constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/tables/arena.h: 8 bytes, and a version
+  constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/arena/arena.h: 8 bytes, and a version
   constexpr size_t kPageBytes = 4096;
   struct stat status{};
   // A pipe would never let go of who opens it.

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "memprof/console/arguments.h"
+#include "profile/matching/stack_filter.h"
 #include "profile/model/metric.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/stack_filter.h"
 
 namespace memprof::cli {
 

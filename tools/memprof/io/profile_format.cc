@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "memprof/console/failure.h"
 #include "profile/formats/collapsed.h"
 #include "profile/formats/dhat.h"

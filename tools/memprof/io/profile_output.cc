@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/profile_output.h"
 
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "profile/files/atomic_file.h"
 #include "profile/pprof/pprof_writer.h"
 

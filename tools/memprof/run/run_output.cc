@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "format/pprof_name.h"
+#include "format/pprof/pprof_name.h"
 #include "memprof/console/console.h"
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/profile_input.h"

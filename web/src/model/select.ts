@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses stacks by expressions, as --focus and --ignore do (src/profile/names/stack_filter.cc), and finds groups.
+// Chooses stacks by expressions, as --focus and --ignore do (src/profile/matching/stack_filter.cc), and finds groups.
 import { type Block, IS_NAMED, NAME_IS_ALLOCATOR, SYMBOL_IS_ALLOCATOR } from "../data/block";
 
 /** RE2's `(?i)` at the start is known; throws a SyntaxError for what is no expression. */

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/tables/arena.h"
+#include "core/arena/arena.h"
 #include "format/arena_name.h"
 #include "platform/linux/files/arena_file.h"
 #include "platform/linux/files/write_signals.h"

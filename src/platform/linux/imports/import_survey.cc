@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/tables/levels.h"
+#include "core/arena/levels.h"
 
 namespace memprof::platform {
 namespace {

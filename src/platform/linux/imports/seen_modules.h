@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "core/tables/levels.h"
+#include "core/arena/levels.h"
 
 namespace memprof::platform {
 

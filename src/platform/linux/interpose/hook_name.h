@@ -6,7 +6,7 @@
 // MEMPROF_LOCAL_HOOKS: only the names of our own are made, so that linking the hooks interposes nothing.
 #pragma once
 
-#include "core/engine/hook.h"
+#include "core/hooks/hook.h"
 
 #if defined(MEMPROF_LOCAL_HOOKS)
 #define MEMPROF_DEFINE_HOOK(type, name, parameters)                                                  \

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "core/engine/sampled_call.h"
+#include "core/hooks/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/bootstrap.h"

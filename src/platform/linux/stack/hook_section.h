@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is an address in the section that every hook lies in (MEMPROF_HOOK, core/engine/hook.h)?
+// Is an address in the section that every hook lies in (MEMPROF_HOOK, core/hooks/hook.h)?
 #pragma once
 
 #include <cstdint>
 
-#include "core/engine/hook.h"
+#include "core/hooks/hook.h"
 
 // Made by the linker for a section whose name is a C identifier.  Weak: a program of tests may have no hooks.
 extern "C" const char __start_memprof_hooks[] __attribute__((weak, visibility("hidden")));

@@ -4,8 +4,8 @@
 // frames are merged in (runtime/runtime.h).
 #include <atomic>
 
+#include "core/arena/levels.h"
 #include "core/engine/frame_rooms.h"
-#include "core/tables/levels.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/stack/hook_section.h"

@@ -69,9 +69,8 @@ TEST(OtherThreads, OneThatIsHeldHasNotLeft) {
                            ptrace(PTRACE_INTERRUPT, id.load(), nullptr, nullptr) == 0 &&
                            waitpid(id, &status, __WALL) == id;
       char byte = is_held ? 'y' : 'n';
-      static_cast<void>(write(ready[1], &byte, 1));
-      static_cast<void>(read(done[0], &byte, 1));
-      _exit(0);  // which lets it go
+      const bool is_told = write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
+      _exit(is_told ? 0 : 1);  // which lets it go
     }
     char answer = 0;
     ASSERT_EQ(1, read(ready[0], &answer, 1));

@@ -5,9 +5,9 @@
 
 #include <cstdlib>
 
-#include "memprof/attach/survey.h"
+#include "memprof/attach/target/survey.h"
 #include "memprof/console/failure.h"
-#include "target_process.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli {
 namespace {

@@ -2,11 +2,11 @@
 // A process that is stopped where it can make calls, for the tests.
 #pragma once
 
-#include "memprof/attach/remote_stack.h"
-#include "memprof/attach/safe_point.h"
-#include "memprof/attach/survey.h"
-#include "memprof/attach/traced_thread.h"
-#include "target_process.h"
+#include "memprof/attach/target/survey.h"
+#include "memprof/attach/thread/remote_stack.h"
+#include "memprof/attach/thread/safe_point.h"
+#include "memprof/attach/thread/traced_thread.h"
+#include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli::testing_tools {
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "memprof/attach/processor.h"
+#include "memprof/attach/processor/processor.h"
 
 namespace memprof::cli {
 namespace {

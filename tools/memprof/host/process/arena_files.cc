@@ -114,7 +114,7 @@ Owner owner_of(const ArenaFile& file) {
 }
 
 ArenaBeginning read_beginning(const std::string& path) {
-  // As of ArenaHeader (src/core/tables/arena.h).
+  // As of ArenaHeader (src/core/arena/arena.h).
   struct {
     uint64_t magic;
     uint32_t version;

@@ -47,7 +47,7 @@ ProcessFacts facts_of_child(const Change& change) {
     const bool done = change();
     const char byte = done ? 1 : 0;
     static_cast<void>(write(ready[1], &byte, 1) == 1);
-    while (true) static_cast<void>(read(ready[0], nullptr, 0));  // what strict mode allows
+    while (true) static_cast<void>(read(ready[0], nullptr, 0) == 0);  // what strict mode allows
   }
   char done = 0;
   EXPECT_EQ(read(ready[0], &done, 1), 1);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calls of the public C API have in common.
+//
+// Threads: no state.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "memprof.h"
+
+namespace memprof::capi {
+
+// Of a versioned struct: every caller has as much.
+inline constexpr uint32_t kLeastBytes = 8;
+
+// errno as the caller left it, whatever the system calls of ours made of it.
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+  // MEMPROF_ERR_SYSTEM: errno says why.
+  int result(int error) {
+    if (error == MEMPROF_ERR_SYSTEM) {
+      saved_ = errno;
+    }
+    return error;
+  }
+
+ private:
+  int saved_;
+};
+
+// Copies as much of a versioned struct as the caller has; its struct_size stays.
+template <typename T>
+int give(const T& from, T* to) {
+  const uint32_t size = to->struct_size < sizeof(T) ? to->struct_size : static_cast<uint32_t>(sizeof(T));
+  constexpr size_t kSkip = sizeof(to->struct_size);
+  memcpy(reinterpret_cast<char*>(to) + kSkip, reinterpret_cast<const char*>(&from) + kSkip, size - kSkip);
+  return MEMPROF_OK;
+}
+
+}  // namespace memprof::capi

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots of the public C API (include/memprof.h): taken, opened, read, written.
+#include "core/reader/snapshot.h"
+
+#include <cstddef>
+
+#include "capi/call.h"
+#include "core/sampling/sampler.h"
+#include "dump/dump.h"
+#include "format/lifetime_class.h"
+#include "memprof.h"
+
+using memprof::Snapshot;
+using memprof::SnapshotTotals;
+using memprof::capi::give;
+using memprof::capi::KeepErrno;
+using memprof::capi::kLeastBytes;
+
+// A snapshot's arrays are handed out as they stand.
+#define MEMPROF_SAME_LAYOUT(PUBLIC, OURS, LAST)            \
+  static_assert(sizeof(PUBLIC) == sizeof(memprof::OURS) && \
+                offsetof(PUBLIC, LAST) == offsetof(memprof::OURS, LAST))
+MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
+MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
+MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
+MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);
+MEMPROF_SAME_LAYOUT(memprof_rate_use, RateUse, time_ns);
+MEMPROF_SAME_LAYOUT(memprof_module, SnapshotModule, build_id);
+MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
+MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
+MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
+static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
+
+namespace {
+
+const Snapshot* ours(const memprof_snapshot* snapshot) {
+  return reinterpret_cast<const Snapshot*>(snapshot);
+}
+
+// nullptr and 0 elements without a snapshot.
+template <typename Public, typename T>
+const Public* array(const memprof_snapshot* snapshot, memprof::Span<T> Snapshot::* member, uint64_t* count) {
+  const memprof::Span<T> span = snapshot != nullptr ? ours(snapshot)->*member : memprof::Span<T>{};
+  if (count != nullptr) {
+    *count = span.size;
+  }
+  return reinterpret_cast<const Public*>(span.data);
+}
+
+}  // namespace
+
+extern "C" {
+
+int memprof_get_snapshot(memprof_snapshot** snapshot) {
+  const KeepErrno keep;
+  if (snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  Snapshot* taken = nullptr;
+  const int error = memprof::take_snapshot(&taken);
+  *snapshot = reinterpret_cast<memprof_snapshot*>(taken);
+  return error;
+}
+
+void memprof_free_snapshot(memprof_snapshot* snapshot) {
+  const KeepErrno keep;
+  Snapshot::release(reinterpret_cast<Snapshot*>(snapshot));
+}
+
+int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot) {
+  if (path == nullptr || snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  KeepErrno keep;
+  Snapshot* opened = nullptr;
+  const int error = memprof::open_snapshot(path, &opened);
+  *snapshot = reinterpret_cast<memprof_snapshot*>(opened);
+  return keep.result(error);
+}
+
+int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info) {
+  if (snapshot == nullptr || info == nullptr || info->struct_size < kLeastBytes) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const Snapshot& s = *ours(snapshot);
+  memprof_snapshot_info out{};
+  out.pid = s.process_id;
+  out.rate_bytes = s.rate_bytes;
+  out.time_unix_ns = s.time_unix_ns;
+  out.time_ns = s.time_ns;
+  out.start_ns = s.start_ns;
+  out.end_ns = s.end_ns;
+  out.pid_namespace = s.process_namespace;
+  out.live_weight_bytes = s.live_weight_bytes;
+  out.live_weight_count = s.live_weight_count;
+  out.end_begun_ns = s.end_begun_ns;
+  out.peak_ns = s.peak.time_ns;
+  out.peak_weight_bytes = s.peak.weight_bytes;
+  out.peak_weight_count = s.peak.weight_count;
+  out.peak_resident_bytes = s.peak.resident_bytes;
+  out.max_resident_bytes = s.peak.max_resident_bytes;
+  return give(out, info);
+}
+
+const char* memprof_snapshot_program(const memprof_snapshot* snapshot) {
+  return snapshot != nullptr ? ours(snapshot)->program() : "";
+}
+
+const memprof_record* memprof_snapshot_records(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_record>(snapshot, &Snapshot::records, count);
+}
+
+const memprof_totals* memprof_snapshot_peaks(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_totals>(snapshot, &Snapshot::peaks, count);
+}
+
+const memprof_lifetime* memprof_snapshot_lifetimes(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_lifetime>(snapshot, &Snapshot::lifetimes, count);
+}
+
+const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_rate_use>(snapshot, &Snapshot::rates, count);
+}
+
+const uint64_t* memprof_lifetime_bounds(uint64_t* count) {
+  if (count != nullptr) {
+    *count = memprof::kLifetimeBounds;
+  }
+  return memprof::kLifetimeScale.bounds_ns;
+}
+
+int memprof_snapshot_younger(const memprof_snapshot* snapshot, uint64_t lifetime_ns, memprof_totals* totals,
+                             uint64_t count, uint64_t* used_ns) {
+  if (snapshot == nullptr || totals == nullptr || count > ours(snapshot)->stacks.size || lifetime_ns == 0) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const uint64_t used =
+      ours(snapshot)->sum_younger(lifetime_ns, reinterpret_cast<SnapshotTotals*>(totals), count);
+  if (used_ns != nullptr) {
+    *used_ns = used;
+  }
+  return MEMPROF_OK;
+}
+
+const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_stack>(snapshot, &Snapshot::stacks, count);
+}
+
+const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<uint64_t>(snapshot, &Snapshot::frames, count);
+}
+
+const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,
+                                                             uint64_t* count) {
+  return array<memprof_runtime_frame>(snapshot, &Snapshot::runtime_frames, count);
+}
+
+const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<uint32_t>(snapshot, &Snapshot::frame_modules, count);
+}
+
+const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_module>(snapshot, &Snapshot::modules, count);
+}
+
+const uint32_t* memprof_snapshot_stack_heaps(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<uint32_t>(snapshot, &Snapshot::stack_heaps, count);
+}
+
+const memprof_heap* memprof_snapshot_heaps(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_heap>(snapshot, &Snapshot::heaps, count);
+}
+
+const char* memprof_snapshot_strings(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<char>(snapshot, &Snapshot::strings, count);
+}
+
+const memprof_symbol* memprof_snapshot_symbols(const memprof_snapshot* snapshot, uint64_t* count) {
+  return array<memprof_symbol>(snapshot, &Snapshot::symbols, count);
+}
+
+int64_t memprof_resolve_symbols(memprof_snapshot* snapshot) {
+  const KeepErrno keep;
+  if (snapshot == nullptr) {
+    return MEMPROF_ERR_INVALID;
+  }
+  memprof::MuteScope mute;  // the loader may allocate
+  const int64_t found = reinterpret_cast<Snapshot*>(snapshot)->resolve_symbols();
+  return found >= 0 ? found : int64_t{MEMPROF_ERR_NO_MEMORY};
+}
+
+int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd) {
+  KeepErrno keep;
+  return snapshot == nullptr || fd < 0 ? MEMPROF_ERR_INVALID
+                                       : keep.result(memprof::write_snapshot(*ours(snapshot), fd));
+}
+
+}  // extern "C"

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tables take of an arena: the capacities of its sections (core/arena/arena.h).
+#include "core/arena/arena.h"
+#include "core/tables/code_table.h"
+#include "core/tables/heap_map.h"
+#include "core/tables/heap_names.h"
+#include "core/tables/module_table.h"
+#include "core/tables/name_table.h"
+#include "core/tables/peak.h"
+#include "core/tables/stack_table.h"
+
+namespace memprof {
+namespace {
+
+// Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
+constexpr uint64_t kMeanDepth = 48;
+constexpr uint64_t kMeanNameBytes = 64;
+constexpr uint64_t kMeanLinesBytes = 192;
+
+// As many functions as stacks, within bounds: a process with little room has small tables of all kinds.
+uint64_t most_codes(const Limits& limits) {
+  constexpr uint64_t kLeastCodes = 1024;
+  return limits.max_stacks < kLeastCodes             ? kLeastCodes
+         : limits.max_stacks < CodeTable::kMostCodes ? limits.max_stacks
+                                                     : uint64_t{CodeTable::kMostCodes};
+}
+
+// A path for each module, a name and a file for each function.
+uint64_t most_names(const Limits& limits) {
+  return kMaxModules + 2 * most_codes(limits);
+}
+
+}  // namespace
+
+uint64_t section_capacity(SectionId id, const Limits& limits) {
+  switch (id) {
+    case kLiveSection:
+      return slots_before(live_levels_for(limits.max_live_samples)) * (sizeof(uint64_t) + sizeof(LiveRecord));
+    case kStackIndexSection:
+      return slots_before(intern_levels_for(limits.max_stacks)) * sizeof(uint64_t);
+    case kStackSection:
+      return limits.max_stacks * sizeof(StackEntry);
+    case kFrameSection:
+      return (limits.max_stacks * kMeanDepth + kMostDepth) * sizeof(uint64_t);
+    case kModuleSection:
+      return kMaxModules * sizeof(ModuleEntry);
+    case kNameIndexSection:
+      return slots_before(intern_levels_for(most_names(limits))) * sizeof(uint64_t);
+    case kNameSection:
+      return most_names(limits) * sizeof(NameEntry);
+    case kTextSection:
+      return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
+    case kPeakSection:
+      return limits.max_stacks * sizeof(StackPeak);
+    case kFoldSection:
+      return kFoldLogPlaces * sizeof(FoldRecord);
+    case kLifetimeSection:
+      return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
+    case kHeapSection:
+      return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
+    case kCodeIndexSection:
+      return slots_before(intern_levels_for(most_codes(limits))) * sizeof(uint64_t);
+    case kCodeSection:
+      return most_codes(limits) * sizeof(CodeEntry);
+    case kSectionCount:
+      break;
+  }
+  return 0;
+}
+
+void set_level_limits(const Limits& limits, ArenaHeader* header) {
+  header->live_levels.limit = live_levels_for(limits.max_live_samples);
+  header->stack_levels.limit = intern_levels_for(limits.max_stacks);
+  header->name_levels.limit = intern_levels_for(most_names(limits));
+  header->code_levels.limit = intern_levels_for(most_codes(limits));
+}
+
+uint64_t used_bytes(const ArenaHeader& header) {
+  uint64_t used = kPageBytes;
+  for (uint32_t id = 0; id < kSectionCount; ++id) {
+    const Section& s = header.section(id);
+    used += s.used_bytes.load(std::memory_order_relaxed);
+  }
+  const auto slots = [](const LevelsHead& levels) {
+    const uint32_t open = levels.open.load(std::memory_order_relaxed);
+    return slots_before(open < kMaxLevels ? open : kMaxLevels);
+  };
+  used += slots(header.live_levels) * (sizeof(uint64_t) + sizeof(LiveRecord));
+  used +=
+      (slots(header.stack_levels) + slots(header.name_levels) + slots(header.code_levels)) * sizeof(uint64_t);
+  return used;
+}
+
+}  // namespace memprof

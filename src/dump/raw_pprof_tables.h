@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the writer of a pprof profile numbers (dump/raw_pprof.h): locations and functions, in tables in scratch
+// memory.
+//
+// Threads: no state but their own.  Allocates: never.
+// Failure: nullptr or 0 where the scratch memory is too small.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dump/raw_pprof.h"
+#include "format/hash.h"
+
+namespace memprof::profile {
+
+inline constexpr size_t kFirstSlots = 1024;  // a power of two
+
+inline constexpr size_t aligned(size_t bytes) {
+  return (bytes + 15) & ~size_t{15};
+}
+
+// The table of locations is at most half full; it begins small and doubles into fresh scratch, so that pages
+// are touched in proportion to the different addresses.
+inline size_t last_slots(size_t addresses) {
+  size_t slots = kFirstSlots;
+  while (slots / 2 < addresses) {
+    slots *= 2;
+  }
+  return slots;
+}
+
+// Allocates from the scratch memory.  After one failure all later calls fail, so that only the last one has to be
+// checked.
+class Scratch {
+ public:
+  Scratch(void* memory, size_t bytes) : at_(static_cast<uint8_t*>(memory)), left_(bytes) {}
+
+  template <typename T>
+  T* take(size_t count) {
+    const size_t bytes = aligned(count * sizeof(T));
+    if (bytes > left_) {
+      left_ = 0;
+      return nullptr;
+    }
+    void* taken = at_;
+    at_ += bytes;
+    left_ -= bytes;
+    return static_cast<T*>(taken);
+  }
+
+ private:
+  uint8_t* at_;
+  size_t left_;
+};
+
+// Numbers the distinct keys of locations from 1, in the order of their first use.
+class LocationTable {
+ public:
+  LocationTable(Scratch& scratch, size_t most)
+      : scratch_(scratch), addresses_(scratch.take<uint64_t>(most)), slots_(new_slots(kFirstSlots)) {}
+
+  bool ok() const { return addresses_ != nullptr && slots_ != nullptr; }
+  size_t size() const { return size_; }
+  uint64_t address(size_t index) const { return addresses_[index]; }
+
+  // 0: no room.
+  uint32_t id(uint64_t address) {
+    uint32_t* slot = find(address);
+    if (*slot != 0) {
+      return *slot;
+    }
+    if (size_ >= slot_count_ / 2) {
+      if (!grow()) {
+        return 0;
+      }
+      slot = find(address);
+    }
+    addresses_[size_++] = address;
+    return *slot = static_cast<uint32_t>(size_);
+  }
+
+ private:
+  uint32_t* new_slots(size_t count) {
+    auto* slots = scratch_.take<uint32_t>(count);
+    if (slots != nullptr) {
+      std::memset(slots, 0, count * sizeof(*slots));
+      slot_count_ = count;
+    }
+    return slots;
+  }
+
+  // The slot of the address, or the empty one where it belongs.
+  uint32_t* find(uint64_t address) const {
+    uint64_t hash = address * kGolden;
+    hash ^= hash >> 32;
+    for (size_t i = hash & (slot_count_ - 1);; i = (i + 1) & (slot_count_ - 1)) {
+      if (slots_[i] == 0 || addresses_[slots_[i] - 1] == address) {
+        return &slots_[i];
+      }
+    }
+  }
+
+  bool grow() {
+    uint32_t* slots = new_slots(slot_count_ * 2);
+    if (slots == nullptr) {
+      return false;
+    }
+    slots_ = slots;
+    for (size_t i = 0; i < size_; ++i) {
+      *find(addresses_[i]) = static_cast<uint32_t>(i + 1);
+    }
+    return true;
+  }
+
+  Scratch& scratch_;
+  uint64_t* addresses_;
+  size_t slot_count_ = 0;
+  uint32_t* slots_;
+  size_t size_ = 0;
+};
+
+// Numbers the distinct functions of runtime frames from 1, in the order of their first use.  The caller has one
+// string for each name, so strings are compared by address.
+class FunctionTable {
+ public:
+  FunctionTable(Scratch& scratch, const RawProfile& profile)
+      : mask_(slots_of(profile) - 1), slots_(scratch.take<Slot>(slots_of(profile))) {
+    if (slots_ != nullptr) {
+      std::memset(static_cast<void*>(slots_), 0, slots_of(profile) * sizeof(Slot));
+    }
+  }
+
+  static size_t scratch_bytes(const RawProfile& profile) { return aligned(slots_of(profile) * sizeof(Slot)); }
+
+  size_t size() const { return size_; }
+
+  uint32_t id(const RawRuntimeFrame& frame) {
+    uint64_t hash = (reinterpret_cast<uintptr_t>(frame.name) ^ reinterpret_cast<uintptr_t>(frame.file) << 20 ^
+                     frame.function_line) *
+                    kGolden;
+    hash ^= hash >> 32;
+    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      Slot& slot = slots_[i];
+      if (slot.id == 0) {
+        slot = {frame.name, frame.file, frame.function_line, ++size_};
+        return slot.id;
+      }
+      if (slot.name == frame.name && slot.file == frame.file && slot.line == frame.function_line) {
+        return slot.id;
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    const char* name;
+    const char* file;
+    uint32_t line;
+    uint32_t id;  // 0: empty
+  };
+
+  // At most half full.
+  static size_t slots_of(const RawProfile& profile) {
+    size_t slots = 2;
+    while (slots / 2 < profile.runtime_frame_count) {
+      slots *= 2;
+    }
+    return slots;
+  }
+
+  size_t mask_;
+  Slot* slots_;
+  uint32_t size_ = 0;
+};
+
+}  // namespace memprof::profile

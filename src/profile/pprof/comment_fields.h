@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of one comment of a pprof file: "key=value" behind its name, separated by one space.
+//
+// Threads: one object is one thread's.  Owns: nothing; the text must outlive it.
+// Failure: ok() is false once a field was missing or malformed; what is returned then is 0 or empty.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+class CommentFields {
+ public:
+  explicit CommentFields(std::string_view text);
+
+  bool ok() const { return ok_; }
+
+  bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
+  uint64_t decimal(std::string_view key) { return integer(key, 10); }
+  // A field that not every profile has.
+  uint64_t decimal_or_0(std::string_view key) { return has(key) ? decimal(key) : 0; }
+  uint64_t hex(std::string_view key) { return integer(key, 16); }
+  // Nearly all our doubles are sums of things that are not negative.
+  double real(std::string_view key);
+  double signed_real(std::string_view key);
+  // "CLASS:SAMPLES:SIZES[:BYTES:BLOCKS],..."; a file of before has none.
+  std::vector<Lifetime> lifetimes(std::string_view key);
+  // "PART:SAMPLES:BYTES:BLOCKS,..."; a file of before has none.
+  std::vector<Birth> births(std::string_view key);
+  // "RATE:BYTES:NS,..."; what is wrong is left out.
+  std::vector<RateUse> rates(std::string_view key) const;
+  std::string text(std::string_view key) const;
+
+ private:
+  // What commas separate.
+  template <typename Each>
+  void for_each_entry(std::string_view key, const Each& each);
+  // Colons separate them; those after the first `decimals` are hexadecimal.  Returns how many there are.
+  size_t read_numbers(std::string_view text, size_t decimals, size_t most, uint64_t* numbers);
+  Lifetime lifetime(std::string_view text);
+  // At least so much: rounding may have left it below.
+  double short_real(uint64_t bits, double least);
+  uint64_t integer(std::string_view key, int base);
+
+  std::unordered_map<std::string_view, std::string_view> values_;
+  bool ok_ = true;
+};
+
+}  // namespace memprof::profile

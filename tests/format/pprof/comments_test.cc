@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of the profile's comment, which files have had since the first version, byte for byte.
+#include "format/pprof/comments.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dump/raw_pprof.h"
+
+namespace memprof::profile {
+namespace {
+
+std::string comment_of(const RawProfile& facts) {
+  CommentText text;
+  profile_comment(text, "a b%", 4, facts);
+  return {text.data(), text.size()};
+}
+
+TEST(Comments, WhatIsMostlyZeroIsLeftOut) {
+  RawProfile facts;
+  facts.pid = 7;
+  EXPECT_EQ(
+      "#memprof.profile version=1 program=a%20b%25 pid=7 samples=0 live_samples=0 dropped_samples=0 "
+      "dropped_weight_bytes=0 replaced_samples=0 walk_root=0 walk_depth_limit=0 walk_bad_frame=0 "
+      "walk_left_stack=0 walk_no_rule=0 walk_middle_left_out=0",
+      comment_of(facts));
+  facts.import_foreign = 1;
+  const std::string text = comment_of(facts);
+  const std::string end = " import_refused=0 import_foreign=1 import_unbound=0";
+  EXPECT_EQ(end, text.substr(text.size() - end.size()));
+}
+
+TEST(Comments, FactsStandInTheirOrder) {
+  RawProfile facts;
+  facts.pid = 7;
+  uint64_t value = 0;
+  for (const ProfileFact& fact : kProfileFacts) fact.set(&facts, ++value);
+  for (uint64_t i = 0; i < kWalkReasons; ++i) facts.walks[i] = 90 + i;
+  facts.runtimes[0] = {0x030b, 1, 2, "CPython"};
+  facts.runtimes[2] = {0x0102, 1, 2, "a b"};
+  EXPECT_EQ(
+      "#memprof.profile version=1 program=a%20b%25 pid=7 samples=1 live_samples=2 dropped_samples=3 "
+      "dropped_weight_bytes=4 replaced_samples=5 walk_root=90 walk_depth_limit=91 walk_bad_frame=92 "
+      "walk_left_stack=93 walk_no_rule=94 walk_middle_left_out=95 peak_after_ns=6 peak_resident=7 "
+      "max_resident=8 seen_after_ns=9 ended=1 before_end=1 muted_bytes=12 folded_stacks=13 "
+      "thinned_samples=14 unseen_processes=15 uncollected_processes=16 budget_ppm=17 cpu_ns=18 "
+      "sampling_ns=19 import_refused=20 import_foreign=21 import_unbound=22 python=779 python_objects=1 "
+      "python_stacks=2 runtime3=258 "
+      "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
+      comment_of(facts));
+}
+
+TEST(Comments, RatesAreTriples) {
+  constexpr RateUse kUses[] = {{4096, 100, 7}, {6144, 2, 0}};
+  CommentText text;
+  rates_comment(text, kUses, 2);
+  EXPECT_EQ("#memprof.rates used=4096:100:7,6144:2:0", std::string(text.data(), text.size()));
+}
+
+TEST(Comments, TheMostRatesFit) {
+  std::vector<RateUse> uses(kMostRates, {UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  CommentText text;
+  rates_comment(text, uses.data(), uses.size());
+  EXPECT_EQ(std::string("#memprof.rates used=").size() + kMostRates * 63 - 1, text.size());
+}
+
+TEST(Comments, TheLongestFits) {
+  RawProfile facts;
+  facts.pid = UINT64_MAX;
+  for (const ProfileFact& fact : kProfileFacts) fact.set(&facts, UINT64_MAX);
+  for (uint64_t& walk : facts.walks) walk = UINT64_MAX;
+  const std::string long_name(1000, ' ');
+  for (RawRuntime& runtime : facts.runtimes) runtime = {UINT64_MAX, UINT64_MAX, UINT64_MAX, long_name};
+  CommentText text;
+  profile_comment(text, long_name.data(), long_name.size(), facts);
+  // Flags and the version have one digit.
+  EXPECT_EQ(most_of_profile_comment(), text.size() + 3 * 19);
+}
+
+}  // namespace
+}  // namespace memprof::profile

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/safe_point.h"
+
+#include <gtest/gtest.h>
+
+#include "memprof/console/failure.h"
+#include "tests/tools/memprof/attach/stopped_thread.h"
+
+namespace memprof::cli {
+namespace {
+
+using testing_tools::StoppedThread;
+using testing_tools::TargetProcess;
+
+TEST(SafePoint, AWaitIsOne) {
+  NEEDS_PTRACE();
+  TargetProcess process({"nanosleep"});
+  StoppedThread stopped(process);
+  EXPECT_EQ(stopped.point.stops, 1);
+  EXPECT_TRUE(
+      judge(stopped.target, stopped.point.memory, stopped.walker, stopped.thread, stopped.point.registers)
+          .is_safe);
+}
+
+TEST(SafePoint, UnsafeCodeAnywhereInTheStack) {
+  NEEDS_PTRACE();
+  TargetProcess process({"nanosleep"});
+  StoppedThread stopped(process);
+  const RemoteStack::Walk walk =
+      stopped.walker.walk(stopped.thread.id(), stopped.point.registers, stopped.point.memory, {}, 0);
+  ASSERT_GE(walk.frames.size(), 4u);
+  const uint64_t caller = walk.frames[2].address;
+  stopped.target.unsafe.add({caller, caller + 1}, "a caller");
+  const Verdict verdict =
+      judge(stopped.target, stopped.point.memory, stopped.walker, stopped.thread, stopped.point.registers);
+  EXPECT_FALSE(verdict.is_safe);
+  EXPECT_EQ(verdict.why, "a caller");
+  EXPECT_EQ(verdict.return_address, walk.frames[3].address + 1);
+}
+
+TEST(SafePoint, NeverThere) {
+  NEEDS_PTRACE();
+  TargetProcess process({"nanosleep"});
+  Target target = survey(process.pid());
+  target.unsafe.add({0, UINT64_MAX}, "everything");
+  RemoteStack walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images);
+  {
+    TracedThread thread(static_cast<pid_t>(process.pid()));
+    try {
+      reach_safe_point(target, walker, &thread);
+      FAIL() << "it is never safe";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.status(), kRefused);
+      EXPECT_NE(std::string(failure.what()).find("it was in everything"), std::string::npos)
+          << failure.what();
+    }
+  }
+  EXPECT_EQ(process.finish(), "ok");
+}
+
+}  // namespace
+}  // namespace memprof::cli

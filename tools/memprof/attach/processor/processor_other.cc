@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processors that have no file of their own (processor.h): attaching is refused there.
+#include "memprof/attach/processor/processor.h"
+
+#if !defined(__x86_64__)
+
+#include <cstdlib>
+
+// is_supported() says so before anything else is called.
+namespace memprof::cli::processor {
+
+bool is_supported() {
+  return false;
+}
+bool read_registers(pid_t, Registers*) {
+  return false;
+}
+bool write_registers(pid_t, const Registers&) {
+  return false;
+}
+bool read_vectors(pid_t, std::string*) {
+  return false;
+}
+bool write_vectors(pid_t, const std::string&) {
+  return false;
+}
+uint64_t program_counter(const Registers&) {
+  std::abort();
+}
+uint64_t stack_pointer(const Registers&) {
+  std::abort();
+}
+std::vector<uint64_t> dwarf_registers(const Registers&) {
+  std::abort();
+}
+uint16_t elf_machine() {
+  std::abort();
+}
+bool is_native(const Registers&) {
+  std::abort();
+}
+bool repeat_interrupted_call(Registers*) {
+  std::abort();
+}
+bool is_before_system_call(const Registers&, long) {
+  std::abort();
+}
+int64_t result(const Registers&) {
+  std::abort();
+}
+Registers function_call(const Registers&, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {
+  std::abort();
+}
+std::string signal_frame(const Registers&, const std::string&, uint64_t, uint64_t, uint64_t) {
+  std::abort();
+}
+uint64_t alternate_stack_in_frame() {
+  std::abort();
+}
+uint64_t context_in_frame() {
+  std::abort();
+}
+std::string_view sigreturn_code() {
+  std::abort();
+}
+std::string_view stub_code() {
+  std::abort();
+}
+Registers stub_call(const Registers&, uint64_t, uint64_t, uint64_t) {
+  std::abort();
+}
+bool ends_in_call(const unsigned char*) {
+  std::abort();
+}
+bool set_breakpoint(pid_t, uint64_t) {
+  return false;
+}
+uint32_t audit_architecture() {
+  std::abort();
+}
+
+}  // namespace memprof::cli::processor
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/remote_stack.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kMaxFrames = 5000;
+
+}  // namespace
+
+struct RemoteStack::State {
+  ~State() {
+    if (dwfl != nullptr) dwfl_end(dwfl);
+  }
+
+  Dwfl* dwfl = nullptr;
+  bool can_walk = false;
+  std::map<uint64_t, std::string> files;  // by the start of the image
+  // Of the walk that is under way:
+  pid_t thread = 0;
+  const processor::Registers* registers = nullptr;
+  const TargetMemory* memory = nullptr;
+  const std::vector<char>* stack = nullptr;
+  uint64_t stack_begin = 0;
+};
+
+namespace {
+
+using Files = std::map<uint64_t, std::string>;
+
+int find_image(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr start, char**, Elf** elf) {
+  auto* files = static_cast<Files*>(*user_data);
+  const auto found = files->find(start);
+  if (found != files->end() && !found->second.empty()) {
+    *elf = elf_memory(found->second.data(), found->second.size());
+  }
+  return -1;
+}
+
+int find_no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word,
+                       char**) {
+  return -1;
+}
+
+constexpr Dwfl_Callbacks kImageCallbacks = {find_image, find_no_debug_file, nullptr, nullptr};
+
+}  // namespace
+
+namespace {
+
+// libdwfl hands each callback what belongs to it.
+template <typename State>
+pid_t next_thread(Dwfl*, void* argument, void** at) {
+  if (*at != nullptr) return 0;
+  *at = argument;
+  return static_cast<State*>(argument)->thread;
+}
+
+template <typename State>
+bool get_thread(Dwfl*, pid_t, void* argument, void** thread) {
+  *thread = argument;
+  return true;
+}
+
+template <typename State>
+bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
+  const auto* state = static_cast<const State*>(argument);
+  const uint64_t end = state->stack_begin + state->stack->size();
+  if (address >= state->stack_begin && address < end && end - address >= sizeof(*result)) {
+    memcpy(result, state->stack->data() + (address - state->stack_begin), sizeof(*result));
+    return true;
+  }
+  return state->memory->read(address, result, sizeof(*result));
+}
+
+template <typename State>
+bool set_registers(Dwfl_Thread* thread, void* argument) {
+  const std::vector<uint64_t> values =
+      processor::dwarf_registers(*static_cast<const State*>(argument)->registers);
+  const std::vector<Dwarf_Word> words(values.begin(), values.end());
+  return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(words.size()), words.data());
+}
+
+int add_frame(Dwfl_Frame* frame, void* argument) {
+  auto* walk = static_cast<RemoteStack::Walk*>(argument);
+  Dwarf_Addr address = 0;
+  bool is_executing = false;
+  if (!dwfl_frame_pc(frame, &address, &is_executing)) return DWARF_CB_ABORT;
+  Dwarf_Word stack_pointer = 0;
+  if (dwfl_frame_reg(frame, processor::kDwarfStackPointer, &stack_pointer) != 0) stack_pointer = 0;
+  walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
+  return walk->frames.size() < kMaxFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) {
+  Dwarf_Addr bias = 0;
+  if (dwfl_module_getelf(module, &bias) != nullptr) dwfl_module_eh_cfi(module, &bias);
+  return DWARF_CB_OK;
+}
+
+}  // namespace
+
+RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images)
+    : state_(std::make_unique<State>()) {
+  static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
+      next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
+  state_->dwfl = dwfl_begin(&kImageCallbacks);
+  if (state_->dwfl == nullptr) return;
+  dwfl_report_begin(state_->dwfl);
+  for (const TargetImage& image : images) {
+    state_->files[image.start] = read_unwind_image(memory, image);
+    Dwfl_Module* module = dwfl_report_module(state_->dwfl, image.path.c_str(), image.start, image.end);
+    void** user_data = nullptr;
+    if (module == nullptr || dwfl_module_info(module, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                              nullptr) == nullptr) {
+      continue;
+    }
+    *user_data = &state_->files;
+  }
+  dwfl_report_end(state_->dwfl, nullptr, nullptr);
+  dwfl_getmodules(state_->dwfl, prepare_tables, nullptr, 0);
+  state_->can_walk =
+      dwfl_attach_state(state_->dwfl, nullptr, static_cast<pid_t>(pid), &kThreadCallbacks, state_.get());
+}
+
+RemoteStack::~RemoteStack() = default;
+
+RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& registers,
+                                    const TargetMemory& memory, const std::vector<char>& stack,
+                                    uint64_t stack_begin) {
+  Walk walk;
+  if (!state_->can_walk) return walk;
+  state_->thread = thread;
+  state_->registers = &registers;
+  state_->memory = &memory;
+  state_->stack = &stack;
+  state_->stack_begin = stack_begin;
+  walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame, &walk) == 0;
+  return walk;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/safe_point.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "memprof/console/failure.h"
+#include "memprof/host/process/proc_path.h"
+
+namespace memprof::cli {
+namespace {
+
+using Stop = TracedThread::Stop;
+
+constexpr int64_t kStopNs = 3'000'000'000;
+constexpr int64_t kReturnNs = 2'000'000;  // until a function that has begun is expected to return
+constexpr int64_t kLimitNs = 10'000'000'000;
+constexpr int kStopsWithoutBreakpoint = 3;
+constexpr int kMaxStops = 400;
+constexpr size_t kStackBytes = size_t{256} << 10;
+constexpr uint64_t kRedZoneBytes = 128;
+
+[[noreturn]] void fail(const Target& target, const std::string& why) {
+  throw Failure("attach: " + target.shown + " " + why, kRefused);
+}
+
+// The stack from the red zone on, as far as it can be read.
+std::vector<char> read_stack(const TargetMemory& memory, uint64_t begin) {
+  std::vector<char> stack(kStackBytes);
+  stack.resize(memory.read_some(begin, stack.data(), stack.size()));
+  return stack;
+}
+
+uint64_t word_at(const std::vector<char>& stack, size_t at) {
+  uint64_t value = 0;
+  memcpy(&value, stack.data() + at, sizeof(value));
+  return value;
+}
+
+// A return address behind a call.
+bool is_return_address(const Target& target, const TargetMemory& memory, uint64_t address) {
+  const MemoryRange* range = range_at(target.ranges, address);
+  unsigned char before[8];
+  return range != nullptr && range->is_code &&
+         memory.read(address - sizeof(before), before, sizeof(before)) && processor::ends_in_call(before);
+}
+
+// Where the walk ended early, what looks like a return address into unsafe code is one.
+const std::string* scan(const Target& target, const TargetMemory& memory, const std::vector<char>& stack,
+                        size_t from) {
+  for (size_t at = from; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
+    const uint64_t address = word_at(stack, at);
+    const std::string* what = target.unsafe.at(address - 1);
+    if (what != nullptr && is_return_address(target, memory, address)) return what;
+  }
+  return nullptr;
+}
+
+// The thread's time on a processor; what it has not used, it has not moved on in.
+uint64_t used_ns(pid_t process, pid_t thread) {
+  std::ifstream file(
+      proc_path(static_cast<uint64_t>(process), "task/" + std::to_string(thread) + "/schedstat"));
+  uint64_t ns = 0;
+  file >> ns;
+  return ns;
+}
+
+void sleep_ns(long ns) {
+  const timespec time{0, ns};
+  nanosleep(&time, nullptr);
+}
+
+// Until the thread has run for a while, or 25 ms.  Of different lengths: a loop is met elsewhere.
+void let_it_run(const Target& target, pid_t thread, int round) {
+  constexpr uint64_t kEnoughNs = 50'000;
+  const uint64_t before = used_ns(static_cast<pid_t>(target.pid), thread);
+  for (int i = 0; i < 50; ++i) {
+    sleep_ns(100'000 + (round * 37 % 400) * 1000L);
+    if (used_ns(static_cast<pid_t>(target.pid), thread) > before + kEnoughNs) return;
+  }
+}
+
+// A trap resets what the program does with SIGTRAP where it ignores or blocks that.
+bool can_use_breakpoint(uint64_t pid, const TracedThread& thread) {
+  constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+  uint64_t blocked = 0;
+  const std::string ignored = status_field(pid, "SigIgn");
+  return !ignored.empty() && (std::stoull(ignored, nullptr, 16) & kTrap) == 0 &&
+         thread.signal_mask(&blocked) && (blocked & kTrap) == 0;
+}
+
+std::string listed(const std::map<std::string, int>& refused) {
+  std::string text;
+  for (const auto& [what, count] : refused) {
+    text += (text.empty() ? "" : ", ") + what + " (" + std::to_string(count) + " times)";
+  }
+  return text;
+}
+
+class Search {
+ public:
+  Search(const Target& target, RemoteStack& walker, TracedThread* thread)
+      : target_(target), walker_(walker), thread_(*thread) {}
+
+  SafePoint run() {
+    const int64_t end = monotonic_ns() + kLimitNs;
+    for (int round = 1; round <= kMaxStops && monotonic_ns() < end; ++round) {
+      check(thread_.interrupt(kStopNs));
+      Verdict verdict = look();
+      if (verdict.is_safe) return std::move(point_);
+      ++refused_[verdict.why];
+      const bool wants_breakpoint = round > kStopsWithoutBreakpoint && verdict.return_address != 0 &&
+                                    can_use_breakpoint(target_.pid, thread_);
+      if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
+        if (run_to_breakpoint()) return std::move(point_);
+      } else {
+        go_on();
+        let_it_run(target_, thread_.id(), round);
+      }
+    }
+    fail(target_, "was never outside of code in which a library must not be loaded: it was in " +
+                      listed(refused_) + "; try again");
+  }
+
+ private:
+  void check(Stop stop) {
+    if (stop == Stop::kEvent) {
+      point_.stopped_ns = monotonic_ns();
+      ++point_.stops;
+      return;
+    }
+    if (stop == Stop::kGone) fail(target_, "has ended meanwhile, or executes another program");
+    if (stop == Stop::kGroup) fail(target_, "was stopped by a signal meanwhile; let it go on first");
+    fail(target_,
+         "cannot be stopped now: it waits for a child that it made by vfork, or for a device; try again");
+  }
+
+  Verdict look() {
+    if (!processor::read_registers(thread_.id(), &point_.registers)) check(Stop::kGone);
+    // Of the same program, still: what is written goes to this memory and no other.
+    point_.memory = TargetMemory(target_.pid, TargetMemory::Access::kReadAndWrite);
+    if (point_.memory.error() != 0)
+      throw Failure(ptrace_refusal(target_.shown, point_.memory.error()), kRefused);
+    if (program_identity(target_.pid) != target_.identity) {
+      fail(target_, "has executed another program meanwhile; try again");
+    }
+    return judge(target_, point_.memory, walker_, thread_, point_.registers);
+  }
+
+  void go_on() {
+    point_.longest_pause_ns = std::max(point_.longest_pause_ns, monotonic_ns() - point_.stopped_ns);
+    thread_.resume();
+  }
+
+  bool run_to_breakpoint() {
+    ++point_.breakpoints;
+    go_on();
+    const Stop stop = thread_.wait(kReturnNs);
+    if (stop == Stop::kTimeout) check(thread_.interrupt(kStopNs));
+    thread_.set_breakpoint(0);
+    if (stop == Stop::kBreakpoint) {
+      check(thread_.to_event(kStopNs));
+      const Verdict verdict = look();
+      if (verdict.is_safe) return true;
+      ++refused_[verdict.why];
+    } else if (stop != Stop::kTimeout) {
+      check(stop);
+    }
+    go_on();
+    return false;
+  }
+
+  const Target& target_;
+  RemoteStack& walker_;
+  TracedThread& thread_;
+  SafePoint point_;
+  std::map<std::string, int> refused_;
+};
+
+}  // namespace
+
+Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
+              const TracedThread& thread, const processor::Registers& registers) {
+  if (!processor::is_native(registers)) return {false, "code of 32 bits", 0};
+  if (thread.is_in_restartable_sequence()) return {false, "a restartable sequence", 0};
+  const uint64_t begin = processor::stack_pointer(registers) - kRedZoneBytes;
+  const std::vector<char> stack = read_stack(memory, begin);
+  const RemoteStack::Walk walk = walker.walk(thread.id(), registers, memory, stack, begin);
+  Verdict verdict{true, "", 0};
+  const auto is_unsafe = [&](uint64_t address) {
+    const std::string* what = target.unsafe.at(address);
+    if (what != nullptr && verdict.is_safe) verdict = {false, *what, 0};
+    return what != nullptr;
+  };
+  is_unsafe(processor::program_counter(registers));
+  for (const RemoteStack::Frame& frame : walk.frames) {
+    const bool is_in = is_unsafe(frame.address);
+    if (is_in) verdict.return_address = 0;  // it is left further down
+    if (!is_in && !verdict.is_safe && verdict.return_address == 0) verdict.return_address = frame.address + 1;
+  }
+  if (!walk.is_complete) {
+    const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;
+    const size_t from = last > begin && last - begin < stack.size() ? last - begin : kRedZoneBytes;
+    const std::string* what = scan(target, memory, stack, from);
+    if (what != nullptr && verdict.is_safe) verdict = {false, *what, 0};
+  }
+  if (verdict.is_safe || verdict.return_address != 0) return verdict;
+  // The walk does not tell: the first that looks like one.
+  for (size_t at = kRedZoneBytes; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
+    const uint64_t address = word_at(stack, at);
+    if (target.unsafe.at(address) == nullptr && target.unsafe.at(address - 1) == nullptr &&
+        is_return_address(target, memory, address)) {
+      verdict.return_address = address;
+      break;
+    }
+  }
+  return verdict;
+}
+
+SafePoint reach_safe_point(const Target& target, RemoteStack& walker, TracedThread* thread) {
+  return Search(target, walker, thread).run();
+}
+
+}  // namespace memprof::cli

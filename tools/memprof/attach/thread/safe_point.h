@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stops a thread where it can be made to load a library: where it holds no lock that this would take.
+//
+// Model: the stack of the stopped thread is walked.  A frame in unsafe code (unsafe_code.h), or a restartable
+// sequence under way: the thread goes on and is stopped again when it has run.  After a few of those, a
+// breakpoint of the processor at the first return address outside of the unsafe code stops it.
+//
+// Threads: one.
+// Failure: throws Failure with status 1; the thread is let go then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "memprof/attach/processor/processor.h"
+#include "memprof/attach/target/survey.h"
+#include "memprof/attach/target/target_memory.h"
+#include "memprof/attach/thread/remote_stack.h"
+#include "memprof/attach/thread/traced_thread.h"
+
+namespace memprof::cli {
+
+struct SafePoint {
+  processor::Registers registers;  // as the thread is to go on
+  TargetMemory memory;             // of the program that was stopped
+  int stops = 0;
+  int breakpoints = 0;
+  int64_t stopped_ns = 0;        // when the last stop was, on the clock of monotonic_ns()
+  int64_t longest_pause_ns = 0;  // of those before
+};
+
+// Whether a stopped thread may be made to load a library.
+struct Verdict {
+  bool is_safe = false;
+  std::string why;              // what it is in
+  uint64_t return_address = 0;  // where it leaves that; 0: unknown
+};
+Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
+              const TracedThread& thread, const processor::Registers& registers);
+
+SafePoint reach_safe_point(const Target& target, RemoteStack& walker, TracedThread* thread);
+
+}  // namespace memprof::cli

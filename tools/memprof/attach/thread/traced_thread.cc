@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/traced_thread.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace memprof::cli {
+namespace {
+
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
+constexpr int kHardwareBreakpoint = 4;  // TRAP_HWBKPT
+constexpr uint64_t kMaskBytes = 8;
+
+long trace(int request, pid_t thread, uint64_t address, void* data) {
+  return ptrace(static_cast<__ptrace_request>(request), thread, address, data);
+}
+
+long trace(int request, pid_t thread, uint64_t address, int64_t data) {
+  return ptrace(static_cast<__ptrace_request>(request), thread, address, data);
+}
+
+sigset_t child_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+// Until a child has something to tell, or so long.
+void wait_for_child(int64_t ns) {
+  const sigset_t set = child_signal();
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  sigtimedwait(&set, nullptr, &time);
+}
+
+}  // namespace
+
+int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+TracedThread::TracedThread(pid_t thread) : thread_(thread) {
+  // An ignored SIGCHLD would not be sent for stops.
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);
+  const sigset_t set = child_signal();
+  sigprocmask(SIG_BLOCK, &set, &signals_before_);
+  if (trace(PTRACE_SEIZE, thread, 0, int64_t{PTRACE_O_TRACESYSGOOD}) != 0) error_ = errno;
+  is_gone_ = error_ != 0;
+}
+
+TracedThread::~TracedThread() {
+  detach();
+  sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
+}
+
+void TracedThread::detach() {
+  if (is_gone_) return;
+  constexpr int64_t kStopNs = 1'000'000'000;
+  // From an event: behind other stops a system call would end with EINTR.
+  if (!is_stopped_) {
+    interrupt(kStopNs);
+  } else if (!is_event_) {
+    to_event(kStopNs);
+  }
+  if (is_stopped_) {
+    set_breakpoint(0);
+    trace(PTRACE_DETACH, thread_, 0, int64_t{0});
+  }
+  is_gone_ = true;
+}
+
+bool TracedThread::resume_as(Resume how, int signal) {
+  is_stopped_ = false;
+  return trace(how == Resume::kRun ? PTRACE_CONT : PTRACE_SYSCALL, thread_, 0, int64_t{signal}) == 0;
+}
+
+bool TracedThread::resume() {
+  return resume_as(Resume::kRun, 0);
+}
+
+TracedThread::Stop TracedThread::wait_while(Resume how, int64_t timeout_ns) {
+  const int64_t end = monotonic_ns() + timeout_ns;
+  while (!is_gone_) {
+    int status = 0;
+    const pid_t got = waitpid(thread_, &status, __WALL | WNOHANG);
+    if (got == 0) {
+      const int64_t left = end - monotonic_ns();
+      if (left <= 0) return Stop::kTimeout;
+      wait_for_child(left);
+      continue;
+    }
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 || WIFEXITED(status) || WIFSIGNALED(status)) {
+      is_gone_ = true;
+      break;
+    }
+    is_stopped_ = true;
+    is_event_ = false;
+    const int signal = WSTOPSIG(status);
+    const int event = status >> 16;
+    if (event == PTRACE_EVENT_STOP && signal == SIGTRAP) {
+      is_event_ = true;
+      repeat_interrupted_call();
+      return Stop::kEvent;
+    }
+    if (event == PTRACE_EVENT_STOP) {
+      is_event_ = true;
+      return Stop::kGroup;
+    }
+    if (signal == kSystemCallStop) {
+      if (how == Resume::kToSystemCall) return Stop::kSystemCall;
+    } else if (event == 0) {
+      siginfo_t info{};
+      const bool is_trap = signal == SIGTRAP && has_breakpoint_ &&
+                           trace(PTRACE_GETSIGINFO, thread_, 0, &info) == 0 &&
+                           info.si_code == kHardwareBreakpoint;
+      if (is_trap) return Stop::kBreakpoint;
+      resume_as(how, signal);
+      continue;
+    }
+    resume_as(how, 0);
+  }
+  return Stop::kGone;
+}
+
+void TracedThread::repeat_interrupted_call() const {
+  processor::Registers registers;
+  if (processor::read_registers(thread_, &registers) && processor::repeat_interrupted_call(&registers)) {
+    processor::write_registers(thread_, registers);
+  }
+}
+
+TracedThread::Stop TracedThread::interrupt(int64_t timeout_ns) {
+  if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0) return Stop::kGone;
+  const int64_t end = monotonic_ns() + timeout_ns;
+  while (true) {
+    const Stop stop = wait_while(Resume::kRun, std::max<int64_t>(end - monotonic_ns(), 1));
+    if (stop == Stop::kEvent && has_breakpoint_ && is_trap_pending()) {
+      // It would be delivered when the breakpoint is long gone, and end the process.
+      resume();
+      wait_while(Resume::kRun, timeout_ns);
+      return to_event(timeout_ns);
+    }
+    // A late trap: the event comes behind it.
+    if (stop != Stop::kBreakpoint) return stop;
+    resume();
+  }
+}
+
+bool TracedThread::is_trap_pending() const {
+  siginfo_t pending[16];
+  __ptrace_peeksiginfo_args all{0, 0, 16};
+  const long count = ptrace(PTRACE_PEEKSIGINFO, thread_, &all, pending);
+  return std::any_of(pending, pending + std::max(count, 0L), [](const siginfo_t& info) {
+    return info.si_signo == SIGTRAP && info.si_code == kHardwareBreakpoint;
+  });
+}
+
+TracedThread::Stop TracedThread::to_event(int64_t timeout_ns) {
+  if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0 || !resume()) return Stop::kGone;
+  return wait_while(Resume::kRun, timeout_ns);
+}
+
+TracedThread::Stop TracedThread::to_system_call(int64_t timeout_ns) {
+  while (true) {
+    if (is_gone_ || !resume_as(Resume::kToSystemCall, 0)) return Stop::kGone;
+    const Stop stop = wait_while(Resume::kToSystemCall, timeout_ns);
+    // An event that was asked for before and comes only now.
+    if (stop != Stop::kEvent) return stop;
+  }
+}
+
+TracedThread::Stop TracedThread::wait(int64_t timeout_ns) {
+  return wait_while(Resume::kRun, timeout_ns);
+}
+
+bool TracedThread::signal_mask(uint64_t* mask) const {
+  return trace(PTRACE_GETSIGMASK, thread_, kMaskBytes, mask) == 0;
+}
+
+bool TracedThread::set_signal_mask(uint64_t mask) const {
+  return trace(PTRACE_SETSIGMASK, thread_, kMaskBytes, &mask) == 0;
+}
+
+bool TracedThread::is_in_restartable_sequence() const {
+  __ptrace_rseq_configuration rseq{};
+  if (trace(PTRACE_GET_RSEQ_CONFIGURATION, thread_, sizeof(rseq), &rseq) <= 0) return false;
+  if (rseq.rseq_abi_pointer == 0) return false;
+  constexpr uint64_t kSequenceAt = 8;  // struct rseq's rseq_cs
+  errno = 0;
+  const long sequence = ptrace(PTRACE_PEEKDATA, thread_, rseq.rseq_abi_pointer + kSequenceAt, nullptr);
+  return errno == 0 && sequence != 0;
+}
+
+bool TracedThread::set_breakpoint(uint64_t address) {
+  if (address == 0 && !has_breakpoint_) return true;
+  const bool is_set = processor::set_breakpoint(thread_, address);
+  if (is_set) has_breakpoint_ = has_breakpoint_ || address != 0;
+  return is_set;
+}
+
+}  // namespace memprof::cli
