@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profile/names/short_name.h"
+
 namespace memprof::profile {
 
 std::string share_bar(double share, size_t width, bool has_utf8) {
@@ -19,6 +21,12 @@ std::string share_bar(double share, size_t width, bool has_utf8) {
   std::string bar;
   for (size_t i = 0; i < count / 8; ++i) bar += "█";
   return bar + kEighths[count % 8];
+}
+
+std::string bar_cell(double share, bool has_utf8) {
+  constexpr size_t kWidth = 10;
+  const std::string bar = share_bar(share, kWidth, has_utf8);
+  return bar + std::string(kWidth - text_width(bar), ' ');
 }
 
 }  // namespace memprof::profile

@@ -5,6 +5,8 @@
 // Failure: throws profile::Error.
 #pragma once
 
+#include <memory>
+
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/profile_input.h"
 #include "profile/model/model.h"
@@ -14,7 +16,9 @@ namespace memprof::cli {
 
 class ProcessLooks {
  public:
-  ProcessLooks(RunningProcess process, AskServers ask_servers);
+  // `names`: of the files of other processes, too, where several are looked at.
+  ProcessLooks(RunningProcess process, AskServers ask_servers,
+               std::shared_ptr<profile::SharedNames> names = std::make_shared<profile::SharedNames>());
 
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
@@ -26,7 +30,7 @@ class ProcessLooks {
  private:
   RunningProcess process_;
   AskServers ask_servers_;
-  profile::SharedNames names_;
+  std::shared_ptr<profile::SharedNames> names_;
 };
 
 }  // namespace memprof::cli
