@@ -80,11 +80,17 @@ class LiveFrame {
     return line;
   }
 
+  std::string interval_text() const {
+    const double seconds = view_.interval_s();
+    return seconds < 10 ? fmt::format("{:.2g}", seconds) : fmt::format("{:.0f}", seconds);
+  }
+
   // Who, and what all rows together are.
   void header() {
     const std::string state = view_.has_ended()   ? "ENDED"
                               : view_.is_paused() ? "PAUSED"
-                                                  : fmt::format("every {:g} s", view_.interval_s());
+                                                  : fmt::format("every {} s{}", interval_text(),
+                                                                view_.is_held_back() ? " (2 % of a core)" : "");
     const size_t end = cells_.width() > state.size() + 1 ? cells_.width() - state.size() - 1 : 0;
     size_t column = cells_.put_until(0, 0, end, text(model_.who()), kBold);
     cells_.put_until(0, column, end, text(sampling_text()));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "profile/text/text_writer.h"
@@ -24,6 +25,11 @@ double seconds_between(uint64_t from_ns, uint64_t to_ns) {
 
 double per_second(double before, double after, double seconds) {
   return seconds > 0 && after > before ? (after - before) / seconds : 0;
+}
+
+// Estimates are sums of fractions: what differs by less than half a byte is the same.
+double difference(double before, double after) {
+  return std::abs(after - before) < 0.5 ? 0 : after - before;
 }
 
 // The metric of blocks beside that of bytes.
@@ -144,7 +150,7 @@ void LiveModel::make_rows() {
     line.key = key_of(row);
     const auto first = first_.rows.find(line.key);
     const auto before = before_.rows.find(line.key);
-    line.growth = row.self[metric].value - (first == first_.rows.end() ? 0 : first->second.value);
+    line.growth = difference(first == first_.rows.end() ? 0 : first->second.value, row.self[metric].value);
     line.allocated_a_second = per_second(before == before_.rows.end() ? 0 : before->second.allocated,
                                          row.self[kAllocated].value, elapsed);
     const bool is_told = row.self[metric].value > 0 || line.growth != 0 || line.allocated_a_second > 0 ||
@@ -153,12 +159,13 @@ void LiveModel::make_rows() {
     values.push_back({line.key, sorted_value(line, choice_)});
     rows.push_back(std::move(line));
   }
+  if (order_ == LiveOrder::kExact) ranks_.forget();
   rows_.clear();
   for (const size_t i : ranks_.look(values)) rows_.push_back(std::move(rows[i]));
 }
 
 double LiveModel::total_growth() const {
-  return now_.total.value - first_.total.value;
+  return difference(first_.total.value, now_.total.value);
 }
 
 double LiveModel::allocated_a_second() const {

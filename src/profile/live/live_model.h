@@ -55,9 +55,13 @@ struct LiveRow {
   double allocated_a_second = 0;
 };
 
+// Whether rows keep their places for a while, or each look is ordered by its values alone.
+enum class LiveOrder : uint8_t { kSlow, kExact };
+
 class LiveModel {
  public:
-  explicit LiveModel(LiveChoice choice = {}) : choice_(std::move(choice)) {}
+  explicit LiveModel(LiveChoice choice = {}, LiveOrder order = LiveOrder::kSlow)
+      : choice_(std::move(choice)), order_(order) {}
 
   void look(LiveLook look);
   bool has_look() const { return looks_ != 0; }
@@ -98,6 +102,7 @@ class LiveModel {
   void make_rows();
 
   LiveChoice choice_;
+  LiveOrder order_;
   size_t looks_ = 0;
   Kept first_;
   Kept before_;

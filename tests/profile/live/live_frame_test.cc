@@ -25,7 +25,7 @@ LiveView two_looks(size_t width, size_t height) {
   return view;
 }
 
-void type(LiveView* view, const std::string& text) {
+void press_all(LiveView* view, const std::string& text) {
   for (const char c : text) view->press({Kind::kText, std::string(1, c)});
 }
 
@@ -117,15 +117,15 @@ TEST(LiveFrame, GrowthIsRedAndShrinkageGreen) {
 
 TEST(LiveFrame, WhatIsTypedStandsInTheLastLine) {
   LiveView view = two_looks(80, 13);
-  type(&view, "/le");
+  press_all(&view, "/le");
   EXPECT_EQ(draw_live(view).row_text(12), "Focus (Enter, Esc): le");
-  type(&view, "(");
+  press_all(&view, "(");
   view.press({Kind::kEnter, ""});
   EXPECT_THAT(draw_live(view).row_text(11), HasSubstr("missing"));
   view.press({Kind::kBackspace, ""});
   view.press({Kind::kEnter, ""});
   EXPECT_EQ(draw_live(view).row_text(3), "By function, live, ordered by live; focus 'le'");
-  type(&view, "\\" + std::string(300, 'x') + "y");
+  press_all(&view, "\\" + std::string(300, 'x') + "y");
   const std::string line = draw_live(view).row_text(12);
   EXPECT_LT(text_width(line), 80U);
   EXPECT_THAT(line, ::testing::EndsWith("xy")) << "the end is what is being typed";
@@ -133,7 +133,7 @@ TEST(LiveFrame, WhatIsTypedStandsInTheLastLine) {
 
 TEST(LiveFrame, PauseAndEndAreSaid) {
   LiveView view = two_looks(80, 13);
-  type(&view, "p");
+  press_all(&view, "p");
   EXPECT_THAT(draw_live(view).row_text(0), ::testing::EndsWith("PAUSED"));
   view.end("process 4711 has ended");
   EXPECT_THAT(draw_live(view).row_text(0), ::testing::EndsWith("ENDED"));
@@ -143,7 +143,7 @@ TEST(LiveFrame, PauseAndEndAreSaid) {
 
 TEST(LiveFrame, HelpStandsOverTheRows) {
   LiveView view = two_looks(80, 24);
-  type(&view, "?");
+  press_all(&view, "?");
   const std::string text = draw_live(view).text();
   EXPECT_THAT(text, HasSubstr("tree of calls, or table"));
   EXPECT_THAT(text, Not(HasSubstr("churn")));
@@ -151,7 +151,7 @@ TEST(LiveFrame, HelpStandsOverTheRows) {
 
 TEST(LiveFrame, ShowsATree) {
   LiveView view = two_looks(80, 13);
-  type(&view, "t");
+  press_all(&view, "t");
   const std::string text = draw_live(view).text();
   EXPECT_THAT(text, HasSubstr("Tree of calls, live\n"));
   EXPECT_THAT(text, HasSubstr("main → leak\n"));
@@ -197,7 +197,7 @@ TEST(LiveFrame, NoNameSteersTheTerminal) {
     view.look(look);
     const size_t width = 20 + random() % 200;
     for (const char* keys : {"c", "t", "4", "l1"}) {
-      type(&view, keys);
+      press_all(&view, keys);
       view.set_size(width, 3 + random() % 30, random() % 2 == 0);
       const Cells cells = draw_live(view);
       for (size_t row = 0; row < cells.height(); ++row) {
@@ -213,7 +213,7 @@ TEST(LiveFrame, WithoutUtf8ItIsAscii) {
   LiveView view = two_looks(200, 13);
   view.set_size(200, 13, false);
   for (const char* keys : {"", "t", "l", "/é"}) {
-    type(&view, keys);
+    press_all(&view, keys);
     for (const char c : draw_live(view).text()) EXPECT_GT(c, 0) << keys;
   }
 }
@@ -224,9 +224,9 @@ TEST(LiveFrame, AnySizeIsDrawn) {
     for (size_t height = 1; height < 20; ++height) {
       view.set_size(width, height, true);
       EXPECT_EQ(draw_live(view).height(), height);
-      type(&view, "?");
+      press_all(&view, "?");
       EXPECT_EQ(draw_live(view).width(), width);
-      type(&view, "q");
+      press_all(&view, "q");
     }
   }
 }

@@ -109,6 +109,24 @@ TEST(LiveModel, AnotherChoiceShowsWhatItWouldHaveShownFromTheBeginning) {
   EXPECT_EQ(model.total_growth(), kMiB) << "of what is shown";
 }
 
+TEST(LiveModel, OrdersSlowlyOrExactly) {
+  const auto look = [](uint64_t one, uint64_t other) {
+    report_fixture::Builder b;
+    b.stack({b.at("one")}, 1 << 20, one).stack({b.at("other")}, 1 << 20, other);
+    LiveLook made;
+    made.profile = b.profile();
+    return made;
+  };
+  LiveModel slow;
+  LiveModel exact({}, LiveOrder::kExact);
+  for (LiveModel* model : {&slow, &exact}) {
+    model->look(look(100, 98));
+    model->look(look(100, 104));
+  }
+  EXPECT_EQ(names(slow), "one other");
+  EXPECT_EQ(names(exact), "other one");
+}
+
 TEST(LiveModel, ATreeHasNoRows) {
   LiveChoice choice;
   choice.is_tree = true;

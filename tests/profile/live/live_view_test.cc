@@ -184,6 +184,11 @@ TEST(LiveView, PausesAndLooksAtOnceWhenItGoesOn) {
   EXPECT_EQ(view.interval_s(), 4);
   type(&view, "----------");
   EXPECT_EQ(view.interval_s(), 0.1);
+  view.allow_interval_s(3);
+  EXPECT_EQ(view.interval_s(), 3);
+  EXPECT_TRUE(view.is_held_back());
+  view.allow_interval_s(0.05);
+  EXPECT_EQ(view.interval_s(), 0.1);
   view.end("process 4711 has ended");
   EXPECT_EQ(type(&view, "r"), LiveEffect::kNone) << "there is nothing to look at";
   type(&view, "p");

@@ -47,7 +47,8 @@ printed once.
   --name PROGRAM      the process whose executable has this name
   --run               also the other processes of its run (of memprof run), and
                       those that start later
-  --interval SECONDS  time between two updates (2)
+  --interval SECONDS  time between two updates (2); on a terminal longer where looks
+                      would take more than 2 % of a core, as of thousands of stacks
   --sort COLUMN       begin sorted by live (default), blocks, cumulative (with all
                       that a function calls), growth or allocates
   --tree              begin with a tree of calls

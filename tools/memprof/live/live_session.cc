@@ -21,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr size_t kRows = 20;
+// From one look to the next at least so many times what it took of a processor: 2 % of a core.  A process of
+// thousands of stacks, or a run of many processes, is looked at less often for it; the key r looks at once.
+constexpr double kPause = 50;
 
 class Session {
  public:
@@ -69,7 +72,9 @@ class Session {
     began_ = Clock::now();
     if (looks_.is_there()) {
       try {
+        const auto before = processor_time_of_thread();
         view_.look(looks_.look());
+        view_.allow_interval_s(kPause * Seconds(processor_time_of_thread() - before).count());
         return;
       } catch (const profile::Error& error) {
         if (looks_.is_there()) return view_.say(error.what());
@@ -91,7 +96,7 @@ int show_live(const LiveOptions& options, LiveLooks& looks) {
 }
 
 int print_live(const LiveOptions& options, LiveLooks& looks) {
-  profile::LiveModel model(options.choice);
+  profile::LiveModel model(options.choice, profile::LiveOrder::kExact);
   const size_t count = options.count.value_or(1);
   const auto print_it = [&] {
     print(profile::live_text(model, options.rows.value_or(kRows), terminal_text_options()));
