@@ -87,18 +87,19 @@ class LiveFrame {
 
   // Who, and what all rows together are.
   void header() {
-    const std::string state = view_.has_ended()   ? "ENDED"
-                              : view_.is_paused() ? "PAUSED"
-                                                  : fmt::format("every {} s{}", interval_text(),
-                                                                view_.is_held_back() ? " (2 % of a core)" : "");
+    const std::string state =
+        view_.has_ended() ? "ENDED"
+        : view_.is_paused()
+            ? "PAUSED"
+            : fmt::format("every {} s{}", interval_text(), view_.is_held_back() ? " (2 % of a core)" : "");
     const size_t end = cells_.width() > state.size() + 1 ? cells_.width() - state.size() - 1 : 0;
     size_t column = cells_.put_until(0, 0, end, text(model_.who()), kBold);
     cells_.put_until(0, column, end, text(sampling_text()));
-    cells_.put_right(0, cells_.width(), state,
-                     view_.has_ended() || view_.is_paused() ? kAlarm : kFaint);
+    cells_.put_right(0, cells_.width(), state, view_.has_ended() || view_.is_paused() ? kAlarm : kFaint);
     if (view_.lines_above() < 5) return;
     column = cells_.put(1, 0, "Live: ");
-    column = cells_.put(1, column, format_bytes(report_.selected[metric_index(Metric::kInuseSpace)].value), kBold);
+    column =
+        cells_.put(1, column, format_bytes(report_.selected[metric_index(Metric::kInuseSpace)].value), kBold);
     cells_.put(1, column, live_rest());
     column = cells_.put(2, 0, fmt::format("Growth in {}: ", seconds_text(model_.seconds())));
     const double growth = model_.total_growth();
@@ -125,7 +126,8 @@ class LiveFrame {
     if (live.has_interval && live.low != live.high) {
       rest += fmt::format(" (95 %: {} to {})", format_bytes(live.low), format_bytes(live.high));
     }
-    rest += fmt::format(" in {} blocks", format_count(report_.selected[metric_index(Metric::kInuseObjects)].value));
+    rest += fmt::format(" in {} blocks",
+                        format_count(report_.selected[metric_index(Metric::kInuseObjects)].value));
     if (model_.resident_bytes() != 0) {
       rest += "; resident: " + format_bytes(static_cast<double>(model_.resident_bytes()));
     }
@@ -135,11 +137,12 @@ class LiveFrame {
   // What the viewer has asked for.
   std::string choice_text() const {
     const LiveChoice& choice = model_.choice();
-    std::string text = choice.is_tree ? std::string("Tree of calls") : fmt::format("By {}", group_by_name(choice.by));
+    std::string text =
+        choice.is_tree ? std::string("Tree of calls") : fmt::format("By {}", group_by_name(choice.by));
     text += fmt::format(", {}", metric_title(choice.metric));
     if (!choice.is_tree) {
       text += fmt::format(", ordered by {}", choice.sort == LiveSort::kLive ? metric_title(choice.metric)
-                                                                           : live_sort_name(choice.sort));
+                                                                            : live_sort_name(choice.sort));
     }
     if (choice.filter.focus) text += fmt::format("; focus '{}'", choice.filter.focus->text());
     if (choice.filter.ignore) text += fmt::format("; ignore '{}'", choice.filter.ignore->text());

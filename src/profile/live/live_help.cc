@@ -28,8 +28,8 @@ const std::vector<LiveHelp>& live_help() {
 
 const std::vector<LiveHint>& live_hints() {
   static const std::vector<LiveHint> kHints = {
-      {"?", "help"},     {"q", "quit"},      {"lbcga", "order"}, {"t", "tree"},   {"1-6", "by"},
-      {"m", "metric"},   {"/", "focus"},     {"Space", "pause"}, {"z", "from now"}, {"\\", "ignore"},
+      {"?", "help"},     {"q", "quit"},         {"lbcga", "order"}, {"t", "tree"},     {"1-6", "by"},
+      {"m", "metric"},   {"/", "focus"},        {"Space", "pause"}, {"z", "from now"}, {"\\", "ignore"},
       {"Enter", "this"}, {"Esc", "everything"}, {"+-", "interval"},
   };
   return kHints;

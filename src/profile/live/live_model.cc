@@ -111,10 +111,11 @@ void LiveModel::look(LiveLook look) {
   if (looks_++ == 0) first_ = now_;
   report_ = std::move(report);
   resident_bytes_ = look.resident_bytes;
-  who_ = look.who.empty() ? fmt::format("{} (pid {})",
-                                        report_.program.empty() ? "unknown program" : printable(report_.program),
-                                        report_.pid)
-                          : printable(look.who);
+  who_ =
+      look.who.empty()
+          ? fmt::format("{} (pid {})",
+                        report_.program.empty() ? "unknown program" : printable(report_.program), report_.pid)
+          : printable(look.who);
   make_rows();
 }
 

@@ -24,14 +24,14 @@ std::string budget_text(const ProfileFacts& facts) {
 
 void write_header(const LiveModel& model, TextWriter* writer) {
   const Report& now = model.report();
-  writer->sentence(
-      writer->bold(model.who()) +
-      fmt::format(
-          ", {} sampled; rate {}, {} samples, {} live, {} dropped",
-          fmt::format("{:.0f} s", static_cast<double>(now.duration_ns) / 1e9),
-          (now.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now.rate_bytes)) + budget_text(now),
-          format_count(static_cast<double>(now.samples)), format_count(static_cast<double>(now.live_samples)),
-          format_count(static_cast<double>(now.dropped_samples))));
+  writer->sentence(writer->bold(model.who()) +
+                   fmt::format(", {} sampled; rate {}, {} samples, {} live, {} dropped",
+                               fmt::format("{:.0f} s", static_cast<double>(now.duration_ns) / 1e9),
+                               (now.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now.rate_bytes)) +
+                                   budget_text(now),
+                               format_count(static_cast<double>(now.samples)),
+                               format_count(static_cast<double>(now.live_samples)),
+                               format_count(static_cast<double>(now.dropped_samples))));
   if (now.seen_after_ns != 0) writer->sentence(seen_since(now));
   if (now.is_filtered()) writer->sentence(filter_sentence(now.filter) + ".");
   const Estimate& live = now.selected[metric_index(Metric::kInuseSpace)];
@@ -39,8 +39,7 @@ void write_header(const LiveModel& model, TextWriter* writer) {
   if (live.has_interval && live.low != live.high) {
     line += fmt::format(" (95 %: {} to {})", format_bytes(live.low), format_bytes(live.high));
   }
-  line +=
-      fmt::format(" in {} blocks", format_count(now.selected[metric_index(Metric::kInuseObjects)].value));
+  line += fmt::format(" in {} blocks", format_count(now.selected[metric_index(Metric::kInuseObjects)].value));
   if (model.resident_bytes() != 0) {
     line += "; resident: " + format_bytes(static_cast<double>(model.resident_bytes()));
   }
@@ -56,7 +55,8 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   const size_t shown = metric_index(metric);
   const bool has_places = now.by == GroupBy::kFunction || now.by == GroupBy::kLine;
   TextRow titles;
-  titles.numbers = {metric_title(metric), writer->signs().plus_minus, "%", "blocks", "cumulative", "growth", "allocates"};
+  titles.numbers = {metric_title(metric), writer->signs().plus_minus, "%", "blocks", "cumulative", "growth",
+                    "allocates"};
   titles.name_text = group_by_name(now.by);
   if (has_places) titles.place = "file:line";
   TextTable table(std::move(titles));

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
-#include "profile/model/error.h"
 #include "profile/matching/pattern.h"
+#include "profile/model/error.h"
 #include "profile/report/report_tree_text.h"
 #include "profile/text/text_writer.h"
 

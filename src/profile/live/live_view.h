@@ -70,7 +70,6 @@ class LiveView {
  private:
   static constexpr size_t kRoomyHeight = 12;
 
-
   void press_in_prompt(const LiveKey& key);
   void press_letter(char letter);
   void choose(const LiveChoice& choice);

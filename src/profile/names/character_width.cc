@@ -99,8 +99,9 @@ constexpr Range kOver[] = {
 
 template <size_t kCount>
 bool is_in(const Range (&ranges)[kCount], uint32_t code) {
-  const auto* const after = std::upper_bound(std::begin(ranges), std::end(ranges), code,
-                                             [](uint32_t value, const Range& range) { return value < range.first; });
+  const auto* const after =
+      std::upper_bound(std::begin(ranges), std::end(ranges), code,
+                       [](uint32_t value, const Range& range) { return value < range.first; });
   return after != std::begin(ranges) && code <= (after - 1)->last;
 }
 

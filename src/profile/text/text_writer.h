@@ -13,7 +13,7 @@ namespace memprof::profile {
 struct TextOptions {
   size_t width = 0;  // columns of the terminal; 0: no terminal, nothing is cut
   bool has_color = false;
-  bool has_utf8 = true;  // else ASCII
+  bool has_utf8 = true;   // else ASCII
   bool has_bars = false;  // shares of the whole as bars, too
 };
 

@@ -48,8 +48,9 @@ By function, live, ordered by live
 }
 
 TEST(LiveFrame, OfOneHundredAndTwentyColumns) {
-  EXPECT_EQ(draw_live(two_looks(120, 13)).text(),
-            R"(server (pid 4711), 12 s sampled at 0 (every allocation)                                                        every 2 s
+  EXPECT_EQ(
+      draw_live(two_looks(120, 13)).text(),
+      R"(server (pid 4711), 12 s sampled at 0 (every allocation)                                                        every 2 s
 Live: 4.0 MiB in 4 blocks
 Growth in 2 s: +1.0 MiB; allocates 10.5 MiB/s
 By function, live, ordered by live
@@ -66,8 +67,9 @@ By function, live, ordered by live
 }
 
 TEST(LiveFrame, OfTwoHundredAndFiftyColumns) {
-  EXPECT_EQ(draw_live(two_looks(250, 13)).text(),
-            R"(server (pid 4711), 12 s sampled at 0 (every allocation)                                                                                                                                                                                          every 2 s
+  EXPECT_EQ(
+      draw_live(two_looks(250, 13)).text(),
+      R"(server (pid 4711), 12 s sampled at 0 (every allocation)                                                                                                                                                                                          every 2 s
 Live: 4.0 MiB in 4 blocks
 Growth in 2 s: +1.0 MiB; allocates 10.5 MiB/s
 By function, live, ordered by live
@@ -161,7 +163,8 @@ TEST(LiveFrame, WideNamesStayInTheirColumn) {
   report_fixture::Builder builder;
   std::string wide;
   for (int i = 0; i < 60; ++i) wide += "中文";
-  builder.stack({builder.at(wide, wide, 3)}, 1 << 20, 2).stack({builder.at("plain", "plain.c", 4)}, 1 << 20, 1);
+  builder.stack({builder.at(wide, wide, 3)}, 1 << 20, 2)
+      .stack({builder.at("plain", "plain.c", 4)}, 1 << 20, 1);
   LiveLook look;
   look.profile = builder.profile();
   LiveView view({}, 2);

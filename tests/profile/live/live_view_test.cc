@@ -132,7 +132,8 @@ TEST(LiveView, EnterFocusesOnTheChosenRow) {
 
 TEST(LiveView, NamesAreQuotedAndWholeInAFocus) {
   report_fixture::Builder builder;
-  builder.stack({builder.at("operator()(a*, b[2])")}, 1 << 20, 9).stack({builder.at("xoperator()(a*, b[2])")}, 1 << 20, 1);
+  builder.stack({builder.at("operator()(a*, b[2])")}, 1 << 20, 9)
+      .stack({builder.at("xoperator()(a*, b[2])")}, 1 << 20, 1);
   LiveLook look;
   look.profile = builder.profile();
   LiveView view({}, 2);

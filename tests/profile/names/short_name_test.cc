@@ -60,8 +60,9 @@ TEST(ShortName, AnonymousNamespacesStay) {
 }
 
 TEST(ShortName, NeverWiderThanAsked) {
-  const std::string names[] = {"a<b<c>",   "f(((", ">>>><<<<", "größe_der_überschrift::öffnen(ä, ö)", "中文::字(中, 文)::é中",
-                               "operator", ""};
+  const std::string names[] = {
+      "a<b<c>",   "f(((", ">>>><<<<", "größe_der_überschrift::öffnen(ä, ö)", "中文::字(中, 文)::é中",
+      "operator", ""};
   for (const std::string& name : names) {
     for (size_t width = 0; width < 40; ++width) {
       EXPECT_LE(text_width(short_name(name, width)), width) << name << " " << width;

@@ -42,7 +42,10 @@ TEST(Cells, AWideCharacterIsWholeOrNotThere) {
 
 TEST(Cells, MarksStandOverTheirCharacter) {
   Cells cells(3, 1);
-  EXPECT_EQ(cells.put(0, 0, "\xcc\x81" "e\xcc\x81x"), 2U);
+  EXPECT_EQ(cells.put(0, 0,
+                      "\xcc\x81"
+                      "e\xcc\x81x"),
+            2U);
   EXPECT_EQ(cells.row_text(0), "e\xcc\x81x");
   std::string many = "a";
   for (int i = 0; i < 1000; ++i) many += "\xcc\x81";

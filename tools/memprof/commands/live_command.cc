@@ -206,9 +206,8 @@ std::vector<RunningProcess> processes_of(const Options& options) {
   std::vector<RunningProcess> processes;
   for (const std::string& pid : options.pids) {
     const RunningProcess process = find_process(pid);
-    const bool is_there = std::any_of(processes.begin(), processes.end(), [&](const RunningProcess& known) {
-      return known.pid == process.pid;
-    });
+    const bool is_there = std::any_of(processes.begin(), processes.end(),
+                                      [&](const RunningProcess& known) { return known.pid == process.pid; });
     if (!is_there) processes.push_back(process);
   }
   return processes;

@@ -116,7 +116,7 @@ struct Options {
   bool json = false;
   bool ask_servers = true;  // debuginfod's
   bool may_page = true;
-  bool is_series = false;   // all of one
+  bool is_series = false;  // all of one
 };
 
 // What shows one profile shows nothing of a series.

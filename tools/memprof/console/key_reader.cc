@@ -16,11 +16,11 @@ struct Sequence {
   std::string_view bytes;  // behind the escape character
   Kind kind;
 };
-constexpr Sequence kSequences[] = {
-    {"[A", Kind::kUp},      {"OA", Kind::kUp},        {"[B", Kind::kDown}, {"OB", Kind::kDown},
-    {"[5~", Kind::kPageUp}, {"[6~", Kind::kPageDown}, {"[H", Kind::kHome}, {"OH", Kind::kHome},
-    {"[1~", Kind::kHome},   {"[7~", Kind::kHome},     {"[F", Kind::kEnd},  {"OF", Kind::kEnd},
-    {"[4~", Kind::kEnd},    {"[8~", Kind::kEnd},      {"OM", Kind::kEnter}};
+constexpr Sequence kSequences[] = {{"[A", Kind::kUp},    {"OA", Kind::kUp},      {"[B", Kind::kDown},
+                                   {"OB", Kind::kDown},  {"[5~", Kind::kPageUp}, {"[6~", Kind::kPageDown},
+                                   {"[H", Kind::kHome},  {"OH", Kind::kHome},    {"[1~", Kind::kHome},
+                                   {"[7~", Kind::kHome}, {"[F", Kind::kEnd},     {"OF", Kind::kEnd},
+                                   {"[4~", Kind::kEnd},  {"[8~", Kind::kEnd},    {"OM", Kind::kEnter}};
 
 size_t character_length(unsigned char first) {
   return first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;

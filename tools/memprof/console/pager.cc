@@ -43,7 +43,7 @@ bool fits_the_screen(std::string_view text) {
 class Ignored {
  public:
   explicit Ignored(int signal) : signal_(signal) {
-    struct sigaction ignore {};
+    struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
     sigaction(signal_, &ignore, &before_);
   }
@@ -53,7 +53,7 @@ class Ignored {
 
  private:
   int signal_;
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 // less is told what git tells it, unless the user tells it something.
@@ -133,7 +133,8 @@ bool page(std::string_view text, const std::string& command) {
 }
 
 void print_paged(std::string_view text, bool may_page) {
-  const std::string command = may_page && is_output_terminal() && !fits_the_screen(text) ? pager_command() : "";
+  const std::string command =
+      may_page && is_output_terminal() && !fits_the_screen(text) ? pager_command() : "";
   if (command.empty()) return print(text);
   if (page(text, command)) return;
   complain("pager: cannot run '" + command + "'; MEMPROF_PAGER or PAGER names another, --no-pager none");

@@ -12,11 +12,12 @@ using profile::LiveKey;
 using Kind = LiveKey::Kind;
 
 std::string names(const std::vector<LiveKey>& keys) {
-  static constexpr const char* kNames[] = {"text",   "enter",    "escape", "backspace", "clear", "up",
-                                           "down",   "page up",  "page down", "home",   "end",   "other"};
+  static constexpr const char* kNames[] = {"text", "enter",   "escape",    "backspace", "clear", "up",
+                                           "down", "page up", "page down", "home",      "end",   "other"};
   std::string text;
   for (const LiveKey& key : keys) {
-    text += (text.empty() ? "" : ",") + std::string(kNames[static_cast<size_t>(key.kind)]) + (key.text.empty() ? "" : ":" + key.text);
+    text += (text.empty() ? "" : ",") + std::string(kNames[static_cast<size_t>(key.kind)]) +
+            (key.text.empty() ? "" : ":" + key.text);
   }
   return text;
 }
@@ -25,7 +26,8 @@ TEST(KeyReader, ReadsCharactersAndKeys) {
   KeyReader reader;
   EXPECT_EQ(names(reader.feed("aé中")), "text:a,text:é,text:中");
   EXPECT_EQ(names(reader.feed("\r\n\x7f\b\x15\x01")), "enter,enter,backspace,backspace,clear,other");
-  EXPECT_EQ(names(reader.feed("\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[H\x1b[4~")), "up,down,page up,page down,home,end");
+  EXPECT_EQ(names(reader.feed("\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[H\x1b[4~")),
+            "up,down,page up,page down,home,end");
   EXPECT_FALSE(reader.is_waiting());
 }
 
@@ -62,7 +64,8 @@ TEST(KeyReader, AnyBytesAreKeysInTheEnd) {
     KeyReader reader;
     for (int i = 0; i < 50; ++i) {
       std::string bytes;
-      for (unsigned length = random() % 5; length > 0; --length) bytes += static_cast<char>(random() % 3 == 0 ? 0x1b : random());
+      for (unsigned length = random() % 5; length > 0; --length)
+        bytes += static_cast<char>(random() % 3 == 0 ? 0x1b : random());
       for (const LiveKey& key : reader.feed(bytes)) EXPECT_EQ(key.kind == Kind::kText, !key.text.empty());
     }
     reader.finish();

@@ -81,7 +81,8 @@ TEST(Screen, IsDrawnAndPutBack) {
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(is_put_back);
   EXPECT_THAT(written, HasSubstr("\x1b[?1049h"));
-  EXPECT_THAT(written, HasSubstr("\x1b[2J\x1b[1;1H\x1b[0;31mone\x1b[0m\x1b[K\x1b[2;1Htwo\x1b[K\x1b[2;1Hthree\x1b[K"))
+  EXPECT_THAT(written,
+              HasSubstr("\x1b[2J\x1b[1;1H\x1b[0;31mone\x1b[0m\x1b[K\x1b[2;1Htwo\x1b[K\x1b[2;1Hthree\x1b[K"))
       << "the second time only the row that changed";
   EXPECT_THAT(written, EndsWith("\x1b[?25h\x1b[?1049l"));
 }
