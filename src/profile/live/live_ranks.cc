@@ -50,8 +50,9 @@ void settle(const std::vector<RankedValue>& rows, std::vector<Entry>* order) {
 std::vector<size_t> LiveRanks::look(const std::vector<RankedValue>& rows) {
   std::vector<size_t> by_value(rows.size());
   std::iota(by_value.begin(), by_value.end(), 0);
-  std::stable_sort(by_value.begin(), by_value.end(),
-                   [&](size_t a, size_t b) { return rows[a].value > rows[b].value; });
+  std::sort(by_value.begin(), by_value.end(), [&](size_t a, size_t b) {
+    return rows[a].value != rows[b].value ? rows[a].value > rows[b].value : a < b;
+  });
   std::unordered_map<std::string, size_t> index;
   for (size_t i = 0; i < rows.size(); ++i) index.emplace(rows[i].key, i);
 
