@@ -32,6 +32,8 @@ EXCEPTIONS = {
     "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "tools/memprof/command_table.cc": (r"--no-python", PUBLIC),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
+    "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
+    "tools/memprof/commands/check_command.cc": (r"python_program|with_python", "scripts run as with `memprof run`"),
     "tools/memprof/attach/attach.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),
     "tools/memprof/attach/attach.h": (r"bool python\b", "an option of `memprof attach`"),
     "src/profile/formats/heapprofile.h": (r"^// Writes", "whose format it is"),

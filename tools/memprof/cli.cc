@@ -10,6 +10,7 @@
 #include <string>
 
 #include "memprof/command_table.h"
+#include "memprof/commands/check_command.h"
 #include "memprof/commands/run_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -59,7 +60,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (const Command* known = find_command(command)) {
     // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
     // signal.)
-    if (known->run != run_command) std::signal(SIGXFSZ, SIG_IGN);
+    if (known->run != run_command && known->run != check_command) std::signal(SIGXFSZ, SIG_IGN);
     return known->run(rest);
   }
   if (command == "help" && !rest.empty()) return dispatch({rest[0], "--help"});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "memprof/commands/attach_command.h"
+#include "memprof/commands/check_command.h"
 #include "memprof/commands/churn_command.h"
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
@@ -61,6 +62,11 @@ const std::vector<Command>& commands() {
      "memprof diff BEFORE AFTER", "what grew, what shrank",
      "what grew and shrank between two profiles, and whether that is more\n"
      "than chance"},
+    {"check", check_command,
+     "memprof check [--limits FILE] [--json | --markdown] [--junit FILE]\n"
+     "                           [--github] [-- CMD ARG... | FILE...]",
+     "memprof check [-- CMD | FILE...]", "whether it keeps its limits",
+     "whether a program keeps the limits of memprof.toml, for CI"},
     {"churn", churn_command,
      "memprof churn FILE [--younger TIME] [--json]",
      "memprof churn FILE", "what is allocated and freed soon after",

@@ -4,16 +4,21 @@
     @pytest.mark.limit_memory("24 MB")      # never more than that live at once
     @pytest.mark.limit_leaks("1 MB")        # no more than that left when the test is over
 
+The same limits may stand in memprof.toml, in the folder that pytest calls rootdir (_testing/limit_file.py); a mark counts more.
+
 A limit is exceeded when the lower end of the 95 % interval is above it; the sampling rate is chosen so small
 beside the limit that this interval is narrow (or 0, which is exact), so that no test fails by chance.
 """
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memprof import _profiler
+from memprof._testing import limit_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from memprof._measure import Measured
 
 _MEASURED = pytest.StashKey["Measured"]()
+_LIMITS = pytest.StashKey[list[limit_file.TestLimit]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,6 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="show which tests allocate most, and where")
     group.addoption("--memprof-top", type=int, default=5, metavar="N",
                     help="with --memprof: tests to show, and places of each (default: 5)")
+    group.addoption("--memprof-limits", metavar="FILE",
+                    help="limits of tests, [[test]] (default: memprof.toml in the root folder, if it is there)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,21 +47,46 @@ def pytest_configure(config: pytest.Config) -> None:
     top = config.getoption("--memprof-top")
     if top < 1:
         raise pytest.UsageError(f"--memprof-top: {top} is not a number of tests; give 1 or more")
+    config.stash[_LIMITS] = _read_limits(config)
     if config.getoption("--memprof"):
         config.pluginmanager.register(_Summary(top), "memprof-summary")
+
+
+def _read_limits(config: pytest.Config) -> list[limit_file.TestLimit]:
+    name = config.getoption("--memprof-limits")
+    path = Path(name) if name else config.rootpath / limit_file.NAME
+    if not name and not path.exists():
+        return []
+    try:
+        return limit_file.read(path, name or "")
+    except (OSError, ValueError) as error:
+        raise pytest.UsageError(f"--memprof-limits: {error}" if isinstance(error, OSError) else str(error)) from None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A limit of a test that there is not would hold for ever.  Who chose tests has not collected all."""
+    config = session.config
+    is_whole = (getattr(config, "args_source", None) not in (None, pytest.Config.ArgsSource.ARGS)
+                and not config.getoption("keyword", "") and not config.getoption("markexpr", "")
+                and not config.getoption("collectonly", False))
+    for test in config.stash[_LIMITS] if is_whole else []:
+        if not any(test.matches(item.nodeid) for item in session.items):
+            warnings.warn(pytest.PytestWarning(f"{test.place}: no test is called '{test.name}'"), stacklevel=1)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     memory, leaks = item.get_closest_marker("limit_memory"), item.get_closest_marker("limit_leaks")
-    if memory is None and leaks is None and not item.config.getoption("--memprof"):
+    limits, places = limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
+    if memory is None and leaks is None and not limits and not item.config.getoption("--memprof"):
         return (yield)
     from memprof import _measure
-    limits, wrong = {}, ""
+    wrong = ""
     for name, mark in (("limit_memory", memory), ("limit_leaks", leaks)):
         try:
             if mark is not None:
                 limits[name] = _measure.limit_of(name, mark.args, mark.kwargs)
+                places.pop(name, None)
         except ValueError as error:
             wrong = str(error)
     if wrong:
@@ -68,7 +101,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         result = yield
     finally:
         measured = item.stash[_MEASURED] = measurement.finish()
-    problems = measured.problems()
+    problems = [problem + (f"\n  the limit: {places[name]}" if (name := problem.partition(":")[0]) in places else "")
+                for problem in measured.problems()]
     if problems:
         pytest.fail("\n\n".join(problems), pytrace=False)
     return result

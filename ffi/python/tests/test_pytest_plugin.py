@@ -177,3 +177,64 @@ def test_it():
 """)
     result.assert_outcomes(failed=1)
     assert "active already" in result.stdout.str()
+
+
+LIMITS = """
+peak = "1 GB"                  # for memprof check
+
+[[test]]
+name = "*::test_over"
+peak = "24 MB"
+
+[[test]]
+name = "*::test_[lm]*"
+peak = "24 MB"
+live = "1 MB"
+"""
+
+
+def test_limits_of_a_file(pytester):
+    pytester.makefile(".toml", memprof=LIMITS)
+    result = session(pytester, """
+def test_over():
+    kept = [bytearray(100_000) for _ in range(300)]
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_many(n):
+    kept = [bytearray(100_000) for _ in range(n)]
+
+def test_leaks():
+    KEEP.extend(bytearray(1000) for _ in range(2000))
+
+@pytest.mark.limit_memory("64 MB")
+def test_mark_counts_more():
+    kept = [bytearray(100_000) for _ in range(300)]
+
+def test_other():
+    kept = [bytearray(100_000) for _ in range(300)]
+""", "-v")
+    result.assert_outcomes(passed=3, failed=3)
+    result.stdout.fnmatch_lines(["*test_over FAILED*", "*test_many?100? PASSED*", "*test_many?300? FAILED*",
+                                 "*test_leaks FAILED*", "*test_mark_counts_more PASSED*", "*test_other PASSED*"])
+    text = result.stdout.str()
+    # Sizes are the command's: powers of 1024.
+    assert "more than its limit of 25,165,824 bytes (24.0 MiB)" in text and "the limit: memprof.toml:3" in text
+    assert "limit_leaks: the test left behind" in text and "the limit: memprof.toml:7" in text
+
+
+def test_a_limit_of_no_test_is_said(pytester):
+    pytester.makefile(".toml", memprof='[[test]]\nname = "*::test_misspelt"\npeak = "1 MB"\n')
+    source = "def test_it(): pass\n"
+    result = session(pytester, source)
+    result.assert_outcomes(passed=1, warnings=1)
+    assert "memprof.toml:1: no test is called '*::test_misspelt'" in result.stdout.str()
+    session(pytester, source, "-k", "it").assert_outcomes(passed=1)
+
+
+def test_another_file_of_limits(pytester):
+    pytester.makefile(".toml", other='[[test]]\nname = "*"\npeak = 1000\n')
+    source = "def test_it():\n    kept = bytearray(100_000)\n"
+    session(pytester, source).assert_outcomes(passed=1)
+    session(pytester, source, "--memprof-limits", "other.toml").assert_outcomes(failed=1)
+    result = session(pytester, source, "--memprof-limits", "none.toml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR and "none.toml" in result.stderr.str()

@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "profile/compare/comparison_cells.h"
 #include "profile/model/benjamini_hochberg.h"
 #include "profile/model/error.h"
 #include "profile/model/metric.h"
-#include "profile/text/units.h"
 
 namespace memprof::profile {
 namespace {
@@ -19,44 +17,10 @@ constexpr char kHow[] =
     "it is written WHAT > AMOUNT, like \"growth > 5MB\" or \"alloc > 10%\"; WHAT is growth, peak, live, "
     "alloc, row, or the name of a metric";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
-  throw Error(fmt::format("'{}': {}; {}", text, why, kHow));
-}
-
-void parse_what(const std::string& what, Limit* limit) {
-  if (what == "growth") return;
-  if (what == "row") {
-    limit->is_of_rows = true;
-  } else if (const auto metric = metric_from_short_name(what)) {
-    limit->metric = metric;
-  } else {
-    refuse(limit->text,
-           what.empty() ? "what is compared is missing" : "'" + what + "' is nothing that can grow");
-  }
-}
-
-void parse_amount(const std::string& amount, Limit* limit) {
-  if (amount.empty()) refuse(limit->text, "how much is missing");
-  if (amount.back() == '%') {
-    const std::string number = trimmed(amount.substr(0, amount.size() - 1));
-    const char* end = number.data() + number.size();
-    const auto [last, error] = std::from_chars(number.data(), end, limit->amount, std::chars_format::fixed);
-    if (error != std::errc() || last != end || !(limit->amount >= 0)) {
-      refuse(limit->text, "'" + amount + "' is no percentage");
-    }
-    limit->is_percent = true;
-    return;
-  }
-  const auto bytes = parse_bytes(amount);
-  if (!bytes) refuse(limit->text, "'" + amount + "' is no amount");
-  limit->amount = static_cast<double>(*bytes);
-}
-
 bool is_over(const Limit& limit, const Change& change) {
-  const double most = limit.is_percent ? limit.amount / 100 * std::abs(change.before.value) : limit.amount;
   // Percent of nothing: everything is more.
-  return limit.may_be_equal ? change.value > 0 && change.value >= most
-                            : change.value > 0 && change.value > most;
+  const double most = limit.is_percent ? limit.amount / 100 * std::abs(change.before.value) : limit.amount;
+  return is_over_limit(limit, change.value, most);
 }
 
 std::string described(const Comparison& comparison, Metric metric) {
@@ -66,13 +30,11 @@ std::string described(const Comparison& comparison, Metric metric) {
 }  // namespace
 
 Limit parse_limit(const std::string& text) {
-  Limit limit;
-  limit.text = text;
-  const size_t sign = text.find('>');
-  if (sign == std::string::npos) refuse(text, "it has no '>'");
-  limit.may_be_equal = text.compare(sign, 2, ">=") == 0;
-  parse_what(trimmed(text.substr(0, sign)), &limit);
-  parse_amount(trimmed(text.substr(sign + (limit.may_be_equal ? 2 : 1))), &limit);
+  Limit limit{parse_limit_text(text, LimitPercent::kAllowed, kHow), false, {}};
+  limit.is_of_rows = limit.what == "row";
+  if (limit.is_of_rows || limit.what == "growth") return limit;
+  limit.metric = metric_from_short_name(limit.what);
+  if (!limit.metric) refuse_limit(text, "'" + limit.what + "' is nothing that can grow", kHow);
   return limit;
 }
 

@@ -14,16 +14,13 @@
 #include <vector>
 
 #include "profile/compare/comparison.h"
+#include "profile/text/limit_text.h"
 
 namespace memprof::profile {
 
-struct Limit {
-  std::string text;  // as it was given
+struct Limit : LimitText {
   bool is_of_rows = false;
   std::optional<Metric> metric;  // nothing: the one that is compared
-  double amount = 0;
-  bool is_percent = false;
-  bool may_be_equal = false;  // `>`: that much is still allowed
 };
 
 struct LimitResult {

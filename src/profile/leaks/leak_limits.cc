@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "profile/model/error.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -11,13 +10,8 @@ namespace {
 
 constexpr char kHow[] = "it is written \"growth > 5MB\" or \"row > 1MB\", in a minute";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
-  throw Error(fmt::format("'{}': {}; {}", text, why, kHow));
-}
-
 bool is_over(const LeakLimit& limit, const GrowthRate& rate) {
-  return limit.may_be_equal ? rate.low > 0 && rate.low >= limit.bytes_per_minute
-                            : rate.low > limit.bytes_per_minute;
+  return is_over_limit(limit, rate.low, limit.amount);
 }
 
 std::string described(const GrowthRate& rate) {
@@ -28,20 +22,11 @@ std::string described(const GrowthRate& rate) {
 }  // namespace
 
 LeakLimit parse_leak_limit(const std::string& text) {
-  LeakLimit limit;
-  limit.text = text;
-  const size_t sign = text.find('>');
-  if (sign == std::string::npos) refuse(text, "there is no '>'");
-  limit.may_be_equal = text.compare(sign, 2, ">=") == 0;
-  const std::string what = trimmed(text.substr(0, sign));
-  const std::string amount = trimmed(text.substr(sign + (limit.may_be_equal ? 2 : 1)));
-  limit.is_of_rows = what == "row";
-  if (!limit.is_of_rows && what != "growth") {
-    refuse(text, what.empty() ? "what grows is missing" : "'" + what + "' is not growth or row");
+  LeakLimit limit{parse_limit_text(text, LimitPercent::kRefused, kHow), false};
+  limit.is_of_rows = limit.what == "row";
+  if (!limit.is_of_rows && limit.what != "growth") {
+    refuse_limit(text, "'" + limit.what + "' is not growth or row", kHow);
   }
-  const auto bytes = parse_bytes(amount);
-  if (!bytes) refuse(text, amount.empty() ? "how much is missing" : "'" + amount + "' is no amount");
-  limit.bytes_per_minute = static_cast<double>(*bytes);
   return limit;
 }
 

@@ -8,14 +8,13 @@
 #include <string>
 
 #include "profile/leaks/leaks.h"
+#include "profile/text/limit_text.h"
 
 namespace memprof::profile {
 
-struct LeakLimit {
-  std::string text;           // as it was given
-  bool is_of_rows = false;    // of any place, not of all
-  bool may_be_equal = false;  // >=: so much is too much
-  double bytes_per_minute = 0;
+// Its amount is bytes in a minute.
+struct LeakLimit : LimitText {
+  bool is_of_rows = false;  // of any place, not of all
 };
 
 LeakLimit parse_leak_limit(const std::string& text);

@@ -86,6 +86,84 @@ bool stands_for_itself(const Lifetime& lifetime) {
          lifetime.weight_count == static_cast<double>(lifetime.samples);
 }
 
+namespace {
+
+double float_share(double whole, uint64_t samples, uint64_t all) {
+  const double share =
+      samples == all ? whole : whole * static_cast<double>(samples) / static_cast<double>(all);
+  return of_float_bits(float_bits(share));
+}
+
+// Two sums of the same numbers in another order, one of them a float.
+bool is_near(double a, double b) {
+  constexpr double kNear = 1e-6;
+  return std::abs(a - b) <= kNear * std::max(std::abs(a), std::abs(b));
+}
+
+bool can_share(const Totals& all, uint64_t samples) {
+  return samples != 0 && samples <= all.samples &&
+         (samples == all.samples || all.size_bytes % all.samples == 0);
+}
+
+}  // namespace
+
+Lifetime share_of(const Totals& freed, uint32_t lifetime_class, uint64_t samples) {
+  Lifetime lifetime;
+  lifetime.lifetime_class = lifetime_class;
+  lifetime.samples = samples;
+  lifetime.size_bytes =
+      samples == freed.samples ? freed.size_bytes : freed.size_bytes / freed.samples * samples;
+  lifetime.weight_bytes = float_share(freed.weight_bytes, samples, freed.samples);
+  lifetime.weight_count = float_share(freed.weight_count, samples, freed.samples);
+  return lifetime;
+}
+
+Birth share_of_births(const Totals& allocated, uint32_t part, uint64_t samples) {
+  Birth birth;
+  birth.part = part;
+  birth.samples = samples;
+  birth.weight_bytes = float_share(allocated.weight_bytes, samples, allocated.samples);
+  birth.weight_count = float_share(allocated.weight_count, samples, allocated.samples);
+  return birth;
+}
+
+bool follows(const Totals& freed, const Lifetime& lifetime) {
+  if (!can_share(freed, lifetime.samples)) return false;
+  const Lifetime share = share_of(freed, lifetime.lifetime_class, lifetime.samples);
+  return share.size_bytes == lifetime.size_bytes && is_near(share.weight_bytes, lifetime.weight_bytes) &&
+         is_near(share.weight_count, lifetime.weight_count);
+}
+
+bool follows(const Totals& allocated, const Birth& birth) {
+  if (birth.samples == 0 || birth.samples > allocated.samples) return false;
+  const Birth share = share_of_births(allocated, birth.part, birth.samples);
+  return is_near(share.weight_bytes, birth.weight_bytes) && is_near(share.weight_count, birth.weight_count);
+}
+
+Lifetime alike(uint32_t lifetime_class, uint64_t samples, uint64_t size_bytes, uint64_t rate_bytes) {
+  Lifetime lifetime;
+  lifetime.lifetime_class = lifetime_class;
+  lifetime.samples = samples;
+  lifetime.size_bytes = size_bytes;
+  const Totals whole = totals_of({size_bytes / samples, rate_bytes, 1}, samples);
+  lifetime.weight_bytes = of_float_bits(float_bits(whole.weight_bytes));
+  lifetime.weight_count = of_float_bits(float_bits(whole.weight_count));
+  return lifetime;
+}
+
+bool is_alike(const Lifetime& lifetime, uint64_t rate_bytes) {
+  if (lifetime.samples == 0 || lifetime.size_bytes == 0 || lifetime.size_bytes % lifetime.samples != 0) {
+    return false;
+  }
+  const Lifetime all = alike(lifetime.lifetime_class, lifetime.samples, lifetime.size_bytes, rate_bytes);
+  return is_near(all.weight_bytes, lifetime.weight_bytes) && is_near(all.weight_count, lifetime.weight_count);
+}
+
+bool is_same(const Totals& allocated, const Totals& freed) {
+  return allocated.samples == freed.samples && allocated.size_bytes == freed.size_bytes &&
+         allocated.weight_bytes == freed.weight_bytes && allocated.weight_count == freed.weight_count;
+}
+
 // Not inline: gcc 12 vectorizes a pair of conversions to float and back into none at -O2.
 [[gnu::noinline]] uint32_t float_bits(double number) {
   const auto nearest = static_cast<float>(number);

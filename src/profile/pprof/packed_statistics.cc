@@ -11,18 +11,31 @@
 
 #include "profile/files/base64.h"
 #include "profile/files/byte_writer.h"
+#include "profile/files/gzip.h"
+#include "profile/model/error.h"
 #include "profile/model/sample_kind.h"
 #include "profile/pprof/packed_numbers.h"
 #include "profile/pprof/statistics_unpacker.h"
 
 namespace memprof::profile {
 
+using packed::alike;
 using packed::float_bits;
+using packed::follows;
 using packed::freed_kind;
+using packed::is_alike;
+using packed::is_same;
 using packed::kFirstKind;
+using packed::kLifetimeForms;
+using packed::kMostStacks;
+using packed::kMostUnpackedBytes;
 using packed::kNothing;
+using packed::kSame;
 using packed::kSums;
+using packed::LifetimeForm;
 using packed::of_float_bits;
+using packed::share_of;
+using packed::share_of_births;
 using packed::short_code;
 using packed::short_value;
 using packed::smallest_of;
@@ -31,7 +44,8 @@ using packed::without_variances;
 
 namespace {
 
-constexpr char kPrefix[] = "#memprof.stacks version=1 bits=";
+constexpr char kPrefix[] = "#memprof.stacks version=2 bits=";
+constexpr char kPrefixOfBefore[] = "#memprof.stacks version=1 bits=";
 constexpr char kData[] = " data=";
 constexpr unsigned kAllBits = 64;
 // Services cut texts of more than 65,535 characters.
@@ -56,12 +70,17 @@ class Packer {
       const StackStatistics& own = stacks_[i].statistics;
       add(own.allocated, kind_of(own.allocated, rate_bytes_), &allocated);
       add(own.peak, kind_of(own.peak, rate_bytes_), &peak);
-      add(own.freed, freed_kind(own.freed, rate_bytes_), &freed);
+      if (own.freed.samples != 0 && is_same(own.allocated, own.freed)) {
+        freed.codes.push_back(kSame);
+      } else {
+        add(own.freed, freed_kind(own.freed, rate_bytes_), &freed);
+      }
     }
     std::vector<SampleKind> kinds(kinds_.size());
     for (const auto& [kind, index] : kinds_) kinds[index] = kind;
     out_.varint(count_);
     out_.varint(kinds.size());
+    out_.varint(rate_bytes_);
     out_.column(kinds, [](const SampleKind& kind) { return kind.size_bytes; });
     out_.column(kinds, [](const SampleKind& kind) { return kind.rate_bytes; });
     out_.column(kinds, [](const SampleKind& kind) { return kind.share; });
@@ -77,7 +96,7 @@ class Packer {
       const StackStatistics& own = stacks_[i].statistics;
       if (own.freed.samples == 0) continue;
       write_short(own.lifetime_ns / own.freed.weight_count);
-      write(own.lifetimes);
+      write(own.freed, own.lifetimes);
     }
     write_births();
     return out_.take();
@@ -121,17 +140,24 @@ class Packer {
     }
   }
 
-  void write(const std::vector<Lifetime>& lifetimes) {
+  void write(const Totals& freed, const std::vector<Lifetime>& lifetimes) {
     out_.varint(lifetimes.size());
     for (const Lifetime& lifetime : lifetimes) {
-      const bool is_exact = stands_for_itself(lifetime);
-      out_.varint(2 * lifetime.lifetime_class + (is_exact ? 1 : 0));
+      const LifetimeForm form = form_of(freed, lifetime);
+      out_.varint(kLifetimeForms * lifetime.lifetime_class + static_cast<uint64_t>(form));
       out_.varint(lifetime.samples);
+      if (form == LifetimeForm::kShare) continue;
       out_.varint(lifetime.size_bytes);
-      if (is_exact) continue;
+      if (form != LifetimeForm::kNumbers) continue;
       write_float(lifetime.weight_bytes);
       write_float(lifetime.weight_count);
     }
+  }
+
+  LifetimeForm form_of(const Totals& freed, const Lifetime& lifetime) const {
+    if (follows(freed, lifetime)) return LifetimeForm::kShare;
+    if (stands_for_itself(lifetime)) return LifetimeForm::kItself;
+    return is_alike(lifetime, rate_bytes_) ? LifetimeForm::kAlike : LifetimeForm::kNumbers;
   }
 
   // How many parts a stack has, for all of them; then the parts.
@@ -139,8 +165,10 @@ class Packer {
     for (size_t i = 0; i < count_; ++i) out_.varint(stacks_[i].statistics.births.size());
     for (size_t i = 0; i < count_; ++i) {
       for (const Birth& birth : stacks_[i].statistics.births) {
-        out_.varint(birth.part);
+        const bool is_share = follows(stacks_[i].statistics.allocated, birth);
+        out_.varint(2 * birth.part + (is_share ? 1 : 0));
         out_.varint(birth.samples);
+        if (is_share) continue;
         write_float(birth.weight_bytes);
         write_float(birth.weight_count);
       }
@@ -189,8 +217,9 @@ unsigned bits_for(const std::vector<IdentifiedStatistics>& stacks) {
 
 void pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint64_t rate_bytes,
           std::vector<std::string>* comments) {
-  const std::string bytes = Packer(stacks, count, bits, rate_bytes).pack();
-  if (bytes.size() > kMostBytes && count > 1) {
+  const std::string unpacked = Packer(stacks, count, bits, rate_bytes).pack();
+  const std::string bytes = gzip(unpacked);
+  if ((bytes.size() > kMostBytes || unpacked.size() > kMostUnpackedBytes) && count > 1) {
     pack(stacks, count / 2, bits, rate_bytes, comments);
     pack(stacks + count / 2, count - count / 2, bits, rate_bytes, comments);
     return;
@@ -220,11 +249,20 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
   for (Birth& birth : own.births) {
     birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
     birth.weight_count = of_float_bits(float_bits(birth.weight_count));
+    if (follows(own.allocated, birth)) birth = share_of_births(own.allocated, birth.part, birth.samples);
   }
   if (own.freed.samples == 0) return own;
   own.lifetimes = stack.lifetimes;
   for (Lifetime& lifetime : own.lifetimes) {
+    if (follows(own.freed, lifetime)) {
+      lifetime = share_of(own.freed, lifetime.lifetime_class, lifetime.samples);
+      continue;
+    }
     if (stands_for_itself(lifetime)) continue;
+    if (is_alike(lifetime, rate_bytes)) {
+      lifetime = alike(lifetime.lifetime_class, lifetime.samples, lifetime.size_bytes, rate_bytes);
+      continue;
+    }
     lifetime.weight_bytes = of_float_bits(float_bits(lifetime.weight_bytes));
     lifetime.weight_count = of_float_bits(float_bits(lifetime.weight_count));
   }
@@ -238,9 +276,8 @@ std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stack
             [](const IdentifiedStatistics& a, const IdentifiedStatistics& b) { return a.id < b.id; });
   const unsigned bits = bits_for(stacks);
   // Parts of what fits in one comment where stacks are of the usual kind.
-  constexpr size_t kMostStacks = 8192;
   for (size_t i = 0; i < stacks.size(); i += kMostStacks) {
-    pack(&stacks[i], std::min(kMostStacks, stacks.size() - i), bits, rate_bytes, &comments);
+    pack(&stacks[i], std::min<size_t>(kMostStacks, stacks.size() - i), bits, rate_bytes, &comments);
   }
   return comments;
 }
@@ -249,16 +286,23 @@ bool unpack_statistics(std::string_view comment,
                        const std::function<void(unsigned, uint64_t, const StackStatistics&)>& each) {
   constexpr std::string_view kBegin = kPrefix;
   constexpr std::string_view kMiddle = kData;
-  if (comment.substr(0, kBegin.size()) != kBegin) return false;
+  const bool is_packed = comment.substr(0, kBegin.size()) == kBegin;
+  if (!is_packed && comment.substr(0, kBegin.size()) != kPrefixOfBefore) return false;
   comment.remove_prefix(kBegin.size());
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(comment.data(), comment.data() + comment.size(), bits);
   comment.remove_prefix(static_cast<size_t>(end - comment.data()));
   if (error != std::errc() || bits == 0 || bits > kAllBits || comment.substr(0, kMiddle.size()) != kMiddle)
     return false;
-  const auto bytes = from_base64(comment.substr(kMiddle.size()));
+  auto bytes = from_base64(comment.substr(kMiddle.size()));
   if (!bytes) return false;
-  const std::vector<IdentifiedStatistics> stacks = unpack_columns(*bytes);
+  try {
+    if (is_packed) bytes = gunzip(*bytes, "", kMostUnpackedBytes);
+  } catch (const Error&) {
+    return false;
+  }
+  const PackedForm form = is_packed ? PackedForm::kDerived : PackedForm::kOfBefore;
+  const std::vector<IdentifiedStatistics> stacks = unpack_columns(*bytes, form);
   for (const IdentifiedStatistics& stack : stacks) each(bits, stack.id, stack.statistics);
   return !stacks.empty();
 }

@@ -15,6 +15,7 @@
 #include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
 #include "profile/pprof/comment_fields.h"
+#include "profile/pprof/packed_numbers.h"
 
 namespace memprof::profile {
 namespace {
@@ -165,6 +166,8 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
   } else if (const auto rates_text = after(kRatesComment, text)) {
     profile.rates = add_rates(profile.rates, CommentFields(*rates_text).rates("used"));
   } else if (after(kStacksComment, text)) {
+    // A file can name one comment any number of times, and each takes its time.
+    if (budget_ != nullptr) budget_->charge(packed::kMostUnpackedBytes);
     unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
       if (is_plausible(facts.allocated) && is_plausible(facts.peak)) add(id, facts, &packed_[bits]);

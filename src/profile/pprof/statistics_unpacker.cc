@@ -10,11 +10,18 @@
 
 namespace memprof::profile {
 
+using packed::alike;
 using packed::kFirstKind;
+using packed::kLifetimeForms;
+using packed::kMostStacks;
 using packed::kNothing;
+using packed::kSame;
 using packed::kSums;
+using packed::LifetimeForm;
 using packed::of_float_bits;
 using packed::set_maxima;
+using packed::share_of;
+using packed::share_of_births;
 using packed::short_value;
 using packed::without_variances;
 
@@ -85,11 +92,13 @@ class Bytes {
 
 class Unpacker {
  public:
-  explicit Unpacker(std::string_view bytes) : in_(bytes) {}
+  Unpacker(std::string_view bytes, PackedForm form) : in_(bytes), is_derived_(form == PackedForm::kDerived) {}
 
   std::vector<IdentifiedStatistics> unpack() {
     const uint64_t count = in_.count();
+    if (is_derived_ && count > kMostStacks) return {};
     std::vector<SampleKind> kinds(in_.count());
+    if (is_derived_) rate_bytes_ = in_.varint();
     for (SampleKind& kind : kinds) kind.size_bytes = in_.varint();
     for (SampleKind& kind : kinds) kind.rate_bytes = in_.varint();
     for (SampleKind& kind : kinds) {
@@ -113,29 +122,44 @@ class Unpacker {
       StackStatistics& own = stack.statistics;
       if (own.freed.samples == 0) continue;
       own.lifetime_ns = short_value(static_cast<uint16_t>(in_.fixed(2))) * own.freed.weight_count;
-      if (!read(&own.lifetimes)) return {};
+      if (!read(own.freed, &own.lifetimes)) return {};
     }
-    // Files of before end here.
-    if (in_.ok() && !in_.is_at_end() && !read_births(&stacks)) return {};
+    // The first files of version 1 end here.
+    const bool has_births = is_derived_ || !in_.is_at_end();
+    if (in_.ok() && has_births && !read_births(&stacks)) return {};
     if (!in_.ok() || !in_.is_at_end()) return {};
     return stacks;
   }
 
  private:
   // Ascending by class, each of them once.
-  bool read(std::vector<Lifetime>* lifetimes) {
+  bool read(const Totals& freed, std::vector<Lifetime>* lifetimes) {
+    // Version 1 has the first two.
+    const uint64_t forms = is_derived_ ? kLifetimeForms : 2;
     const uint64_t count = in_.count();
     for (uint64_t i = 0; i < count && in_.ok(); ++i) {
       const uint64_t code = in_.varint();
       Lifetime lifetime;
-      if (code / 2 >= kLifetimeClasses) return false;
-      lifetime.lifetime_class = static_cast<uint32_t>(code / 2);
+      if (code / forms >= kLifetimeClasses) return false;
+      lifetime.lifetime_class = static_cast<uint32_t>(code / forms);
       if (!lifetimes->empty() && lifetimes->back().lifetime_class >= lifetime.lifetime_class) return false;
       lifetime.samples = in_.varint();
+      const auto form = static_cast<LifetimeForm>(code % forms);
+      if (form == LifetimeForm::kShare) {
+        if (lifetime.samples == 0 || lifetime.samples > freed.samples) return false;
+        lifetimes->push_back(share_of(freed, lifetime.lifetime_class, lifetime.samples));
+        continue;
+      }
       lifetime.size_bytes = in_.varint();
-      const bool is_exact = code % 2 != 0;
-      lifetime.weight_bytes = is_exact ? static_cast<double>(lifetime.size_bytes) : in_.small_real();
-      lifetime.weight_count = is_exact ? static_cast<double>(lifetime.samples) : in_.small_real();
+      if (form == LifetimeForm::kAlike) {
+        if (lifetime.samples == 0 || lifetime.size_bytes < lifetime.samples) return false;
+        lifetimes->push_back(
+            alike(lifetime.lifetime_class, lifetime.samples, lifetime.size_bytes, rate_bytes_));
+        continue;
+      }
+      const bool is_itself = form == LifetimeForm::kItself;
+      lifetime.weight_bytes = is_itself ? static_cast<double>(lifetime.size_bytes) : in_.small_real();
+      lifetime.weight_count = is_itself ? static_cast<double>(lifetime.samples) : in_.small_real();
       lifetimes->push_back(lifetime);
     }
     return in_.ok();
@@ -148,12 +172,20 @@ class Unpacker {
       stack.statistics.births.resize(count);
     }
     for (IdentifiedStatistics& stack : *stacks) {
+      const Totals& allocated = stack.statistics.allocated;
       const Birth* before = nullptr;
       for (Birth& birth : stack.statistics.births) {
-        const uint64_t part = in_.varint();
+        const uint64_t code = in_.varint();
+        const uint64_t part = is_derived_ ? code / 2 : code;
         if (part >= kBirthParts || (before != nullptr && before->part >= part)) return false;
         birth.part = static_cast<uint32_t>(part);
         birth.samples = in_.varint();
+        if (is_derived_ && code % 2 != 0) {
+          if (birth.samples == 0 || birth.samples > allocated.samples || !in_.ok()) return false;
+          birth = share_of_births(allocated, birth.part, birth.samples);
+          before = &birth;
+          continue;
+        }
         birth.weight_bytes = in_.small_real();
         birth.weight_count = in_.small_real();
         if (birth.samples == 0 || birth.samples >> 53 != 0 || !in_.ok()) return false;
@@ -168,11 +200,18 @@ class Unpacker {
     std::vector<uint64_t> codes;
     for (size_t i = 0; i < stacks->size(); ++i) {
       codes.push_back(in_.varint());
+      // Version 1 counts its kinds from the code that means the same here.
+      if (!is_derived_ && codes.back() >= kSame) ++codes.back();
+      if (codes.back() == kSame && has_variances) return false;
       if (codes.back() >= kFirstKind + kinds.size()) return false;
     }
     for (size_t i = 0; i < stacks->size(); ++i) {
       if (codes[i] == kNothing) continue;
       Totals& totals = (*stacks)[i].statistics.*member;
+      if (codes[i] == kSame) {
+        totals = without_variances((*stacks)[i].statistics.allocated);
+        continue;
+      }
       totals.samples = in_.varint();
       // More would be no number of samples, and their sizes no sum.
       if (totals.samples == 0 || totals.samples >> 53 != 0) return false;
@@ -206,12 +245,14 @@ class Unpacker {
   }
 
   Bytes in_;
+  const bool is_derived_;
+  uint64_t rate_bytes_ = 0;
 };
 
 }  // namespace
 
-std::vector<IdentifiedStatistics> unpack_columns(std::string_view bytes) {
-  return Unpacker(bytes).unpack();
+std::vector<IdentifiedStatistics> unpack_columns(std::string_view bytes, PackedForm form) {
+  return Unpacker(bytes, form).unpack();
 }
 
 }  // namespace memprof::profile

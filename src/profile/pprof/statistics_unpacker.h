@@ -11,7 +11,12 @@
 
 namespace memprof::profile {
 
+enum class PackedForm : unsigned char {
+  kOfBefore,  // version 1: each number stands there
+  kDerived,   // version 2: what follows from other numbers does not
+};
+
 // Empty: damaged.  Ids are the short ones.
-std::vector<IdentifiedStatistics> unpack_columns(std::string_view bytes);
+std::vector<IdentifiedStatistics> unpack_columns(std::string_view bytes, PackedForm form);
 
 }  // namespace memprof::profile

@@ -48,8 +48,8 @@ TEST(LeakLimits, results_say_what_grows) {
 }
 
 TEST(LeakLimits, what_is_no_limit_is_named) {
-  const std::pair<const char*, const char*> cases[] = {{"5MB", "'5MB': there is no '>'"},
-                                                       {"> 5MB", "what grows is missing"},
+  const std::pair<const char*, const char*> cases[] = {{"5MB", "'5MB': it has no '>'"},
+                                                       {"> 5MB", "what is limited is missing"},
                                                        {"peak > 5MB", "'peak' is not growth or row"},
                                                        {"growth >", "how much is missing"},
                                                        {"growth > 10%", "'10%' is no amount"}};

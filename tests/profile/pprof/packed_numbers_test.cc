@@ -73,5 +73,54 @@ TEST(PackedNumbers, AClassStandsForItselfWhereItsWeightsAreItsSizes) {
   EXPECT_FALSE(packed::stands_for_itself(lifetime));
 }
 
+TEST(PackedNumbers, SharesAreOfSamplesThatAreAlike) {
+  constexpr uint64_t kRate = 4096;
+  const Totals freed = totals_of({64, kRate, 1}, 10);
+  const Lifetime share = packed::share_of(freed, 5, 4);
+  EXPECT_EQ(share.lifetime_class, 5u);
+  EXPECT_EQ(share.samples, 4u);
+  EXPECT_EQ(share.size_bytes, 256u);
+  EXPECT_NEAR(share.weight_bytes, 0.4 * freed.weight_bytes, 1e-6 * freed.weight_bytes);
+  EXPECT_TRUE(packed::follows(freed, share));
+  Lifetime other = share;
+  other.size_bytes += 1;
+  EXPECT_FALSE(packed::follows(freed, other));
+  other = share;
+  other.weight_count *= 1.0001;
+  EXPECT_FALSE(packed::follows(freed, other));
+  other = share;
+  other.samples = 11;  // more than there were
+  EXPECT_FALSE(packed::follows(freed, other));
+  other.samples = 0;
+  EXPECT_FALSE(packed::follows(freed, other));
+  const Birth birth = packed::share_of_births(freed, 3, 10);
+  EXPECT_EQ(birth.weight_bytes, packed::of_float_bits(packed::float_bits(freed.weight_bytes)));
+  EXPECT_TRUE(packed::follows(freed, birth));
+  EXPECT_FALSE(packed::follows(freed, Birth{3, 10, 2 * freed.weight_bytes, freed.weight_count}));
+}
+
+TEST(PackedNumbers, SamplesOfOneSizeFollowFromIt) {
+  constexpr uint64_t kRate = 4096;
+  const Totals whole = totals_of({100, kRate, 1}, 3);
+  const Lifetime lifetime = packed::alike(2, 3, 300, kRate);
+  EXPECT_NEAR(lifetime.weight_bytes, whole.weight_bytes, 1e-6 * whole.weight_bytes);
+  EXPECT_TRUE(packed::is_alike(lifetime, kRate));
+  EXPECT_FALSE(packed::is_alike(lifetime, 2 * kRate));
+  for (const auto& [samples, size] : {std::pair{uint64_t{0}, uint64_t{300}}, {3, 0}, {3, 301}}) {
+    Lifetime none = lifetime;
+    none.samples = samples;
+    none.size_bytes = size;
+    EXPECT_FALSE(packed::is_alike(none, kRate)) << samples << " " << size;
+  }
+}
+
+TEST(PackedNumbers, TheSameIsTheSameToTheLastBit) {
+  Totals allocated = totals_of({100, 4096, 1}, 3);
+  Totals freed = packed::without_variances(allocated);
+  EXPECT_TRUE(packed::is_same(allocated, freed));
+  freed.weight_bytes = std::nextafter(freed.weight_bytes, 0.0);
+  EXPECT_FALSE(packed::is_same(allocated, freed));
+}
+
 }  // namespace
 }  // namespace memprof::profile

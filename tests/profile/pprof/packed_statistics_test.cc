@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "profile/files/base64.h"
@@ -65,7 +66,7 @@ TEST(PackedStatistics, WhatIsPackedComesBack) {
     characters += comment.size();
     EXPECT_LT(comment.size(), 65536u);  // the limit of services
   }
-  EXPECT_LT(static_cast<double>(characters) / 20000, 30);  // a comment for each took 250 and more
+  EXPECT_LT(static_cast<double>(characters) / 20000, 20);  // a comment for each took 250 and more
   const Unpacked all = unpacked(comments);
   EXPECT_TRUE(all.is_whole);
   ASSERT_EQ(all.stacks.size(), stacks.size());
@@ -74,20 +75,83 @@ TEST(PackedStatistics, WhatIsPackedComesBack) {
   }
 }
 
+// Version 1, which is not written any more: each number stands there, and nothing is compressed.
+constexpr char kOfBefore[] =
+    "#memprof.stacks version=1 bits=23 data="
+    "BAS6F4AggIACkCeAgASAgASAgASAgAQBAQEB+Nz5AZ+3X7SYkwGXhA4AAAAAAgMEBQ8BAQEBAQEBBQEBAaJ1f9bYS9s6JEG+"
+    "YqWhJ5prQHpMGx4A"
+    "/iOOrIui/0DLG1GB7JRFQIAgMFD6VFVAAEEwUPpUVUBAQAFIARgAYKD0qaqA/0BgoPSpqoA/QICAAms/JKdPFQJBaz8kp08VEkD8R/"
+    "wLANZ+SE6f"
+    "KvxA1n5ITp8qDECQJxHviY+/TgBBpg8jMfusOkABSIwWACLeEx9/"
+    "ZP9Apg8jMfusOUACAAAABnFQAQwG3IwBWG7ESPEBBkMCAQEBBAI79AJIQa0y"
+    "QgUHZyvlSJlXHEMAAaoKhEeqCoRBAAHXp6JH16ciQAQB8vOER2l7WUE=";
+
+TEST(PackedStatistics, Version1IsRead) {
+  const Unpacked all = unpacked({kOfBefore});
+  EXPECT_TRUE(all.is_whole);
+  EXPECT_EQ(all.bits, 23u);
+  ASSERT_EQ(all.stacks.size(), 4u);
+  const StackStatistics& first = all.stacks.begin()->second;
+  EXPECT_EQ(first.allocated.samples, 15u);
+  EXPECT_EQ(first.allocated.size_bytes, 15u * 3002);
+  EXPECT_NEAR(first.allocated.weight_bytes, 15 * 3002 / -std::expm1(-3002.0 / 65536), 0.01);
+  EXPECT_EQ(first.peak.size_bytes, 15010u);
+  EXPECT_EQ(first.peak.weight_bytes, 662893.6481387167);
+  double live = 0;
+  uint64_t freed = 0;
+  for (const auto& [id, own] : all.stacks) {
+    freed += own.freed.samples;
+    for (const Birth& birth : own.births) live += birth.weight_bytes;
+  }
+  EXPECT_EQ(freed, 6u);
+  EXPECT_NEAR(live, 822'393, 1);
+}
+
 // Births are the last column; files of before lack it.
 TEST(PackedStatistics, BirthsMayBeMissing) {
-  Stack stack;
-  add_samples(stack.allocated, 64, 10);
-  const std::string without = pack_statistics({{1, as_packed(stack, kTestRate)}}, kTestRate).at(0);
-  const std::string prefix = without.substr(0, without.find("data=") + 5);
-  const std::string bytes = *from_base64(without.substr(prefix.size()));
-  const std::string of_before = prefix + base64(bytes.substr(0, bytes.size() - 1));
-  const Unpacked all = unpacked({of_before});
+  const std::string prefix = std::string(kOfBefore).substr(0, std::string(kOfBefore).find("data=") + 5);
+  const std::string bytes = *from_base64(std::string_view(kOfBefore).substr(prefix.size()));
+  constexpr size_t kBirths = 4 + 5 * 10;  // a count for each of four stacks, and five births
+  const std::string without = bytes.substr(0, bytes.size() - kBirths);
+  const Unpacked all = unpacked({prefix + base64(without)});
   EXPECT_TRUE(all.is_whole);
-  expect_same(all.stacks.begin()->second, as_packed(stack, kTestRate));
+  EXPECT_EQ(all.stacks.size(), 4u);
   // One part of the run too many, a part that is none, and no samples.
-  for (const char* damage : {"\x11", "\x01\x10\x01........", "\x01\x02", "\x01\x02\x01...."}) {
-    EXPECT_FALSE(unpacked({prefix + base64(bytes.substr(0, bytes.size() - 1) + damage)}).is_whole) << damage;
+  for (const char* damage :
+       {"\x11\x01\x01\x01", "\x01\x01\x01\x01\x10\x01........", "\x01\x01", "\x01\x01\x01\x01\x02\x01...."}) {
+    EXPECT_FALSE(unpacked({prefix + base64(without + damage)}).is_whole) << damage;
+  }
+}
+
+TEST(PackedStatistics, WhatFollowsFromOtherNumbersTakesNoRoom) {
+  Stack alike;
+  add_samples(alike.allocated, 64, 10);
+  Stack other = alike;
+  alike.freed = other.freed = alike.allocated;
+  const double bytes = alike.freed.weight_bytes / 10;
+  const double blocks = alike.freed.weight_count / 10;
+  alike.lifetimes = {{0, 3, 4, 4 * 64, 4 * bytes, 4 * blocks}, {0, 9, 6, 6 * 64, 6 * bytes, 6 * blocks}};
+  other.lifetimes = {{0, 3, 4, 4 * 60, 4.5 * bytes, 4 * blocks},
+                     {0, 9, 6, 640 - 240, 5.5 * bytes, 6 * blocks}};
+  alike.births = {{2, 3, 3 * bytes, 3 * blocks}};
+  other.births = {{2, 3, 2 * bytes, 3 * blocks}};
+  const auto size = [](const Stack& stack) {
+    const auto comments = pack_statistics({{1, as_packed(stack, kTestRate)}}, kTestRate);
+    return comments.at(0).size();
+  };
+  EXPECT_LT(size(alike) + 30, size(other));
+  for (const Stack& stack : {alike, other}) {
+    const StackStatistics once = as_packed(stack, kTestRate);
+    const Unpacked all = unpacked(pack_statistics({{1, once}}, kTestRate));
+    ASSERT_TRUE(all.is_whole);
+    expect_same(all.stacks.begin()->second, once);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(once.lifetimes[i].weight_bytes, stack.lifetimes[i].weight_bytes,
+                  1e-6 * stack.lifetimes[i].weight_bytes);
+      EXPECT_EQ(once.lifetimes[i].size_bytes, stack.lifetimes[i].size_bytes);
+    }
+    EXPECT_NEAR(once.births[0].weight_bytes, stack.births[0].weight_bytes,
+                1e-6 * stack.births[0].weight_bytes);
   }
 }
 
@@ -129,7 +193,7 @@ TEST(PackedStatistics, AreReadBesideThoseOfOneStackEach) {
   const Profile profile = named_profile();
   const Profile again = read_pprof(write_pprof(profile), "x");
   for (const Stack& stack : again.stacks) EXPECT_TRUE(stack.has_statistics);
-  EXPECT_THAT(write_pprof(profile, {false}), testing::HasSubstr("#memprof.stacks version=1"));
+  EXPECT_THAT(write_pprof(profile, {false}), testing::HasSubstr("#memprof.stacks version=2"));
   EXPECT_THAT(write_pprof(profile, {false}), testing::Not(testing::HasSubstr("#memprof.stack ")));
 }
 

@@ -10,6 +10,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/limit_option.h"
 #include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
 #include "memprof/host/process/process_ids.h"
@@ -25,7 +26,6 @@
 #include "profile/compare/output/comparison_text.h"
 #include "profile/files/atomic_file.h"
 #include "profile/lifetimes/temporary.h"
-#include "profile/model/error.h"
 #include "profile/page/page_html.h"
 
 namespace memprof::cli {
@@ -214,13 +214,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     if (text.empty()) throw Failure(option + ": give the name of a file");
     options.junit = text;
   });
-  for (const std::string& limit : limits) {
-    try {
-      options.limits.push_back(profile::parse_limit(limit));
-    } catch (const profile::Error& error) {
-      throw Failure(std::string("--fail-on: ") + error.what());
-    }
-  }
+  options.limits = parse_fail_on(limits, &profile::parse_limit);
   const bool is_temporary = has_temporary(options);
   settle_younger(is_temporary, false, &options.younger_ns);
   take_files(files, has_groups, &options);

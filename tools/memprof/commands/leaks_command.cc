@@ -10,6 +10,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/limit_option.h"
 #include "memprof/console/report_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/process_looks.h"
@@ -17,7 +18,6 @@
 #include "profile/leaks/leak_limits.h"
 #include "profile/leaks/leaks.h"
 #include "profile/leaks/leaks_report.h"
-#include "profile/model/error.h"
 #include "profile/report/report.h"
 #include "profile/series/series.h"
 #include "profile/series/series_file.h"
@@ -110,13 +110,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   options.leaks.view = choice.view;
   options.leaks.view.full_names = options.leaks.view.full_names || options.json;
   if (parser.is_given("--expect")) options.leaks.expected = parse_pattern("--expect", expected);
-  for (const std::string& limit : limits) {
-    try {
-      options.limits.push_back(profile::parse_leak_limit(limit));
-    } catch (const profile::Error& error) {
-      throw Failure(std::string("--fail-on: ") + error.what());
-    }
-  }
+  options.limits = parse_fail_on(limits, &profile::parse_leak_limit);
   check_inputs(options.inputs);
   return options;
 }

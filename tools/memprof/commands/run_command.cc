@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/run_command.h"
 
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-
-#include "format/arena_name.h"
 #include "memprof/commands/view_command.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/doctor/doctor_allocator.h"
-#include "memprof/doctor/doctor_program.h"
-#include "memprof/host/process/arena_files.h"
-#include "memprof/host/program/elf_facts.h"
-#include "memprof/host/program/find_library.h"
-#include "memprof/host/program/target_program.h"
-#include "memprof/io/output_check.h"
-#include "memprof/io/path_pattern.h"
 #include "memprof/io/profile_input.h"
-#include "memprof/io/temporary_folder.h"
-#include "memprof/record/run_recorder.h"
-#include "memprof/run/child_process.h"
-#include "memprof/run/process_collector.h"
+#include "memprof/run/profiled_run.h"
 #include "memprof/run/run_options.h"
 #include "memprof/run/run_output.h"
-#include "profile/symbolize/elf/elf_file.h"
-#include "profile/text/units.h"
 
 namespace memprof::cli {
 namespace {
@@ -90,193 +61,6 @@ SCRIPT.py and -m MODULE run under python3 (that of the wheel, where memprof came
 with one).
 )";
 
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-// A path that LD_PRELOAD can hold: the loader splits at ' ' and ':' and replaces $ORIGIN and the like.
-std::string preloadable(const std::string& library, const TemporaryFolder& folder) {
-  if (library.find_first_of(" :$") == std::string::npos) return library;
-  const std::string link = folder.path() + "/libmemprof.so";
-  if (symlink(library.c_str(), link.c_str()) != 0 || link.find_first_of(" :$") != std::string::npos) {
-    throw Failure(library +
-                  ": cannot be preloaded from a path with ' ', ':' or '$'; set MEMPROF_LIBRARY, or TMPDIR to "
-                  "a folder without them");
-  }
-  return link;
-}
-
-// The folder for the arenas of all processes; none where there can be none: they write their profiles at exit
-// then.
-std::unique_ptr<TemporaryFolder> make_arena_folder() {
-  const std::string parent = arena_parent();
-  if (parent.empty()) return nullptr;
-  try {
-    auto folder = std::make_unique<TemporaryFolder>(parent, run_folder_name());
-    // Servers that are started by root work as somebody else. Like /tmp, but nobody sees what is in it.
-    if (geteuid() == 0) chmod(folder->path().c_str(), 01733);
-    return folder;
-  } catch (const Failure&) {
-    return nullptr;
-  }
-}
-
-// Never 0, which is what an arena outside of runs has.
-uint64_t new_run_token() {
-  std::random_device random;
-  return (uint64_t{random()} << 32 | random()) | 1;
-}
-
-ChildProcess::Environment environment_for(const RunOptions& options, const TargetProgram& target,
-                                          const std::string& library, const std::string& arenas,
-                                          const std::string& profiles, uint64_t run_token) {
-  ChildProcess::Environment environment;
-  if (target.can_preload) {
-    const char* before = std::getenv("LD_PRELOAD");
-    const bool has_others = before != nullptr && *before != '\0';
-    environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
-  }
-  environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
-  if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
-  if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
-  if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));
-  if (options.memory != 0) environment.emplace_back("MEMPROF_MEMORY", std::to_string(options.memory));
-  environment.emplace_back(kArenaFolderVariable, arenas);
-  environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
-  environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
-  environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
-  if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
-  if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
-  // For those whose arena cannot be read.
-  environment.emplace_back("MEMPROF_PROFILE", escape_path(profiles) + "/%p.pb");
-  return environment;
-}
-
-// What `memprof doctor` would say stops it; empty: nothing that the file shows.
-std::string obstacle_of(const TargetProgram& target) {
-  if (!target.obstacle.empty() || target.elf.empty()) return target.obstacle;
-  std::string unreadable;
-  const auto file = profile::ElfFile::open(target.elf, &unreadable);
-  if (file == nullptr) return {};
-  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file));
-  return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
-}
-
-// Ours, which the program has from us; empty: there is none.
-std::string limit_of_space() {
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return {};
-  return " under the limit of " + profile::format_bytes(static_cast<double>(space.rlim_cur)) +
-         " of address space (ulimit -v); to limit the program alone: memprof run -- sh -c 'ulimit -v N; exec "
-         "CMD'";
-}
-
-// "nginx (pid 12) is statically linked": what processes of one program have in common, once.
-std::vector<std::string> describe_unseen(const std::vector<UnseenProcess>& unseen) {
-  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> groups;
-  for (const UnseenProcess& process : unseen) groups[{process.program, process.why}].push_back(process.pid);
-  std::vector<std::string> lines;
-  for (const auto& [what, pids] : groups) {
-    std::string line = what.first + " (pid " + std::to_string(pids[0]);
-    if (pids.size() > 1) line += " and " + std::to_string(pids.size() - 1) + " more";
-    lines.push_back(line + ") " + what.second);
-  }
-  return lines;
-}
-
-void say_nothing_recorded(const TargetProgram& target, const std::string& command, int wait_status,
-                          const std::vector<UnseenProcess>& unseen) {
-  std::string why = obstacle_of(target);
-  if (why.empty() && !unseen.empty()) why = describe_unseen(unseen)[0];
-  if (why.empty()) {
-    why = "the library was not loaded into " + command +
-          " (LD_PRELOAD removed by sudo, env -i ...), or it could " +
-          "write neither to the folder for shared files nor to that for temporary files";
-    const std::string limit = limit_of_space();
-    if (!limit.empty()) why += ", or it had no room" + limit;
-    if (WIFSIGNALED(wait_status)) {
-      const int signal = WTERMSIG(wait_status);
-      why = command + " was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) +
-            ") before it allocated anything, or " + why;
-    }
-  }
-  complain("nothing was recorded: " + why);
-}
-
-// A program that ended by itself, and not the one that memprof saw last in its process: that executed it, and
-// it does without the library.
-void drop_what_it_was_before(Collected& collected, uint64_t pid) {
-  auto& processes = collected.processes;
-  processes.erase(std::remove_if(processes.begin(), processes.end(),
-                                 [&](const ProcessProfile& process) {
-                                   return process.pid == pid && !process.has_ended && process.samples == 0;
-                                 }),
-                  processes.end());
-}
-
-// Of a program that ended by itself: what memprof saw last in its process did not, and the kernel has another
-// name for what did.
-void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts& facts,
-                          const std::string& last_name) {
-  constexpr size_t kLongestName = 15;
-  for (const RunOutput& output : outputs) {
-    const ProcessProfile& process = output.process;
-    const auto is_called = [&](const std::string& name) { return name.substr(0, kLongestName) == last_name; };
-    if (process.pid != facts.pid || process.has_ended || process.still_runs || last_name.empty() ||
-        is_called(process.program) || is_called(facts.program)) {
-      continue;
-    }
-    complain("warning: process " + std::to_string(process.pid) + " executed " + last_name +
-             ", of which memprof has no data; its profile is of " + process.program + ", the program before");
-  }
-}
-
-// How many lines there are for each kind of things, at most.
-constexpr size_t kMostLines = 5;
-
-Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
-  Missing missing;
-  missing.unseen = collected.unseen.size() + collected.more_unseen;
-  missing.uncollected = collected.unreadable + collected.left_out;
-  missing.names = describe_unseen(collected.unseen);
-  missing.names.resize(std::min(missing.names.size(), kMostLines));
-  if (missing.unseen == 1) {
-    complain("warning: ran without memprof: " + missing.names[0]);
-  } else if (missing.unseen != 0) {
-    complain("warning: " + std::to_string(missing.unseen) + " processes ran without memprof, among them");
-    for (const std::string& name : missing.names) complain("  " + name);
-  }
-  if (collected.unreadable != 0) {
-    complain("warning: what " + std::to_string(collected.unreadable) +
-             (collected.unreadable == 1 ? " process" : " processes") +
-             " left could not be read: " + collected.unreadable_why + limit_of_space());
-  }
-  if (collected.left_out != 0) {
-    complain("warning: " + std::to_string(collected.left_out) +
-             " processes were left out: limit reached, a run keeps " +
-             std::to_string(ProcessCollector::kMostProcesses) + "; --no-follow profiles the first only");
-  }
-  if (collected.foreign != 0) {
-    complain("warning: " + std::to_string(collected.foreign) + (collected.foreign == 1 ? " file" : " files") +
-             " in the run's folder, made by processes outside the run: ignored");
-  }
-  for (size_t i = 0; i < std::min(former.size(), kMostLines); ++i) {
-    const ProcessProfile& process = former[i];
-    complain(process.program + " (pid " + std::to_string(process.pid) +
-             ") executed another program: its own " + profile::format_bytes(process.allocated_bytes) +
-             " allocated until then are in no profile");
-  }
-  if (former.size() > kMostLines) {
-    complain("and " + std::to_string(former.size() - kMostLines) + " more that executed another program");
-  }
-  for (const ProcessProfile& process : collected.processes) {
-    if (!process.still_runs) continue;
-    complain(process.program + " (pid " + std::to_string(process.pid) +
-             ") still runs: its profile is as of now");
-  }
-  return missing;
-}
-
 }  // namespace
 
 int run_command(const std::vector<std::string>& arguments) {
@@ -285,68 +69,12 @@ int run_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  const std::string& command = options.command[0];
-  const TargetProgram target = inspect_target(command);
-  if (target.status != 0) throw Failure(target.error, target.status);
-
-  RunFacts facts;
-  facts.program = file_name(command);
-  facts.time_seconds = std::time(nullptr);
-  PathFacts path_facts{0, facts.program, facts.time_seconds};
-  static_cast<void>(
-      expand_path(options.output, path_facts));  // a wrong pattern is said before anything starts
-  TemporaryFolder folder;
-  const std::string library = preloadable(find_library(), folder);
-  const auto arena_folder = make_arena_folder();
-  const std::string arenas = arena_folder != nullptr ? arena_folder->path() : "";
-
-  const uint64_t run_token = new_run_token();
-  ChildProcess child(options.command,
-                     environment_for(options, target, library, arenas, folder.path(), run_token),
-                     "MEMPROF_RUN_PID");
-  facts.pid = static_cast<uint64_t>(child.pid());
-  path_facts.pid = child.pid();
-  check_output_path(expand_path(options.output, path_facts), options.force);
-  std::optional<RunRecorder> recorder;
-  if (options.record) {
-    const std::string path = expand_path(options.record->pattern, path_facts);
-    check_output_path(path, options.force);
-    recorder.emplace(arenas, run_token, path, *options.record, facts.program, facts.pid);
-  }
-  ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
-  if (const int error = child.start(); error != 0) {
-    const bool is_missing = error == ENOENT || error == ENOTDIR;
-    throw Failure("cannot run '" + command + "': " + error_text(error),
-                  is_missing ? kNotFound : kCannotExecute);
-  }
-  const bool is_watching = collector.start();
-  if (recorder) recorder->start();
-  const int wait_status = child.wait();
-  if (recorder) complain(recorder->finish());
-  const int status = exit_status(wait_status);
-  Collected collected = collector.finish();
-  if (WIFEXITED(wait_status)) drop_what_it_was_before(collected, facts.pid);
-  if (!is_watching) {
-    complain(
-        "warning: memprof could not start a second thread (ulimit -u, ulimit -v): processes that ran "
-        "without memprof are not reported");
-  }
-  const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
-  const std::vector<RunOutput> outputs = choose_outputs(collected.processes, options, facts);
-  std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
-  if (outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
-  const Missing missing = say_what_is_missing(collected, former);
-  if (outputs.empty()) {
-    if (missing.uncollected == 0) say_nothing_recorded(target, command, wait_status, only);
-    return missing.uncollected == 0 || status != 0 ? status : kBadInput;
-  }
-  if (WIFEXITED(wait_status)) say_if_another_ended(outputs, facts, child.last_name());
-  const bool is_written = write_outputs(outputs, options, missing, folder);
-  if (is_written && options.view) {
-    const std::string& path = path_to_look_at(outputs, options);
+  const FinishedRun run = run_profiled(options);
+  if (run.is_written && !run.outputs.empty() && options.view) {
+    const std::string& path = path_to_look_at(run.outputs, options);
     view_profile(read_profile(path), path);  // it has its names already
   }
-  return is_written || status != 0 ? status : kBadInput;
+  return run.is_written || run.status != 0 ? run.status : kBadInput;
 }
 
 }  // namespace memprof::cli

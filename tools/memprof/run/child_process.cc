@@ -104,7 +104,7 @@ void set_ignored(int signal) {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment,
-                           const std::string& pid_variable) {
+                           const std::string& pid_variable, ProgramOutput output) {
   if (pipe2(go_, O_CLOEXEC) != 0 || pipe2(failed_, O_CLOEXEC) != 0) {
     const int error = errno;
     for (int* fd : {&go_[0], &go_[1], &failed_[0], &failed_[1]}) close_end(fd);
@@ -115,7 +115,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Enviro
   pid_ = fork();
   if (pid_ == 0) {
     sigprocmask(SIG_SETMASK, blocked.before(), nullptr);
-    run_child(command, environment, pid_variable);
+    run_child(command, environment, pid_variable, output);
   }
   const int error = errno;
   close_end(&failed_[1]);
@@ -132,11 +132,12 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::run_child(const std::vector<std::string>& command, const Environment& environment,
-                             const std::string& pid_variable) {
+                             const std::string& pid_variable, ProgramOutput output) {
   close_end(&go_[1]);
   close_end(&failed_[0]);
   char go = 0;
   if (read_once(go_[0], &go, 1) != 1) _exit(0);
+  if (output == ProgramOutput::kStandardError) dup2(STDERR_FILENO, STDOUT_FILENO);
   for (const auto& [name, value] : environment) {
     setenv(name.c_str(), value.c_str(), 1);
   }

@@ -25,13 +25,16 @@
 
 namespace memprof::cli {
 
+// Where the program's standard output goes: where ours does, or to our standard error.
+enum class ProgramOutput : unsigned char { kOwn, kStandardError };
+
 class ChildProcess {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
   // Forks.  `environment` is set in the child, and `pid_variable` to its process id.  Throws Failure.
   ChildProcess(const std::vector<std::string>& command, const Environment& environment,
-               const std::string& pid_variable);
+               const std::string& pid_variable, ProgramOutput output = ProgramOutput::kOwn);
 
   // A child that was not started ends without having done anything.
   ~ChildProcess();
@@ -52,7 +55,7 @@ class ChildProcess {
 
  private:
   [[noreturn]] void run_child(const std::vector<std::string>& command, const Environment& environment,
-                              const std::string& pid_variable);
+                              const std::string& pid_variable, ProgramOutput output);
   void take_signals();
   void reap();
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memprof/record/record_options.h"
+#include "memprof/run/child_process.h"
 
 namespace memprof::cli {
 
@@ -28,6 +29,8 @@ struct RunOptions {
   bool native_interpreter = false;  // keep the frames of its evaluation loop
   bool ask_servers = true;          // debuginfod's
   bool view = false;                // the profile in the browser, in the end
+  bool quiet = false;               // says nothing of the files that were written
+  ProgramOutput program_output = ProgramOutput::kOwn;
   std::optional<RecordChoice> record;
   std::vector<std::string> command;
   bool wants_help = false;

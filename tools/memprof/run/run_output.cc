@@ -87,6 +87,7 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
     return false;
   }
   warn_of_dropped(outputs);
+  if (options.quiet) return true;
   complain("wrote " + shell_word(path) + ", " + std::to_string(outputs.size()) +
            " processes; next: memprof report --by process " + shell_word(path));
   return true;
@@ -228,7 +229,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
       complain("the profile without names is kept: memprof report " + shell_word(output.process.path));
     }
   }
-  if (!written.empty()) say_written(written);
+  if (!written.empty() && !options.quiet) say_written(written);
   return written.size() == outputs.size();
 }
 

@@ -149,7 +149,7 @@ TEST_F(LeaksCommand, ErrorsAreOneLineAndStatusTwo) {
       {{"leaks", leak_, "--younger", "10ms"}, "leaks: --younger: leaks are of what is kept"},
       {{"leaks", leak_, "--expect", "["}, "--expect: '['"},
       {{"leaks", leak_, "--expect", ""}, "--expect: an empty expression"},
-      {{"leaks", leak_, "--fail-on", "5MB"}, "--fail-on: '5MB': there is no '>'"},
+      {{"leaks", leak_, "--fail-on", "5MB"}, "--fail-on: '5MB': it has no '>'"},
       {{"leaks", leak_, "--by", "colour"}, "'colour'"},
       {{"leaks", leak_, "-n", "-1"}, "-n: '-1'"},
       {{"leaks", leak_, "--loud"}, "'--loud'"},
