@@ -124,6 +124,7 @@ void MissedMass::add_continuous(double mean, double variance, double largest_mea
 }
 
 void MissedMass::add(const MissedMass& other) {
+  if (other.certain_hazard_ == 0 && other.missed_hazard_ == 0) return;  // nothing was added to it
   cumulants_ += other.cumulants_;
   certain_hazard_ += other.certain_hazard_;
   missed_hazard_ += other.missed_hazard_;

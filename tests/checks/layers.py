@@ -36,9 +36,9 @@ LADDERS = {
     "src/core": "sampling arena mappings tables rates reader engine hooks",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports inline_hooks stack",
-    "src/profile": "model names matching view text files pprof formats lifetimes report churn leaks compare gate series page symbolize",
+    "src/profile": "model names matching view text files pprof formats lifetimes report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
-    "tools/memprof": "console host io doctor attach record run check commands",
+    "tools/memprof": "console host io doctor attach record run live check commands",
     "tools/memprof/attach": "processor target thread calls",
 }
 
@@ -59,7 +59,7 @@ POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/ru
                  "src/profile/symbolize", "src/profile/files", "src/profile/pprof/pprof_reader.cc",
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
 # These still ask the system themselves what host/ is to tell them. One that does no more is an error here.
-POSIX_STILL = ["tools/memprof/commands/list_command.cc", "tools/memprof/commands/live_command.cc",
+POSIX_STILL = ["tools/memprof/commands/list_command.cc",
                "tools/memprof/doctor/doctor_limits.cc", "tools/memprof/doctor/doctor_process.cc",
                "tools/memprof/doctor/doctor_system.cc"]
 

@@ -143,16 +143,18 @@ memprof report shows. The name of OUT says which:
 
 All options: memprof export --help
 )"},
-    {"live", R"(usage: memprof live PID | --name PROGRAM [-o PATH]
+    {"live", R"(usage: memprof live PID... | --name PROGRAM [-o PATH]
 
-Shows what a running process holds. It must have memprof in it: started by
-`memprof run`, preloaded, or linked. It is not stopped. q ends the view.
+Shows what running processes hold. They must have memprof in them: started by
+`memprof run`, preloaded, or linked. They are not stopped. ? lists the keys of
+the view, q ends it.
 
   --name PROGRAM  the process whose executable has this name
+  --run           with the other processes of its run
   -o PATH         write the profile as of now instead (.pb.gz or .pb)
   --record FILE.series --every 10s
                   record it over time (memprof report FILE.series)
-  -n ROWS         rows of the table
+  --by WHAT       a row for each function (default), line, file, module, process
   --count N       print the view so many times
 
 memprof list shows such processes. All options: memprof live --help

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "profile/names/character_width.h"
+
 namespace memprof::profile {
 namespace {
 
@@ -157,21 +159,27 @@ void drop_clones(std::string* name) {
   drop_clone_suffixes(name);
 }
 
-// The first (or last) `count` characters.
-std::string_view head(std::string_view text, size_t count) {
+// As much of its beginning (or end) as takes at most `width` columns.
+std::string_view head(std::string_view text, size_t width) {
   size_t end = 0;
-  while (end < text.size() && (count > 0 || is_continuation(text[end]))) {
-    if (!is_continuation(text[end])) --count;
-    ++end;
+  while (end < text.size()) {
+    const Character character = character_at(text, end);
+    if (character.width > width) break;
+    width -= character.width;
+    end += character.length;
   }
   return text.substr(0, end);
 }
 
-std::string_view tail(std::string_view text, size_t count) {
+std::string_view tail(std::string_view text, size_t width) {
   size_t begin = text.size();
-  while (begin > 0 && count > 0) {
-    --begin;
-    if (!is_continuation(text[begin])) --count;
+  while (begin > 0) {
+    size_t at = begin - 1;
+    while (at > 0 && is_continuation(text[at])) --at;
+    const size_t columns = text_width(text.substr(at, begin - at));
+    if (columns > width) break;
+    width -= columns;
+    begin = at;
   }
   return text.substr(begin);
 }
@@ -180,7 +188,11 @@ std::string_view tail(std::string_view text, size_t count) {
 
 size_t text_width(std::string_view text) {
   size_t width = 0;
-  for (const char c : text) width += is_continuation(c) ? 0 : 1;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    width += character.width;
+    at += character.length;
+  }
   return width;
 }
 
@@ -194,6 +206,12 @@ std::string short_name(const std::string& name, size_t width) {
   // The end of a name says more than its middle.
   const size_t back = kept / 2;
   return std::string(head(text, kept - back)) + kEllipsis + std::string(tail(text, back));
+}
+
+// The end of a path is what tells files apart.
+std::string short_path(const std::string& path, size_t width) {
+  if (text_width(path) <= width || width == 0) return path;
+  return kEllipsis + std::string(tail(path, width - 1));
 }
 
 std::string plain_name(const std::string& name) {

@@ -11,8 +11,10 @@
 
 namespace memprof::profile {
 
-// Columns that UTF-8 text takes, one a character.
+// Columns that UTF-8 text takes on a terminal (character_width.h).
 size_t text_width(std::string_view text);
+// At most `width` columns: the end, after one ellipsis.
+std::string short_path(const std::string& path, size_t width);
 
 // At most `width` columns and one ellipsis: first the parameters become `(…)`, then the middle goes.
 std::string short_name(const std::string& name, size_t width);

@@ -16,15 +16,27 @@ constexpr size_t kMostNumbers = 5;  // of an entry
 }  // namespace
 
 CommentFields::CommentFields(std::string_view text) {
+  constexpr size_t kUsual = 40;
+  fields_.reserve(kUsual);
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
     const std::string_view field = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const size_t equals = field.find('=');
     if (equals != std::string_view::npos) {
-      values_.emplace(field.substr(0, equals), field.substr(equals + 1));
+      fields_.push_back({field.substr(0, equals), field.substr(equals + 1)});
     }
   }
+}
+
+const std::string_view* CommentFields::find(std::string_view key) const {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const size_t at = next_ + i < fields_.size() ? next_ + i : next_ + i - fields_.size();
+    if (fields_[at].key != key) continue;
+    next_ = at + 1 < fields_.size() ? at + 1 : 0;
+    return &fields_[at].value;
+  }
+  return nullptr;
 }
 
 double CommentFields::real(std::string_view key) {
@@ -46,8 +58,8 @@ double CommentFields::signed_real(std::string_view key) {
 
 template <typename Each>
 void CommentFields::for_each_entry(std::string_view key, const Each& each) {
-  const auto found = values_.find(key);
-  std::string_view rest = found == values_.end() ? std::string_view() : found->second;
+  const std::string_view* found = find(key);
+  std::string_view rest = found == nullptr ? std::string_view() : *found;
   while (!rest.empty() && ok_) {
     const size_t end = std::min(rest.find(','), rest.size());
     each(rest.substr(0, end));
@@ -82,8 +94,8 @@ std::vector<Birth> CommentFields::births(std::string_view key) {
 }
 
 std::vector<RateUse> CommentFields::rates(std::string_view key) const {
-  const auto found = values_.find(key);
-  std::string_view rest = found == values_.end() ? std::string_view() : found->second;
+  const std::string_view* found = find(key);
+  std::string_view rest = found == nullptr ? std::string_view() : *found;
   std::vector<RateUse> all;
   while (!rest.empty() && all.size() < kMostRates) {
     RateUse use;
@@ -102,10 +114,10 @@ std::vector<RateUse> CommentFields::rates(std::string_view key) const {
 }
 
 std::string CommentFields::text(std::string_view key) const {
-  const auto found = values_.find(key);
+  const std::string_view* found = find(key);
   std::string out;
-  for (size_t i = 0; found != values_.end() && i < found->second.size(); ++i) {
-    const std::string_view value = found->second;
+  for (size_t i = 0; found != nullptr && i < found->size(); ++i) {
+    const std::string_view value = *found;
     unsigned byte = 0;
     const char* digits = value.data() + i + 1;
     if (value[i] == '%' && i + 2 < value.size() &&
@@ -157,14 +169,14 @@ double CommentFields::short_real(uint64_t bits, double least) {
 }
 
 uint64_t CommentFields::integer(std::string_view key, int base) {
-  const auto found = values_.find(key);
+  const std::string_view* found = find(key);
   uint64_t value = 0;
-  if (found == values_.end()) {
+  if (found == nullptr) {
     ok_ = false;
     return 0;
   }
-  const char* begin = found->second.data();
-  const char* end = begin + found->second.size();
+  const char* begin = found->data();
+  const char* end = begin + found->size();
   const auto result = std::from_chars(begin, end, value, base);
   ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
   return value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of one comment of a pprof file: "key=value" behind its name, separated by one space.
 //
-// Threads: one object is one thread's.  Owns: nothing; the text must outlive it.
+// Threads: one object is one thread's, also while it is const.  Owns: nothing; the text must outlive it.
 // Failure: ok() is false once a field was missing or malformed; what is returned then is 0 or empty.
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "profile/model/model.h"
@@ -22,7 +21,7 @@ class CommentFields {
 
   bool ok() const { return ok_; }
 
-  bool has(std::string_view key) const { return values_.find(key) != values_.end(); }
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   uint64_t decimal(std::string_view key) { return integer(key, 10); }
   // A field that not every profile has.
   uint64_t decimal_or_0(std::string_view key) { return has(key) ? decimal(key) : 0; }
@@ -49,7 +48,17 @@ class CommentFields {
   double short_real(uint64_t bits, double least);
   uint64_t integer(std::string_view key, int base);
 
-  std::unordered_map<std::string_view, std::string_view> values_;
+  struct Field {
+    std::string_view key;
+    std::string_view value;
+  };
+  // Fields are asked for nearly in the order in which they were written: the search goes on behind the last
+  // one that was found.  A profile of 10,000 stacks has as many comments: a hash table of each took a third of
+  // the time to read it.
+  const std::string_view* find(std::string_view key) const;
+
+  std::vector<Field> fields_;
+  mutable size_t next_ = 0;  // where the search begins
   bool ok_ = true;
 };
 

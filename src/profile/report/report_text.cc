@@ -12,12 +12,14 @@
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
+#include "profile/text/bar.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
 namespace {
 
+constexpr double kLargeShare = 0.1;
 constexpr size_t kMostNames = 5;  // of functions that a text means
 
 class TextReport {
@@ -155,8 +157,11 @@ class TextReport {
         metric_title(others[1]),      metric_title(report_.metric), "%"};
     titles.name_text = group_by_name(report_.by);
     if (has_places()) titles.place = has_files ? "file:line" : "module";
-    TextTable table(std::move(titles), {{"self", 5}, {"cumulative", 2}});
-    table.set_optional({4, 3, 1}, {2});
+    const bool has_bars = writer_.options().has_bars;
+    constexpr size_t kBar = 3;  // where the column of bars is
+    if (has_bars) titles.numbers.insert(titles.numbers.begin() + kBar, "");
+    TextTable table(std::move(titles), {{"self", has_bars ? 6 : 5}, {"cumulative", 2}});
+    table.set_optional(has_bars ? std::vector<size_t>{kBar, 5, 4, 1} : std::vector<size_t>{4, 3, 1}, {2});
     for (const ReportRow& row : report_.rows) {
       TextRow line;
       line.numbers = {value_cell(report_, report_.metric, row.self),
@@ -166,6 +171,13 @@ class TextReport {
                       value_cell(report_, others[1], row.self),
                       value_cell(report_, report_.metric, row.cumulative),
                       percent_cell(row.cumulative[metric].value, whole)};
+      const double share = whole > 0 ? row.self[metric].value / whole : 0;
+      const Tone tone = share >= kLargeShare ? Tone::kStrong : Tone::kPlain;
+      line.tones = {tone, Tone::kFaint, tone};
+      if (has_bars) {
+        line.numbers.insert(line.numbers.begin() + kBar, bar_cell(share, writer_.options().has_utf8));
+        line.tones.push_back(Tone::kBar);
+      }
       line.names = {printable(row.name)};
       if (has_places()) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
       table.add(std::move(line));

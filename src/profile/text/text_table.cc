@@ -22,17 +22,6 @@ std::string padding(size_t width, const std::string& text) {
   return std::string(width > used ? width - used : 0, ' ');
 }
 
-// The end of a path is what tells files apart.
-std::string short_path(const std::string& path, size_t width) {
-  if (text_width(path) <= width || width == 0) return path;
-  size_t cut = 0;
-  for (size_t left = text_width(path) - width + 1; left > 0 && cut < path.size(); --left) {
-    do ++cut;
-    while (cut < path.size() && (static_cast<unsigned char>(path[cut]) & 0xc0) == 0x80);
-  }
-  return "…" + path.substr(cut);
-}
-
 }  // namespace
 
 std::string run_text(const std::vector<std::string>& names, const std::string& arrow, size_t width) {
@@ -120,10 +109,12 @@ std::string TextTable::name_of(const TextRow& row, size_t width, const TextWrite
   return guide + run_text(row.names, arrow_, room);
 }
 
-std::string TextTable::joined(const TextRow& row, const TextWriter& writer) const {
+std::string TextTable::joined(const TextRow& row, Tone place_tone, const TextWriter& writer) const {
   std::string text;
   for (size_t i = 0; i < widths_.size(); ++i) {
-    if (is_shown_[i]) text += padding(widths_[i], row.numbers[i]) + row.numbers[i] + std::string(kGap, ' ');
+    if (!is_shown_[i]) continue;
+    const Tone tone = i < row.tones.size() ? row.tones[i] : Tone::kPlain;
+    text += padding(widths_[i], row.numbers[i]) + writer.toned(tone, row.numbers[i]) + std::string(kGap, ' ');
   }
   const std::string name = name_of(row, name_width_, writer);
   text += name;
@@ -131,7 +122,7 @@ std::string TextTable::joined(const TextRow& row, const TextWriter& writer) cons
     const bool is_cut = writer.options().width != 0;
     text += padding(name_width_ + kGap, name);
     if (text_width(name) > name_width_) text.append(kGap, ' ');
-    text += is_cut ? short_path(row.place, place_width_) : row.place;
+    text += writer.toned(place_tone, is_cut ? short_path(row.place, place_width_) : row.place);
   }
   return text;
 }
@@ -164,8 +155,8 @@ void TextTable::write(TextWriter* writer) {
     name_width_ = std::min(name_width_, kFilePadWidth);
   }
   if (!groups_.empty()) writer->line(writer->faint(group_line()));
-  writer->line(writer->bold(joined(titles_, *writer)));
-  for (const TextRow& row : rows_) writer->line(joined(row, *writer));
+  writer->line(writer->bold(joined(titles_, Tone::kPlain, *writer)));
+  for (const TextRow& row : rows_) writer->line(joined(row, Tone::kFaint, *writer));
 }
 
 }  // namespace memprof::profile

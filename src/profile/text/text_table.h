@@ -18,6 +18,7 @@ namespace memprof::profile {
 
 struct TextRow {
   std::vector<std::string> numbers;
+  std::vector<Tone> tones;         // of the numbers; those beyond its end are plain
   std::string guide;               // of a tree, before the name
   std::vector<std::string> names;  // a run of calls; one: a name; none: `name_text`
   std::string name_text;           // goes where names would, as it is
@@ -45,7 +46,7 @@ class TextTable {
   void fit(size_t width);
   size_t numbers_width() const;
   std::string name_of(const TextRow& row, size_t width, const TextWriter& writer) const;
-  std::string joined(const TextRow& row, const TextWriter& writer) const;
+  std::string joined(const TextRow& row, Tone place_tone, const TextWriter& writer) const;
   std::string group_line() const;
 
   TextRow titles_;

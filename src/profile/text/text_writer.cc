@@ -92,6 +92,11 @@ void TextWriter::sentence(const std::string& text) {
   text_ += '\n';
 }
 
+std::string TextWriter::toned(Tone tone, const std::string& text) const {
+  static constexpr const char* kCodes[] = {"", "1", "2", "31", "32", "36"};
+  return tone == Tone::kPlain || text.empty() ? text : styled(kCodes[static_cast<size_t>(tone)], text);
+}
+
 std::string TextWriter::styled(const char* code, const std::string& text) const {
   return options_.has_color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }

@@ -13,7 +13,8 @@ namespace memprof::profile {
 struct TextOptions {
   size_t width = 0;  // columns of the terminal; 0: no terminal, nothing is cut
   bool has_color = false;
-  bool has_utf8 = true;  // else ASCII
+  bool has_utf8 = true;   // else ASCII
+  bool has_bars = false;  // shares of the whole as bars, too
 };
 
 struct Signs {
@@ -25,6 +26,9 @@ struct Signs {
   const char* bar;
   const char* blank;
 };
+
+// What a part of a line means, for its colour.
+enum class Tone : unsigned char { kPlain, kStrong, kFaint, kGrowth, kShrinkage, kBar };
 
 class TextWriter {
  public:
@@ -42,6 +46,7 @@ class TextWriter {
 
   std::string bold(const std::string& text) const { return styled("1", text); }
   std::string faint(const std::string& text) const { return styled("2", text); }
+  std::string toned(Tone tone, const std::string& text) const;
 
   // All of it; the writer is empty then.
   std::string take();

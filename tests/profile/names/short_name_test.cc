@@ -37,6 +37,17 @@ TEST(ShortName, TheMiddleGoesLast) {
   EXPECT_EQ(short_name("abcdefghij", 0), "");
 }
 
+TEST(ShortName, WideCharactersTakeTwoColumns) {
+  EXPECT_EQ(text_width("中文字"), 6U);
+  EXPECT_EQ(short_name("中文字", 6), "中文字");
+  EXPECT_EQ(short_name("中文字", 5), "中…字");
+  EXPECT_EQ(short_name("中文字", 4), "中…") << "a column is left: there is no half of a character";
+  EXPECT_EQ(short_path("/中文/字", 5), "…/字");
+  EXPECT_EQ(short_path("src/main.c", 7), "…main.c");
+  EXPECT_EQ(short_path("main.c", 6), "main.c");
+  EXPECT_EQ(text_width("e\xcc\x81"), 1U) << "an accent stands over its letter";
+}
+
 TEST(ShortName, OperatorsAreNoBrackets) {
   EXPECT_EQ(short_name("operator<<(std::ostream&, Thing const&)", 20), "operator<<(…)");
   EXPECT_EQ(short_name("Thing<int>::operator->(int, int) const", 32), "Thing<int>::operator->(…) const");
@@ -49,8 +60,9 @@ TEST(ShortName, AnonymousNamespacesStay) {
 }
 
 TEST(ShortName, NeverWiderThanAsked) {
-  const std::string names[] = {"a<b<c>",   "f(((", ">>>><<<<", "größe_der_überschrift::öffnen(ä, ö)",
-                               "operator", ""};
+  const std::string names[] = {
+      "a<b<c>",   "f(((", ">>>><<<<", "größe_der_überschrift::öffnen(ä, ö)", "中文::字(中, 文)::é中",
+      "operator", ""};
   for (const std::string& name : names) {
     for (size_t width = 0; width < 40; ++width) {
       EXPECT_LE(text_width(short_name(name, width)), width) << name << " " << width;

@@ -11,6 +11,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/limit_option.h"
+#include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/output_check.h"
@@ -58,7 +59,7 @@ without a name by build id and place in the file.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --tree           the calls from the root down to what changed
-  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+  --all-frames, --native-interpreter, --full-names, --no-debuginfod, --no-pager
                    as in memprof report
   --fail-on LIMIT  status 1 where the limit is exceeded and the change is
                    significant; else 0. May be repeated. LIMIT is WHAT > AMOUNT:
@@ -93,6 +94,7 @@ struct Options {
   std::string junit;
   std::string output;
   bool force = false;
+  bool may_page = true;
   AskServers ask_servers = AskServers::kYes;
 };
 
@@ -192,8 +194,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--markdown", options.markdown);
   parser.add_flag("--force", options.force);
   parser.add_flag("--no-debuginfod");
+  parser.add_flag("--no-pager");
   if (parser.parse(take_groups(arguments, &options))) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  options.may_page = !parser.is_given("--no-pager");
   const auto given = [&](const char* option, const auto& use) {
     if (parser.is_given(option)) use(std::string(option), values[option]);
   };
@@ -292,7 +296,7 @@ int diff_command(const std::vector<std::string>& arguments) {
   } else if (!options->output.empty() && options->output != "-") {
     write(options->output, profile::comparison_text(comparison, rows, plain), options->force);
   } else if (options->junit != "-") {
-    print(profile::comparison_text(comparison, rows, terminal_text_options()));
+    print_paged(profile::comparison_text(comparison, rows, terminal_text_options()), options->may_page);
   }
   if (options->junit == "-") print(junit);
   for (const std::string& warning : comparison.warnings) {

@@ -8,6 +8,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_input.h"
 #include "profile/lifetimes/temporary.h"
@@ -33,7 +34,7 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--mmap] [--at MOMENT] [--no-debuginfod]
+                           [--mmap] [--at MOMENT] [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,
@@ -82,6 +83,9 @@ constexpr char kLastHelp[] =
   --at MOMENT      of a series the look at 14:05, 2026-05-01T14:05, +10m (after
                    its first), -10m (before its last), first, last, or peak
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+  --no-pager       print it as it is. By default what a terminal has too few rows
+                   for is shown by the command in MEMPROF_PAGER, else PAGER, else
+                   less -FRX; an empty one, or cat, is none
 
 self        what was allocated in the function itself (or by malloc,
             operator new, a standard library ... for it)
@@ -114,7 +118,8 @@ struct Options {
   std::optional<std::string> callees;
   bool json = false;
   bool ask_servers = true;  // debuginfod's
-  bool is_series = false;   // all of one
+  bool may_page = true;
+  bool is_series = false;  // all of one
 };
 
 // What shows one profile shows nothing of a series.
@@ -149,8 +154,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   bool mmap = false;
   parser.add_flag("--mmap", mmap);
   parser.add_flag("--no-debuginfod");
+  parser.add_flag("--no-pager");
   if (parser.parse(arguments)) return std::nullopt;
   options.ask_servers = !parser.is_given("--no-debuginfod");
+  options.may_page = !parser.is_given("--no-pager");
   const auto given = [&](const char* option, const auto& use) {
     if (parser.is_given(option)) use(std::string(option), values[option]);
   };
@@ -231,8 +238,9 @@ int report_command(const std::vector<std::string>& arguments) {
   if (options->json) {
     print(profile::report_json(report));
   } else {
-    print(profile::report_text(report, terminal_text_options(),
-                               options->file == "-" ? "FILE" : shell_word(options->file)));
+    print_paged(profile::report_text(report, terminal_text_options(),
+                                     options->file == "-" ? "FILE" : shell_word(options->file)),
+                options->may_page);
   }
   return 0;
 }

@@ -120,6 +120,7 @@ profile::TextOptions terminal_text_options() {
   text.width = terminal_width();
   text.has_color = wants_color();
   text.has_utf8 = wants_utf8();
+  text.has_bars = is_output_terminal();
   return text;
 }
 

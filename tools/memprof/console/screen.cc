@@ -1,38 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/console/screen.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "memprof/console/console.h"
 
 namespace memprof::cli {
 namespace {
 
-constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l";  // the other screen, no cursor
-constexpr char kLeave[] = "\x1b[?25h\x1b[?1049l";
-constexpr char kHome[] = "\x1b[H";
+// The other screen, no cursor, and lines that end at the edge; and back.
+constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr char kLeave[] = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr char kClear[] = "\x1b[0m\x1b[2J";
 constexpr char kClearLine[] = "\x1b[K";
-constexpr char kClearBelow[] = "\x1b[J";
 constexpr size_t kUsualRows = 24;
-constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr size_t kUsualColumns = 80;
+constexpr int kSequenceMs = 50;  // between the bytes of one key
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr int kOthers[] = {SIGTSTP, SIGCONT, SIGWINCH};
+constexpr size_t kSignals = std::size(kEnding) + std::size(kOthers);
 
-termios before;  // written before the handlers are set
+// For the handlers; written before they are set.
+termios before;
+termios raw;
+int wake_read = -1;
+int wake_write = -1;
+struct sigaction old_actions[kSignals];
+std::atomic<bool> is_on{false};
+
+// All that follow up to `wake` are safe in a handler.
+void set_terminal(const termios& state) {
+  while (tcsetattr(STDIN_FILENO, TCSADRAIN, &state) != 0 && errno == EINTR) {
+  }
+}
 
 void put_back() {
+  if (!is_on.exchange(false)) return;
   static_cast<void>(!::write(STDOUT_FILENO, kLeave, sizeof(kLeave) - 1));
-  tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  set_terminal(before);
+}
+
+void enter() {
+  set_terminal(raw);
+  static_cast<void>(!::write(STDOUT_FILENO, kEnter, sizeof(kEnter) - 1));
+  is_on = true;
+}
+
+void wake(char what) {
+  static_cast<void>(!::write(wake_write, &what, 1));
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+// What the signal would have done; it is held back while its handler runs.
+void do_default(int signal) {
+  handle(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void end_by(int signal) {
   put_back();
-  std::signal(signal, SIG_DFL);
-  raise(signal);
+  do_default(signal);
+}
+
+constexpr char kResized = 'r';
+constexpr char kContinued = 'c';
+
+void suspend(int signal) {
+  const int error = errno;
+  put_back();
+  do_default(signal);  // stops here
+  handle(signal, suspend);
+  enter();
+  wake(kContinued);
+  errno = error;
+}
+
+// Also after SIGSTOP, where a shell has set the terminal meanwhile.
+void go_on(int) {
+  const int error = errno;
+  enter();
+  wake(kContinued);
+  errno = error;
+}
+
+void resized(int) {
+  const int error = errno;
+  wake(kResized);
+  errno = error;
+}
+
+bool open_wake_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  wake_read = ends[0];
+  wake_write = ends[1];
+  return true;
+}
+
+winsize size_of_terminal() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) size = {};
+  return size;
 }
 
 }  // namespace
@@ -45,39 +135,103 @@ bool Screen::is_possible() {
 
 Screen::Screen() {
   tcgetattr(STDIN_FILENO, &before);
-  for (const int signal : kEnding) std::signal(signal, end_by);
-  termios raw = before;
+  raw = before;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-  tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  print(kEnter);
+  raw.c_iflag &= ~static_cast<tcflag_t>(ICRNL | IXON);
+  raw.c_cc[VMIN] = 1;
+  raw.c_cc[VTIME] = 0;
+  open_wake_pipe();
+  size_t i = 0;
+  for (const int signal : kEnding) sigaction(signal, nullptr, &old_actions[i++]);
+  for (const int signal : kOthers) sigaction(signal, nullptr, &old_actions[i++]);
+  i = 0;
+  for (const int signal : kEnding) {
+    // What is ignored (nohup's SIGHUP) stays so.
+    if (old_actions[i++].sa_handler != SIG_IGN) handle(signal, end_by);
+  }
+  enter();
+  if (old_actions[i].sa_handler != SIG_IGN) handle(SIGTSTP, suspend);
+  handle(SIGCONT, go_on);
+  handle(SIGWINCH, resized);
 }
 
 Screen::~Screen() {
+  // A signal from here on must not enter again.
+  size_t i = std::size(kEnding);
+  for (const int signal : kOthers) sigaction(signal, &old_actions[i++], nullptr);
   put_back();
-  for (const int signal : kEnding) std::signal(signal, SIG_DFL);
+  i = 0;
+  for (const int signal : kEnding) sigaction(signal, &old_actions[i++], nullptr);
+  if (wake_read >= 0) ::close(wake_read);
+  if (wake_write >= 0) ::close(wake_write);
+  wake_read = wake_write = -1;
 }
 
 size_t Screen::rows() const {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row != 0 ? size.ws_row : kUsualRows;
+  const size_t rows = size_of_terminal().ws_row;
+  return rows != 0 ? rows : kUsualRows;
 }
 
-void Screen::draw(const std::string& text) {
-  std::string screen = kHome;
-  size_t lines = 0;
-  for (size_t at = 0; at < text.size() && lines + 1 < rows(); ++lines) {
-    const size_t end = text.find('\n', at);
-    screen += text.substr(at, end - at) + kClearLine + "\n";
-    at = end == std::string::npos ? text.size() : end + 1;
+size_t Screen::columns() const {
+  const size_t columns = size_of_terminal().ws_col;
+  return columns != 0 ? columns : kUsualColumns;
+}
+
+void Screen::draw(const profile::Cells& cells, bool has_color) {
+  std::string text;
+  if (drawn_.size() != cells.height() || drawn_columns_ != cells.width()) {
+    drawn_.assign(cells.height(), "");
+    drawn_columns_ = cells.width();
+    text = kClear;
   }
-  print(screen + kClearBelow);
+  for (size_t row = 0; row < cells.height(); ++row) {
+    std::string line = cells.row_sequence(row, has_color);
+    if (line == drawn_[row]) continue;
+    text += "\x1b[" + std::to_string(row + 1) + ";1H" + line + kClearLine;
+    drawn_[row] = std::move(line);
+  }
+  if (!text.empty()) print(text);
 }
 
-char Screen::wait_for_key(double seconds) {
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  if (poll(&input, 1, static_cast<int>(seconds * 1000)) != 1) return 0;
-  char key = 0;
-  return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';
+void Screen::take_wakes() {
+  char wakes[64];
+  for (ssize_t got = 0; (got = ::read(wake_read, wakes, sizeof(wakes))) > 0;) {
+    for (ssize_t i = 0; i < got; ++i) {
+      if (wakes[i] == kContinued) drawn_.clear();
+    }
+  }
+}
+
+void Screen::read_input(std::vector<profile::LiveKey>* keys) {
+  char bytes[256];
+  const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof(bytes));
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (got <= 0) {
+    is_closed_ = true;
+    return;
+  }
+  for (auto& key : reader_.feed(std::string_view(bytes, static_cast<size_t>(got)))) {
+    keys->push_back(std::move(key));
+  }
+}
+
+std::vector<profile::LiveKey> Screen::wait_for_keys(double seconds) {
+  constexpr double kMostMs = 1e9;
+  std::vector<profile::LiveKey> keys;
+  int timeout = seconds < 0 ? -1 : static_cast<int>(seconds * 1000 < kMostMs ? seconds * 1000 + 1 : kMostMs);
+  while (!is_closed_) {
+    pollfd inputs[] = {{STDIN_FILENO, POLLIN, 0}, {wake_read, POLLIN, 0}};
+    const int ready = poll(inputs, 2, reader_.is_waiting() ? kSequenceMs : timeout);
+    if (ready < 0 && errno != EINTR) is_closed_ = true;
+    if (ready <= 0) return reader_.finish();
+    if (inputs[1].revents != 0) {
+      take_wakes();
+      return keys;
+    }
+    read_input(&keys);
+    if (!keys.empty()) return keys;
+  }
+  return keys;
 }
 
 }  // namespace memprof::cli

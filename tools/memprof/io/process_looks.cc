@@ -21,8 +21,9 @@ uint64_t time_before(uint64_t process_start_ns, uint64_t arena_start_ns) {
 
 }  // namespace
 
-ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers)
-    : process_(std::move(process)), ask_servers_(ask_servers) {
+ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
+                           std::shared_ptr<profile::SharedNames> names)
+    : process_(std::move(process)), ask_servers_(ask_servers), names_(std::move(names)) {
   resident_.pid = process_.pid;
 }
 
@@ -39,9 +40,9 @@ profile::Profile ProcessLooks::look(bool raw) {
     paths.push_back(mapping.path);
     if (!process_.root.empty() && mapping.path[0] == '/') mapping.path = process_.root + mapping.path;
   }
-  names_.add(profile);
-  add_names(names_, ask_servers_);
-  names_.apply(profile);
+  names_->add(profile);
+  add_names(*names_, ask_servers_);
+  names_->apply(profile);
   for (size_t i = 0; i < paths.size(); ++i) profile.mappings[i].path = paths[i];
   return profile;
 }

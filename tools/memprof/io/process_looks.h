@@ -5,6 +5,8 @@
 // Failure: throws profile::Error.
 #pragma once
 
+#include <memory>
+
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/profile_input.h"
@@ -15,7 +17,9 @@ namespace memprof::cli {
 
 class ProcessLooks {
  public:
-  ProcessLooks(RunningProcess process, AskServers ask_servers);
+  // `names`: of the files of other processes, too, where several are looked at.
+  ProcessLooks(RunningProcess process, AskServers ask_servers,
+               std::shared_ptr<profile::SharedNames> names = std::make_shared<profile::SharedNames>());
 
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
@@ -28,7 +32,7 @@ class ProcessLooks {
   RunningProcess process_;
   AskServers ask_servers_;
   ResidentReads resident_;
-  profile::SharedNames names_;
+  std::shared_ptr<profile::SharedNames> names_;
 };
 
 }  // namespace memprof::cli

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "profile/compare/comparison_cells.h"
 #include "profile/model/metric.h"
 #include "profile/report/report_cells.h"
+#include "profile/text/bar.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -67,8 +69,13 @@ class ComparisonText {
     titles.numbers = {std::string(metric_title(metric)), "95 % interval", "before", "after", "p"};
     titles.name_text = group_by_name(comparison_.by);
     if (has_places) titles.place = "place";
+    const bool has_bars = writer_.options().has_bars;
+    if (has_bars) titles.numbers.insert(titles.numbers.begin() + 1, "");
     TextTable table(std::move(titles));
-    table.set_optional({4, 2, 3}, {1});
+    table.set_optional(has_bars ? std::vector<size_t>{1, 5, 3, 4} : std::vector<size_t>{4, 2, 3},
+                       {has_bars ? size_t{2} : size_t{1}});
+    double largest = 0;
+    for (const ComparisonRow& row : rows) largest = std::max(largest, std::abs(row.change.value));
     for (size_t i = 0; i < std::min(rows.size(), max_rows_); ++i) {
       const ComparisonRow& row = rows[i];
       TextRow line;
@@ -76,6 +83,12 @@ class ComparisonText {
                       format_metric(metric, row.change.before.value),
                       format_metric(metric, row.change.after.value),
                       row.change.is_tested ? p_text(row.corrected_p) : "?"};
+      line.tones = {row.change.value > 0 ? Tone::kGrowth : Tone::kShrinkage};
+      if (has_bars) {
+        const double share = largest > 0 ? row.change.value / largest : 0;
+        line.numbers.insert(line.numbers.begin() + 1, bar_cell(share, writer_.options().has_utf8));
+        line.tones.push_back(line.tones[0]);
+      }
       line.names = {printable(row.group.name)};
       if (has_places) {
         line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));
@@ -119,6 +132,9 @@ class ComparisonText {
       row.numbers = {signed_text(comparison_.metric, node.after - node.before),
                      format_metric(comparison_.metric, node.before),
                      format_metric(comparison_.metric, node.after)};
+      row.tones = {node.after > node.before   ? Tone::kGrowth
+                   : node.after < node.before ? Tone::kShrinkage
+                                              : Tone::kPlain};
       row.guide = guide_of(tree, i);
       for (const uint32_t group : node.groups) row.names.push_back(printable(comparison_.groups[group].name));
       table.add(std::move(row));

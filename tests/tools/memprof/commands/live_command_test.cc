@@ -23,9 +23,15 @@ std::string error_of(const std::vector<std::string>& arguments) {
 }
 
 TEST(LiveCommand, WrongArgumentsAreSaid) {
-  EXPECT_THAT(error_of({}), HasSubstr("give one process"));
-  EXPECT_THAT(error_of({"1", "--name", "x"}), HasSubstr("give one process"));
-  EXPECT_THAT(error_of({"1", "2"}), HasSubstr("2"));
+  EXPECT_THAT(error_of({}), HasSubstr("give a process"));
+  EXPECT_THAT(error_of({"1", "--name", "x"}), HasSubstr("give a process"));
+  EXPECT_THAT(error_of({"1", "2", "-o", "x.pb"}), HasSubstr("-o: is for one process"));
+  EXPECT_THAT(error_of({"1", "--run", "--record", "x.series"}), HasSubstr("--record: is for one process"));
+  EXPECT_THAT(error_of({"1", "--metric", "temporary"}), HasSubstr("--metric: live shows"));
+  EXPECT_THAT(error_of({"1", "--younger", "1ms"}), HasSubstr("--younger"));
+  EXPECT_THAT(error_of({"1", "--focus", "("}), HasSubstr("--focus"));
+  EXPECT_THAT(error_of({"1", "--by", "x"}), HasSubstr("--by"));
+  EXPECT_THAT(error_of({"1", "-o", "x.pb", "--by", "line"}), HasSubstr("--by"));
   EXPECT_THAT(error_of({"1", "-o", ""}), HasSubstr("-o"));
   EXPECT_THAT(error_of({"1", "--force"}), HasSubstr("--force and --raw need -o"));
   EXPECT_THAT(error_of({"1", "--interval", "0"}), HasSubstr("--interval: '0'"));

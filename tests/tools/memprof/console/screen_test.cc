@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <string>
 
@@ -17,8 +18,6 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 // Runs `body` in a child whose standard streams are a terminal of 5 rows; returns what it wrote there.
 template <typename Body>
@@ -55,6 +54,13 @@ std::string on_terminal(const Body& body, const std::string& keys, int* status, 
   return written;
 }
 
+profile::Cells two_rows(const std::string& first, const std::string& second) {
+  profile::Cells cells(20, 2);
+  cells.put(0, 0, first, {profile::Color::kRed, false, false, false});
+  cells.put(1, 0, second);
+  return cells;
+}
+
 TEST(Screen, IsDrawnAndPutBack) {
   int status = 0;
   bool is_put_back = false;
@@ -62,17 +68,22 @@ TEST(Screen, IsDrawnAndPutBack) {
       [] {
         if (!Screen::is_possible()) _exit(1);
         Screen screen;
-        screen.draw("one\ntwo\nthree\nfour\nfive\nsix\n");
-        while (screen.wait_for_key(5) != 'q') {
+        if (screen.rows() != 5 || screen.columns() != 80) _exit(2);
+        screen.draw(two_rows("one", "two"), true);
+        screen.draw(two_rows("one", "three"), true);
+        std::string keys;
+        while (keys.find('q') == std::string::npos) {
+          for (const profile::LiveKey& key : screen.wait_for_keys(5)) keys += key.text;
         }
+        if (keys != "xq") _exit(3);
       },
       "xq", &status, &is_put_back);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(is_put_back);
   EXPECT_THAT(written, HasSubstr("\x1b[?1049h"));
-  EXPECT_THAT(written, HasSubstr("\x1b[Hone\x1b[K\r\ntwo\x1b[K\r\n"));
-  EXPECT_THAT(written, HasSubstr("four"));
-  EXPECT_THAT(written, Not(HasSubstr("five")));  // the screen would roll
+  EXPECT_THAT(written,
+              HasSubstr("\x1b[2J\x1b[1;1H\x1b[0;31mone\x1b[0m\x1b[K\x1b[2;1Htwo\x1b[K\x1b[2;1Hthree\x1b[K"))
+      << "the second time only the row that changed";
   EXPECT_THAT(written, EndsWith("\x1b[?25h\x1b[?1049l"));
 }
 
@@ -91,13 +102,60 @@ TEST(Screen, ASignalPutsItBackAndEndsTheProgram) {
   EXPECT_THAT(written, EndsWith("\x1b[?1049l"));
 }
 
+TEST(Screen, ACrashPutsItBack) {
+  for (const int signal : {SIGABRT, SIGHUP, SIGINT}) {
+    int status = 0;
+    bool is_put_back = false;
+    const std::string written = on_terminal(
+        [signal] {
+          Screen screen;
+          raise(signal);
+        },
+        "", &status, &is_put_back);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_TRUE(is_put_back);
+    EXPECT_THAT(written, EndsWith("\x1b[?1049l"));
+  }
+}
+
+TEST(Screen, WhatIsIgnoredStaysIgnored) {
+  int status = 0;
+  bool is_put_back = false;
+  on_terminal(
+      [] {
+        signal(SIGHUP, SIG_IGN);
+        {
+          Screen screen;
+          raise(SIGHUP);
+        }
+        _exit(signal(SIGHUP, SIG_DFL) == SIG_IGN ? 7 : 1);
+      },
+      "", &status, &is_put_back);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST(Screen, AnotherSizeEndsTheWait) {
+  int status = 0;
+  bool is_put_back = false;
+  on_terminal(
+      [] {
+        Screen screen;
+        raise(SIGWINCH);  // before the wait begins, and it is not lost
+        if (!screen.wait_for_keys(-1).empty()) _exit(1);
+      },
+      "", &status, &is_put_back);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(Screen, NoKeyIsNothing) {
   int status = 0;
   bool is_put_back = false;
   on_terminal(
       [] {
         Screen screen;
-        if (screen.wait_for_key(0.01) != 0 || screen.rows() != 5) _exit(1);
+        if (!screen.wait_for_keys(0.01).empty() || screen.is_closed()) _exit(1);
       },
       "", &status, &is_put_back);
   EXPECT_EQ(status, 0);

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/live/live_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "profile/live/live_help.h"
+#include "profile/live/live_text.h"
+#include "profile/names/short_name.h"
+#include "profile/report/report_cells.h"
+#include "profile/report/resident_text.h"
+#include "profile/text/bar.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr Style kBold = {Color::kNone, true, false, false};
+constexpr Style kFaint = {Color::kNone, false, true, false};
+constexpr Style kReverse = {Color::kNone, false, false, true};
+constexpr Style kAlarm = {Color::kRed, true, false, true};
+
+enum ColumnId : uint8_t { kValue, kPlusMinus, kPercent, kBar, kBlocks, kCumulative, kGrowth, kAllocates };
+constexpr size_t kColumns = 8;
+constexpr std::array<size_t, kColumns> kWidths = {10, 6, 6, 10, 9, 11, 11, 12};
+constexpr size_t kGap = 2;
+constexpr size_t kLiveWidth = 16;  // "Live: 999.9 MiB", at most
+// What goes first where there is no room.
+constexpr std::array<ColumnId, 7> kDropped = {kBar,        kPlusMinus, kBlocks, kPercent,
+                                              kCumulative, kAllocates, kGrowth};
+
+ColumnId column_of(LiveSort sort) {
+  static constexpr ColumnId kIds[] = {kValue, kBlocks, kCumulative, kGrowth, kAllocates};
+  return kIds[static_cast<size_t>(sort)];
+}
+
+Style change_style(double change) {
+  if (change == 0) return {};
+  return {change > 0 ? Color::kRed : Color::kGreen, false, false, false};
+}
+
+class LiveFrame {
+ public:
+  explicit LiveFrame(const LiveView& view)
+      : view_(view),
+        model_(view.model()),
+        report_(model_.report()),
+        metric_(metric_index(model_.choice().metric)),
+        cells_(view.width(), view.height()) {
+    is_shown_.fill(true);
+    drop_columns();
+  }
+
+  Cells draw() {
+    header();
+    if (view_.has_help()) {
+      help();
+    } else if (model_.choice().is_tree) {
+      tree();
+    } else {
+      table();
+    }
+    last_line();
+    return std::move(cells_);
+  }
+
+ private:
+  const char* sign(const char* utf8, const char* ascii) const { return view_.has_utf8() ? utf8 : ascii; }
+  // Numbers and signs of ours.
+  std::string text(const std::string& utf8) const {
+    TextOptions options;
+    options.has_utf8 = view_.has_utf8();
+    TextWriter writer(options);
+    writer.line(utf8);
+    std::string line = writer.take();
+    line.pop_back();
+    return line;
+  }
+
+  std::string interval_text() const {
+    const double seconds = view_.interval_s();
+    return seconds < 10 ? fmt::format("{:.2g}", seconds) : fmt::format("{:.0f}", seconds);
+  }
+
+  // Who, and what all rows together are.
+  void header() {
+    const std::string state =
+        view_.has_ended() ? "ENDED"
+        : view_.is_paused()
+            ? "PAUSED"
+            : fmt::format("every {} s{}", interval_text(), view_.is_held_back() ? " (2 % of a core)" : "");
+    const size_t end = cells_.width() > state.size() + 1 ? cells_.width() - state.size() - 1 : 0;
+    size_t column = cells_.put_until(0, 0, end, text(model_.who()), kBold);
+    cells_.put_until(0, column, end, text(sampling_text()));
+    cells_.put_right(0, cells_.width(), state, view_.has_ended() || view_.is_paused() ? kAlarm : kFaint);
+    if (view_.lines_above() < 5) return;
+    column = cells_.put(1, 0, "Live: ");
+    column =
+        cells_.put(1, column, format_bytes(report_.selected[metric_index(Metric::kInuseSpace)].value), kBold);
+    cells_.put(1, column, live_rest());
+    column = cells_.put(2, 0, fmt::format("Growth in {}: ", seconds_text(model_.seconds())));
+    const double growth = model_.total_growth();
+    column = cells_.put(2, column, format_signed_bytes(growth), change_style(growth));
+    cells_.put(2, column, "; allocates " + bytes_a_second(model_.allocated_a_second()));
+    cells_.put(3, 0, text(choice_text()), kFaint);
+  }
+
+  static std::string seconds_text(double seconds) {
+    return seconds < 300 ? fmt::format("{:.0f} s", seconds) : format_duration_ns(seconds * 1e9);
+  }
+
+  std::string sampling_text() const {
+    return fmt::format(", {} sampled at {}", seconds_text(static_cast<double>(report_.duration_ns) / 1e9),
+                       report_.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(report_.rate_bytes)) +
+           (report_.dropped_samples == 0
+                ? ""
+                : fmt::format(", {} dropped", format_count(static_cast<double>(report_.dropped_samples))));
+  }
+
+  std::string live_rest() const {
+    const Estimate& live = report_.selected[metric_index(Metric::kInuseSpace)];
+    std::string rest;
+    if (live.has_interval && live.low != live.high) {
+      rest += fmt::format(" (95 %: {} to {})", format_bytes(live.low), format_bytes(live.high));
+    }
+    rest += fmt::format(" in {} blocks",
+                        format_count(report_.selected[metric_index(Metric::kInuseObjects)].value));
+    if (model_.resident_bytes() == 0) return rest;
+    rest += "; resident: ";
+    const std::string parts = resident_line(report_.resident);
+    const bool has_room =
+        report_.resident.is_known() && kLiveWidth + rest.size() + parts.size() <= cells_.width();
+    return rest + (has_room ? parts : format_bytes(static_cast<double>(model_.resident_bytes())));
+  }
+
+  // What the viewer has asked for.
+  std::string choice_text() const {
+    const LiveChoice& choice = model_.choice();
+    std::string text =
+        choice.is_tree ? std::string("Tree of calls") : fmt::format("By {}", group_by_name(choice.by));
+    text += fmt::format(", {}", metric_title(choice.metric));
+    if (!choice.is_tree) {
+      text += fmt::format(", ordered by {}", choice.sort == LiveSort::kLive ? metric_title(choice.metric)
+                                                                            : live_sort_name(choice.sort));
+    }
+    if (choice.filter.focus) text += fmt::format("; focus '{}'", choice.filter.focus->text());
+    if (choice.filter.ignore) text += fmt::format("; ignore '{}'", choice.filter.ignore->text());
+    if (choice.filter.process) text += fmt::format("; process '{}'", choice.filter.process->text());
+    return text;
+  }
+
+  size_t numbers_width() const {
+    size_t width = 0;
+    for (size_t i = 0; i < kColumns; ++i) width += is_shown_[i] ? kWidths[i] + kGap : 0;
+    return width;
+  }
+
+  // The wider the terminal, the more of it is for names and places.
+  void drop_columns() {
+    constexpr size_t kLeastText = 28;
+    constexpr size_t kNarrow = 80;
+    const size_t width = cells_.width();
+    const size_t wanted = kLeastText + (width > kNarrow ? (width - kNarrow) / 2 : 0);
+    for (const ColumnId column : kDropped) {
+      if (numbers_width() + wanted <= width) return;
+      if (column != column_of(model_.choice().sort)) is_shown_[column] = false;
+    }
+  }
+
+  void titles(size_t row) {
+    const std::string plus_minus = sign("±", "+-");
+    const std::array<std::string, kColumns> names = {metric_title(model_.choice().metric),
+                                                     plus_minus,
+                                                     "%",
+                                                     "",
+                                                     "blocks",
+                                                     "cumulative",
+                                                     "growth",
+                                                     "allocates"};
+    size_t end = 0;
+    for (size_t i = 0; i < kColumns; ++i) {
+      if (!is_shown_[i]) continue;
+      end += kWidths[i];
+      const bool is_sorted = i == column_of(model_.choice().sort);
+      cells_.put_right(row, end, (is_sorted ? sign("▼", "*") : "") + names[i]);
+      end += kGap;
+    }
+    cells_.put(row, end, group_by_name(report_.by));
+    if (has_places()) cells_.put(row, place_column(), "file:line");
+    cells_.set_style(row, {Color::kNone, true, false, true});
+  }
+
+  bool has_places() const {
+    constexpr size_t kLeastRoom = 44;
+    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine) &&
+           cells_.width() >= numbers_width() + kLeastRoom;
+  }
+  // Where the place begins: two thirds are for the name.
+  size_t place_column() const {
+    const size_t room = cells_.width() - numbers_width();
+    return numbers_width() + room * 2 / 3;
+  }
+
+  void table() {
+    const size_t first = view_.lines_above();
+    titles(first - 1);
+    if (model_.rows().empty()) {
+      cells_.put(first, 0, why_nothing_is_live(report_));
+      return;
+    }
+    const size_t last = cells_.height() - 1;
+    for (size_t row = first; row < last; ++row) {
+      const size_t i = view_.top() + row - first;
+      if (i >= model_.rows().size()) return;
+      line(row, model_.rows()[i]);
+      if (i == view_.selected()) cells_.set_style(row, kReverse);
+    }
+  }
+
+  void line(size_t row, const LiveRow& shown) {
+    const ReportRow& of = *shown.of;
+    const Metric metric = model_.choice().metric;
+    const Metric blocks = companions(metric)[0];
+    const double whole = report_.totals[metric_].value;
+    const double share = whole > 0 ? of.self[metric_].value / whole : 0;
+    const std::array<std::pair<std::string, Style>, kColumns> numbers = {{
+        {value_cell(report_, metric, of.self), share >= kLargeShare ? kBold : Style()},
+        {plus_minus_cell(report_, of.self[metric_]), kFaint},
+        {percent_cell(of.self[metric_].value, whole), share >= kLargeShare ? kBold : Style()},
+        {"", {}},
+        {value_cell(report_, blocks, of.self), {}},
+        {value_cell(report_, metric, of.cumulative), {}},
+        {format_signed_bytes(shown.growth), change_style(shown.growth)},
+        {bytes_a_second(shown.allocated_a_second), shown.allocated_a_second > 0 ? Style() : kFaint},
+    }};
+    size_t column = 0;
+    for (size_t i = 0; i < kColumns; ++i) {
+      if (!is_shown_[i]) continue;
+      if (i == kBar) {
+        cells_.put(row, column, share_bar(share, kWidths[i], view_.has_utf8()),
+                   {Color::kCyan, false, false, false});
+      } else {
+        cells_.put_right(row, column + kWidths[i], numbers[i].first, numbers[i].second);
+      }
+      column += kWidths[i] + kGap;
+    }
+    const size_t end = has_places() ? place_column() - kGap : cells_.width();
+    cells_.put_until(row, column, end, text(short_name(printable(of.name), end > column ? end - column : 0)));
+    if (!has_places()) return;
+    const std::string place = printable(place_cell(of.name, of.file, of.line, of.module));
+    cells_.put(row, place_column(), text(short_path(place, cells_.width() - place_column())), kFaint);
+  }
+
+  void tree() {
+    const size_t first = view_.lines_above();
+    const auto& lines = view_.tree_lines();
+    if (lines.empty()) {
+      cells_.put(first, 0, why_nothing_is_live(report_));
+      return;
+    }
+    cells_.put(first - 1, 0, lines[0]);
+    cells_.set_style(first - 1, {Color::kNone, true, false, true});
+    for (size_t row = first; row + 1 < cells_.height(); ++row) {
+      const size_t i = view_.top() + row - first;
+      if (i + 1 >= lines.size()) return;
+      cells_.put(row, 0, lines[i + 1]);
+      if (i == view_.selected()) cells_.set_style(row, kReverse);
+    }
+  }
+
+  void help() {
+    size_t row = view_.lines_above();
+    cells_.put(row - 1, 0, "Keys (any of them ends this help)");
+    cells_.set_style(row - 1, {Color::kNone, true, false, true});
+    constexpr size_t kKeyWidth = 14;
+    for (const LiveHelp& line : live_help()) {
+      if (row + 1 >= cells_.height()) return;
+      cells_.put(row, 0, line.keys, kBold);
+      cells_.put(row++, kKeyWidth, line.what);
+    }
+  }
+
+  void last_line() {
+    const size_t row = cells_.height() - 1;
+    if (cells_.height() < 2) return;
+    if (view_.prompt()) {
+      // The end of a long one is what is being typed.
+      const std::string title = view_.prompt()->is_ignore ? "Ignore (Enter, Esc): " : "Focus (Enter, Esc): ";
+      const size_t column = cells_.put(row, 0, title, kBold);
+      const size_t room = cells_.width() > column + 1 ? cells_.width() - column - 1 : 0;
+      const size_t after = cells_.put(row, column, text(short_path(printable(view_.prompt()->text), room)));
+      cells_.put(row, after, " ", kReverse);
+      if (!view_.message().empty()) message(row == 0 ? 0 : row - 1, view_.message());
+      return;
+    }
+    if (!view_.message().empty()) return message(row, view_.message());
+    if (view_.has_ended()) return message(row, view_.ending() + "; this is the last look; q quits");
+    size_t column = 0;
+    for (const LiveHint& hint : live_hints()) {
+      const size_t width = text_width(hint.keys) + text_width(hint.what) + 1;
+      if (column + width > cells_.width()) return;
+      column = cells_.put(row, column, hint.keys, kReverse);
+      column = cells_.put(row, column + 1, hint.what) + kGap;
+    }
+  }
+
+  void message(size_t row, const std::string& what) {
+    const size_t end = cells_.put(row, 0, text(short_path(printable(what), cells_.width())));
+    for (size_t column = end; column < cells_.width(); ++column) cells_.put(row, column, " ");
+    cells_.set_style(row, kAlarm);
+  }
+
+  static constexpr double kLargeShare = 0.1;
+
+  const LiveView& view_;
+  const LiveModel& model_;
+  const Report& report_;
+  const size_t metric_;
+  Cells cells_;
+  std::array<bool, kColumns> is_shown_{};
+};
+
+}  // namespace
+
+Cells draw_live(const LiveView& view) {
+  return LiveFrame(view).draw();
+}
+
+}  // namespace memprof::profile

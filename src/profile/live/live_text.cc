@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/live/live_text.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "profile/report/report_cells.h"
+#include "profile/report/report_header.h"
+#include "profile/report/report_tree_text.h"
+#include "profile/report/resident_text.h"
+#include "profile/text/filter_text.h"
+#include "profile/text/text_table.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+std::string budget_text(const ProfileFacts& facts) {
+  return facts.budget_ppm == 0
+             ? ""
+             : fmt::format(" (budget {:.6g} %)", static_cast<double>(facts.budget_ppm) / 1e4);
+}
+
+void write_header(const LiveModel& model, TextWriter* writer) {
+  const Report& now = model.report();
+  writer->sentence(writer->bold(model.who()) +
+                   fmt::format(", {} sampled; rate {}, {} samples, {} live, {} dropped",
+                               fmt::format("{:.0f} s", static_cast<double>(now.duration_ns) / 1e9),
+                               (now.rate_bytes <= 1 ? "0 (every allocation)" : format_rate(now.rate_bytes)) +
+                                   budget_text(now),
+                               format_count(static_cast<double>(now.samples)),
+                               format_count(static_cast<double>(now.live_samples)),
+                               format_count(static_cast<double>(now.dropped_samples))));
+  if (now.seen_after_ns != 0) writer->sentence(seen_since(now));
+  if (now.is_filtered()) writer->sentence(filter_sentence(now.filter) + ".");
+  const Estimate& live = now.selected[metric_index(Metric::kInuseSpace)];
+  std::string line = "Live: " + writer->bold(format_bytes(live.value));
+  if (live.has_interval && live.low != live.high) {
+    line += fmt::format(" (95 %: {} to {})", format_bytes(live.low), format_bytes(live.high));
+  }
+  line += fmt::format(" in {} blocks", format_count(now.selected[metric_index(Metric::kInuseObjects)].value));
+  if (now.resident.is_known()) {
+    writer->sentence(line);
+    line = "Resident: " + resident_line(now.resident);
+  } else if (model.resident_bytes() != 0) {
+    line += "; resident: " + format_bytes(static_cast<double>(model.resident_bytes()));
+  }
+  writer->sentence(line);
+  writer->sentence(fmt::format("Since this view began, {:.0f} s ago: {}; allocates {}", model.seconds(),
+                               format_signed_bytes(model.total_growth()),
+                               bytes_a_second(model.allocated_a_second())));
+}
+
+void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
+  const Report& now = model.report();
+  const Metric metric = now.metric;
+  const size_t shown = metric_index(metric);
+  const bool has_places = now.by == GroupBy::kFunction || now.by == GroupBy::kLine;
+  TextRow titles;
+  titles.numbers = {metric_title(metric), writer->signs().plus_minus, "%", "blocks", "cumulative", "growth",
+                    "allocates"};
+  titles.name_text = group_by_name(now.by);
+  if (has_places) titles.place = "file:line";
+  TextTable table(std::move(titles));
+  // What a narrow terminal leaves out first; never what rows are ordered by.
+  if (model.choice().sort == LiveSort::kBlocks) {
+    table.set_optional({1, 2, 4}, {6, 5});
+  } else if (model.choice().sort == LiveSort::kAllocates) {
+    table.set_optional({3, 1, 2}, {4, 5});
+  } else {
+    table.set_optional({3, 1, 2}, {6});
+  }
+  const std::vector<LiveRow>& rows = model.rows();
+  for (size_t i = 0; i < rows.size() && i < max_rows; ++i) {
+    const ReportRow& row = *rows[i].of;
+    TextRow line;
+    line.numbers = {value_cell(now, metric, row.self),
+                    plus_minus_cell(now, row.self[shown]),
+                    percent_cell(row.self[shown].value, now.totals[shown].value),
+                    value_cell(now, companions(metric)[0], row.self),
+                    value_cell(now, metric, row.cumulative),
+                    format_signed_bytes(rows[i].growth),
+                    bytes_a_second(rows[i].allocated_a_second)};
+    line.names = {printable(row.name)};
+    if (has_places) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
+    table.add(std::move(line));
+  }
+  if (rows.empty() || max_rows == 0) {
+    writer->sentence(why_nothing_is_live(now));
+    return;
+  }
+  table.write(writer);
+}
+
+}  // namespace
+
+std::string bytes_a_second(double bytes) {
+  return format_bytes(bytes) + "/s";
+}
+
+std::string why_nothing_is_live(const Report& report) {
+  if (report.samples == 0) return "No allocation was sampled yet.";
+  return report.is_filtered() ? "Nothing of these stacks is live." : "Nothing is live.";
+}
+
+std::string live_text(const LiveModel& model, size_t max_rows, const TextOptions& options) {
+  TextWriter writer(options);
+  write_header(model, &writer);
+  writer.blank();
+  const Report& now = model.report();
+  if (!model.choice().is_tree) {
+    write_table(model, max_rows, &writer);
+  } else if (now.tree && !now.tree->nodes.empty()) {
+    TextWriter tree(options);
+    write_tree(now, *now.tree, Direction::kCallees, &tree, TreeFooter::kNone);
+    const std::string text = tree.take();
+    size_t end = text.find('\n');  // the titles
+    for (size_t i = 0; i < max_rows && end + 1 < text.size(); ++i) end = text.find('\n', end + 1);
+    writer.line(text.substr(0, end));
+  } else {
+    writer.sentence(why_nothing_is_live(now));
+  }
+  return writer.take();
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look after the other at running processes: one, several, or all of a run, also those that start later.
+//
+// Model: of one process a look is its profile.  Those of several are merged, each stack with the process that
+// it is of; a process that has ended is in no further look.
+//
+// Threads: one command's own.
+// Failure: throws profile::Error, and Failure where there is nothing to look at.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memprof/host/process/running_process.h"
+#include "memprof/io/process_looks.h"
+#include "profile/live/live_model.h"
+
+namespace memprof::cli {
+
+class LiveLooks {
+ public:
+  // `whole_run`: also the other processes of the run that the first belongs to.
+  LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers);
+
+  profile::LiveLook look();
+  // Whether there is one of them still.
+  bool is_there() const;
+  // What is to be said when there is none.
+  std::string ending() const;
+  // The one where there is only one.
+  ProcessLooks& single() { return *looks_.front(); }
+
+ private:
+  void add_those_of_the_run();
+  profile::LiveLook look_at_all();
+
+  const bool whole_run_;
+  const AskServers ask_servers_;
+  uint64_t run_token_ = 0;
+  std::string folder_;  // where the run's arenas are
+  std::shared_ptr<profile::SharedNames> names_;
+  ResidentMemory last_resident_;  // of the one, where there is only one
+  std::vector<std::unique_ptr<ProcessLooks>> looks_;  // also of those that have ended
+};
+
+}  // namespace memprof::cli
