@@ -37,10 +37,10 @@ void Snapshot::copy_mappings(Source* source) {
       if (start == 0 || start >= limit || MappingTable::by_of(n) != MappedBy::kProgram) {
         continue;
       }
-      const uint64_t resident = n.resident_bytes.load(std::memory_order_relaxed);
+      const uint64_t in_memory = n.resident_bytes.load(std::memory_order_relaxed);
       mappings.data[mappings.size++] = {start,
                                         limit,
-                                        std::min(resident, limit - start),
+                                        std::min(in_memory, limit - start),
                                         n.time_ns.load(std::memory_order_relaxed),
                                         n.stack.load(std::memory_order_relaxed),
                                         n.thread_id.load(std::memory_order_relaxed)};

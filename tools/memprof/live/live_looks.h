@@ -40,7 +40,7 @@ class LiveLooks {
   uint64_t run_token_ = 0;
   std::string folder_;  // where the run's arenas are
   std::shared_ptr<profile::SharedNames> names_;
-  ResidentMemory last_resident_;  // of the one, where there is only one
+  ResidentMemory last_resident_;                      // of the one, where there is only one
   std::vector<std::unique_ptr<ProcessLooks>> looks_;  // also of those that have ended
 };
 
