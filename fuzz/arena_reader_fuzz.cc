@@ -107,7 +107,8 @@ std::vector<uint8_t> make_arena() {
       h.section(kNameSection).used_bytes,    h.section(kTextSection).used_bytes,
       h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
       h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes,
-      h.section(kFoldSection).used_bytes,    h.section(kLifetimeSection).used_bytes};
+      h.section(kFoldSection).used_bytes,    h.section(kLifetimeSection).used_bytes,
+      h.section(kMappingSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {

@@ -106,7 +106,7 @@ class Report(e2e.Test):
         for columns, extra, has_color in ((80, {"TERM": "xterm"}, True), (132, {"TERM": "dumb"}, False),
                                           (50, {"TERM": "xterm", "NO_COLOR": "1"}, False)):
             for arguments in ((), ("--tree",), ("--callers", "main", "--callees", "main")):
-                said = self.on_terminal(columns, extra, "report", SAMPLED, "--metric", "alloc_space", *arguments)
+                said = self.on_terminal(columns, extra, "report", SAMPLED, "--no-pager", "--metric", "alloc_space", *arguments)
                 self.assertEqual("\x1b[" in said, has_color)
                 plain = re.sub(r"\x1b\[\d*m", "", said)
                 self.assertIn("known_heap", plain)

@@ -118,7 +118,7 @@ class LittleRoom(e2e.Test):
     def test_small_address_space(self):
         """Lesson 4: the program runs, whether there is room for the tables or not; what is missing is said."""
         results = {}
-        for mib in (8, 16, 32, 64, 128, 256, 512, 1024, 4096):
+        for mib in (10, 16, 32, 64, 128, 256, 512, 1024, 4096):
             done = self.with_address_space(mib)
             alone = e2e.run([e2e.program("ending"), "return"], e2e.plain_environment(),
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20)))

@@ -35,8 +35,9 @@ std::array<Metric, 2> companions(Metric metric) {
     case Metric::kMappedResidentObjects:
       return {Metric::kMappedResidentSpace, Metric::kMappedObjects};
     case Metric::kMappedResidentSpace:
-    case Metric::kMappedObjects:
       return {Metric::kMappedSpace, Metric::kMappedObjects};
+    case Metric::kMappedObjects:
+      return {Metric::kMappedSpace, Metric::kMappedResidentSpace};
     case Metric::kTemporarySpace:
       return {Metric::kTemporaryObjects, Metric::kAllocSpace};
     case Metric::kTemporaryObjects:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "profile/text/units.h"
 
@@ -30,28 +31,40 @@ std::vector<Part> other_parts(const ResidentMemory& m, const std::string& runtim
           {runtime.c_str(), m.runtime_bytes},       {"memprof", m.memprof_bytes}};
 }
 
+// The sum goes on in a further line before a part that has no room, below where the first one begins.
+class SumLines {
+ public:
+  explicit SumLines(const std::string& begin) : lines_{begin} {}
+  void add(const std::string& part) {
+    constexpr size_t kWidth = 112;
+    if (lines_.back().size() + 1 + part.size() > kWidth) lines_.emplace_back(10, ' ');
+    lines_.back() += ' ' + part;
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
 // A part below this is not worth a place in one line.
 double least_shown(const ResidentMemory& m) {
   constexpr double kFew = 0.001;
   return kFew * static_cast<double>(m.total_bytes);
 }
 
-std::string unexplained(const ResidentMemory& m) {
+void add_unexplained(const ResidentMemory& m, SumLines* lines) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
-  std::string text = "not explained: " + bytes(m.unexplained_bytes());
+  lines->add("+ not explained " + bytes(m.unexplained_bytes()));
   const double least = least_shown(m);
   if (in_heap < -least) {
-    return text +
-           fmt::format(
-               " ({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
-               bytes(elsewhere), bytes(-in_heap));
+    lines->add(
+        fmt::format("({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
+                    bytes(elsewhere), bytes(-in_heap)));
+  } else if (in_heap >= least && std::abs(elsewhere) >= least) {
+    lines->add(fmt::format("({} in the allocator's memory, {} in mappings of nobody that is known)",
+                           bytes(in_heap), bytes(elsewhere)));
   }
-  if (in_heap >= least && std::abs(elsewhere) >= least) {
-    text += fmt::format(" ({} in the allocator's memory, {} in mappings of nobody that is known)",
-                        bytes(in_heap), bytes(elsewhere));
-  }
-  return text;
 }
 
 }  // namespace
@@ -74,22 +87,20 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
 
 std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end) {
   if (!m.is_known()) return {};
-  std::vector<std::string> lines;
-  std::string first = fmt::format("{:<10} {} (RSS{}): heap in use {}", "Resident:", bytes(m.total_bytes),
-                                  is_before_end ? " at the end" : "", bytes(m.live_bytes));
-  if (m.absent_bytes != 0) first += fmt::format(" - {} of it not in memory", bytes(m.absent_bytes));
-  first += fmt::format(" + slack of blocks {}", bytes(m.slack_bytes));
+  SumLines sum(fmt::format("{:<10} {} (RSS{}): heap in use {}", "Resident:", bytes(m.total_bytes),
+                           is_before_end ? " at the end" : "", bytes(m.live_bytes)));
+  if (m.absent_bytes != 0) sum.add(fmt::format("- {} of it not in memory", bytes(m.absent_bytes)));
+  sum.add(fmt::format("+ slack of blocks {}", bytes(m.slack_bytes)));
   if ((m.state & kResidentFreeKnown) != 0) {
-    first += fmt::format(" + free, kept by the allocator {}{}",
-                         (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes));
+    sum.add(fmt::format("+ free, kept by the allocator {}{}",
+                        (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes)));
   }
-  lines.push_back(first);
-  std::string second = "          ";
   const std::string runtime = runtime_heap_name(m);
   for (const Part& part : other_parts(m, runtime)) {
-    if (part.value != 0) second += fmt::format(" + {} {}", part.name, bytes(part.value));
+    if (part.value != 0) sum.add(fmt::format("+ {} {}", part.name, bytes(part.value)));
   }
-  lines.push_back(second + (m.unexplained_bytes() < 0 ? "; " : " + ") + unexplained(m));
+  add_unexplained(m, &sum);
+  std::vector<std::string> lines = sum.take();
   std::string third = fmt::format(
       "           fragmentation {:.0f} %: of the allocators' {} in memory {} are not blocks of the program",
       100 * m.fragmentation(), bytes(m.heap_bytes),

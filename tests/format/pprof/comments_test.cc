@@ -47,7 +47,10 @@ TEST(Comments, FactsStandInTheirOrder) {
       "max_resident=8 seen_after_ns=9 ended=1 before_end=1 muted_bytes=12 folded_stacks=13 "
       "thinned_samples=14 unseen_processes=15 uncollected_processes=16 budget_ppm=17 cpu_ns=18 "
       "sampling_ns=19 folded_modules=20 folded_functions=21 "
-      "folded_heaps=22 import_refused=23 import_foreign=24 import_unbound=25 python=779 python_objects=1 "
+      "folded_heaps=22 import_refused=23 import_foreign=24 import_unbound=25 dropped_mappings=26 "
+      "measured_resident=27 anonymous_mapped=28 anonymous_allocator=29 anonymous_malloc=30 "
+      "anonymous_stacks=31 "
+      "anonymous_modules=32 anonymous_own=33 anonymous_unseen=34 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));

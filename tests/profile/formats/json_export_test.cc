@@ -66,7 +66,8 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
             "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"ended\":true,"
             "\"live_is_before_end\":false,\n"
             "\"folded_stacks\":1013,\"thinned_samples\":1014,\"folded_modules\":1020,"
-            "\"folded_functions\":1021,\"folded_heaps\":1022,\"budget_ppm\":1017,\"cpu_ns\":1018,"
+            "\"folded_functions\":1021,\"folded_heaps\":1022,\"dropped_mappings\":1026,\"budget_ppm\":1017,"
+            "\"cpu_ns\":1018,"
             "\"sampling_ns\":1019,\"muted_bytes\":1012,\"unseen_processes\":1015,"
             "\"uncollected_processes\":1016,\n"
             "\"import_refused\":1023,\"import_foreign\":1024,\"import_unbound\":1025,\n");
@@ -82,9 +83,13 @@ TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {
 }
 
 TEST(JsonExport, totals_are_the_sum_and_intervals_hold_the_value) {
-  const ExportJson json = ExportJson::parse(write_json(named_profile()));
+  const Profile profile = named_profile();
+  const ExportJson json = ExportJson::parse(write_json(profile));
   for (const Metric metric : kMetrics) {
-    if (metric_is_temporary(metric)) continue;  // of a time that nobody chose
+    if (!profile.has_metric[metric_index(metric)]) {
+      EXPECT_FALSE(json.at("totals").contains(metric_name(metric)));
+      continue;
+    }
     double sum = 0;
     for (const ExportJson& stack : json.at("stacks")) {
       const ExportJson& estimate = stack.at("metrics").at(metric_name(metric));

@@ -52,8 +52,8 @@ or with --at one of its looks.
                      alloc  bytes allocated since the start
                      temporary  of these, bytes that were freed again within the
                             time of --younger
-                     mapped, mapped_resident  memory that the program mapped itself,
-                            and of it what is in memory (memprof run --mmap)
+                     mapped, mapped_resident  what the program mapped itself, and
+                            of it what is in memory (memprof run --mmap)
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks; and
                    temporary_space, temporary_objects
