@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/arena/arena.h"
+#include "core/mappings/mapping_table.h"
 #include "core/reader/counters.h"
 #include "core/reader/snapshot.h"
 #include "core/tables/code_table.h"
@@ -79,6 +80,15 @@ void fill(const Arena& arena) {
   arena.allocate(kHeapSection, 64);
   for (uint32_t heap = 1; heap < 3; ++heap) {
     arena.at<HeapEntry>(kHeapSection)[heap].store(names.intern(heap == 1 ? "pool:a" : "pool:b", 6) + 1);
+  }
+  for (uint64_t i = 0; i < 3; ++i) {
+    MappingNode& n =
+        *arena.at<MappingNode>(kMappingSection, arena.allocate(kMappingSection, sizeof(MappingNode)));
+    n.start = 0x7f1000000000 + i * 0x10000;
+    n.limit = n.start + 0x8000;
+    n.resident_bytes = 0x1000 * i;
+    n.stack = static_cast<uint32_t>(i);
+    n.thread_id = 7;
   }
   const char* const paths[] = {"/bin/program", "/lib/libc.so.6", ""};
   for (uint64_t i = 0; i < 4; ++i) {
@@ -231,6 +241,11 @@ uint64_t walk_over(const Snapshot& s) {
   MEMPROF_REQUIRE(s.stack_heaps.size == s.stacks.size && s.heaps.size > 0);
   for (uint64_t i = 0; i < s.stack_heaps.size; ++i) {
     MEMPROF_REQUIRE(s.stack_heaps.data[i] < s.heaps.size);
+  }
+  for (uint64_t i = 0; i < s.mappings.size; ++i) {
+    const SnapshotMapping& m = s.mappings.data[i];
+    MEMPROF_REQUIRE(m.start < m.limit && m.resident_bytes <= m.limit - m.start);
+    MEMPROF_REQUIRE(m.stack_id == UINT32_MAX || m.stack_id < s.stacks.size);
   }
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     MEMPROF_REQUIRE(s.heaps.data[i].name_offset < s.strings.size);
