@@ -19,6 +19,14 @@ struct Note {
 constexpr uint32_t kNotes = 128;
 Note g_notes[kNotes];
 
+// By system call, so that hooks on these functions, which may be ours, do not see them.  ThreadSanitizer has to:
+// else it takes what lies in new pages for what lay there in old ones.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kByFunction = true;
+#else
+constexpr bool kByFunction = false;
+#endif
+
 uint64_t word(const void* p) {
   return reinterpret_cast<uint64_t>(p);
 }
@@ -40,6 +48,11 @@ void note_own(const void* start, size_t new_bytes) {
 }
 
 void* map_own(void* place, size_t size_bytes, int protection, int flags, int file, off_t offset) {
+  if constexpr (kByFunction) {
+    void* const start = mmap(place, size_bytes, protection, flags, file, offset);
+    if (start != MAP_FAILED) note_own(start, size_bytes);
+    return start;
+  }
   const long got = system_call(SYS_mmap, reinterpret_cast<long>(place), static_cast<long>(size_bytes),
                                protection, flags, file, offset);
   if (got == -1) {
@@ -57,6 +70,7 @@ int unmap_own(void* start, size_t size_bytes) {
       note.start.store(0, std::memory_order_relaxed);
     }
   }
+  if constexpr (kByFunction) return munmap(start, size_bytes);
   return static_cast<int>(
       system_call(SYS_munmap, reinterpret_cast<long>(start), static_cast<long>(size_bytes), 0, 0, 0, 0));
 }
