@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMapTextBytes = kGlibcScratchBytes;
 constexpr size_t kTextAt = 4096;  // behind the parser
 constexpr size_t kMostBlocksLookedAt = 32768;
+// What is larger may take all the time that there is, so it comes last.
+constexpr uint64_t kLargeBytes = uint64_t{1} << 30;
 
 uint64_t rounded(double bytes) {
   return bytes > 0 ? static_cast<uint64_t>(bytes + 0.5) : 0;
@@ -47,12 +49,14 @@ class Reader {
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
     find_glibc_heaps();
-    count_pages();
+    count_pages([](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
+    look_at_blocks();
+    find_pools();
+    count_pages([](const MappingEntry& m) { return m.limit - m.start > kLargeBytes; });
+    sum_others();
     for (size_t i = 0; i < own_count; ++i) {
       take_out(own[i]);
     }
-    look_at_blocks();
-    find_pools();
     sum_kinds();
     read_free();
     sum_.total_bytes = totals_.resident_bytes;
@@ -91,36 +95,44 @@ class Reader {
     }
   }
 
-  // Where the map has no sizes: of anonymous mappings page by page; of files and of shared memory the system has sums.
-  void count_pages() {
-    bool has_all = true;
-    uint64_t anonymous = 0;
+  // Where the map has no sizes: of anonymous mappings page by page.
+  void count_pages(bool (*is_meant)(const MappingEntry&)) {
     for (MappingEntry& m : mappings_) {
-      if (m.has_resident || !m.is_accessible) {
+      if (m.has_resident || !m.is_accessible || !is_meant(m)) {
         continue;
       }
-      has_all = false;
+      has_all_ = false;
       if (!source_.may_go_on()) {
         sum_.state |= kResidentCut;
         break;
       }
       if (m.is_anonymous) {
         m.resident_bytes = source_.count(Pages::kPrivate, m.start, m.limit);
-        anonymous += m.resident_bytes;
+        anonymous_ += m.resident_bytes;
       } else if (m.is_own_file) {
         m.resident_bytes = source_.count(Pages::kFile, m.start, m.limit);
         own_files_ += m.resident_bytes;
       }
+      if (m.limit - m.start > kLargeBytes && !source_.may_go_on()) {
+        sum_.state |= kResidentCut;  // perhaps in the middle of it
+      }
     }
-    if (!has_all) {
-      // Written pages of files' private mappings count as anonymous.
-      const uint64_t written = totals_.anonymous_bytes > anonymous ? totals_.anonymous_bytes - anonymous : 0;
-      sum_.files_bytes += totals_.file_bytes + written;
-      // memprof's arena lies in /dev/shm, or on a disk.
-      const uint64_t in_shared = std::min(own_files_, totals_.shared_bytes);
-      sum_.shared_bytes += totals_.shared_bytes - in_shared;
-      sum_.files_bytes -= std::min(own_files_ - in_shared, sum_.files_bytes);
+  }
+
+  // Of files and of shared memory the system has sums.
+  void sum_others() {
+    if (has_all_) {
+      return;
     }
+    // Written pages of files' private mappings count as anonymous.
+    const bool is_cut = (sum_.state & kResidentCut) != 0;
+    const uint64_t written =
+        totals_.anonymous_bytes > anonymous_ && !is_cut ? totals_.anonymous_bytes - anonymous_ : 0;
+    sum_.files_bytes += totals_.file_bytes + written;
+    // memprof's arena lies in /dev/shm, or on a disk.
+    const uint64_t in_shared = std::min(own_files_, totals_.shared_bytes);
+    sum_.shared_bytes += totals_.shared_bytes - in_shared;
+    sum_.files_bytes -= std::min(own_files_ - in_shared, sum_.files_bytes);
   }
 
   void take_out(const OwnPages& own) {
@@ -249,6 +261,8 @@ class Reader {
   double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for, and pools
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
+  bool has_all_ = true;  // the map has all sizes
+  uint64_t anonymous_ = 0;
   uint64_t own_files_ = 0;
   ResidentMemory sum_;
 };

@@ -22,6 +22,8 @@ struct MadeUpMap {
   std::map<uint64_t, uint64_t> words;
   uint64_t absent_start = 0, absent_limit = 0;
   bool has_time = true;
+  uint64_t most_bytes = UINT64_MAX;  // time is over when so many have been counted
+  uint64_t counted_bytes = 0;
 
   MemorySource source() {
     return {this,
@@ -36,6 +38,7 @@ struct MadeUpMap {
             },
             [](void* context, Pages, uint64_t start, uint64_t limit) {
               auto* const self = static_cast<MadeUpMap*>(context);
+              self->counted_bytes += limit - start;
               start = start / 4096 * 4096;
               limit = (limit + 4095) / 4096 * 4096;
               const uint64_t from = std::max(start, self->absent_start);
@@ -49,7 +52,10 @@ struct MadeUpMap {
               self->read_bytes += got;
               return got;
             },
-            [](void* context) { return static_cast<MadeUpMap*>(context)->has_time; }};
+            [](void* context) {
+              const auto* const self = static_cast<MadeUpMap*>(context);
+              return self->has_time && self->counted_bytes < self->most_bytes;
+            }};
   }
 
   ResidentMemory read(std::vector<Block> blocks, const Totals& totals) {
@@ -145,6 +151,22 @@ TEST(ReadResidentTest, WithoutTimeItSaysSo) {
   const ResidentMemory m = process.read({}, {22 * kMiB, 0, 0, 0, 0});
   EXPECT_EQ(kResidentCut, m.state & kResidentCut);
   EXPECT_FALSE(process.read({}, {}).is_known());
+}
+
+TEST(ReadResidentTest, WhatReservesTerabytesComesLastAndEndsWithTheTime) {
+  MadeUpMap process;
+  process.map =
+      "100000000000-200000000000 rw-p 0 0:0 0 \n"  // 16 TiB
+      "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
+  process.absent_start = 0x100000000000;
+  process.absent_limit = 0x200000000000;
+  process.most_bytes = uint64_t{1} << 40;
+  const ResidentMemory m = process.read({}, {5 * kMiB, 5 * kMiB, 0, 0, 0});
+  EXPECT_EQ(4 * kMiB, m.anonymous_bytes);
+  EXPECT_EQ(0u, m.files_bytes);
+  EXPECT_EQ(kResidentCut, m.state & kResidentCut);
+  EXPECT_GE(process.counted_bytes, process.most_bytes);
+  EXPECT_LT(process.counted_bytes, process.most_bytes + (uint64_t{1} << 38));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -127,6 +128,44 @@ uint64_t count_by_pagemap(int fd, uint64_t start, uint64_t limit, uint64_t page)
   return resident;
 }
 
+// PAGEMAP_SCAN of Linux 6.7: walks the page tables, so that what has none costs nothing. A page of zeros that was only
+// read is not counted, as in RSS. False where the kernel does not know it.
+bool count_by_scan(int fd, uint64_t start, uint64_t limit, uint64_t page_bytes, uint64_t* resident) {
+  struct Region {
+    uint64_t start, limit, categories;
+  };
+  struct Request {
+    uint64_t size, flags, start, limit, walked_to, regions, region_count, most_pages;
+    uint64_t inverted, all_of, any_of, returned;
+  };
+  static_assert(sizeof(Request) == 96 && sizeof(Region) == 24);
+  constexpr auto kScan = _IOC(_IOC_READ | _IOC_WRITE, 'f', 16, sizeof(Request));
+  constexpr uint64_t kPresent = 1 << 3;
+  constexpr uint64_t kZeros = 1 << 5;
+  Region regions[64];
+  *resident = 0;
+  for (uint64_t at = start; at < limit;) {
+    Request request{};
+    request.size = sizeof(request);
+    request.start = at;
+    request.limit = limit;
+    request.regions = reinterpret_cast<uint64_t>(regions);
+    request.region_count = sizeof(regions) / sizeof(regions[0]);
+    request.inverted = kZeros;
+    request.all_of = kPresent | kZeros;
+    request.returned = kPresent;
+    const long count = syscall(SYS_ioctl, fd, kScan, &request);
+    if (count < 0 || request.walked_to <= at) {
+      return false;
+    }
+    for (long i = 0; i < count; ++i) {
+      *resident += (regions[i].limit - regions[i].start) / page_bytes * page_bytes;
+    }
+    at = request.walked_to;
+  }
+  return true;
+}
+
 }  // namespace
 
 int open_memory(uint64_t process_id, MemoryView* view) {
@@ -176,6 +215,13 @@ uint64_t pages_in_memory(const MemoryView& view, PagesOf what, uint64_t start, u
   limit = limit > UINT64_MAX - page ? limit / page * page : (limit + page - 1) / page * page;
   if (start >= limit) {
     return 0;
+  }
+  // Each page of the others costs, in memory or not: of 20 TiB with nothing in them 5 s.
+  constexpr uint64_t kMayBeMostlyEmpty = uint64_t{1} << 30;
+  uint64_t resident = 0;
+  if (limit - start >= kMayBeMostlyEmpty && view.pages >= 0 &&
+      count_by_scan(view.pages, start, limit, page, &resident)) {
+    return resident;
   }
   if (view.is_own && what == PagesOf::kPrivate) {
     return count_by_mincore(start, limit, page);

@@ -70,6 +70,33 @@ void expect_half(uint64_t process_id) {
   }
 }
 
+TEST(ProcessMemoryTest, WhatIsMostlyEmpty) {
+  constexpr size_t kTebibyte = size_t{1} << 40;
+  void* const start =
+      mmap(nullptr, kTebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    GTEST_SKIP() << "no address space for a tebibyte";
+  }
+  madvise(start, kTebibyte, MADV_NOHUGEPAGE);
+  for (size_t i = 0; i < 100; ++i) {  // more pieces than one answer of the system has
+    static_cast<char*>(start)[(size_t{1} << 30) * i] = 1;
+  }
+  platform::MemoryView view;
+  ASSERT_EQ(0, platform::open_memory(0, &view));
+  const auto address = reinterpret_cast<uint64_t>(start);
+  const auto count = [&] {
+    return platform::pages_in_memory(view, platform::PagesOf::kPrivate, address,
+                                     address + (size_t{100} << 30));
+  };
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(100 * page, count());
+  close(view.pages);
+  view.pages = -1;  // as where the system does not scan
+  EXPECT_EQ(100 * page, count());
+  platform::close_memory(&view);
+  munmap(start, kTebibyte);
+}
+
 TEST(ProcessMemory, OfThisProcess) {
   expect_half(0);
 }
