@@ -102,6 +102,11 @@ class RawPprofWriter {
       value_type(type, name, i % 2 == 0 ? schema::kCount : schema::kBytes);
       output_.message_field(field::kSampleType, type);
     }
+    for (size_t i = 0; i < schema::kResidentCount && profile_.has_resident; ++i) {
+      const uint32_t name = write_string(schema::kResidentNames[i], text_size(schema::kResidentNames[i]));
+      value_type(type, name, i % 2 == 0 ? schema::kCount : schema::kBytes);
+      output_.message_field(field::kSampleType, type);
+    }
     output_.field(field::kDropFrames, schema::kDropFrames);
     output_.field(field::kTimeNanos, profile_.time_unix_ns);
     output_.field(field::kDurationNanos, profile_.duration_ns);
@@ -142,7 +147,7 @@ class RawPprofWriter {
 
   bool write_samples() {
     SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true,
-                         profile_.has_mappings);
+                         profile_.has_mappings, profile_.has_resident);
     const uint32_t first_heap = next_string_;
     for (size_t i = 0; i < profile_.heap_count; ++i) {
       write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
@@ -165,9 +170,10 @@ class RawPprofWriter {
         }
       }
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
-      if (stack.allocated.samples != 0) {
+      if (stack.allocated.samples != 0 || (profile_.has_resident && stack.resident_bytes > 0)) {
         samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes,
-                               stack.peak.weight_count, stack.peak.weight_bytes);
+                               stack.peak.weight_count, stack.peak.weight_bytes, stack.resident_count,
+                               stack.resident_bytes);
       }
       if (is_mapped) {
         samples.mapped(ids_, stack.depth, stack.mapped);

@@ -82,6 +82,8 @@ struct RawStack {
   RawPart<Lifetime> lifetimes;
   RawPart<Birth> births;                      // of what lives, ascending by part
   int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
+  double resident_count = 0;                  // estimates: live blocks with a page in memory
+  double resident_bytes = 0;                  // ... of live blocks, what is in memory
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -116,6 +118,7 @@ struct RawProfile : ProfileFacts {
   size_t live_count = 0;
 
   bool has_mappings = false;  // they were recorded
+  bool has_resident = false;  // what of blocks is in memory was looked at
 
   const char* program = "";  // file name without folder
   uint64_t pid = 0;

@@ -83,7 +83,7 @@ void keep_at_end() {
   Snapshot* snapshot = nullptr;
   if (!platform::is_sandboxed() && take_snapshot(&snapshot) == MEMPROF_OK &&
       read_resident_memory(snapshot, 0) == MEMPROF_OK) {
-    profiler::keep_resident(snapshot->resident);
+    profiler::keep_resident(*snapshot);
   }
   Snapshot::release(snapshot);
 }

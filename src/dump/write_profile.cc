@@ -12,6 +12,7 @@
 #include "dump/pages.h"
 #include "dump/raw_pprof.h"
 #include "dump/resident_memory.h"
+#include "dump/stack_parts.h"
 #include "format/counters.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
@@ -109,41 +110,6 @@ size_t convert_live(const Snapshot& s, profile::RawLive* live) {
   return groups;
 }
 
-// When what lives was allocated, stack by stack; records are ordered by stack.
-void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
-  size_t count = 0;
-  for (uint64_t i = 0; i < s.records.size;) {
-    const uint32_t stack = s.records.data[i].stack_id;
-    Birth parts[kBirthParts] = {};
-    for (; i < s.records.size && s.records.data[i].stack_id == stack; ++i) {
-      const SnapshotRecord& r = s.records.data[i];
-      Birth& part = parts[birth_part(r.time_ns, s.start_ns, s.time_ns)];
-      ++part.samples;
-      part.weight_bytes += r.weight_bytes;
-      part.weight_count += r.weight_count;
-    }
-    stacks[stack].births.first = births + count;
-    for (uint32_t part = 0; part < kBirthParts; ++part) {
-      if (parts[part].samples != 0) {
-        parts[part].part = part;
-        births[count++] = parts[part];
-        ++stacks[stack].births.count;
-      }
-    }
-  }
-}
-
-void convert_mappings(const Snapshot& s, profile::RawStack* stacks) {
-  for (uint64_t i = 0; i < s.mappings.size; ++i) {
-    const SnapshotMapping& m = s.mappings.data[i];
-    int64_t(&mapped)[profile::schema::kMappedCount] = stacks[m.stack_id].mapped;
-    ++mapped[0];
-    mapped[1] += static_cast<int64_t>(m.limit - m.start);
-    mapped[2] += m.resident_bytes != 0;
-    mapped[3] += static_cast<int64_t>(m.resident_bytes);
-  }
-}
-
 int system_error(int error) {
   if (error == platform::kFileExists) {
     return MEMPROF_ERR_EXISTS;
@@ -207,10 +173,13 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          s.stack_heaps.data[i],
                                          {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)},
                                          {},
-                                         {}};
+                                         {},
+                                         0,
+                                         0};
   }
   convert_mappings(s, stacks.as<profile::RawStack>());
   p.has_mappings = s.has_mappings;
+  p.has_resident = convert_resident(s, stacks.as<profile::RawStack>());
   convert_births(s, births.as<Birth>(), stacks.as<profile::RawStack>());
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;

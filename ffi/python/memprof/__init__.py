@@ -25,6 +25,8 @@ from memprof._profiler import MemoryProfiler, get_snapshot, get_stats, is_active
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memprof._answers import churn as churn
+    from memprof._answers import leaks as leaks
     from memprof._diff import SnapshotDiff as SnapshotDiff
     from memprof._diff import snapshot_diff as snapshot_diff
     from memprof._model import AllocationSample as AllocationSample
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "Mapping", "MemProfStats", "Memory", "MemoryProfiler",
-           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "get_snapshot", "get_stats", "is_active", "shutdown", "snapshot_diff", "start",
+           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "churn", "get_snapshot", "get_stats", "is_active", "leaks", "shutdown", "snapshot_diff", "start",
            "stop"]
 
 # Loaded when they are asked for: what takes long to import is not needed to start.
@@ -48,6 +50,7 @@ _LATER = {
     "AllocationSample": "_model", "Estimate": "_model", "FramePointerHealth": "_model", "Mapping": "_model", "Memory": "_model", "MemProfStats": "_model",
     "RateUse": "_model", "ResidentMemory": "_model",
     "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_totals", "PeakSite": "_totals", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
+    "churn": "_answers", "leaks": "_answers",
     "load_ipython_extension": "_notebook",
 }
 

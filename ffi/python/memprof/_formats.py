@@ -43,7 +43,7 @@ def _check_writable(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-def _environment() -> dict[str, str]:
+def command_environment() -> dict[str, str]:
     """The command is not to be profiled itself."""
     preload = [library for library in os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
                if "libmemprof" not in library]
@@ -67,7 +67,7 @@ def _export(native: NativeSnapshot, *arguments: str) -> bytes:
         raw = os.path.join(folder, "snapshot.pb")  # a name that speedscope shows
         with open(raw, "wb") as file:
             native.write(file.fileno())
-        done = subprocess.run([command_path(), "export", raw, *arguments], env=_environment(),
+        done = subprocess.run([command_path(), "export", raw, *arguments], env=command_environment(),
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip().replace(raw, "the snapshot")

@@ -138,6 +138,12 @@ class NativeSnapshot:
             fields["free_bytes"] = None
         return fields
 
+    def resident_shares(self) -> list[float]:
+        """Of each record how much of it is in memory, negative: not known; empty before resident() was asked."""
+        count = ffi.new("uint64_t*")
+        shares = lib.memprof_snapshot_resident_shares(self.handle, count)
+        return list(ffi.unpack(shares, count[0])) if count[0] else []
+
     def heap_names(self) -> list[str]:
         """By stack: the heap's name, "" for malloc's."""
         count = ffi.new("uint64_t*")

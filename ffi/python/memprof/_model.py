@@ -163,6 +163,8 @@ class AllocationSample:
     """The system's id of the thread that allocated it."""
     heap: str = ""
     """Name of the heap, where an allocator of the program's own reported the block."""
+    resident_share: float | None = None
+    """How much of it was in memory when HeapSnapshot.resident_memory() was asked, 0 to 1; None before, or not known."""
 
 
 _NO_TABLES = ("`memprof doctor PID` tells which modules have no unwind tables; rebuild those with "

@@ -64,9 +64,13 @@ class HeapSnapshot:
 
     def resident_memory(self) -> ResidentMemory:
         """What the process has in memory now, in parts.  Ask soon after the snapshot was taken: its live blocks are
-        what is looked at.  Takes about a millisecond a GiB.  OSError: the system does not say."""
+        what is looked at.  Takes about a millisecond a GiB.  OSError: the system does not say.
+
+        From then on `samples` say how much of each block is in memory, and files that save() writes have it by place."""
         with self._lock, muted():
-            return ResidentMemory(**self._native.resident())
+            memory = ResidentMemory(**self._native.resident())
+            self._samples = None
+            return memory
 
     @property
     def timestamp_ns(self) -> int:
@@ -157,6 +161,7 @@ class HeapSnapshot:
     def _read_samples(self) -> list[AllocationSample]:
         native, stacks = self._native, self._all_stacks()
         heaps = native.heap_names()
+        shares = native.resident_shares()
         # The samples' clock is monotonic; it stood at info.time_ns when it was info.time_unix_ns.
         to_unix_ns = native.info.time_unix_ns - native.info.time_ns
         samples = []
@@ -168,7 +173,8 @@ class HeapSnapshot:
                 stack=stacks[record.stack_id],
                 gc_epoch=native.epochs.at(record.time_ns) if native.epochs else None,
                 estimated_blocks=record.weight_count, rate_bytes=record.rate_bytes, thread_id=record.thread_id,
-                heap=heaps[record.stack_id]))
+                heap=heaps[record.stack_id],
+                resident_share=shares[i] if i < len(shares) and shares[i] >= 0 else None))
         return samples
 
     def _all_stacks(self) -> list[tuple[StackFrame, ...]]:
@@ -217,6 +223,16 @@ class HeapSnapshot:
                                "memprof.start(gc_tracking=True)")
         newest = epochs.current - min_epochs
         return [sample for sample in self.samples if sample.gc_epoch is not None and sample.gc_epoch <= newest]
+
+    def leaks(self, *earlier: Any, **options: Any) -> dict[str, Any]:
+        """Which places leak, as memprof.leaks() says; with earlier snapshots what lived then counts, too."""
+        from memprof._answers import leaks
+        return leaks(*earlier, self, **options)
+
+    def churn(self, **options: Any) -> dict[str, Any]:
+        """What was allocated and freed again soon after, by place, as memprof.churn() says."""
+        from memprof._answers import churn
+        return churn(self, **options)
 
     # ---- places
 

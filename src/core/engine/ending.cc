@@ -80,9 +80,17 @@ void watch_end(void (*on_end)()) {
   g_on_end.store(on_end, std::memory_order_relaxed);
 }
 
-void keep_resident(const ResidentMemory& memory) {
+void keep_resident(const Snapshot& found) {
+  const ResidentMemory& memory = found.resident;
   ResidentState& kept = g_arena.header().resident;
   kept.is_kept.store(0, std::memory_order_relaxed);
+  for (uint64_t i = 0; i < found.resident_shares.size && i < found.records.size; ++i) {
+    const uint64_t address = found.records.data[i].address;
+    const uint32_t code = ResidentShare::code(found.resident_shares.data[i]);
+    if (!g_live.set_resident(address, code)) {
+      g_live.set_resident(address | reported::kBit, code);
+    }
+  }
   for (size_t i = 0; i < sizeof(kResidentFields) / sizeof(kResidentFields[0]); ++i) {
     kept.fields[i].store(memory.*kResidentFields[i].member, std::memory_order_relaxed);
   }

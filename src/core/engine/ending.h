@@ -6,8 +6,8 @@
 // Threads: any.  Signals: a handler may call any of it.  Allocates: never.
 #pragma once
 
+#include "core/reader/snapshot.h"
 #include "core/tables/heap_map.h"
-#include "format/resident.h"
 
 namespace memprof::profiler {
 
@@ -21,8 +21,8 @@ void watch_runtime_end(bool (*is_ending)());
 // that exits, at the end of a runtime by a thread that frees a sampled block.  It must neither lock nor allocate by
 // malloc.
 void watch_end(void (*on_end)());
-// What `on_end` found, for readers.
-void keep_resident(const ResidentMemory& memory);
+// What `on_end` found, for readers: what the process has in memory, and how much of each sampled block.
+void keep_resident(const Snapshot& found);
 // For readers: the process came to its end by itself.
 void note_end();
 

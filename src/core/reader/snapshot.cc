@@ -189,6 +189,7 @@ Snapshot* Snapshot::read(Source* from) {
   s->copy_stacks_and_peaks(from);
   s->finish_lifetimes();
   s->match_records(source);
+  s->take_shares();
   s->match_mappings(source);
   s->finish_peaks(source);
   source.refresh();
@@ -271,7 +272,7 @@ void Snapshot::add_record(const LiveSample& sample) {
                                   sample.rate_bytes,
                                   sample.time_ns,
                                   sample.stack_id,  // match_records() makes it an index of `stacks`
-                                  sample.thread_id};
+                                  ResidentShare::word(sample.thread_id, sample.resident)};  // take_shares()
 }
 
 // The name's offset in `strings`; 0: there is none.
@@ -325,6 +326,18 @@ void Snapshot::release(Snapshot* snapshot) {
     platform::release_pages(snapshot->resident_shares.data, snapshot->resident_shares_bytes_);
   }
   platform::release_pages(snapshot, snapshot->mapping_bytes_);
+}
+
+// Of records what was found of them when the end began; what else was is of another time.
+void Snapshot::take_shares() {
+  const bool are_kept = resident.is_known() && make_resident_shares();
+  for (uint64_t i = 0; i < records.size; ++i) {
+    uint32_t& word = records.data[i].thread_id;
+    if (are_kept) {
+      resident_shares.data[i] = ResidentShare::share(ResidentShare::code_of(word));
+    }
+    word = ResidentShare::thread_of(word);
+  }
 }
 
 bool Snapshot::make_resident_shares() {

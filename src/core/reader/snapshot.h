@@ -209,6 +209,7 @@ class Snapshot {
   void copy_peak(Source* source, uint64_t i);
   void finish_peaks(const Source& source);
   void match_records(const Source& source);
+  void take_shares();
   void sum_records_as_peaks();
   void count_survivors_whole(uint64_t closed_ns, uint64_t seed);
   uint64_t copy_name(const Source& source, uint32_t id);

@@ -26,11 +26,12 @@ struct Piece {
   LiveRecord records[kPieceSlots];
 };
 
-// The rate and the stack aside, which can change while a record lives: either will do.
+// The rate, the stack and what is resident aside, which can change while a record lives: either will do.
 bool is_same(const LiveRecord& a, const LiveRecord& b) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   return a.generation.load(kRelaxed) == b.generation.load(kRelaxed) &&
-         a.thread_id.load(kRelaxed) == b.thread_id.load(kRelaxed) &&
+         ResidentShare::thread_of(a.thread_id.load(kRelaxed)) ==
+             ResidentShare::thread_of(b.thread_id.load(kRelaxed)) &&
          a.size_bytes.load(kRelaxed) == b.size_bytes.load(kRelaxed) &&
          a.time_ns.load(kRelaxed) == b.time_ns.load(kRelaxed);
 }

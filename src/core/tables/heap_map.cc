@@ -58,6 +58,19 @@ uint64_t FirstRate::rate_bytes(uint32_t code) {
   return uint64_t{code & ((uint32_t{1} << kRateDigits) - 1)} << ((code & ~kHasRate) >> kRateDigits);
 }
 
+uint32_t ResidentShare::code(float share) {
+  if (!(share >= 0)) {
+    return kUnknown;
+  }
+  constexpr float kSteps = kMost - 1;
+  const auto steps = static_cast<uint32_t>((share < 1 ? share : 1) * kSteps + 0.5F);
+  return 1 + (steps == 0 && share > 0 ? 1 : steps);
+}
+
+float ResidentShare::share(uint32_t code) {
+  return code == kUnknown || code > kMost ? -1 : static_cast<float>(code - 1) / (kMost - 1);
+}
+
 uint32_t live_levels_for(uint64_t max_live_samples) {
   return levels_for_keys(max_live_samples);
 }
@@ -121,7 +134,7 @@ bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sampl
     // All release: pair with the acquire loads in read().
     record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     record.stack_id.store(sample.stack_id, std::memory_order_release);
-    record.thread_id.store(sample.thread_id, std::memory_order_release);
+    record.thread_id.store(ResidentShare::word(sample.thread_id, sample.resident), std::memory_order_release);
     record.first_rate.store(FirstRate::kNone, std::memory_order_release);
     record.size_bytes.store(sample.size_bytes, std::memory_order_release);
     record.rate_bytes.store(sample.rate_bytes, std::memory_order_release);
@@ -191,7 +204,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
              record.rate_bytes.exchange(kNoRate, std::memory_order_acq_rel),
              record.time_ns.load(std::memory_order_relaxed),
              record.stack_id.exchange(kNoStack, std::memory_order_acq_rel),
-             record.thread_id.load(std::memory_order_relaxed)};
+             ResidentShare::thread_of(record.thread_id.load(std::memory_order_relaxed))};
   if (is_kept(*erased, kept)) {
     record.stack_id.store(erased->stack_id, std::memory_order_release);
     record.rate_bytes.store(erased->rate_bytes, std::memory_order_release);
@@ -237,6 +250,16 @@ bool HeapMap::change_stack(Token token, uint32_t from, uint32_t to) const {
   return change(&record, token.generation, &record.stack_id, from, to);
 }
 
+bool HeapMap::set_resident(uint64_t address, uint32_t code) const {
+  const Token token = find(address);
+  if (!token) {
+    return false;
+  }
+  LiveRecord& record = *slot_at(token.slot).record;
+  const uint32_t word = record.thread_id.load(std::memory_order_acquire);
+  return change(&record, token.generation, &record.thread_id, word, ResidentShare::word(word, code));
+}
+
 bool HeapMap::next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const {
   uint32_t level = 0;
   for (const uint64_t end = slots(); *slot < end; ++*slot) {
@@ -259,12 +282,14 @@ bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, L
     return false;
   }
   const uint32_t generation = record.generation.load(std::memory_order_acquire);
+  const uint32_t word = record.thread_id.load(std::memory_order_acquire);
   *sample = {address,
              record.size_bytes.load(std::memory_order_acquire),
              record.rate_bytes.load(std::memory_order_acquire),
              record.time_ns.load(std::memory_order_acquire),
              record.stack_id.load(std::memory_order_acquire),
-             record.thread_id.load(std::memory_order_acquire)};
+             ResidentShare::thread_of(word),
+             ResidentShare::code_of(word)};
   return sample->rate_bytes != kNoRate && sample->stack_id != kNoStack &&
          record.generation.load(std::memory_order_acquire) == generation &&
          key.load(std::memory_order_relaxed) == address;

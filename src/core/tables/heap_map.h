@@ -48,6 +48,24 @@ struct LiveSample {
   uint64_t time_ns;
   uint32_t stack_id;  // StackTable::ref()
   uint32_t thread_id;
+  uint32_t resident = 0;  // ResidentShare::code()
+};
+
+// How much of a block is in memory, as a record has it beside the id of its thread, which takes no more than 22 bits.
+struct ResidentShare {
+  static constexpr uint32_t kUnknown = 0;
+  static constexpr uint32_t kMost = 1023;
+  static constexpr uint32_t kThreadBits = 22;
+
+  // Right to a thousandth; 0 is none of it, and never for what has a part in memory.
+  static uint32_t code(float share);
+  static float share(uint32_t code);  // negative: not known
+
+  static uint32_t code_of(uint32_t word) { return word >> kThreadBits; }
+  static uint32_t thread_of(uint32_t word) { return word & ((uint32_t{1} << kThreadBits) - 1); }
+  static uint32_t word(uint32_t thread_id, uint32_t code) {
+    return thread_of(thread_id) | code << kThreadBits;
+  }
 };
 
 // A record in the arena.  Fields are stored with release and loaded with acquire, in the order of the
@@ -55,7 +73,7 @@ struct LiveSample {
 struct LiveRecord {
   std::atomic<uint32_t> generation;
   std::atomic<uint32_t> stack_id;
-  std::atomic<uint32_t> thread_id;
+  std::atomic<uint32_t> thread_id;   // ResidentShare::word()
   std::atomic<uint32_t> first_rate;  // FirstRate::code(); 0: rate_bytes never changed
   std::atomic<uint64_t> size_bytes;
   std::atomic<uint64_t> rate_bytes;
@@ -126,6 +144,9 @@ class HeapMap {
   // it.  false: no more.
   bool next_between(uint64_t first, uint64_t last, uint64_t* slot, uint64_t* address) const;
   uint64_t slots() const;  // what next_between looks at
+
+  // What readers are told of a live block when the end of the process has begun.  false: it is gone.
+  bool set_resident(uint64_t address, uint32_t code) const;
 
   // The live record in a slot, of all levels; not one that is kept.
   bool read_slot(uint64_t slot, LiveSample* sample, Token* token) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model/estimate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -14,7 +15,7 @@ double unlisted_bound_bytes(uint64_t rate_bytes) {
 }
 
 double estimated_value(const Stack& stack, Metric metric) {
-  if (!stack.has_statistics || metric_is_mapped(metric)) {
+  if (!stack.has_statistics || metric_is_mapped(metric) || metric_is_resident(metric)) {
     return stack.values[metric_index(metric)];
   }
   if (metric == Metric::kAllocObjects) {
@@ -108,6 +109,23 @@ void Accumulator::add(const Stack& stack) {
   for (const LiveGroup& group : stack.live) {
     add_live(group);
   }
+  if (stack.values[metric_index(Metric::kResidentSpace)] != 0) add_resident(stack);
+}
+
+// What was missed of a block that is in memory is no more than what was missed of it: the interval is as wide as that of
+// what lives, around what the file says.
+void Accumulator::add_resident(const Stack& stack) {
+  MissedMass blocks;
+  MissedMass bytes;
+  for (const LiveGroup& group : stack.live) {
+    add_missed(group.size_bytes, group.rate_bytes, group.samples, &blocks, &bytes);
+  }
+  const auto add = [&](Metric metric, const MissedMass& missed) {
+    certain_[metric_index(metric)] += stack.values[metric_index(metric)] - missed.mean();
+    missed_[metric_index(metric)].add(missed);
+  };
+  add(Metric::kResidentObjects, blocks);
+  add(Metric::kResidentSpace, bytes);
 }
 
 void Accumulator::add(const Accumulator& other) {
@@ -141,6 +159,7 @@ Estimate Accumulator::estimate(Metric metric) const {
   if (!bounds.is_known) throw std::bad_alloc();
   estimate.low = bounds.low - doubtful_[metric_index(metric)];
   estimate.high = bounds.high + doubtful_[metric_index(metric)];
+  if (metric_is_resident(metric)) estimate.low = std::clamp(estimate.low, 0.0, std::max(estimate.value, 0.0));
   return estimate;
 }
 

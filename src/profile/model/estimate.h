@@ -64,6 +64,7 @@ class Accumulator {
 
  private:
   void add_totals(const Totals& totals, Metric blocks_metric, Metric bytes_metric);
+  void add_resident(const Stack& stack);
 
   std::array<MissedMass, kMetricCount> missed_;
   std::array<double, kMetricCount> certain_{};

@@ -11,6 +11,9 @@ const char* metric_name(Metric metric) {
   if (metric_is_mapped(metric)) {
     return schema::kMappedNames[metric_index(metric) - metric_index(Metric::kMappedObjects)];
   }
+  if (metric_is_resident(metric)) {
+    return schema::kResidentNames[metric_is_bytes(metric) ? 1 : 0];
+  }
   if (metric_is_temporary(metric)) {
     return metric_is_bytes(metric) ? "temporary_space" : "temporary_objects";
   }
@@ -45,6 +48,7 @@ std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "alloc") return Metric::kAllocSpace;
   if (name == "mapped") return Metric::kMappedSpace;
   if (name == "mapped_resident") return Metric::kMappedResidentSpace;
+  if (name == "resident") return Metric::kResidentSpace;
   if (name == "temporary") return Metric::kTemporarySpace;
   return metric_from_name(name);
 }

@@ -94,6 +94,7 @@ class Writer {
            ++i) {
         has_metric_[i] = has_metric_[metric_index(Metric::kMappedSpace)];
       }
+      has_metric_[metric_index(Metric::kResidentObjects)] = has_metric_[metric_index(Metric::kResidentSpace)];
     }
   }
 
@@ -112,7 +113,7 @@ class Writer {
         write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
         // The last: inuse_space where there is one; of what has ended, its peak.
         const bool is_default =
-            metric_is_mapped(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
+            metric_is_optional(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
         if (is_default) default_type = string(metric_name(metric));
       }
     }
@@ -225,7 +226,8 @@ class Writer {
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
     SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
                          has_metric_[metric_index(Metric::kPeakSpace)],
-                         has_metric_[metric_index(Metric::kMappedSpace)]);
+                         has_metric_[metric_index(Metric::kMappedSpace)],
+                         has_metric_[metric_index(Metric::kResidentSpace)]);
     SizeSharing sharing;
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
@@ -247,11 +249,14 @@ class Writer {
         }
         samples.mapped(ids_.data(), ids_.size(), mapped);
       }
-      if (stack.allocated.samples != 0 || (stack.live.empty() && !is_mapped)) {
+      const double resident_bytes = stack.values[metric_index(Metric::kResidentSpace)];
+      const bool is_resident = resident_bytes != 0 && has_metric_[metric_index(Metric::kResidentSpace)];
+      if (stack.allocated.samples != 0 || is_resident || (stack.live.empty() && !is_mapped)) {
         // As the comments have them, so that what is read and written again is the same.
         const StackStatistics own = as_packed(stack, profile_.rate_bytes);
         samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
-                               own.allocated.weight_bytes, own.peak.weight_count, own.peak.weight_bytes);
+                               own.allocated.weight_bytes, own.peak.weight_count, own.peak.weight_bytes,
+                               stack.values[metric_index(Metric::kResidentObjects)], resident_bytes);
       }
       for (const LiveGroup& group : options_.shares_sizes ? sharing.shared(stack.live) : stack.live) {
         const double blocks =

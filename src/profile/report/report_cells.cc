@@ -11,9 +11,10 @@ namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
   static constexpr const char* kTitles[kMetricCount] = {
-      "allocations",       "allocated", "blocks",           "live",
-      "peak blocks",       "peak",      "mappings",         "mapped",
-      "resident mappings", "resident",  "temporary blocks", "temporary"};
+      "allocations",       "allocated", "blocks",          "live",
+      "peak blocks",       "peak",      "mappings",        "mapped",
+      "resident mappings", "resident",  "resident blocks", "resident",
+      "temporary blocks",  "temporary"};
   return kTitles[metric_index(metric)];
 }
 
@@ -38,6 +39,10 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kMappedSpace, Metric::kMappedObjects};
     case Metric::kMappedObjects:
       return {Metric::kMappedSpace, Metric::kMappedResidentSpace};
+    case Metric::kResidentSpace:
+      return {Metric::kResidentObjects, Metric::kInuseSpace};
+    case Metric::kResidentObjects:
+      return {Metric::kResidentSpace, Metric::kInuseObjects};
     case Metric::kTemporarySpace:
       return {Metric::kTemporaryObjects, Metric::kAllocSpace};
     case Metric::kTemporaryObjects:
@@ -50,6 +55,26 @@ std::string value_cell(const Report& report, Metric metric,
                        const std::array<Estimate, kMetricCount>& values) {
   const size_t i = metric_index(metric);
   return report.has_metric[i] ? format_metric(metric, values[i].value) : "-";
+}
+
+std::array<std::string, 2> companion_titles(Metric metric) {
+  if (metric_is_resident(metric)) {
+    return {metric_title(metric_is_bytes(metric) ? Metric::kInuseSpace : Metric::kInuseObjects), "in memory"};
+  }
+  const auto others = companions(metric);
+  return {metric_title(others[0]), metric_title(others[1])};
+}
+
+std::array<std::string, 2> companion_cells(const Report& report,
+                                           const std::array<Estimate, kMetricCount>& values) {
+  const Metric metric = report.metric;
+  if (metric_is_resident(metric)) {
+    const Metric live = metric_is_bytes(metric) ? Metric::kInuseSpace : Metric::kInuseObjects;
+    return {value_cell(report, live, values),
+            percent_cell(values[metric_index(metric)].value, values[metric_index(live)].value)};
+  }
+  const auto others = companions(metric);
+  return {value_cell(report, others[0], values), value_cell(report, others[1], values)};
 }
 
 std::string percent_cell(double part, double whole) {

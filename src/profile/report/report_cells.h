@@ -17,6 +17,12 @@ const char* metric_title(Metric metric);
 // The two metrics that stand beside the one that rows are ordered by.
 std::array<Metric, 2> companions(Metric metric);
 
+// As columns of a table, their titles, and the cells of a row.  Beside what is resident stand what is live and how much
+// of that is resident.
+std::array<std::string, 2> companion_titles(Metric metric);
+std::array<std::string, 2> companion_cells(const Report& report,
+                                           const std::array<Estimate, kMetricCount>& values);
+
 // Whether every allocation was recorded.
 inline bool is_exact(const Report& report) {
   return report.rate_bytes <= 1 && (report.rates.empty() || report.rates.back().rate_bytes <= 1);

@@ -147,14 +147,18 @@ class TextReport {
 
   void table() {
     const size_t metric = metric_index(report_.metric);
-    const auto others = companions(report_.metric);
+    const auto others = companion_titles(report_.metric);
     const double whole = report_.totals[metric].value;
     bool has_files = false;
     for (const ReportRow& row : report_.rows) has_files |= !row.file.empty();
     TextRow titles;
-    titles.numbers = {
-        metric_title(report_.metric), writer_.signs().plus_minus,   "%", metric_title(others[0]),
-        metric_title(others[1]),      metric_title(report_.metric), "%"};
+    titles.numbers = {metric_title(report_.metric),
+                      writer_.signs().plus_minus,
+                      "%",
+                      others[0],
+                      others[1],
+                      metric_title(report_.metric),
+                      "%"};
     titles.name_text = group_by_name(report_.by);
     if (has_places()) titles.place = has_files ? "file:line" : "module";
     const bool has_bars = writer_.options().has_bars;
@@ -163,12 +167,13 @@ class TextReport {
     TextTable table(std::move(titles), {{"self", has_bars ? 6 : 5}, {"cumulative", 2}});
     table.set_optional(has_bars ? std::vector<size_t>{kBar, 5, 4, 1} : std::vector<size_t>{4, 3, 1}, {2});
     for (const ReportRow& row : report_.rows) {
+      const auto beside = companion_cells(report_, row.self);
       TextRow line;
       line.numbers = {value_cell(report_, report_.metric, row.self),
                       plus_minus_cell(report_, row.self[metric]),
                       percent_cell(row.self[metric].value, whole),
-                      value_cell(report_, others[0], row.self),
-                      value_cell(report_, others[1], row.self),
+                      beside[0],
+                      beside[1],
                       value_cell(report_, report_.metric, row.cumulative),
                       percent_cell(row.cumulative[metric].value, whole)};
       const double share = whole > 0 ? row.self[metric].value / whole : 0;
@@ -241,23 +246,24 @@ class TextReport {
       return;
     }
     const size_t metric = metric_index(report_.metric);
-    const auto others = companions(report_.metric);
+    const auto others = companion_titles(report_.metric);
     TextRow titles;
-    titles.numbers = {metric_title(report_.metric), writer_.signs().plus_minus, "%", "of it",
-                      metric_title(others[0]),      metric_title(others[1])};
+    titles.numbers = {
+        metric_title(report_.metric), writer_.signs().plus_minus, "%", "of it", others[0], others[1]};
     titles.name_text = edges.direction == Direction::kCallers ? "caller" : "callee";
     if (has_places()) titles.place = "place";
     TextTable table(std::move(titles));
     table.set_optional({5, 1, 4}, {3});
     for (const EdgeRow& row : edges.rows) {
       const double value = row.values[metric].value;
+      const auto beside = companion_cells(report_, row.values);
       TextRow line;
       line.numbers = {value_cell(report_, report_.metric, row.values),
                       plus_minus_cell(report_, row.values[metric]),
                       percent_cell(value, report_.totals[metric].value),
                       percent_cell(value, edges.cumulative[metric].value),
-                      value_cell(report_, others[0], row.values),
-                      value_cell(report_, others[1], row.values)};
+                      beside[0],
+                      beside[1]};
       line.names = {printable(row.group.name)};
       if (has_places()) {
         line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));

@@ -22,7 +22,8 @@ class TreeText {
         tree_(tree),
         direction_(direction),
         writer_(*writer),
-        companion_(companions(report.metric)[0]),
+        companion_(metric_is_resident(report.metric) ? companions(report.metric)[1]
+                                                     : companions(report.metric)[0]),
         whole_(report.totals[metric_index(report.metric)].value),
         children_(tree.nodes.size()) {}
 

@@ -21,7 +21,9 @@ SeriesLook figures_of(const Profile& profile, uint64_t processes) {
   look.time_unix_ns = profile.time_unix_ns;
   look.processes = processes;
   for (const Metric metric : kMetrics) {
-    if (metric_is_temporary(metric) || !report.has_metric[metric_index(metric)]) continue;
+    // What of blocks is in memory is read now and then only.
+    if (metric_is_temporary(metric) || metric_is_resident(metric) || !report.has_metric[metric_index(metric)])
+      continue;
     look.totals.emplace(metric, report.totals[metric_index(metric)]);
   }
   for (const ReportRow& row : report.rows) {

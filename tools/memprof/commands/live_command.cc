@@ -29,7 +29,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof live PID... | --name PROGRAM [--run] [--interval SECONDS]
                     [--sort COLUMN] [--tree] [--by WHAT] [--metric METRIC]
-                    [--focus REGEX] [--ignore REGEX] [--process REGEX]
+                    [--resident] [--focus REGEX] [--ignore REGEX] [--process REGEX]
                     [-n ROWS] [--count N] [--all-frames] [--native-interpreter]
                     [--full-names] [--no-debuginfod]
        memprof live PID -o PATH [--force] [--raw]
@@ -55,6 +55,8 @@ printed once.
   --by WHAT           begin with a row for each function (default), line, file,
                       module, heap or process
   --metric METRIC     begin with live (default), alloc (since the start) or peak
+  --resident          show what of the live bytes is in memory (RSS) instead; each
+                      look then reads the pages of the process (docs/rss.md)
   -n ROWS             rows of the table or tree where it is printed (20)
   --count N           print the view so many times, also on a terminal
   -o PATH   write the profile as of now instead: %n is the program, %p its
@@ -102,7 +104,9 @@ void require_live_metric(profile::Metric metric) {
        {profile::Metric::kInuseSpace, profile::Metric::kAllocSpace, profile::Metric::kPeakSpace}) {
     if (metric == known) return;
   }
-  throw Failure("--metric: live shows live, alloc and peak; the column blocks counts blocks");
+  throw Failure(metric == profile::Metric::kResidentSpace
+                    ? "--metric: --resident shows what is in memory"
+                    : "--metric: live shows live, alloc and peak; the column blocks counts blocks");
 }
 
 // What goes with one thing that the command does, and not with another.
@@ -119,9 +123,9 @@ void check(const ArgumentParser& parser, const Options& options) {
                   ": is for one process; call it once for each of several");
   }
   if (options.record) {
-    for (const char* option :
-         {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count", "--by", "--metric",
-          "--focus", "--ignore", "--process", "--all-frames", "--native-interpreter", "--full-names"}) {
+    for (const char* option : {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count", "--by",
+                               "--metric", "--resident", "--focus", "--ignore", "--process", "--all-frames",
+                               "--native-interpreter", "--full-names"}) {
       if (!parser.is_given(option)) continue;
       throw Failure(std::string(option) +
                     ": not with --record; `memprof report FILE` shows what was recorded");
@@ -131,11 +135,15 @@ void check(const ArgumentParser& parser, const Options& options) {
     throw Failure("live: --force and --raw need -o; --force goes with --record, too");
   }
   if (options.output) {
-    for (const char* option : {"--tree", "--sort", "--by", "--metric", "--focus", "--ignore", "--process"}) {
+    for (const char* option :
+         {"--tree", "--sort", "--by", "--metric", "--resident", "--focus", "--ignore", "--process"}) {
       if (!parser.is_given(option)) continue;
       throw Failure(std::string("live: -o writes all there is; ") + option +
                     " and others like it are for the view, and for memprof report");
     }
+  }
+  if (parser.is_given("--resident") && parser.is_given("--metric")) {
+    throw Failure("live: --resident and --metric exclude each other");
   }
   if (parser.is_given("--tree") && parser.is_given("--sort")) {
     throw Failure("live: a tree is ordered by what is live; --sort is for the table");
@@ -164,6 +172,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--count", count);
   RecordOptions record(parser);
   ReaderOptions reader(parser);
+  parser.add_flag("--resident");
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--output")) options.output = output;
@@ -176,6 +185,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   choice.filter = chosen.filter;
   choice.view = chosen.view;
   require_live_metric(choice.metric);
+  if (parser.is_given("--resident")) choice.metric = profile::Metric::kResidentSpace;
   if (parser.is_given("--sort")) choice.sort = parse_sort(sort);
   if (parser.is_given("-n")) options.live.rows = parse_count("-n", rows);
   if (parser.is_given("--interval")) options.live.interval_s = parse_seconds(interval);
@@ -223,7 +233,8 @@ int live_command(const std::vector<std::string>& arguments) {
   }
   const std::vector<RunningProcess> processes = processes_of(*options);
   if (options->record) return record_process(processes.front(), *options->record);
-  LiveLooks looks(processes, options->whole_run, options->ask_servers);
+  LiveLooks looks(processes, options->whole_run, options->ask_servers,
+                  options->live.choice.metric == profile::Metric::kResidentSpace);
   if (options->output) return write_now(*options, looks.single());
   return options->live.count || !Screen::is_possible() ? print_live(options->live, looks)
                                                        : show_live(options->live, looks);

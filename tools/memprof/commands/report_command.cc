@@ -34,7 +34,7 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--mmap] [--at MOMENT] [--no-debuginfod] [--no-pager]
+                           [--mmap] [--resident] [--at MOMENT] [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,
@@ -52,12 +52,15 @@ or with --at one of its looks.
                      alloc  bytes allocated since the start
                      temporary  of these, bytes that were freed again within the
                             time of --younger
+                     resident  of the live bytes those in memory (docs/rss.md)
                      mapped, mapped_resident  what the program mapped itself, and
                             of it what is in memory (memprof run --mmap)
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks; and
                    temporary_space, temporary_objects
   --mmap           the program's own mappings: --metric mapped_resident
+  --resident       what of the live bytes is in memory, and which share of each
+                   row's: --metric resident
   --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
                    Lifetimes are kept in classes, two a decade (1, 3, 10 ...): the
                    bound next to TIME is used. With --metric temporary, or --json
@@ -124,8 +127,9 @@ struct Options {
 
 // What shows one profile shows nothing of a series.
 void require_series_options(const ArgumentParser& parser) {
-  for (const char* option : {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by",
-                             "--metric", "--younger", "--focus", "--ignore", "--process", "--mmap"}) {
+  for (const char* option :
+       {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by", "--metric", "--younger",
+        "--focus", "--ignore", "--process", "--mmap", "--resident"}) {
     if (parser.is_given(option)) {
       throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
     }
@@ -152,7 +156,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
   bool mmap = false;
+  bool resident = false;
   parser.add_flag("--mmap", mmap);
+  parser.add_flag("--resident", resident);
   parser.add_flag("--no-debuginfod");
   parser.add_flag("--no-pager");
   if (parser.parse(arguments)) return std::nullopt;
@@ -164,9 +170,12 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   using Text = const std::string&;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   options.choice = reader.choice();
-  if (mmap) {
-    if (options.choice.metric) throw Failure("report: --mmap and --metric exclude each other");
-    options.choice.metric = profile::Metric::kMappedResidentSpace;
+  if (mmap || resident) {
+    const char* const option = mmap ? "--mmap" : "--resident";
+    if (mmap && resident) throw Failure("report: --mmap and --resident exclude each other");
+    if (options.choice.metric)
+      throw Failure(std::string("report: ") + option + " and --metric exclude each other");
+    options.choice.metric = mmap ? profile::Metric::kMappedResidentSpace : profile::Metric::kResidentSpace;
   }
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });

@@ -132,10 +132,11 @@ uint64_t parse_duration_ns(const std::string& option, const std::string& text) {
 profile::Metric parse_metric(const std::string& text) {
   const auto metric = profile::metric_from_short_name(text);
   if (!metric) {
-    throw Failure("--metric: '" + text +
-                  "' is not one of peak, live, alloc, mapped, mapped_resident, temporary, peak_space, "
-                  "peak_objects, inuse_space, "
-                  "inuse_objects, alloc_space, alloc_objects, temporary_space, temporary_objects");
+    throw Failure(
+        "--metric: '" + text +
+        "' is not one of peak, live, alloc, mapped, mapped_resident, resident, temporary, peak_space, "
+        "peak_objects, inuse_space, "
+        "inuse_objects, alloc_space, alloc_objects, temporary_space, temporary_objects");
   }
   return *metric;
 }

@@ -54,7 +54,7 @@ void read_resident(memprof_snapshot* snapshot, ResidentReads* reads) {
   using Clock = std::chrono::steady_clock;
   constexpr int kPause = 50;
   const auto before = Clock::now();
-  if (before < reads->next) return;
+  if (before < reads->next && !reads->is_always) return;
   static_cast<void>(memprof_snapshot_read_resident(snapshot, static_cast<uint32_t>(reads->pid)));
   const auto now = Clock::now();
   reads->next = now + kPause * (now - before);

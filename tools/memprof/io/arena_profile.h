@@ -24,6 +24,7 @@ struct ArenaContent {
 struct ResidentReads {
   uint64_t pid = 0;  // as we know it
   std::chrono::steady_clock::time_point next{};
+  bool is_always = false;  // who looks wants it each time, and limits the time itself
 };
 
 // `resident`: with what its process has in memory, if that is due; nullptr: without.

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "profile/model/error.h"
+#include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
@@ -30,6 +32,10 @@ ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
 profile::Profile ProcessLooks::look(bool raw) {
   const ArenaContent arena = read_arena(process_.arena, &resident_);
   profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
+  if (resident_.is_always && !profile.has_metric[profile::metric_index(profile::Metric::kResidentSpace)]) {
+    throw profile::Error("process " + std::to_string(process_.pid) +
+                         ": what of its blocks is in memory cannot be read; it takes the same user, or root");
+  }
   profile.seen_after_ns = time_before(process_.start_ns, arena.start_ns);
   add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
   profile.pid = process_.pid;  // as we know it: in a container it has another one

@@ -24,6 +24,9 @@ class ProcessLooks {
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
 
+  // From now on each look has what of its blocks is in memory.  Looks without it throw.
+  void want_resident() { resident_.is_always = true; }
+
   // Whether the process is still what it was.
   bool is_there() const;
   const RunningProcess& process() const { return process_; }

@@ -165,6 +165,18 @@ profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
   return profile;
 }
 
+namespace {
+
+const char* why_not_there(profile::Metric metric) {
+  return profile::metric_is_resident(metric)
+             ? ". What of blocks is in memory is read when a profile is dumped, and when a program begins to "
+               "end by "
+               "itself; older versions of memprof did not store it, and of a killed process it is not known"
+             : "";
+}
+
+}  // namespace
+
 void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path) {
   if (profile.has_metric[profile::metric_index(metric)]) return;
   std::string known;
@@ -173,7 +185,7 @@ void require_metric(const profile::Profile& profile, profile::Metric metric, con
     known += (known.empty() ? "" : ", ") + std::string(profile::metric_name(other));
   }
   throw Failure(path + ": has no " + profile::metric_name(metric) + "; it has " +
-                (known.empty() ? "none of memprof's metrics" : known));
+                (known.empty() ? "none of memprof's metrics" : known) + why_not_there(metric));
 }
 
 }  // namespace memprof::cli

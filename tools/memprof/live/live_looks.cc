@@ -20,11 +20,13 @@ std::string label(const RunningProcess& process) {
 
 }  // namespace
 
-LiveLooks::LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers)
-    : whole_run_(whole_run), ask_servers_(ask_servers), names_(std::make_shared<profile::SharedNames>()) {
-  for (const RunningProcess& process : processes) {
-    looks_.push_back(std::make_unique<ProcessLooks>(process, ask_servers_, names_));
-  }
+LiveLooks::LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers,
+                     bool has_resident)
+    : whole_run_(whole_run),
+      ask_servers_(ask_servers),
+      has_resident_(has_resident),
+      names_(std::make_shared<profile::SharedNames>()) {
+  for (const RunningProcess& process : processes) add(process);
   if (!whole_run_) return;
   const RunningProcess& first = processes.front();
   run_token_ = read_beginning(first.arena).run_token;
@@ -36,6 +38,11 @@ LiveLooks::LiveLooks(const std::vector<RunningProcess>& processes, bool whole_ru
   add_those_of_the_run();
 }
 
+void LiveLooks::add(const RunningProcess& process) {
+  looks_.push_back(std::make_unique<ProcessLooks>(process, ask_servers_, names_));
+  if (has_resident_) looks_.back()->want_resident();
+}
+
 void LiveLooks::add_those_of_the_run() {
   for (const ArenaFile& file : find_arenas(folder_)) {
     const bool is_known = std::any_of(looks_.begin(), looks_.end(), [&](const auto& looks) {
@@ -45,8 +52,7 @@ void LiveLooks::add_those_of_the_run() {
     const ArenaBeginning beginning = read_beginning(file.path);
     if (!beginning.is_begun || beginning.run_token != run_token_) continue;
     try {
-      looks_.push_back(
-          std::make_unique<ProcessLooks>(find_process(std::to_string(file.pid)), ask_servers_, names_));
+      add(find_process(std::to_string(file.pid)));
     } catch (const Failure&) {
       continue;  // it has ended meanwhile
     }

@@ -21,7 +21,9 @@ namespace memprof::cli {
 class LiveLooks {
  public:
   // `whole_run`: also the other processes of the run that the first belongs to.
-  LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers);
+  // `has_resident`: each look has what of blocks is in memory.
+  LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers,
+            bool has_resident = false);
 
   profile::LiveLook look();
   // Whether there is one of them still.
@@ -32,11 +34,13 @@ class LiveLooks {
   ProcessLooks& single() { return *looks_.front(); }
 
  private:
+  void add(const RunningProcess& process);
   void add_those_of_the_run();
   profile::LiveLook look_at_all();
 
   const bool whole_run_;
   const AskServers ask_servers_;
+  const bool has_resident_;
   uint64_t run_token_ = 0;
   std::string folder_;  // where the run's arenas are
   std::shared_ptr<profile::SharedNames> names_;
