@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <cstring>
+
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "dump/dump.h"
 #include "memprof.h"
+#include "platform/process.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/pprof/pprof_writer.h"
 #include "tests/support/engine.h"
@@ -15,6 +20,8 @@
 namespace memprof::resident_memory_test {
 namespace {
 
+using testing_support::FakeStack;
+using testing_support::hooked_free;
 using testing_support::in_child;
 using testing_support::TemporaryFolder;
 
@@ -43,12 +50,29 @@ TEST(ResidentMemory, IsInAProfileAndStaysThere) {
 TEST(ResidentMemory, IsKeptWhenTheEndBegins) {
   in_child([] {
     start();
+    constexpr size_t kBytes = 16 << 20;
+    const FakeStack stack(0x1000);
+    char* blocks[2];
+    for (char*& block : blocks) {
+      block = static_cast<char*>(malloc(kBytes));
+      profiler::record_allocation(block, kBytes, 0, stack.entry());
+    }
+    memset(blocks[1], 1, kBytes);
     watch_resident_memory();
     profiler::note_end_begun();
+    memset(blocks[0], 1, kBytes);  // too late
+    hooked_free(blocks[1]);        // kept for readers
     profiler::note_end();
     Snapshot* snapshot = nullptr;
     ASSERT_EQ(MEMPROF_OK, take_snapshot(&snapshot));
     EXPECT_TRUE(snapshot->resident.is_known());
+    ASSERT_EQ(2u, snapshot->records.size);
+    ASSERT_EQ(2u, snapshot->resident_shares.size);
+    for (int i = 0; i < 2; ++i) {
+      const bool is_touched = snapshot->records.data[i].address == reinterpret_cast<uint64_t>(blocks[1]);
+      EXPECT_EQ(is_touched, snapshot->resident_shares.data[i] > 0.9F);
+      EXPECT_EQ(platform::thread_id(), snapshot->records.data[i].thread_id);
+    }
     Snapshot::release(snapshot);
   });
 }

@@ -34,6 +34,8 @@ NOBODY = 65534  # the id of a user without rights
 
 METRICS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 ALL_METRICS = METRICS + ("peak_objects", "peak_space")
+# Of a file that says what was in memory, too.
+FILE_METRICS = ALL_METRICS + ("inuse_resident_objects", "inuse_resident_space")
 
 
 def need(program):

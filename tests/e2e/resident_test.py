@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program has in memory, in parts: a program of known truth, from inside and from outside; Python."""
 import json
+import re
 import subprocess
 
 import e2e
@@ -38,6 +39,24 @@ class Resident(e2e.Test):
         self.assertAlmostEqual(parts, m["rss_bytes"], delta=0.03 * m["rss_bytes"])
         self.assertAlmostEqual(m["fragmentation"], HOLES / (BLOCKS + HOLES), delta=0.02 + far / (BLOCKS + HOLES))
 
+    # By site: of what lives what is in memory.
+    def expect_sites(self, path):
+        report = json.loads(self.report(path, "--resident", "--json"))
+        self.assertEqual(report["metric"], "inuse_resident_space")
+        rows = {row["name"]: {name: row["self"][name]["value"] for name in ("inuse_space", "inuse_resident_space")}
+                for row in report["rows"]}
+        blocks, untouched = next(row for name, row in rows.items() if "take_block" in name), rows["main"]
+        self.assertGreater(blocks["inuse_resident_space"], 0.99 * blocks["inuse_space"])
+        self.assertGreaterEqual(untouched["inuse_space"], UNTOUCHED)
+        self.assertLess(untouched["inuse_resident_space"], 0.05 * UNTOUCHED)
+        totals = report["totals"]
+        m = report["resident"]
+        self.assertAlmostEqual(totals["inuse_resident_space"]["value"], m["live_bytes"] - m["absent_bytes"], delta=MIB)
+        self.assertLess(totals["inuse_resident_space"]["low"], m["live_bytes"] - m["absent_bytes"])
+        text = self.report(path, "--resident")
+        self.assertRegex(text, r"resident .*live +in memory +resident")
+        self.assertRegex(text, r"(99.\d|100.0)% .*take_block")
+
     def begin(self, rate, profile):
         environment = e2e.preloaded(self.folder / profile, rate)
         process = subprocess.Popen([e2e.program("resident_parts"), self.folder / "file"], env=environment,
@@ -53,6 +72,14 @@ class Resident(e2e.Test):
         self.expect_truth(self.resident(self.folder / "now.pb.gz"), 16384)
         view = self.memprof("live", str(process.pid), "--count", "1", "--interval", "0.1").stdout.decode()
         self.assertRegex(view, r"Resident: .*heap .*kept free .*not explained")
+        self.expect_sites(self.folder / "now.pb.gz")
+        view = self.memprof("live", str(process.pid), "--resident", "--count", "2", "--interval", "0.1").stdout.decode()
+        self.assertEqual(len(re.findall(r"(?m)^ *resident .*growth", view)), 2, view)
+        self.assertRegex(view, r"MiB .*take_block")
+        exported = self.folder / "again.pb"
+        self.memprof("export", self.folder / "now.pb.gz", "-o", exported, "--all-frames", "--full-names", "--native-interpreter")
+        totals = [json.loads(self.report(path, "--json"))["totals"] for path in (exported, self.folder / "now.pb.gz")]
+        self.assertEqual(*totals)
         process.communicate(b"\n", timeout=e2e.WATCHDOG_S)
         self.assertEqual(process.returncode, 0)
         self.expect_truth(self.resident(self.folder / "end.pb.gz"), 16384)
@@ -67,6 +94,14 @@ class Resident(e2e.Test):
                               self.folder / "file"], stdin=subprocess.DEVNULL)
             self.assertTrue(path.exists(), result.stderr)
             self.expect_truth(self.resident(path), far)
+        self.expect_sites(path)
+
+    def test_what_a_file_does_not_have_is_said(self):
+        path = e2e.SOURCE / "tests/e2e/profiles/json.pb.gz"  # of an older version
+        failed = self.memprof("report", path, "--resident", status=2)
+        self.assertRegex(failed.stderr, rb"has no inuse_resident_space; it has .*older versions of memprof")
+        failed = self.memprof("report", path, "--resident", "--mmap", status=2)
+        self.assertIn(b"exclude each other", failed.stderr)
 
     def test_python_is_looked_at_before_it_frees_all(self):
         path = self.folder / "python.pb.gz"

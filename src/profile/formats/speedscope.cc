@@ -129,9 +129,11 @@ std::string write_speedscope(const Profile& profile, const SpeedscopeOptions& op
   std::array<Metric, std::size(kOrder)> order{};
   std::copy(std::begin(kOrder), std::end(kOrder), order.begin());
   const auto first = std::find(order.begin(), order.end(), options.metric.value_or(default_metric(profile)));
-  std::rotate(order.begin(), first, first + 1);
+  if (first != order.end()) std::rotate(order.begin(), first, first + 1);
   for (const Metric metric : order) {
-    if (!profile.has_metric[metric_index(metric)]) continue;
+    // Every profile makes the file larger: what few ask for is there where it is asked for.
+    const bool is_left_out = metric_is_resident(metric) && options.metric != metric;
+    if (!profile.has_metric[metric_index(metric)] || is_left_out) continue;
     const Stacks stacks = sums(profile, metric, stack_frames);
     const bool has_less =
         std::any_of(stacks.begin(), stacks.end(), [](const auto& stack) { return stack.second < 0; });

@@ -44,6 +44,44 @@ TEST(HeapMap, InsertFindErase) {
   EXPECT_FALSE(a.live.erase(s.address, &erased));
 }
 
+TEST(HeapMap, WhatOfABlockIsInMemoryStaysWithItsRecord) {
+  ScopedArena a;
+  LiveSample s = sample_at(0x7f0011223340, 17);
+  s.thread_id = 4194303;  // the largest that there is
+  ASSERT_TRUE(a.live.insert(s));
+  EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::code(0.25F)));
+  EXPECT_FALSE(a.live.set_resident(s.address + 16, ResidentShare::code(0.25F)));
+  const HeapMap::Token token = a.live.find(s.address);
+  LiveSample read{};
+  HeapMap::Token again;
+  ASSERT_TRUE(a.live.read_slot(token.slot, &read, &again));
+  expect_equal(s, read);
+  EXPECT_NEAR(0.25F, ResidentShare::share(read.resident), 0.001F);
+  EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::kUnknown));
+  ASSERT_TRUE(a.live.read_slot(token.slot, &read, &again));
+  EXPECT_EQ(ResidentShare::kUnknown, read.resident);
+  EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::kMost));
+  LiveSample erased{};
+  ASSERT_TRUE(a.live.erase(s.address, &erased));
+  expect_equal(s, erased);
+  ASSERT_TRUE(a.live.insert(s));  // in the same slot, perhaps: nothing is known of it
+  ASSERT_TRUE(a.live.read_slot(a.live.find(s.address).slot, &read, &again));
+  EXPECT_EQ(ResidentShare::kUnknown, read.resident);
+}
+
+TEST(HeapMap, SharesAreRightToAThousandth) {
+  EXPECT_LT(ResidentShare::share(ResidentShare::code(-1)), 0);
+  EXPECT_EQ(0, ResidentShare::share(ResidentShare::code(0)));
+  EXPECT_EQ(1, ResidentShare::share(ResidentShare::code(1)));
+  EXPECT_EQ(1, ResidentShare::share(ResidentShare::code(7)));
+  EXPECT_GT(ResidentShare::share(ResidentShare::code(1e-6F)), 0);
+  for (int i = 1; i <= 10000; ++i) {
+    const float share = static_cast<float>(i) / 10000;
+    EXPECT_NEAR(share, ResidentShare::share(ResidentShare::code(share)), 0.001F);
+  }
+  EXPECT_LT(ResidentShare::share(UINT32_MAX), 0);  // garbage
+}
+
 TEST(HeapMap, TheReservedKeysAreNeverThere) {
   ScopedArena a;
   ASSERT_TRUE(a.live.insert(sample_at(0x1000)));

@@ -10,6 +10,10 @@
 namespace memprof::heap_map_test {
 namespace {
 
+uint32_t thread_of(uint64_t n) {
+  return ResidentShare::thread_of(static_cast<uint32_t>(n + 1));
+}
+
 using testing_support::Random;
 using testing_support::run_threads;
 using testing_support::scaled;
@@ -68,8 +72,7 @@ TEST(HeapMap, ReadersNeverSeeAMixtureOfTwoRecords) {
         } else {
           held[which] = 1 + random.below(1u << 30);
           const uint64_t n = held[which];
-          EXPECT_TRUE(a.live.insert(
-              {address, n, n * 2, n * 3, static_cast<uint32_t>(n), static_cast<uint32_t>(n + 1)}));
+          EXPECT_TRUE(a.live.insert({address, n, n * 2, n * 3, static_cast<uint32_t>(n), thread_of(n)}));
         }
       }
       for (uint64_t which = 0; which < 64; ++which) {
@@ -92,7 +95,7 @@ TEST(HeapMap, ReadersNeverSeeAMixtureOfTwoRecords) {
             ++read;
             const uint64_t n = s.size_bytes;
             torn += n == 0 || s.rate_bytes != n * 2 || s.time_ns != n * 3 ||
-                    s.stack_id != static_cast<uint32_t>(n) || s.thread_id != static_cast<uint32_t>(n + 1);
+                    s.stack_id != static_cast<uint32_t>(n) || s.thread_id != thread_of(n);
           }
         }
       }

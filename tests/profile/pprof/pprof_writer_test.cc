@@ -113,6 +113,30 @@ TEST(PprofWriter, reading_gives_back_what_was_written) {
   }
 }
 
+TEST(PprofWriter, what_is_in_memory_of_blocks_stays_with_their_stack) {
+  Profile profile = named_profile();
+  profile.has_metric[metric_index(Metric::kResidentSpace)] = true;
+  double whole = 0;
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    profile.stacks[i].values[metric_index(Metric::kResidentSpace)] = static_cast<double>(1000 * i);
+    profile.stacks[i].values[metric_index(Metric::kResidentObjects)] = static_cast<double>(i);
+    whole += static_cast<double>(1000 * i);
+  }
+  ASSERT_GT(whole, 0);
+  const std::string bytes = write_pprof(profile);
+  const Profile again = read_pprof(bytes, "x");
+  EXPECT_TRUE(again.has_metric[metric_index(Metric::kResidentObjects)]);
+  for (size_t i = 0; i < profile.stacks.size(); ++i) {
+    EXPECT_EQ(again.stacks[i].values[metric_index(Metric::kResidentSpace)], static_cast<double>(1000 * i));
+    EXPECT_EQ(again.stacks[i].values[metric_index(Metric::kResidentObjects)], static_cast<double>(i));
+    EXPECT_TRUE(again.stacks[i].has_statistics);
+  }
+  EXPECT_EQ(write_pprof(again), bytes);
+  // A file without it does not have it after it was read.
+  profile.has_metric[metric_index(Metric::kResidentSpace)] = false;
+  EXPECT_FALSE(read_pprof(write_pprof(profile), "x").has_metric[metric_index(Metric::kResidentSpace)]);
+}
+
 // By id - 1: the indices of a function's name and system name in the string table.
 std::vector<std::pair<uint64_t, uint64_t>> names_in_file(const std::string& bytes) {
   std::vector<std::pair<uint64_t, uint64_t>> names;

@@ -15,6 +15,21 @@ TEST(ReportCells, WhatAProfileDoesNotHaveIsADash) {
   EXPECT_EQ(value_cell(report, Metric::kAllocSpace, values), "-");
 }
 
+TEST(ReportCells, BesideWhatIsResidentStandWhatLivesAndItsShare) {
+  Report report;
+  report.metric = Metric::kResidentSpace;
+  report.has_metric.fill(true);
+  std::array<Estimate, kMetricCount> values;
+  values[metric_index(Metric::kResidentSpace)].value = 1 << 20;
+  values[metric_index(Metric::kInuseSpace)].value = 4 << 20;
+  using Two = std::array<std::string, 2>;
+  EXPECT_EQ(companion_titles(report.metric), (Two{"live", "in memory"}));
+  EXPECT_EQ(companion_cells(report, values), (Two{"4.0 MiB", "25.0%"}));
+  report.metric = Metric::kInuseSpace;
+  EXPECT_EQ(companion_titles(report.metric), (Two{"blocks", "allocated"}));
+  EXPECT_EQ(companion_cells(report, values)[0], "0");
+}
+
 TEST(ReportCells, Percents) {
   EXPECT_EQ(percent_cell(1, 3), "33.3%");
   EXPECT_EQ(percent_cell(1, 0), "");

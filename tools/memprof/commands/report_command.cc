@@ -34,7 +34,8 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--mmap] [--resident] [--at MOMENT] [--no-debuginfod] [--no-pager]
+                           [--mmap] [--resident] [--at MOMENT]
+                           [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/stack_parts.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace memprof::stack_parts_test {
+namespace {
+
+// Records of stacks, ordered by them, and how much of each is in memory; negative: not looked at.
+struct Blocks {
+  std::vector<SnapshotRecord> records;
+  std::vector<float> shares;
+  std::vector<SnapshotMapping> mappings;
+
+  void add(uint32_t stack, uint64_t size_bytes, double blocks, float share, uint64_t time_ns = 0) {
+    SnapshotRecord r{};
+    r.size_bytes = size_bytes;
+    r.weight_count = blocks;
+    r.weight_bytes = blocks * static_cast<double>(size_bytes);
+    r.stack_id = stack;
+    r.time_ns = time_ns;
+    records.push_back(r);
+    shares.push_back(share);
+  }
+
+  Snapshot snapshot() {
+    Snapshot s;
+    s.records = {records.data(), records.size()};
+    s.resident_shares = {shares.data(), shares.size()};
+    s.mappings = {mappings.data(), mappings.size()};
+    s.resident.total_bytes = 1;
+    return s;
+  }
+};
+
+TEST(StackParts, WhatIsInMemoryIsSummedByStack) {
+  Blocks blocks;
+  blocks.add(0, 4096, 2, 1);
+  blocks.add(0, 8192, 1, 0);
+  blocks.add(2, 8192, 1, 0.5F);
+  const Snapshot s = blocks.snapshot();
+  profile::RawStack stacks[3];
+  ASSERT_TRUE(convert_resident(s, stacks));
+  EXPECT_EQ(8192, stacks[0].resident_bytes);
+  EXPECT_EQ(2, stacks[0].resident_count);
+  EXPECT_EQ(0, stacks[1].resident_bytes);
+  EXPECT_EQ(4096, stacks[2].resident_bytes);
+  EXPECT_EQ(1, stacks[2].resident_count);
+}
+
+TEST(StackParts, WhatWasNotLookedAtIsAsTheOthers) {
+  Blocks blocks;
+  blocks.add(0, 1000, 1, 0.25F);
+  blocks.add(0, 1000, 3, -1);  // as those of its stack
+  blocks.add(1, 1000, 1, 0.75F);
+  blocks.add(2, 1000, 4, -1);  // as all
+  const Snapshot s = blocks.snapshot();
+  profile::RawStack stacks[3];
+  ASSERT_TRUE(convert_resident(s, stacks));
+  EXPECT_DOUBLE_EQ(1000, stacks[0].resident_bytes);
+  EXPECT_DOUBLE_EQ(4, stacks[0].resident_count);
+  EXPECT_DOUBLE_EQ(2000, stacks[2].resident_bytes);
+}
+
+TEST(StackParts, NothingIsSaidWhereNobodyLooked) {
+  Blocks blocks;
+  blocks.add(0, 1000, 1, -1);
+  profile::RawStack stacks[1];
+  EXPECT_FALSE(convert_resident(blocks.snapshot(), stacks));
+  EXPECT_EQ(0, stacks[0].resident_bytes);
+  blocks.shares[0] = 1;
+  Snapshot s = blocks.snapshot();
+  s.resident = {};  // the rest is not known
+  EXPECT_FALSE(convert_resident(s, stacks));
+  s = blocks.snapshot();
+  s.resident_shares = {};
+  EXPECT_FALSE(convert_resident(s, stacks));
+  Blocks none;
+  EXPECT_TRUE(convert_resident(none.snapshot(), stacks));  // nothing lives
+}
+
+TEST(StackParts, BirthsAreSixteenthsOfTheRun) {
+  Blocks blocks;
+  blocks.add(0, 100, 1, -1, 0);
+  blocks.add(0, 100, 2, -1, 1599);
+  blocks.add(1, 100, 1, -1, 800);
+  Snapshot s = blocks.snapshot();
+  s.start_ns = 0;
+  s.time_ns = 1600;
+  Birth births[3];
+  profile::RawStack stacks[2];
+  convert_births(s, births, stacks);
+  ASSERT_EQ(2u, stacks[0].births.count);
+  EXPECT_EQ(0u, stacks[0].births.first[0].part);
+  EXPECT_EQ(15u, stacks[0].births.first[1].part);
+  EXPECT_EQ(2, stacks[0].births.first[1].weight_count);
+  ASSERT_EQ(1u, stacks[1].births.count);
+  EXPECT_EQ(8u, stacks[1].births.first[0].part);
+}
+
+TEST(StackParts, MappingsCountAsTheyAre) {
+  Blocks blocks;
+  SnapshotMapping m{};
+  m.start = 4096;
+  m.limit = 12288;
+  m.resident_bytes = 4096;
+  blocks.mappings = {m, m};
+  blocks.mappings[1].resident_bytes = 0;
+  profile::RawStack stacks[1];
+  convert_mappings(blocks.snapshot(), stacks);
+  EXPECT_EQ(2, stacks[0].mapped[0]);
+  EXPECT_EQ(16384, stacks[0].mapped[1]);
+  EXPECT_EQ(1, stacks[0].mapped[2]);
+  EXPECT_EQ(4096, stacks[0].mapped[3]);
+}
+
+}  // namespace
+}  // namespace memprof::stack_parts_test
