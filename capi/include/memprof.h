@@ -763,7 +763,7 @@ MEMPROF_API int memprof_snapshot_read_resident(memprof_snapshot* snapshot, uint3
 MEMPROF_API int memprof_snapshot_get_resident(const memprof_snapshot* snapshot, memprof_resident* resident);
 
 /* For each record how much of the block is in memory, 0 to 1; negative: not known.  No element before
- * memprof_snapshot_read_resident.  Belongs to the snapshot, until the next read. */
+ * memprof_snapshot_read_resident, but of a process that has ended by itself: then as its end began.  Belongs to the snapshot, until the next read. */
 MEMPROF_API const float* memprof_snapshot_resident_shares(const memprof_snapshot* snapshot, uint64_t* count);
 
 /* The counters at the moment of the snapshot, like memprof_get_stats. */

@@ -15,11 +15,11 @@ PROGRAM = """
     memprof.start(4)
     warm_up()
     snapshots = []
-    for number in range(600):
+    for number in range(1500):
         leak(3000)
         temporary(20_000)
         time.sleep(0.001)
-        if number in (200, 400):
+        if number in (500, 1000):
             snapshots.append(memprof.get_snapshot())
     last = memprof.get_snapshot()
 """
