@@ -26,6 +26,7 @@ enum : uint32_t {
   kPeriod = 12,
   kComment = 13,
   kDefaultSampleType = 14,
+  kDocUrl = 15,
 };
 }
 namespace value_type_field {

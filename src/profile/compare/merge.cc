@@ -28,6 +28,7 @@ void Merger::add_facts(const Profile& profile) {
     static_cast<ProfileFacts&>(merged_) = profile;
     merged_.drop_frames = profile.drop_frames;
     merged_.keep_frames = profile.keep_frames;
+    merged_.doc_url = profile.doc_url;
   } else {
     merge_facts(profile, &merged_);
     merged_.rates = add_rates(merged_.rates, rates);

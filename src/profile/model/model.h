@@ -187,6 +187,7 @@ struct Profile : ProfileFacts {
 
   std::string drop_frames;  // pprof's regular expressions; empty in a profile of memprof: the usual ones
   std::string keep_frames;
+  std::string doc_url;  // of who wrote it, for viewers; passed through
 
   std::vector<Mapping> mappings;  // main program first
   std::vector<Function> functions;

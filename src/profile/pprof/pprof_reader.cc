@@ -108,6 +108,9 @@ class Reader {
       case number_field(field::kKeepFrames):
         profile_.keep_frames = tables_.copy(reader.get_uint64());
         return true;
+      case number_field(field::kDocUrl):
+        profile_.doc_url = tables_.copy(reader.get_uint64());
+        return true;
       case number_field(field::kTimeNanos):
         profile_.time_unix_ns = reader.get_uint64();
         return true;

@@ -126,6 +126,9 @@ class Writer {
     if (!profile_.keep_frames.empty()) {
       output_.field(field::kKeepFrames, string(profile_.keep_frames));
     }
+    if (!profile_.doc_url.empty()) {
+      output_.field(field::kDocUrl, string(profile_.doc_url));
+    }
     output_.field(field::kTimeNanos, profile_.time_unix_ns);
     output_.field(field::kDurationNanos, profile_.duration_ns);
     write_value_type(field::kPeriodType, schema::kFixedStrings[schema::kSpace],

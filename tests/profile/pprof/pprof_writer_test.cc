@@ -184,6 +184,7 @@ TEST(PprofWriter, a_profile_by_others_keeps_its_values_labels_and_types) {
   profile.walks = {};
   profile.has_metric = {false, false, true, true};
   profile.drop_frames = "runtime\\..*";
+  profile.doc_url = "https://example.org/profiles";
   profile.keep_frames = "main";
   profile.locations[1].is_folded = true;
   for (Stack& stack : profile.stacks) {
@@ -197,6 +198,7 @@ TEST(PprofWriter, a_profile_by_others_keeps_its_values_labels_and_types) {
   const Profile again = read_pprof(write_pprof(profile), "x");
   expect_same(again, profile);
   EXPECT_EQ(again.drop_frames, "runtime\\..*");
+  EXPECT_EQ(again.doc_url, "https://example.org/profiles");
   EXPECT_EQ(again.stacks[0].values, profile.stacks[0].values);
   EXPECT_EQ(again.stacks[1].values, profile.stacks[1].values);
 }
