@@ -63,41 +63,6 @@ TEST(Estimate, blocks_of_no_bytes_count_as_blocks) {
   EXPECT_GT(sum.estimate(Metric::kInuseObjects).high, 5 * kR);
 }
 
-TEST(Estimate, what_is_in_memory_is_as_far_off_as_what_lives_at_most) {
-  Stack stack;
-  stack.has_statistics = true;
-  stack.live = {{1024, kTestRate, 40}};
-  const double live = estimated_value(stack, Metric::kInuseSpace);
-  stack.values[metric_index(Metric::kResidentSpace)] = live / 4;
-  stack.values[metric_index(Metric::kResidentObjects)] = live / 1024 / 2;
-  EXPECT_EQ(estimated_value(stack, Metric::kResidentSpace), live / 4);
-  Accumulator sum;
-  sum.add(stack);
-  const Estimate of_live = sum.estimate(Metric::kInuseSpace);
-  const Estimate resident = sum.estimate(Metric::kResidentSpace);
-  EXPECT_TRUE(resident.has_interval);
-  EXPECT_NEAR(resident.value, live / 4, 1e-6 * live);
-  EXPECT_NEAR(resident.high - resident.value, of_live.high - of_live.value, 1e-6 * live);
-  EXPECT_GE(resident.low, 0);
-  EXPECT_LT(resident.low, resident.value);
-  EXPECT_NEAR(sum.estimate(Metric::kResidentObjects).value, live / 2048, 1e-6 * live);
-  // Nothing of it in memory, and no interval where every allocation is recorded.
-  Stack absent;
-  absent.has_statistics = true;
-  absent.live = {{1024, kTestRate, 40}};
-  Accumulator none;
-  none.add(absent);
-  EXPECT_EQ(none.estimate(Metric::kResidentSpace).high, 0);
-  Stack exact;
-  exact.has_statistics = true;
-  exact.live = {{4096, 0, 2}};
-  exact.values[metric_index(Metric::kResidentSpace)] = 4096;
-  Accumulator all;
-  all.add(exact);
-  EXPECT_EQ(all.estimate(Metric::kResidentSpace).low, 4096);
-  EXPECT_EQ(all.estimate(Metric::kResidentSpace).high, 4096);
-}
-
 TEST(Estimate, nothing_is_zero) {
   for (const Metric metric : kMetrics) {
     EXPECT_EQ(Accumulator().estimate(metric).value, 0);
