@@ -42,6 +42,17 @@ std::string row_text(const FrameGroup& group) {
   return place.empty() || place == group.name ? group.name : fmt::format("{} ({})", group.name, place);
 }
 
+std::string total_title(Metric metric) {
+  switch (metric) {
+    case Metric::kMappedResidentSpace:
+      return "mapped, resident";
+    case Metric::kMappedResidentObjects:
+      return "mappings, resident";
+    default:
+      return metric_title(metric);
+  }
+}
+
 std::string total_text(const Comparison& comparison, Metric metric) {
   const Change& change = comparison.totals[metric_index(metric)];
   std::string text = fmt::format("{} to {}: ", format_metric(metric, change.before.value),

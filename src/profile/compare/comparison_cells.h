@@ -21,6 +21,8 @@ std::string p_text(double p);
 // A row's name and place: "insert (cache.cc:12)".
 std::string row_text(const FrameGroup& group);
 
+// What a total is called beside all others.
+std::string total_title(Metric metric);
 // "45.2 MiB -> 50.3 MiB: +5.1 MiB (95 %: +2.0 MiB to +8.2 MiB), +11.3 %, significant (p <1e-6)".
 std::string total_text(const Comparison& comparison, Metric metric);
 // "214 other functions did not change significantly: +1.2 MiB together."; empty where there are none.

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
+#include "profile/model/metric.h"
 #include "tests/profile/comparison_fixture.h"
 
 namespace memprof::profile {
@@ -22,6 +26,12 @@ Change change(double before, double after, double low, double high, double p) {
   change.p_value = p;
   change.is_tested = true;
   return change;
+}
+
+TEST(ComparisonCells, NoTwoTotalsHaveOneTitle) {
+  std::set<std::string> titles;
+  for (const Metric metric : kMetrics) titles.insert(total_title(metric));
+  EXPECT_EQ(titles.size(), kMetricCount);
 }
 
 TEST(ComparisonCells, ChangesHaveASign) {

@@ -45,7 +45,7 @@ std::string comparison_markdown(const Comparison& comparison, const std::vector<
   out += "| | before and after |\n|---|---|\n";
   for (const Metric metric : kMetrics) {
     if (!comparison.has_metric[metric_index(metric)]) continue;
-    out += fmt::format("| {} | {} |\n", metric_title(metric), markdown_plain(total_text(comparison, metric)));
+    out += fmt::format("| {} | {} |\n", total_title(metric), markdown_plain(total_text(comparison, metric)));
   }
   out += table(comparison, "Grew", comparison.growth, max_rows);
   out += table(comparison, "Shrank", comparison.shrinkage, max_rows);

@@ -52,7 +52,7 @@ class ComparisonText {
 
   void total(Metric metric) {
     if (!comparison_.has_metric[metric_index(metric)]) return;
-    std::string title = metric_title(metric);
+    std::string title = total_title(metric);
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
     const std::string text = total_text(comparison_, metric);
     say(fmt::format("{:<10} {}", title + ":", metric == comparison_.metric ? writer_.bold(text) : text));
