@@ -77,6 +77,7 @@ uint32_t CodeTable::make_new(const Content& content) {
   e->lines = TextPiece::make(place, room);
   write(e, content);
   e->uses.fetch_add(1, std::memory_order_release);
+  index_.prepare(offset / sizeof(CodeEntry));
   return static_cast<uint32_t>(offset / sizeof(CodeEntry));
 }
 
@@ -197,9 +198,9 @@ bool CodeTable::has(uint32_t id) const {
          entries_[entry].reuse.load(std::memory_order_relaxed) == reuse_of(id);
 }
 
-bool CodeTable::is_recent(uint32_t entry, uint32_t sweep) const {
+bool CodeTable::is_recent(uint32_t entry, uint32_t sweep, uint32_t before) const {
   const uint32_t met = entries_[entry].uses.load(std::memory_order_relaxed) >> CodeEntry::kSweepShift;
-  return ((sweep - met) & CodeEntry::kSweepMask) <= 1;
+  return ((sweep - met) & CodeEntry::kSweepMask) <= before;
 }
 
 bool CodeTable::free_entry(uint32_t entry, uint32_t sweep) {

@@ -129,6 +129,8 @@ class HeapMap {
 
   // The live record in a slot, of all levels; not one that is kept.
   bool read_slot(uint64_t slot, LiveSample* sample, Token* token) const;
+  // The stack of what a slot seems to hold.  false: nothing.
+  bool peek_stack(uint64_t slot, uint32_t* stack) const;
 
   // Has the record count by another rate from now on.  false: it is gone, or has another rate already.  Who
   // erases it finds one or the other.

@@ -71,6 +71,7 @@ uint32_t NameTable::make_new(uint64_t hash, const char* text, uint64_t size_byte
   e->piece = TextPiece::make(place, room);
   write(e, hash, text, size_bytes);
   e->uses.fetch_add(1, std::memory_order_release);
+  index_.prepare(offset / sizeof(NameEntry));
   return static_cast<uint32_t>(offset / sizeof(NameEntry));
 }
 

@@ -42,6 +42,7 @@ void TableSweep::attach(const Arena& arena, StackTable* stacks, ModuleTable* mod
   go_on_with(Phase::kIdle);
   idle_steps_ = idle_steps_wanted_ = 0;
   takes_modules_ = takes_codes_ = false;
+  codes_left_ = 0;
   module_hand_ = code_hand_ = 0;
   shortages_.store(0, std::memory_order_relaxed);
   is_marking_.store(0, std::memory_order_relaxed);
@@ -98,7 +99,6 @@ void TableSweep::begin() {
   takes_modules_ = takes_modules_ && has_modules_;
   takes_codes_ = takes_codes_ && has_codes_;
   modules_left_ = takes_modules_ ? kMaxModules / kTakenShare : 0;
-  codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
   shortages_.store(arena_.header().sweep.shortages.load(std::memory_order_relaxed),
                    std::memory_order_relaxed);
   modules_seen_ = has_modules_ ? modules_->size() : 0;
@@ -114,6 +114,15 @@ void TableSweep::begin() {
   }
   // From here on what runs is met, and entered anew by runtimes.
   number_ = static_cast<uint32_t>(arena_.header().sweep.number.fetch_add(1, std::memory_order_relaxed) + 1);
+  // What ran since the sweep before stays; where that is enough, what the newest stacks ran through.
+  const bool was_enough = codes_left_ == 0;
+  codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
+  const auto stacks = static_cast<uint32_t>(arena_.header().leaving.events.load(std::memory_order_relaxed));
+  stacks_at_[number_ % kMostSweepsBefore] = stacks;
+  for (sweeps_before_ = 1; was_enough && sweeps_before_ + 1 < kMostSweepsBefore && sweeps_before_ < number_ &&
+                           stacks - stacks_at_[(number_ - sweeps_before_) % kMostSweepsBefore] < kNewestStacks;) {
+    ++sweeps_before_;
+  }
   go_on_with(Phase::kChoose);
 }
 
@@ -140,7 +149,7 @@ void TableSweep::choose_module(uint64_t i) {
 }
 
 void TableSweep::choose_code(uint64_t i) {
-  if (codes_left_ != 0 && !codes_->is_recent(static_cast<uint32_t>(i), number_)) {
+  if (codes_left_ != 0 && !codes_->is_recent(static_cast<uint32_t>(i), number_, sweeps_before_)) {
     --codes_left_;
     code_hand_ = i + 1;
     taken_codes_.set(i);
@@ -229,7 +238,7 @@ uint64_t TableSweep::forget(uint64_t frame) {
     const uint32_t id = code_of(frame);
     const uint32_t entry = CodeTable::entry_of(id);
     const bool is_taken =
-        takes_codes_ && codes_->has(id) && taken_codes_.has(entry) && !codes_->is_recent(entry, number_);
+        takes_codes_ && codes_->has(id) && taken_codes_.has(entry) && !codes_->is_recent(entry, number_, sweeps_before_);
     return is_taken ? older_code(entry, frame) : frame;
   }
   const uint32_t module = takes_modules_ ? module_of(frame) : kNone;
