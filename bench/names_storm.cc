@@ -7,7 +7,8 @@
 // Events are timed by the thread's CPU time: waits for a processor are none of it.  The quantile of an ordinary one is
 // that of the events before any table is full.
 //
-// usage: names_storm [STACKS [LIVE_BLOCKS [FUNCTIONS [MODULES [SEEDS [MEMORY_MIB]]]]]]
+// usage: names_storm [STACKS [LIVE_BLOCKS [FUNCTIONS [MODULES [SEEDS [MEMORY_MIB [FOLDER]]]]]]]
+//        FOLDER: of a file for the tables, instead of private memory
 //        one line of JSON a seed, and one for all
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -55,6 +56,7 @@ constexpr int kControlSteps = 1000;
 
 struct Shape {
   uint64_t stacks, live, functions, modules, memory_bytes;
+  const char* folder;  // of the arena's file; nullptr: private memory
 };
 
 uint64_t size_of(uint64_t i) {
@@ -90,7 +92,8 @@ Event happened() {
           static_cast<uint32_t>(use.ru_nivcsw + use.ru_nvcsw),
           static_cast<uint32_t>(mapped),
           static_cast<uint32_t>(h.later_statistics.folded_stacks.load()),
-          static_cast<uint32_t>(h.sweep.number.load()), 0};
+          static_cast<uint32_t>(h.sweep.number.load()),
+          0};
 }
 
 // The longest events.
@@ -101,15 +104,17 @@ class Longest {
       return;
     }
     kept_.push_back({cpu_ns, after.page_faults - before.page_faults, after.switches - before.switches,
-                     after.grew - before.grew, after.folds - before.folds, after.sweeps - before.sweeps, static_cast<uint32_t>(steps)});
-    std::sort(kept_.begin(), kept_.end(),
-              [](const Event& a, const Event& b) { return a.cpu_ns > b.cpu_ns; });
+                     after.grew - before.grew, after.folds - before.folds, after.sweeps - before.sweeps,
+                     static_cast<uint32_t>(steps)});
+    std::sort(kept_.begin(), kept_.end(), [](const Event& a, const Event& b) { return a.cpu_ns > b.cpu_ns; });
     kept_.resize(std::min(kept_.size(), kMost));
   }
   void print() const {
     for (const Event& e : kept_) {
-      printf(" {\"ns\": %u, \"page_faults\": %u, \"switches\": %u, \"grew\": %u, \"folds\": %u, \"sweeps\": %u, \"steps\": %u}\n",
-             e.cpu_ns, e.page_faults, e.switches, e.grew, e.folds, e.sweeps, e.steps);
+      printf(
+          " {\"ns\": %u, \"page_faults\": %u, \"switches\": %u, \"grew\": %u, \"folds\": %u, \"sweeps\": %u, "
+          "\"steps\": %u}\n",
+          e.cpu_ns, e.page_faults, e.switches, e.grew, e.folds, e.sweeps, e.steps);
     }
   }
 
@@ -123,7 +128,7 @@ struct Storm {
   uint64_t random;
   uint64_t libc = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) + 1;
   uint64_t module = 0;
-  std::vector<uint32_t> times;  // of events, in nanoseconds
+  std::vector<uint32_t> times;       // of events, in nanoseconds
   std::vector<uint32_t> idle_times;  // of as many that do nothing with memory
   std::vector<uint32_t> steps;
   Longest longest;
@@ -289,7 +294,8 @@ Result report(const Storm& storm, uint64_t seed) {
       "%llu, "
       "\"folded_functions\": %llu, \"folded_modules\": %llu, \"dropped\": %llu,\n \"live_over_truth\": %.5f, "
       "\"interval\": %.5f, \"allocated_over_truth\": %.5f, \"interval\": %.5f, \"used_mib\": %.1f, "
-      "\"newest_whole\": \"%llu of %llu\", \"shortened\": %llu, \"wrong\": %llu, \"sweeps\": %llu,\n \"event_ns\": {\"50 %%\": "
+      "\"newest_whole\": \"%llu of %llu\", \"shortened\": %llu, \"wrong\": %llu, \"sweeps\": %llu,\n "
+      "\"event_ns\": {\"50 %%\": "
       "%u, "
       "\"99.99 %%\": %u, \"longest\": %u, \"ordinary 99.99 %%\": %u},\n \"control_ns\": {\"50 %%\": %u, "
       "\"99.99 %%\": %u, \"longest\": %u}}\n",
@@ -297,14 +303,18 @@ Result report(const Storm& storm, uint64_t seed) {
       n(c.folded_functions), n(c.folded_modules), n(c.dropped_samples), s->live_weight_bytes / storm.living,
       live_interval / storm.living, allocated / storm.allocated, allocated_interval / storm.allocated,
       static_cast<double>(c.arena_used_bytes) / (1 << 20), n(whole),
-      n(std::min<uint64_t>(records.size(), kNewest)), n(shortened), n(wrong), n(arena.header().sweep.number.load()),
-      quantile(storm.times, 0.5), quantile(storm.times, 0.9999), quantile(storm.times, 1),
-      quantile(ordinary, 0.9999), quantile(storm.idle_times, 0.5), quantile(storm.idle_times, 0.9999),
-      quantile(storm.idle_times, 1));
+      n(std::min<uint64_t>(records.size(), kNewest)), n(shortened), n(wrong),
+      n(arena.header().sweep.number.load()), quantile(storm.times, 0.5), quantile(storm.times, 0.9999),
+      quantile(storm.times, 1), quantile(ordinary, 0.9999), quantile(storm.idle_times, 0.5),
+      quantile(storm.idle_times, 0.9999), quantile(storm.idle_times, 1));
   if (quantile(storm.steps, 1) != 0) {
-    const std::vector<uint32_t> first(storm.steps.begin(), storm.steps.begin() + static_cast<int64_t>(std::min(kOrdinary, storm.steps.size())));
-    printf(" {\"event_steps\": {\"50 %%\": %u, \"99.99 %%\": %u, \"longest\": %u, \"ordinary 99.99 %%\": %u}}\n",
-           quantile(storm.steps, 0.5), quantile(storm.steps, 0.9999), quantile(storm.steps, 1), quantile(first, 0.9999));
+    const std::vector<uint32_t> first(
+        storm.steps.begin(),
+        storm.steps.begin() + static_cast<int64_t>(std::min(kOrdinary, storm.steps.size())));
+    printf(
+        " {\"event_steps\": {\"50 %%\": %u, \"99.99 %%\": %u, \"longest\": %u, \"ordinary 99.99 %%\": %u}}\n",
+        quantile(storm.steps, 0.5), quantile(storm.steps, 0.9999), quantile(storm.steps, 1),
+        quantile(first, 0.9999));
   }
   storm.longest.print();
   fflush(stdout);
@@ -321,12 +331,16 @@ Result run_one(const Shape& shape, uint64_t seed) {
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
+    profiler::Sharing sharing;
+    sharing.folder = shape.folder;
     profiler::initialize(
-        shape.memory_bytes != 0 ? limits_within(kDefaultLimits, shape.memory_bytes) : kDefaultLimits, 1);
+        shape.memory_bytes != 0 ? limits_within(kDefaultLimits, shape.memory_bytes) : kDefaultLimits, 1,
+        sharing);
     profiler::start();
     Storm storm(shape, 88172645463325252ull + seed * 0x9e3779b97f4a7c15ull);
     storm.run();
     const Result result = report(storm, seed);
+    unlink(profiler::arena_path());
     _exit(write(pipe_ends[1], &result, sizeof(result)) == sizeof(result) ? 0 : 1);
   }
   close(pipe_ends[1]);
@@ -345,8 +359,8 @@ Result run_one(const Shape& shape, uint64_t seed) {
 
 int main(int argc, char** argv) {
   const memprof::Shape shape{bench_argument(argc, argv, 1, 10000000), bench_argument(argc, argv, 2, 2000000),
-                             bench_argument(argc, argv, 3, 1000000), bench_argument(argc, argv, 4, 100000),
-                             bench_argument(argc, argv, 6, 0) << 20};
+                             bench_argument(argc, argv, 3, 1000000),  bench_argument(argc, argv, 4, 100000),
+                             bench_argument(argc, argv, 6, 0) << 20,  argc > 7 ? argv[7] : nullptr};
   const uint64_t seeds = bench_argument(argc, argv, 5, 1);
   uint64_t live = 0;
   uint64_t allocated = 0;

@@ -138,14 +138,15 @@ struct FoldState {
   std::atomic<uint64_t> hands[2];   // the entry that is looked at next: of whole stacks, of shortened ones
   std::atomic<uint64_t> leaving;    // entries whose live samples are being moved to shortened stacks
   std::atomic<uint64_t> live_hand;  // the slot of the live map that is looked at next for them
-  std::atomic<uint64_t> first_shortened;  // before this entry there are whole ones only; 0: none is shortened yet
+  std::atomic<uint64_t>
+      first_shortened;  // before this entry there are whole ones only; 0: none is shortened yet
 };
 // More of it, which only the process itself reads.  All relaxed.
 struct LeavingState {
-  std::atomic<uint64_t> end;         // the entries before it are those of whole stacks; 0: not full yet
-  std::atomic<uint64_t> hand;        // the entry that is looked at next for one that has left
-  std::atomic<uint64_t> shortened;   // entries that were made for shortened stacks
-  std::atomic<uint64_t> events;      // whole stacks that were written, ever
+  std::atomic<uint64_t> end;        // the entries before it are those of whole stacks; 0: not full yet
+  std::atomic<uint64_t> hand;       // the entry that is looked at next for one that has left
+  std::atomic<uint64_t> shortened;  // entries that were made for shortened stacks
+  std::atomic<uint64_t> events;     // whole stacks that were written, ever
   // Of the looks for an entry that nobody uses, how many are not worth it, because these are rare.
   std::atomic<uint64_t> spared_looks;
   std::atomic<uint64_t> move_until;  // FoldState::live_hand, when each slot was looked at twice

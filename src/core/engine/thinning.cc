@@ -81,9 +81,7 @@ void thin_slot(uint64_t slot, uint64_t rate, uint64_t now_ns) {
 bool move_slot(uint64_t slot) {
   LiveSample sample;
   HeapMap::Token token;
-  uint32_t stack;
-  if (!g_live.peek_stack(slot, &stack) || !g_stacks.is_leaving(stack) ||
-      !g_live.read_slot(slot, &sample, &token) || !g_stacks.is_leaving(sample.stack_id) ||
+  if (!g_live.read_slot(slot, &sample, &token) || !g_stacks.is_leaving(sample.stack_id) ||
       !g_stacks.hold_ref(sample.stack_id)) {
     return false;
   }
@@ -148,19 +146,33 @@ void tend_range(uint64_t first, uint64_t end, uint64_t now_ns, const Tend& tend)
   }
 }
 
+// Does one of the samples of a range have a stack that leaves?  Asks memory for all of them at once.
+bool has_leaving(uint64_t first_slot) {
+  static_assert(kFirstLevelSlots % kThinSlots == 0);  // all in one level
+  uint32_t stacks[kThinSlots];
+  g_live.peek_stacks(first_slot, kThinSlots, stacks);
+  for (const uint32_t stack : stacks) {
+    if (stack != HeapMap::kNoStack) {
+      g_stacks.prefetch_uses(stack);
+    }
+  }
+  for (const uint32_t stack : stacks) {
+    if (stack != HeapMap::kNoStack && g_stacks.is_leaving(stack)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void move_some(uint64_t now_ns) {
   const uint64_t slots = g_live.slots();
   std::atomic<uint64_t>& hand = g_arena.header().fold.live_hand;
   uint32_t moved = 0;
   for (uint32_t i = 0; i < kMoveSlots / kThinSlots && slots != 0 && moved < kMostMoves; ++i) {
     const uint64_t first = hand.fetch_add(kThinSlots, std::memory_order_relaxed) % slots;
-    for (uint64_t slot = first; slot < first + kThinSlots; ++slot) {
-      uint32_t stack;
-      if (g_live.peek_stack(slot, &stack)) {
-        g_stacks.prefetch_uses(stack);
-      }
+    if (has_leaving(first)) {
+      tend_range(first, slots, now_ns, [&moved](uint64_t slot) { moved += move_slot(slot); });
     }
-    tend_range(first, slots, now_ns, [&moved](uint64_t slot) { moved += move_slot(slot); });
   }
 }
 

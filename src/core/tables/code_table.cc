@@ -198,9 +198,9 @@ bool CodeTable::has(uint32_t id) const {
          entries_[entry].reuse.load(std::memory_order_relaxed) == reuse_of(id);
 }
 
-bool CodeTable::is_recent(uint32_t entry, uint32_t sweep, uint32_t before) const {
+bool CodeTable::is_recent(uint32_t entry, uint32_t sweep) const {
   const uint32_t met = entries_[entry].uses.load(std::memory_order_relaxed) >> CodeEntry::kSweepShift;
-  return ((sweep - met) & CodeEntry::kSweepMask) <= before;
+  return ((sweep - met) & CodeEntry::kSweepMask) <= 1;
 }
 
 bool CodeTable::free_entry(uint32_t entry, uint32_t sweep) {

@@ -79,8 +79,8 @@ class CodeTable {
   bool has(uint32_t id) const;
   // Takes an entry from its code, if that was met in no sweep since `sweep` (modulo) and nobody looks at it.
   bool free_entry(uint32_t entry, uint32_t sweep);
-  // Was it met in this sweep or in the `before` ones before?
-  bool is_recent(uint32_t entry, uint32_t sweep, uint32_t before) const;
+  // Was it met in this sweep or in the one before?
+  bool is_recent(uint32_t entry, uint32_t sweep) const;
   uint32_t runtime_of(uint32_t entry) const { return entries_[entry].runtime; }
   // The id of "[older functions]" of the same file; kNone: no room.
   uint32_t intern_older(uint32_t entry);

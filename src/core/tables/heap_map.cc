@@ -215,10 +215,13 @@ bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
          s.record->generation.load(std::memory_order_acquire) == generation;
 }
 
-bool HeapMap::peek_stack(uint64_t slot, uint32_t* stack) const {
-  const Slot s = slot_at(slot);
-  *stack = s.record->stack_id.load(std::memory_order_relaxed);
-  return s.key->load(std::memory_order_relaxed) > kBusy;
+void HeapMap::peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks) const {
+  const Slot first = slot_at(first_slot);
+  for (uint32_t i = 0; i < count; ++i) {
+    stacks[i] = first.key[i].load(std::memory_order_relaxed) > kBusy
+                    ? first.record[i].stack_id.load(std::memory_order_relaxed)
+                    : kNoStack;
+  }
 }
 
 bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {

@@ -160,7 +160,8 @@ StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint
     const uint32_t uses = e.uses.load(std::memory_order_relaxed);
     const bool is_leaving = (uses & StackEntry::kLeaving) != 0;
     const auto samples = static_cast<uint32_t>(e.allocated.samples.load(std::memory_order_relaxed));
-    if (!is_leaving && (e.seen.exchange(samples, std::memory_order_relaxed) != samples || age_of(e) < newest)) {
+    if (!is_leaving &&
+        (e.seen.exchange(samples, std::memory_order_relaxed) != samples || age_of(e) < newest)) {
       continue;
     }
     if ((uses & ~StackEntry::kLeaving) == 0) {
@@ -201,8 +202,7 @@ uint32_t StackTable::close_left(const Content& content, uint64_t entries) {
     if (uses == StackEntry::kLeaving && is_fit(e, content) && close(id)) {
       closed = id;
     }
-    const bool is_waited_for =
-        closed == kNone && (uses & StackEntry::kLeaving) != 0 && age_of(e) < patience;
+    const bool is_waited_for = closed == kNone && (uses & StackEntry::kLeaving) != 0 && age_of(e) < patience;
     next += next == first + looks && !is_waited_for ? 1 : 0;
   }
   state.hand.compare_exchange_strong(first, next, std::memory_order_relaxed);
@@ -217,7 +217,8 @@ uint32_t StackTable::make_anew(const Content& content) {
   const uint64_t border = border_of_shortened();
   if (content.kind == StackKind::kShortened) {
     const Looked found = look(content, border, size() - border);
-    return found.unused != kNone && close(found.unused) && replace(found.unused, content) ? found.unused : kNone;
+    return found.unused != kNone && close(found.unused) && replace(found.unused, content) ? found.unused
+                                                                                          : kNone;
   }
   std::atomic<uint64_t>& last = arena_.header().leaving.end;
   uint64_t end = 0;

@@ -85,8 +85,8 @@ uint64_t StackTable::fresh_for(const Content& content) const {
   const uint64_t all = arena_.header().limits.max_stacks;
   const uint64_t shortened = arena_.header().leaving.shortened.load(std::memory_order_relaxed);
   const uint64_t most_shortened = most_for(StackKind::kShortened, all) - most_for(StackKind::kWhole, all);
-  const uint64_t most =
-      most_for(content.kind, all) + (content.kind == StackKind::kWhole ? least_of(shortened, most_shortened) : 0);
+  const uint64_t most = most_for(content.kind, all) +
+                        (content.kind == StackKind::kWhole ? least_of(shortened, most_shortened) : 0);
   const uint64_t size_now = size();
   if (size_now >= most || (content.kind == StackKind::kShortened && shortened >= most_shortened)) {
     return 0;
@@ -95,7 +95,8 @@ uint64_t StackTable::fresh_for(const Content& content) const {
   const uint64_t most_frames =
       most_for(content.kind, frames.capacity_bytes / sizeof(uint64_t)) * sizeof(uint64_t);
   const uint64_t used = frames.used_bytes.load(std::memory_order_relaxed);
-  return used >= most_frames ? 0 : least_of(most - size_now, (most_frames - used) / room_bytes(content.depth));
+  return used >= most_frames ? 0
+                             : least_of(most - size_now, (most_frames - used) / room_bytes(content.depth));
 }
 
 // An entry that nobody had yet.  Whole stacks leave some for the others: a few whose frames are left out.
@@ -142,10 +143,10 @@ void StackTable::write(uint32_t id, const Content& content) {
   e.check.store(content.key.check, std::memory_order_relaxed);
   e.seen.store(1, std::memory_order_relaxed);  // its first sample
   std::atomic<uint64_t>& events = arena_.header().leaving.events;
-  e.since.store(static_cast<uint32_t>(content.kind == StackKind::kWhole
-                                          ? events.fetch_add(1, std::memory_order_relaxed)
-                                          : events.load(std::memory_order_relaxed)),
-                std::memory_order_relaxed);
+  e.since.store(
+      static_cast<uint32_t>(content.kind == StackKind::kWhole ? events.fetch_add(1, std::memory_order_relaxed)
+                                                              : events.load(std::memory_order_relaxed)),
+      std::memory_order_relaxed);
   e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
   if (sweep_ != nullptr) {
     sweep_->watch(content.frames, content.depth);

@@ -13,6 +13,8 @@ namespace {
 constexpr uint64_t kTakenShare = 4;
 // Code is looked at faster than stacks and modules.
 constexpr uint64_t kCodeSlice = 4 * TableSweep::kSlice;
+// Candidates that a step moves before it leaves the rest of its slice to the next one.
+constexpr uint64_t kMostMoved = 1024;
 constexpr uint64_t kLeastIdleSteps = 32;
 constexpr uint64_t kMostIdleSteps = uint64_t{1} << 20;
 
@@ -42,7 +44,6 @@ void TableSweep::attach(const Arena& arena, StackTable* stacks, ModuleTable* mod
   go_on_with(Phase::kIdle);
   idle_steps_ = idle_steps_wanted_ = 0;
   takes_modules_ = takes_codes_ = false;
-  codes_left_ = 0;
   module_hand_ = code_hand_ = 0;
   shortages_.store(0, std::memory_order_relaxed);
   is_marking_.store(0, std::memory_order_relaxed);
@@ -99,6 +100,7 @@ void TableSweep::begin() {
   takes_modules_ = takes_modules_ && has_modules_;
   takes_codes_ = takes_codes_ && has_codes_;
   modules_left_ = takes_modules_ ? kMaxModules / kTakenShare : 0;
+  codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
   shortages_.store(arena_.header().sweep.shortages.load(std::memory_order_relaxed),
                    std::memory_order_relaxed);
   modules_seen_ = has_modules_ ? modules_->size() : 0;
@@ -114,23 +116,15 @@ void TableSweep::begin() {
   }
   // From here on what runs is met, and entered anew by runtimes.
   number_ = static_cast<uint32_t>(arena_.header().sweep.number.fetch_add(1, std::memory_order_relaxed) + 1);
-  // What ran since the sweep before stays; where that is enough, what the newest stacks ran through.
-  const bool was_enough = codes_left_ == 0;
-  codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
-  const auto stacks = static_cast<uint32_t>(arena_.header().leaving.events.load(std::memory_order_relaxed));
-  stacks_at_[number_ % kMostSweepsBefore] = stacks;
-  for (sweeps_before_ = 1; was_enough && sweeps_before_ + 1 < kMostSweepsBefore && sweeps_before_ < number_ &&
-                           stacks - stacks_at_[(number_ - sweeps_before_) % kMostSweepsBefore] < kNewestStacks;) {
-    ++sweeps_before_;
-  }
   go_on_with(Phase::kChoose);
 }
 
-void TableSweep::choose_module(uint64_t i) {
+// Returns how many candidates made room for it.
+uint64_t TableSweep::choose_module(uint64_t i) {
   const uint32_t unloads = modules_->unloads_of(i);
   unloads_[i] = unloads;
   if (unloads == 0) {
-    return;
+    return 0;
   }
   if (modules_left_ != 0) {
     --modules_left_;
@@ -139,17 +133,19 @@ void TableSweep::choose_module(uint64_t i) {
   }
   const ModuleEntry& e = modules_->entry(i);
   if (!ModuleTable::is_primary(e.state.load(std::memory_order_relaxed))) {
-    return;  // frames in it have its number
+    return 0;  // frames in it have its number
   }
-  uint64_t place = candidates_++;
+  const uint64_t last = candidates_++;
+  uint64_t place = last;
   for (; place != 0 && candidate_[place - 1].start > e.start; --place) {
     candidate_[place] = candidate_[place - 1];
   }
   candidate_[place] = {e.start, e.limit, static_cast<uint32_t>(i)};
+  return last - place;
 }
 
 void TableSweep::choose_code(uint64_t i) {
-  if (codes_left_ != 0 && !codes_->is_recent(static_cast<uint32_t>(i), number_, sweeps_before_)) {
+  if (codes_left_ != 0 && !codes_->is_recent(static_cast<uint32_t>(i), number_)) {
     --codes_left_;
     code_hand_ = i + 1;
     taken_codes_.set(i);
@@ -162,8 +158,9 @@ void TableSweep::choose() {
   const uint64_t modules = modules_seen_;
   const uint64_t codes = takes_codes_ ? codes_->size() : 0;
   if (next_ < modules) {
-    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules; ++next_) {
-      choose_module((first_module_ + next_) % modules);
+    uint64_t moved = 0;
+    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules && moved < kMostMoved; ++next_) {
+      moved += choose_module((first_module_ + next_) % modules);
     }
     return;
   }
@@ -238,7 +235,7 @@ uint64_t TableSweep::forget(uint64_t frame) {
     const uint32_t id = code_of(frame);
     const uint32_t entry = CodeTable::entry_of(id);
     const bool is_taken =
-        takes_codes_ && codes_->has(id) && taken_codes_.has(entry) && !codes_->is_recent(entry, number_, sweeps_before_);
+        takes_codes_ && codes_->has(id) && taken_codes_.has(entry) && !codes_->is_recent(entry, number_);
     return is_taken ? older_code(entry, frame) : frame;
   }
   const uint32_t module = takes_modules_ ? module_of(frame) : kNone;

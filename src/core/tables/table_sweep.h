@@ -5,8 +5,7 @@
 // Model: a sweep is many small steps, one for each new stack, and begins when one of the tables has little room:
 //     choose   which unloaded modules could go.  Where the sweep before freed too few, also which are taken
 //              from their stacks: of modules and of code each a quarter of the table, round and round, code only if
-//              no new stack of this sweep and the one before ran through it, and none of the newest kNewestStacks
-//              where there is enough other code
+//              no new stack of this sweep and the one before ran through it
 //     mark     what the frames of all stacks name.  Frames of what is taken from them become [older modules], or the
 //              [older functions] of the file
 //     free     what could go, is not marked, and is still as it was
@@ -71,7 +70,7 @@ class TableSweep {
   bool has_few_codes() const;
   void begin();
   void choose();
-  void choose_module(uint64_t i);
+  uint64_t choose_module(uint64_t i);
   void choose_code(uint64_t i);
   void mark();
   void mark_stack(uint32_t id);
@@ -104,10 +103,6 @@ class TableSweep {
   bool has_codes_ = false;
   bool takes_modules_ = false;  // the one before was not enough
   bool takes_codes_ = false;
-  // Of this sweep and the ones before: how many stacks there had been when it began.
-  static constexpr uint32_t kMostSweepsBefore = 16;
-  uint32_t stacks_at_[kMostSweepsBefore] = {};
-  uint32_t sweeps_before_ = 1;  // code that was met in these is recent
   uint64_t modules_left_ = 0;  // that may still be taken
   uint64_t codes_left_ = 0;
   uint64_t first_module_ = 0;  // where choosing begins
