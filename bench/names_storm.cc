@@ -123,6 +123,11 @@ class Longest {
   std::vector<Event> kept_;
 };
 
+struct Most {
+  uint64_t steps = 0;
+  uint32_t cpu_ns = 0;
+};
+
 struct Storm {
   const Shape shape;
   uint64_t random;
@@ -132,6 +137,7 @@ struct Storm {
   std::vector<uint32_t> idle_times;  // of as many that do nothing with memory
   std::vector<uint32_t> steps;
   Longest longest;
+  Most most;  // the event of the most steps
   double allocated = 0;
   double living = 0;
   uint64_t sink = 0;
@@ -186,6 +192,9 @@ struct Storm {
     const uint64_t taken = g_steps - first_step;
     steps.push_back(static_cast<uint32_t>(taken));
     longest.add(times.back(), taken, before, happened());
+    if (taken > most.steps) {
+      most = {taken, times.back()};
+    }
     compute();
     module = ModuleTable::entry_of(frames[1]);
   }
@@ -312,9 +321,11 @@ Result report(const Storm& storm, uint64_t seed) {
         storm.steps.begin(),
         storm.steps.begin() + static_cast<int64_t>(std::min(kOrdinary, storm.steps.size())));
     printf(
-        " {\"event_steps\": {\"50 %%\": %u, \"99.99 %%\": %u, \"longest\": %u, \"ordinary 99.99 %%\": %u}}\n",
+        " {\"event_steps\": {\"50 %%\": %u, \"99.99 %%\": %u, \"longest\": %u, \"its_ns\": %u, \"ordinary "
+        "99.99 "
+        "%%\": %u}}\n",
         quantile(storm.steps, 0.5), quantile(storm.steps, 0.9999), quantile(storm.steps, 1),
-        quantile(first, 0.9999));
+        storm.most.cpu_ns, quantile(first, 0.9999));
   }
   storm.longest.print();
   fflush(stdout);
