@@ -9,7 +9,6 @@ constexpr uint64_t kBusy = 1;
 
 // Of a record that is being erased.
 constexpr uint64_t kNoRate = UINT64_MAX;
-constexpr uint32_t kNoStack = UINT32_MAX;
 
 // Of a field that one generation of a record may change while it lives.
 template <typename T>
