@@ -216,6 +216,13 @@ bool Arena::commit_up_to(SectionId id, uint64_t end) const {
   return true;
 }
 
+void Arena::commit_next(SectionId id, uint64_t end) const {
+  const uint64_t committed = section(id).committed_bytes.load(std::memory_order_relaxed);
+  if (committed < end) {
+    commit_up_to(id, committed + kCommitStepBytes < end ? committed + kCommitStepBytes : end);
+  }
+}
+
 void Arena::commit_ahead(SectionId id, uint64_t size_bytes) const {
   const Section& s = section(id);
   const uint64_t end = s.used_bytes.load(std::memory_order_relaxed) + size_bytes;

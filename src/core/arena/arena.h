@@ -138,7 +138,18 @@ struct FoldState {
   std::atomic<uint64_t> hands[2];   // the entry that is looked at next: of whole stacks, of shortened ones
   std::atomic<uint64_t> leaving;    // entries whose live samples are being moved to shortened stacks
   std::atomic<uint64_t> live_hand;  // the slot of the live map that is looked at next for them
-  std::atomic<uint64_t> first_shortened;  // the entry from which on there are no whole ones; 0: not full yet
+  std::atomic<uint64_t>
+      first_shortened;  // before this entry there are whole ones only; 0: none is shortened yet
+};
+// More of it, which only the process itself reads.  All relaxed.
+struct LeavingState {
+  std::atomic<uint64_t> end;        // the entries before it are those of whole stacks; 0: not full yet
+  std::atomic<uint64_t> hand;       // the entry that is looked at next for one that has left
+  std::atomic<uint64_t> shortened;  // entries that were made for shortened stacks
+  std::atomic<uint64_t> events;     // whole stacks that were written, ever
+  // Of the looks for an entry that nobody uses, how many are not worth it, because these are rare.
+  std::atomic<uint64_t> spared_looks;
+  std::atomic<uint64_t> move_until;  // FoldState::live_hand, when each slot was looked at twice
 };
 
 // Live samples that stand for others, since the table was full (core/engine/thinning.h).  All relaxed.
@@ -248,6 +259,7 @@ struct ArenaHeader {
   MappingState mappings;
   ResidentState resident;
   SweepState sweep;
+  LeavingState leaving;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -317,12 +329,18 @@ class Arena {
   // as used.  false: the section is not as large, or the system has no memory.
   bool use_up_to(SectionId id, uint64_t size_bytes) const;
 
+  // Makes the first `end` bytes of a section usable.  false: the system has no memory.
+  bool commit_up_to(SectionId id, uint64_t end) const;
+
+  // Goes one small step towards it, so that commit_up_to() has little to do when they are needed: for a file 1 MiB
+  // takes as long as a hundred samples.
+  void commit_next(SectionId id, uint64_t end) const;
+
   // Makes the part [offset, offset + size_bytes) of a section usable.
   bool commit(SectionId id, uint64_t offset_in_section, uint64_t size_bytes) const;
 
  private:
   bool map(SectionId id, uint64_t size_bytes) const;
-  bool commit_up_to(SectionId id, uint64_t end) const;
 
   ArenaHeader* header_ = nullptr;
 };

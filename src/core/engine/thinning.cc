@@ -13,6 +13,8 @@ namespace {
 constexpr uint32_t kMostAsked = 32;
 // How many slots are looked at for them.
 constexpr uint32_t kMostSlotsAsked = 256;
+// Live samples that an event moves from stacks that leave, and at most those of a range more.
+constexpr uint32_t kMostMoves = 32;
 
 double kept_share(uint64_t size_bytes, uint64_t old_rate, uint64_t new_rate) {
   return weigh(size_bytes, new_rate).probability / weigh(size_bytes, old_rate).probability;
@@ -75,17 +77,19 @@ void thin_slot(uint64_t slot, uint64_t rate, uint64_t now_ns) {
   g_stacks.release(stack_id_of(sample.stack_id));
 }
 
-void move_slot(uint64_t slot) {
+// true: there was something to do.
+bool move_slot(uint64_t slot) {
   LiveSample sample;
   HeapMap::Token token;
   if (!g_live.read_slot(slot, &sample, &token) || !g_stacks.is_leaving(sample.stack_id) ||
       !g_stacks.hold_ref(sample.stack_id)) {
-    return;
+    return false;
   }
   const uint32_t from = stack_id_of(sample.stack_id);
   const uint32_t to = g_stacks.intern_shorter_than(from);
   if (to == StackTable::kNone) {
-    return g_stacks.release(from);
+    g_stacks.release(from);
+    return true;
   }
   const uint64_t first_rate = g_live.first_rate(token, sample);
   // Held twice: for the record, and until the sums are there.
@@ -100,6 +104,7 @@ void move_slot(uint64_t slot) {
     g_stacks.release(to);
   }
   g_stacks.release(from);
+  return true;
 }
 
 // One thread at a time changes a sample that others may free: a rate and a stack that change at once would be
@@ -141,12 +146,33 @@ void tend_range(uint64_t first, uint64_t end, uint64_t now_ns, const Tend& tend)
   }
 }
 
+// Does one of the samples of a range have a stack that leaves?  Asks memory for all of them at once.
+bool has_leaving(uint64_t first_slot) {
+  static_assert(kFirstLevelSlots % kThinSlots == 0);  // all in one level
+  uint32_t stacks[kThinSlots];
+  g_live.peek_stacks(first_slot, kThinSlots, stacks);
+  for (const uint32_t stack : stacks) {
+    if (stack != HeapMap::kNoStack) {
+      g_stacks.prefetch_uses(stack);
+    }
+  }
+  for (const uint32_t stack : stacks) {
+    if (stack != HeapMap::kNoStack && g_stacks.is_leaving(stack)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void move_some(uint64_t now_ns) {
   const uint64_t slots = g_live.slots();
   std::atomic<uint64_t>& hand = g_arena.header().fold.live_hand;
-  for (uint32_t i = 0; i < kMoveSlots / kThinSlots && slots != 0; ++i) {
+  uint32_t moved = 0;
+  for (uint32_t i = 0; i < kMoveSlots / kThinSlots && slots != 0 && moved < kMostMoves; ++i) {
     const uint64_t first = hand.fetch_add(kThinSlots, std::memory_order_relaxed) % slots;
-    tend_range(first, slots, now_ns, [](uint64_t slot) { move_slot(slot); });
+    if (has_leaving(first)) {
+      tend_range(first, slots, now_ns, [&moved](uint64_t slot) { moved += move_slot(slot); });
+    }
   }
 }
 
@@ -163,7 +189,9 @@ void thin_some(uint64_t now_ns) {
 void thin_live_samples(uint64_t now_ns) {
   ArenaHeader& header = g_arena.header();
   ThinState& state = header.thin;
-  if (__builtin_expect(header.fold.leaving.load(std::memory_order_relaxed) != 0, 0)) {
+  if (__builtin_expect(header.fold.live_hand.load(std::memory_order_relaxed) <
+                           header.leaving.move_until.load(std::memory_order_relaxed),
+                       0)) {
     move_some(now_ns);
   }
   if (__builtin_expect(state.hand.load(std::memory_order_relaxed) < state.end.load(std::memory_order_relaxed),

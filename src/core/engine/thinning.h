@@ -18,7 +18,6 @@
 namespace memprof::profiler {
 
 inline constexpr uint64_t kThinSlots = 32;
-inline constexpr uint64_t kMoveSlots = 128;
 
 // After each sample that was recorded.
 void thin_live_samples(uint64_t now_ns);

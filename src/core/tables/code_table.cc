@@ -77,6 +77,7 @@ uint32_t CodeTable::make_new(const Content& content) {
   e->uses.fetch_add(1, std::memory_order_relaxed);  // held, before it can look like one that nobody uses
   e->lines = TextPiece::make(place, room);
   write(e, content);
+  index_.prepare(offset / sizeof(CodeEntry));
   return static_cast<uint32_t>(offset / sizeof(CodeEntry));
 }
 

@@ -9,7 +9,6 @@ constexpr uint64_t kBusy = 1;
 
 // Of a record that is being erased.
 constexpr uint64_t kNoRate = UINT64_MAX;
-constexpr uint32_t kNoStack = UINT32_MAX;
 
 // Of a field that one generation of a record may change while it lives.
 template <typename T>
@@ -83,17 +82,13 @@ HeapMap::Slot HeapMap::slot_at(uint32_t level, uint64_t slot_in_level) const {
 }
 
 HeapMap::Slot HeapMap::slot_at(uint64_t slot) const {
-  uint32_t level = 0;
-  while (slots_before(level + 1) <= slot) {
-    ++level;
-  }
+  const auto level = static_cast<uint32_t>(63 - __builtin_clzll(slot / kFirstLevelSlots + 1));
   return slot_at(level, slot - slots_before(level));
 }
 
 bool HeapMap::open_level(uint32_t level) {
   LevelsHead& head = arena_.header().live_levels;
-  if (level >= head.limit || !arena_.commit(kLiveSection, live_level_offset(level),
-                                            level_slots(level) * (sizeof(uint64_t) + sizeof(LiveRecord)))) {
+  if (level >= head.limit || !arena_.commit_up_to(kLiveSection, live_level_offset(level + 1))) {
     return false;
   }
   uint32_t expected = level;
@@ -147,7 +142,12 @@ bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sampl
 
 bool HeapMap::insert(const LiveSample& sample) {
   ArenaHeader& header = arena_.header();
-  if (header.live_count.fetch_add(1, std::memory_order_relaxed) < header.limits.max_live_samples) {
+  const uint64_t before = header.live_count.fetch_add(1, std::memory_order_relaxed);
+  if (before < header.limits.max_live_samples) {
+    const uint32_t open = header.live_levels.open.load(std::memory_order_relaxed);
+    if (__builtin_expect(is_next_level_near(before, open) && open < header.live_levels.limit, 0)) {
+      arena_.commit_next(kLiveSection, live_level_offset(open + 1));
+    }
     const uint64_t hash = hash_of(sample.address);
     for (uint32_t level = 0;; ++level) {
       if (level >= header.live_levels.open.load(std::memory_order_acquire) && !open_level(level)) {
@@ -225,6 +225,15 @@ bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
   *token = {slot, generation};
   return read(*s.key, *s.record, sample) && (sample->address & kKeptBits) == 0 &&
          s.record->generation.load(std::memory_order_acquire) == generation;
+}
+
+void HeapMap::peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks) const {
+  const Slot first = slot_at(first_slot);
+  for (uint32_t i = 0; i < count; ++i) {
+    stacks[i] = first.key[i].load(std::memory_order_relaxed) > kBusy
+                    ? first.record[i].stack_id.load(std::memory_order_relaxed)
+                    : kNoStack;
+  }
 }
 
 bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {

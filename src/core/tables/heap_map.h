@@ -150,6 +150,9 @@ class HeapMap {
 
   // The live record in a slot, of all levels; not one that is kept.
   bool read_slot(uint64_t slot, LiveSample* sample, Token* token) const;
+  // The stacks of what slots of one level seem to hold; kNoStack: nothing.
+  static constexpr uint32_t kNoStack = UINT32_MAX;
+  void peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks) const;
 
   // Has the record count by another rate from now on.  false: it is gone, or has another rate already.  Who
   // erases it finds one or the other.

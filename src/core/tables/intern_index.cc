@@ -4,8 +4,7 @@
 namespace memprof {
 
 bool InternIndex::open_level(uint32_t level) const {
-  if (level >= levels_->limit || !arena_.commit(section_, slots_before(level) * sizeof(uint64_t),
-                                                level_slots(level) * sizeof(uint64_t))) {
+  if (level >= levels_->limit || !arena_.commit_up_to(section_, slots_before(level + 1) * sizeof(uint64_t))) {
     return false;
   }
   uint32_t expected = level;

@@ -55,6 +55,14 @@ class InternIndex {
     return find_or_insert(hash, [](uint32_t) { return true; }, [] { return kNone; });
   }
 
+  // With so many entries: has the system give some of the memory that the next level needs, if that is near.
+  void prepare(uint64_t entries) const {
+    const uint32_t open = levels_->open.load(std::memory_order_relaxed);
+    if (__builtin_expect(is_next_level_near(entries, open) && open < levels_->limit, 0)) {
+      arena_.commit_next(section_, slots_before(open + 1) * sizeof(uint64_t));
+    }
+  }
+
   // Opens levels until there is room for so many entries.
   void open_for(uint64_t entries) const {
     for (uint32_t level = levels_->open.load(std::memory_order_acquire);

@@ -71,6 +71,7 @@ uint32_t NameTable::make_new(uint64_t hash, const char* text, uint64_t size_byte
   e->uses.fetch_add(1, std::memory_order_relaxed);  // held, before it can look like one that nobody uses
   __atomic_store_n(&e->piece, TextPiece::make(place, room), __ATOMIC_RELEASE);
   write(e, hash, text, size_bytes);
+  index_.prepare(offset / sizeof(NameEntry));
   return static_cast<uint32_t>(offset / sizeof(NameEntry));
 }
 

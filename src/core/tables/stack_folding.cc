@@ -21,6 +21,10 @@ namespace {
 
 // Entries that one event looks at.
 constexpr uint32_t kMostLooks = 16;
+// Where they are rare, for one that nobody uses.
+constexpr uint32_t kLeastLooks = 4;
+// For one that has left.
+constexpr uint32_t kMostLooksForLeft = 48;
 
 // What stays of a stack: so many frames at the leaf, at most half of them, and one at the root.
 constexpr uint32_t kLeafFrames = 8;
@@ -87,70 +91,190 @@ uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, plat
   return id != kNone ? id : intern_rest(walk, heap, is_new);
 }
 
+bool StackTable::is_fit(const StackEntry& e, const Content& content) const {
+  return e.ready.load(std::memory_order_acquire) != 0 && kind_of(e) == content.kind &&
+         uint32_t{__atomic_load_n(&e.room, __ATOMIC_RELAXED)} * kFrameUnit >= content.depth;
+}
+
+// How many whole stacks were written since it was, or since it began to leave.
+uint32_t StackTable::age_of(const StackEntry& e) const {
+  return static_cast<uint32_t>(arena_.header().leaving.events.load(std::memory_order_relaxed)) -
+         e.since.load(std::memory_order_relaxed);
+}
+
+// So many that the first has left when the last one leaves: an event looks at kMoveSlots slots.
+uint64_t StackTable::wanted_leaving() const {
+  const uint64_t slots = slots_before(arena_.header().live_levels.open.load(std::memory_order_relaxed));
+  const uint64_t events = slots / kMoveSlots * 3 / 2 + 128;
+  const uint64_t most = arena_.header().limits.max_stacks / 4;
+  return events < most ? events : most;
+}
+
+// An entry becomes the caller's alone, unless somebody uses it.
+bool StackTable::close(uint32_t id) const {
+  StackEntry& e = entries_[id];
+  uint32_t uses = e.uses.load(std::memory_order_relaxed) & StackEntry::kLeaving;
+  const bool was_leaving = uses != 0;
+  // acquire pairs with the release of each use that was given back: its sums are all there.
+  if (!e.uses.compare_exchange_strong(uses, StackEntry::kClosed, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+    return false;
+  }
+  if (was_leaving) {
+    arena_.header().fold.leaving.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+// Of an entry that is closed.
+bool StackTable::replace(uint32_t id, const Content& content) {
+  StackEntry& e = entries_[id];
+  if (is_fit(e, content) && fold(id)) {
+    write(id, content);
+    end_move();
+    e.uses.fetch_add(1 - StackEntry::kClosed, std::memory_order_release);  // open, and held
+    return true;
+  }
+  e.uses.fetch_sub(StackEntry::kClosed, std::memory_order_release);
+  return false;
+}
+
+// The hand goes on until it finds one that nobody uses.  Where these are rare, only until one that nobody samples:
+// then whole stacks go in the order in which they came.
+StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint64_t entries) {
+  ArenaHeader& header = arena_.header();
+  const bool is_whole = content.kind == StackKind::kWhole;
+  std::atomic<uint64_t>& hand = header.fold.hands[is_whole ? 0 : 1];
+  const uint64_t newest = is_whole ? (entries / 4 < kNewestStacks ? entries / 4 : kNewestStacks) : 0;
+  const uint32_t spared = static_cast<uint32_t>(header.leaving.spared_looks.load(std::memory_order_relaxed));
+  Looked found;
+  for (; found.looks < kMostLooks && entries != 0; ++found.looks) {
+    if (found.idle != kNone && found.looks + (is_whole ? spared : 0) >= kMostLooks) {
+      break;
+    }
+    const auto id = static_cast<uint32_t>(first + hand.fetch_add(1, std::memory_order_relaxed) % entries);
+    StackEntry& e = entries_[id];
+    if (!is_fit(e, content)) {
+      continue;
+    }
+    const uint32_t uses = e.uses.load(std::memory_order_relaxed);
+    const bool is_leaving = (uses & StackEntry::kLeaving) != 0;
+    const auto samples = static_cast<uint32_t>(e.allocated.samples.load(std::memory_order_relaxed));
+    if (!is_leaving &&
+        (e.seen.exchange(samples, std::memory_order_relaxed) != samples || age_of(e) < newest)) {
+      continue;
+    }
+    if ((uses & ~StackEntry::kLeaving) == 0) {
+      found.unused = id;
+      break;
+    }
+    if (!is_leaving && (uses & StackEntry::kClosed) == 0 && found.idle == kNone) {
+      found.idle = id;
+    }
+  }
+  if (is_whole) {
+    const uint32_t now = found.unused != kNone ? spared / 2 : (kMostLooks - kLeastLooks + spared) / 2;
+    if (now != spared) {
+      header.leaving.spared_looks.store(now, std::memory_order_relaxed);
+    }
+  }
+  return found;
+}
+
+// The oldest of those that have left.  One that still has live samples, or no room for so many frames, keeps the hand
+// from going on for a while.
+uint32_t StackTable::close_left(const Content& content, uint64_t entries) {
+  LeavingState& state = arena_.header().leaving;
+  if (arena_.header().fold.leaving.load(std::memory_order_relaxed) == 0) {
+    return kNone;
+  }
+  const uint64_t patience = 2 * wanted_leaving() + kNewestStacks;
+  uint64_t first = state.hand.load(std::memory_order_relaxed);
+  // It never comes by the other hand.
+  const uint64_t ahead = arena_.header().fold.hands[0].load(std::memory_order_relaxed) % entries;
+  const uint64_t most = (ahead + entries - first % entries) % entries;
+  uint64_t next = first;
+  uint32_t closed = kNone;
+  for (uint32_t looks = 0; looks < kMostLooksForLeft && looks < most && closed == kNone; ++looks) {
+    const auto id = static_cast<uint32_t>((first + looks) % entries);
+    const StackEntry& e = entries_[id];
+    const uint32_t uses = e.uses.load(std::memory_order_relaxed);
+    if (uses == StackEntry::kLeaving && is_fit(e, content) && close(id)) {
+      closed = id;
+    }
+    const bool is_waited_for = closed == kNone && (uses & StackEntry::kLeaving) != 0 && age_of(e) < patience;
+    next += next == first + looks && !is_waited_for ? 1 : 0;
+  }
+  state.hand.compare_exchange_strong(first, next, std::memory_order_relaxed);
+  return closed;
+}
+
 // The place of another stack.
 uint32_t StackTable::make_anew(const Content& content) {
   if (content.kind == StackKind::kRest) {
     return kNone;
   }
-  FoldState& state = arena_.header().fold;
-  const uint64_t size_now = size();
+  const uint64_t border = border_of_shortened();
+  if (content.kind == StackKind::kShortened) {
+    const Looked found = look(content, border, size() - border);
+    return found.unused != kNone && close(found.unused) && replace(found.unused, content) ? found.unused
+                                                                                          : kNone;
+  }
+  std::atomic<uint64_t>& last = arena_.header().leaving.end;
+  uint64_t end = 0;
+  if (last.compare_exchange_strong(end, size(), std::memory_order_relaxed)) {
+    end = last.load(std::memory_order_relaxed);
+  }
+  const Looked found = look(content, 0, end);
+  const uint32_t id = found.unused != kNone && close(found.unused) ? found.unused : close_left(content, end);
+  const uint64_t leaving = arena_.header().fold.leaving.load(std::memory_order_relaxed);
+  const uint64_t wanted = wanted_leaving();
+  if (found.is_hard() && leaving < (id != kNone ? wanted : end / 2)) {
+    let_leave(found.idle);
+    if (leaving < wanted - wanted / 4) {
+      let_leave(look(content, 0, end).idle);  // there were times when none could leave
+    }
+  }
+  return id != kNone && replace(id, content) ? id : kNone;
+}
+
+// The entry that is the first to be a shortened stack, at most.
+uint64_t StackTable::border_of_shortened() const {
+  std::atomic<uint64_t>& first = arena_.header().fold.first_shortened;
   uint64_t border = 0;
-  if (state.first_shortened.compare_exchange_strong(border, size_now, std::memory_order_relaxed)) {
-    border = size_now;
+  const uint64_t size_now = size();
+  return first.compare_exchange_strong(border, size_now, std::memory_order_relaxed) ? size_now : border;
+}
+
+// Before the last new entries are taken: so that there are others when they are.
+void StackTable::prepare_leaving(const Content& content) {
+  if (fresh_for(content) + arena_.header().fold.leaving.load(std::memory_order_relaxed) < wanted_leaving()) {
+    const Looked found = look(content, 0, border_of_shortened());
+    if (found.is_hard()) {
+      let_leave(found.idle);
+    }
   }
-  const bool is_whole = content.kind == StackKind::kWhole;
-  uint32_t idle = kNone;  // nobody samples it, but samples of it live
-  const uint64_t first = is_whole ? 0 : border;
-  const uint64_t entries = is_whole ? border : size_now - border;
-  std::atomic<uint64_t>& hand = state.hands[is_whole ? 0 : 1];
-  for (uint32_t looks = 0; looks < kMostLooks && entries != 0; ++looks) {
-    const auto id = static_cast<uint32_t>(first + hand.fetch_add(1, std::memory_order_relaxed) % entries);
-    StackEntry& e = entries_[id];
-    const auto is_fit = [&] {
-      return kind_of(e) == content.kind &&
-             uint32_t{__atomic_load_n(&e.room, __ATOMIC_RELAXED)} * kFrameUnit >= content.depth;
-    };
-    if (e.ready.load(std::memory_order_acquire) == 0 || !is_fit()) {
-      continue;
-    }
-    uint32_t uses = e.uses.load(std::memory_order_relaxed) & StackEntry::kLeaving;
-    const auto samples = static_cast<uint32_t>(e.allocated.samples.load(std::memory_order_relaxed));
-    if (e.seen.exchange(samples, std::memory_order_relaxed) != samples && uses == 0) {
-      continue;
-    }
-    const bool was_leaving = uses != 0;
-    if (!e.uses.compare_exchange_strong(uses, StackEntry::kClosed, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
-      idle = (uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 && idle == kNone ? id : idle;
-      continue;
-    }
-    if (was_leaving) {
-      state.leaving.fetch_sub(1, std::memory_order_relaxed);
-    }
-    // acquire pairs with the release of each use that was given back: its sums are all there.
-    if (is_fit() && fold(id)) {
-      write(id, content);
-      end_move();
-      e.uses.fetch_add(1 - StackEntry::kClosed, std::memory_order_release);  // open, and held
-      return id;
-    }
-    e.uses.fetch_sub(StackEntry::kClosed, std::memory_order_release);
-  }
-  if (is_whole && idle != kNone && state.leaving.load(std::memory_order_relaxed) < entries / 2) {
-    let_leave(idle);
-  }
-  return kNone;
 }
 
 // Nobody finds it any more.
 void StackTable::let_leave(uint32_t id) {
+  if (id == kNone) {
+    return;
+  }
   StackEntry& e = entries_[id];
   const uint64_t hash = e.hash.load(std::memory_order_relaxed);
   uint32_t uses = e.uses.load(std::memory_order_relaxed);
   if ((uses & (StackEntry::kClosed | StackEntry::kLeaving)) == 0 &&
       e.uses.compare_exchange_strong(uses, uses | StackEntry::kLeaving, std::memory_order_relaxed)) {
-    arena_.header().fold.leaving.fetch_add(1, std::memory_order_relaxed);
+    ArenaHeader& header = arena_.header();
+    e.since.store(static_cast<uint32_t>(header.leaving.events.load(std::memory_order_relaxed)),
+                  std::memory_order_relaxed);
+    header.fold.leaving.fetch_add(1, std::memory_order_relaxed);
     index_.remove(hash, id);
+    // Twice: whoever has a sample of it at hand may not have entered it yet.
+    raise(header.leaving.move_until,
+          header.fold.live_hand.load(std::memory_order_relaxed) +
+              2 * slots_before(header.live_levels.open.load(std::memory_order_relaxed)));
   }
 }
 

@@ -40,7 +40,7 @@ StackTable::StackTable(const Arena& arena)
 
 namespace {
 
-// Of the entries, and of the words of frames: how many whole stacks may take, shortened ones, and all.
+// Of the entries, and of the words of frames: how many whole stacks may take, these and shortened ones, and all.
 uint64_t most_for(StackKind kind, uint64_t all) {
   constexpr uint64_t kMostRests = 64;
   const uint64_t rests = all / 4 == 0 ? 1 : all / 4 < kMostRests ? all / 4 : kMostRests;
@@ -56,26 +56,55 @@ uint64_t most_for(StackKind kind, uint64_t all) {
 }
 
 uint32_t units_for(uint32_t depth) {
-  return (depth + kFrameUnit - 1) / kFrameUnit;
+  return depth == 0 ? 1 : (depth + kFrameUnit - 1) / kFrameUnit;
+}
+
+uint64_t room_bytes(uint32_t depth) {
+  return uint64_t{units_for(depth)} * kFrameUnit * sizeof(uint64_t);
+}
+
+uint64_t least_of(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
 }
 
 }  // namespace
 
 uint32_t StackTable::make(const Content& content) {
   const uint32_t id = make_new(content);
-  return id != kNone ? id : make_anew(content);
+  if (id == kNone) {
+    return make_anew(content);
+  }
+  if (content.kind == StackKind::kWhole) {
+    prepare_leaving(content);
+  }
+  return id;
+}
+
+// Shortened stacks have their share wherever it lies: some come before the last whole ones.
+uint64_t StackTable::fresh_for(const Content& content) const {
+  const uint64_t all = arena_.header().limits.max_stacks;
+  const uint64_t shortened = arena_.header().leaving.shortened.load(std::memory_order_relaxed);
+  const uint64_t most_shortened = most_for(StackKind::kShortened, all) - most_for(StackKind::kWhole, all);
+  const uint64_t most = most_for(content.kind, all) +
+                        (content.kind == StackKind::kWhole ? least_of(shortened, most_shortened) : 0);
+  const uint64_t size_now = size();
+  if (size_now >= most || (content.kind == StackKind::kShortened && shortened >= most_shortened)) {
+    return 0;
+  }
+  const Section& frames = arena_.section(kFrameSection);
+  const uint64_t most_frames =
+      most_for(content.kind, frames.capacity_bytes / sizeof(uint64_t)) * sizeof(uint64_t);
+  const uint64_t used = frames.used_bytes.load(std::memory_order_relaxed);
+  return used >= most_frames ? 0
+                             : least_of(most - size_now, (most_frames - used) / room_bytes(content.depth));
 }
 
 // An entry that nobody had yet.  Whole stacks leave some for the others: a few whose frames are left out.
 uint32_t StackTable::make_new(const Content& content) {
-  const Section& all_frames = arena_.section(kFrameSection);
-  const uint64_t room_bytes = uint64_t{units_for(content.depth)} * kFrameUnit * sizeof(uint64_t);
-  const uint64_t most_frames = most_for(content.kind, all_frames.capacity_bytes / sizeof(uint64_t));
-  if (size() >= most_for(content.kind, arena_.header().limits.max_stacks) ||
-      all_frames.used_bytes.load(std::memory_order_relaxed) + room_bytes > most_frames * sizeof(uint64_t)) {
+  if (fresh_for(content) == 0) {
     return kNone;
   }
-  const uint64_t first_frame = arena_.allocate(kFrameSection, room_bytes);
+  const uint64_t first_frame = arena_.allocate(kFrameSection, room_bytes(content.depth));
   if (first_frame == Arena::kNoOffset) {
     return kNone;
   }
@@ -91,7 +120,11 @@ uint32_t StackTable::make_new(const Content& content) {
   e.first_frame = first_frame;
   e.room = static_cast<uint8_t>(units_for(content.depth));
   e.uses.fetch_add(1, std::memory_order_relaxed);
+  if (content.kind == StackKind::kShortened) {
+    arena_.header().leaving.shortened.fetch_add(1, std::memory_order_relaxed);
+  }
   write(id, content);
+  index_.prepare(id);
   return id;
 }
 
@@ -108,7 +141,12 @@ void StackTable::write(uint32_t id, const Content& content) {
                                            static_cast<uint32_t>(content.kind) << kStackKindShift));
   e.hash.store(content.key.hash, std::memory_order_relaxed);
   e.check.store(content.key.check, std::memory_order_relaxed);
-  e.seen.store(1, std::memory_order_relaxed);   // its first sample
+  e.seen.store(1, std::memory_order_relaxed);  // its first sample
+  std::atomic<uint64_t>& events = arena_.header().leaving.events;
+  e.since.store(
+      static_cast<uint32_t>(content.kind == StackKind::kWhole ? events.fetch_add(1, std::memory_order_relaxed)
+                                                              : events.load(std::memory_order_relaxed)),
+      std::memory_order_relaxed);
   e.ready.store(1, std::memory_order_release);  // pairs with the acquire in snapshot.cc
   if (sweep_ != nullptr) {
     sweep_->watch(content.frames, content.depth);

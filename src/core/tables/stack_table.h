@@ -77,6 +77,7 @@ struct alignas(64) StackEntry {
   std::atomic<double> max_missed_count;
   std::atomic<uint32_t> seen;       // samples, low half, when it was last looked at for folding
   std::atomic<uint32_t> folded_to;  // who got the sums of the stack that was here before
+  std::atomic<uint32_t> since;      // LeavingState::events, when it was written or began to leave
 
   alignas(64) StackTotals freed;  // what is in no class of lifetimes
   // Of each the index and 1; 0: none yet (written by compare-exchange, release; readers acquire).  Before
@@ -121,6 +122,11 @@ struct FoldRecord {
   std::atomic<uint64_t> entries;  // the one that is made anew, and in the high half the one that got its sums
 };
 inline constexpr uint64_t kFoldLogPlaces = 4096;
+
+// Slots of the live map that an event looks at for samples of stacks that leave (core/engine/thinning.h).
+inline constexpr uint64_t kMoveSlots = 512;
+// Stacks that stay whole, as the newest ones; of a table that is small, a quarter.
+inline constexpr uint64_t kNewestStacks = 1280;
 
 uint32_t intern_levels_for(uint64_t entries);
 
@@ -186,6 +192,7 @@ class StackTable {
   // A live sample was taken out and others stand for it, or it stands for others (core/engine/thinning.h): both
   // are freed sums, so that what was allocated stays, and the rest is what is live.
   // Is the stack leaving?  Then its live samples move, one by one.
+  void prefetch_uses(uint32_t ref) const { __builtin_prefetch(&entries_[stack_id_of(ref)].uses); }
   bool is_leaving(uint32_t ref) const {
     return (entries_[stack_id_of(ref)].uses.load(std::memory_order_relaxed) & StackEntry::kLeaving) != 0;
   }
@@ -227,6 +234,25 @@ class StackTable {
   uint32_t make(const Content& content);
   uint32_t make_new(const Content& content);
   uint32_t make_anew(const Content& content);
+  // Of entries that nobody had yet.
+  uint64_t fresh_for(const Content& content) const;
+  // What the hand came by.
+  struct Looked {
+    uint32_t unused = kNone;
+    uint32_t idle = kNone;  // the first that nobody samples, but samples of it live
+    uint32_t looks = 0;
+    // Are those that nobody uses few?
+    bool is_hard() const { return unused == kNone || looks >= 8; }
+  };
+  Looked look(const Content& content, uint64_t first, uint64_t entries);
+  bool close(uint32_t id) const;
+  uint32_t close_left(const Content& content, uint64_t entries);
+  bool replace(uint32_t id, const Content& content);
+  void prepare_leaving(const Content& content);
+  uint64_t border_of_shortened() const;
+  uint64_t wanted_leaving() const;
+  bool is_fit(const StackEntry& e, const Content& content) const;
+  uint32_t age_of(const StackEntry& e) const;
   void write(uint32_t id, const Content& content);
   bool fold(uint32_t id);
   void move_lifetimes(StackEntry* from, StackEntry* to) const;

@@ -13,6 +13,8 @@ namespace {
 constexpr uint64_t kTakenShare = 4;
 // Code is looked at faster than stacks and modules.
 constexpr uint64_t kCodeSlice = 4 * TableSweep::kSlice;
+// Candidates that a step moves before it leaves the rest of its slice to the next one.
+constexpr uint64_t kMostMoved = 1024;
 constexpr uint64_t kLeastIdleSteps = 32;
 constexpr uint64_t kMostIdleSteps = uint64_t{1} << 20;
 
@@ -117,11 +119,12 @@ void TableSweep::begin() {
   go_on_with(Phase::kChoose);
 }
 
-void TableSweep::choose_module(uint64_t i) {
+// Returns how many candidates made room for it.
+uint64_t TableSweep::choose_module(uint64_t i) {
   const uint32_t unloads = modules_->unloads_of(i);
   unloads_[i] = unloads;
   if (unloads == 0) {
-    return;
+    return 0;
   }
   if (modules_left_ != 0) {
     --modules_left_;
@@ -130,13 +133,15 @@ void TableSweep::choose_module(uint64_t i) {
   }
   const ModuleEntry& e = modules_->entry(i);
   if (!ModuleTable::is_primary(e.state.load(std::memory_order_relaxed))) {
-    return;  // frames in it have its number
+    return 0;  // frames in it have its number
   }
-  uint64_t place = candidates_++;
+  const uint64_t last = candidates_++;
+  uint64_t place = last;
   for (; place != 0 && candidate_[place - 1].start > e.start; --place) {
     candidate_[place] = candidate_[place - 1];
   }
   candidate_[place] = {e.start, e.limit, static_cast<uint32_t>(i)};
+  return last - place;
 }
 
 void TableSweep::choose_code(uint64_t i) {
@@ -153,8 +158,9 @@ void TableSweep::choose() {
   const uint64_t modules = modules_seen_;
   const uint64_t codes = takes_codes_ ? codes_->size() : 0;
   if (next_ < modules) {
-    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules; ++next_) {
-      choose_module((first_module_ + next_) % modules);
+    uint64_t moved = 0;
+    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules && moved < kMostMoved; ++next_) {
+      moved += choose_module((first_module_ + next_) % modules);
     }
     return;
   }

@@ -16,7 +16,7 @@
 //
 // Threads: one at a time makes a step, the others go on.  A thread that never comes back from one (siglongjmp out
 // of a handler) ends all sweeps; full tables then leave frames without names.
-// Allocates, waits: never.  A step looks at kSlice entries, or at so many stacks that a sweep has 512 steps.
+// Allocates, waits: never.  A step looks at kSlice entries, or at so many stacks that a sweep has 1024 steps.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class TableSweep {
  public:
   static constexpr uint64_t kSlice = 128;
   static constexpr uint64_t kLeastStacks = 32;
-  static constexpr uint64_t kSteps = 512;
+  static constexpr uint64_t kSteps = 1024;
 
   // From now on for these tables.  No other thread uses them yet.
   void attach(const Arena& arena, StackTable* stacks, ModuleTable* modules, CodeTable* codes);
@@ -73,7 +73,7 @@ class TableSweep {
   bool has_few_codes() const;
   void begin();
   void choose();
-  void choose_module(uint64_t i);
+  uint64_t choose_module(uint64_t i);
   void choose_code(uint64_t i);
   void mark();
   void mark_stack(uint32_t id);

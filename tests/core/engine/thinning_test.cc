@@ -198,9 +198,11 @@ TEST(Thinning, ARateThatIsSetIsNotTakenBack) {
 // Live samples of older stacks move to shorter ones, so that there is room for new ones.
 TEST(Thinning, WhereEveryStackIsLiveTheNewestAreWhole) {
   in_child([] {
-    ASSERT_EQ(Status::kOk, profiler::initialize({8192, 512, 64}, 1));
+    constexpr uint64_t kStacks = 4096;
+    constexpr uint64_t kNewest = 1000;
+    ASSERT_EQ(Status::kOk, profiler::initialize({32768, kStacks, 64}, 1));
     ASSERT_EQ(Status::kOk, profiler::start());
-    constexpr uint64_t kBlocks = 4000;
+    constexpr uint64_t kBlocks = 20000;
     const auto caller = [](uint64_t i) { return 0x401000 + i * 16; };
     for (uint64_t i = 0; i < kBlocks; ++i) {
       const FakeStack stack(caller(i));
@@ -217,17 +219,17 @@ TEST(Thinning, WhereEveryStackIsLiveTheNewestAreWhole) {
       const uint64_t number = (r.address - address_of(0)) / (address_of(1) - address_of(0));
       if (s->frames.data[stack.first_frame] != platform::kOlderStacks) {
         EXPECT_EQ(caller(number), s->frames.data[stack.first_frame]);
-        whole += number >= kBlocks - 100;
+        whole += number >= kBlocks - kNewest;
       }
     }
-    EXPECT_GE(whole, 40u);  // a table that is full of live samples eight times over
+    EXPECT_EQ(kNewest, whole);  // a table that is full of live samples five times over
     for (uint64_t i = 0; i < kBlocks; ++i) {
       profiler::record_free(reinterpret_cast<void*>(address_of(i)));
     }
     EXPECT_EQ(0u, profiler::counters().live_weight_bytes);
     expect_sums_agree(*take(profiler::arena()));
     const auto* entries = profiler::arena().at<StackEntry>(kStackSection);
-    for (uint64_t i = 0; i < 512; ++i) {
+    for (uint64_t i = 0; i < kStacks; ++i) {
       EXPECT_EQ(0u, entries[i].uses.load() & ~StackEntry::kLeaving) << i;
     }
   });
