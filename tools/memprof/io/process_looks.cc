@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/process_looks.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
@@ -25,10 +26,23 @@ ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
                            std::shared_ptr<profile::SharedNames> names)
     : process_(std::move(process)), ask_servers_(ask_servers), names_(std::move(names)) {
   resident_.pid = process_.pid;
+  arena_ = open(process_.arena.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+ProcessLooks::~ProcessLooks() {
+  if (arena_ >= 0) close(arena_);
 }
 
 profile::Profile ProcessLooks::look(bool raw) {
-  const ArenaContent arena = read_arena(process_.arena, &resident_);
+  return look_at(process_.arena, &resident_, raw);
+}
+
+profile::Profile ProcessLooks::look_at_end() {
+  return look_at("/proc/self/fd/" + std::to_string(arena_), nullptr, false);
+}
+
+profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* resident, bool raw) {
+  const ArenaContent arena = read_arena(path, resident);
   profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
   profile.seen_after_ns = time_before(process_.start_ns, arena.start_ns);
   add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");

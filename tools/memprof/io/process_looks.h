@@ -2,10 +2,12 @@
 // What a running process holds, as a profile, as often as it is asked for; its files are read once.
 //
 // Threads: one command's own.
+// Owns: a descriptor.
 // Failure: throws profile::Error.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/arena_profile.h"
@@ -21,15 +23,24 @@ class ProcessLooks {
   ProcessLooks(RunningProcess process, AskServers ask_servers,
                std::shared_ptr<profile::SharedNames> names = std::make_shared<profile::SharedNames>());
 
+  ~ProcessLooks();
+  ProcessLooks(const ProcessLooks&) = delete;
+  ProcessLooks& operator=(const ProcessLooks&) = delete;
+
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
+  // What it held when it ended, or holds now: its file is kept open, and can be read when it has been removed.
+  profile::Profile look_at_end();
 
   // Whether the process is still what it was.
   bool is_there() const;
   const RunningProcess& process() const { return process_; }
 
  private:
+  profile::Profile look_at(const std::string& arena, ResidentReads* resident, bool raw);
+
   RunningProcess process_;
+  int arena_ = -1;
   AskServers ask_servers_;
   ResidentReads resident_;
   std::shared_ptr<profile::SharedNames> names_;

@@ -8,7 +8,9 @@
 // Failure: throws profile::Error, and Failure where there is nothing to look at.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,11 @@ class LiveLooks {
   LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers);
 
   profile::LiveLook look();
+  // When there is none of them any more, and there was only one: what it held at its end, where that can be
+  // read.
+  std::optional<profile::LiveLook> look_at_end();
+  // Those that the last look is of.
+  const std::vector<uint64_t>& pids() const { return pids_; }
   // Whether there is one of them still.
   bool is_there() const;
   // What is to be said when there is none.
@@ -38,6 +45,7 @@ class LiveLooks {
   const bool whole_run_;
   const AskServers ask_servers_;
   uint64_t run_token_ = 0;
+  std::vector<uint64_t> pids_;
   std::string folder_;  // where the run's arenas are
   std::shared_ptr<profile::SharedNames> names_;
   ResidentMemory last_resident_;                      // of the one, where there is only one
