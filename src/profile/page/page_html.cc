@@ -108,9 +108,10 @@ std::string write_page(const Profile& profile, const std::string& name, std::opt
 nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,
                                        const nlohmann::ordered_json& live) {
   ReportOptions options;
-  options.metric = default_metric(profile);
+  options.metric = Metric::kInuseSpace;
   options.has_table = false;
   PageSubject subject;
+  subject.metric = options.metric;
   subject.title = name;
   subject.facts = header_lines(build_report(profile, options));
   subject.live = live;

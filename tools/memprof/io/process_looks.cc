@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/process_looks.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
@@ -24,13 +23,11 @@ uint64_t time_before(uint64_t process_start_ns, uint64_t arena_start_ns) {
 
 ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
                            std::shared_ptr<profile::SharedNames> names)
-    : process_(std::move(process)), ask_servers_(ask_servers), names_(std::move(names)) {
+    : process_(std::move(process)),
+      kept_(process_.arena),
+      ask_servers_(ask_servers),
+      names_(std::move(names)) {
   resident_.pid = process_.pid;
-  arena_ = open(process_.arena.c_str(), O_RDONLY | O_CLOEXEC);
-}
-
-ProcessLooks::~ProcessLooks() {
-  if (arena_ >= 0) close(arena_);
 }
 
 profile::Profile ProcessLooks::look(bool raw) {
@@ -38,7 +35,7 @@ profile::Profile ProcessLooks::look(bool raw) {
 }
 
 profile::Profile ProcessLooks::look_at_end() {
-  return look_at("/proc/self/fd/" + std::to_string(arena_), nullptr, false);
+  return look_at(kept_.copy(), nullptr, false);
 }
 
 profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* resident, bool raw) {

@@ -2,7 +2,6 @@
 // What a running process holds, as a profile, as often as it is asked for; its files are read once.
 //
 // Threads: one command's own.
-// Owns: a descriptor.
 // Failure: throws profile::Error.
 #pragma once
 
@@ -11,6 +10,7 @@
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/arena_profile.h"
+#include "memprof/io/kept_arena.h"
 #include "memprof/io/profile_input.h"
 #include "profile/model/model.h"
 #include "profile/symbolize/shared_names.h"
@@ -23,13 +23,10 @@ class ProcessLooks {
   ProcessLooks(RunningProcess process, AskServers ask_servers,
                std::shared_ptr<profile::SharedNames> names = std::make_shared<profile::SharedNames>());
 
-  ~ProcessLooks();
-  ProcessLooks(const ProcessLooks&) = delete;
-  ProcessLooks& operator=(const ProcessLooks&) = delete;
-
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
-  // What it held when it ended, or holds now: its file is kept open, and can be read when it has been removed.
+  // What it held when it ended, or holds now: also when it has removed its file.  Throws
+  // Failure, too.
   profile::Profile look_at_end();
 
   // Whether the process is still what it was.
@@ -40,7 +37,7 @@ class ProcessLooks {
   profile::Profile look_at(const std::string& arena, ResidentReads* resident, bool raw);
 
   RunningProcess process_;
-  int arena_ = -1;
+  KeptArena kept_;
   AskServers ask_servers_;
   ResidentReads resident_;
   std::shared_ptr<profile::SharedNames> names_;

@@ -72,6 +72,8 @@ std::optional<profile::LiveLook> LiveLooks::look_at_end() {
     profile::LiveLook look;
     look.profile = single().look_at_end();
     return look;
+  } catch (const Failure&) {
+    return std::nullopt;  // no room for it
   } catch (const profile::Error&) {
     return std::nullopt;  // it was killed, or its file could not be kept open
   }

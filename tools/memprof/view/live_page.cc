@@ -28,9 +28,18 @@ constexpr double kLeastInterval = 1;  // seconds
 // From one look to the next at least so many times what it took of a processor: 2 % of a core.
 constexpr double kPause = 50;
 
-double processor_seconds() {
-  return Seconds(processor_time_of_thread()).count();
-}
+// Adds what a block of code takes of a processor.
+class Meter {
+ public:
+  explicit Meter(double* sum) : sum_(sum), before_(processor_time_of_thread()) {}
+  ~Meter() { *sum_ += Seconds(processor_time_of_thread() - before_).count(); }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+ private:
+  double* sum_;
+  std::chrono::nanoseconds before_;
+};
 
 PageSource::Clock::duration as_clock(double seconds) {
   return std::chrono::duration_cast<PageSource::Clock::duration>(Seconds(seconds));
@@ -45,8 +54,7 @@ std::string look_event(const char* type, uint64_t look, const std::string& data)
 
 LivePage::LivePage(LiveLooks* looks, std::string name, const std::optional<RecordChoice>& record)
     : looks_(*looks), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
-  processor_s_ = processor_seconds();
-  profile::LiveLook first = looks_.look();
+  profile::LiveLook first = looks_.look();  // with all names: later ones take less
   if (record) begin_recording(*record);
   take(std::move(first));
   first_event_ = look_event("first", 1, stream_.changes_since(0));
@@ -88,7 +96,8 @@ void LivePage::record() {
 void LivePage::look() {
   if (!state_.ending.empty()) return;
   looked_ = Clock::now();
-  processor_s_ = processor_seconds();
+  spent_s_ = 0;
+  const Meter meter(&spent_s_);
   if (!looks_.is_there()) return end();
   try {
     take(looks_.look());
@@ -125,8 +134,7 @@ void LivePage::set_problem(const std::string& problem) {
 std::optional<PageSource::Clock::time_point> LivePage::next_look(bool has_viewers) const {
   if (!state_.ending.empty()) return std::nullopt;
   std::optional<Clock::time_point> next;
-  // What was sent meanwhile counts, too.
-  const double interval = std::max(kLeastInterval, kPause * (processor_seconds() - processor_s_));
+  const double interval = std::max(kLeastInterval, kPause * spent_s_);
   if (has_viewers) next = looked_ + as_clock(interval);
   if (recorder_) next = std::min(next.value_or(next_record_), next_record_);
   return next;
@@ -151,6 +159,7 @@ std::string LivePage::state_event() const {
 }
 
 std::string LivePage::event_after(ViewerPlace* place) {
+  const Meter meter(&spent_s_);
   if (place->look == 0 || !stream_.knows(place->look)) {
     place->look = 1;
     return first_event_;

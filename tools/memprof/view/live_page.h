@@ -2,8 +2,8 @@
 // Running processes as a live page: looked at once a second while somebody watches, at each request, and as
 // often as a recording wants.
 //
-// Model: looks are paced by what they take of a processor, with all that is sent of them: 2 % of a core.  When
-// the processes have ended the last look stays, and the page says so.
+// Model: looks are paced by what they take of a processor, with all that is sent of them: 2 % of a core.  A
+// request of the page looks at once, and is beside that.  When the processes have ended the last look stays, and the page says so.
 //
 // Threads: the server's.
 // Failure: the constructor throws profile::Error and Failure; later errors are told to the viewers.
@@ -65,7 +65,7 @@ class LivePage : public PageSource {
   State state_;
   Clock::time_point began_;   // the first look
   Clock::time_point looked_;  // the last one began
-  double processor_s_ = 0;    // of this thread, by then
+  double spent_s_ = 0;        // of a processor, for it and for what was sent of it
   std::optional<SeriesRecorder> recorder_;
   std::chrono::nanoseconds record_every_{};
   Clock::time_point next_record_;
