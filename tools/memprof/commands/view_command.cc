@@ -131,7 +131,9 @@ void view_processes(const Options& options) {
     processes.push_back(find_process(pid));
   }
   LiveLooks looks(processes, options.whole_run, options.ask_servers);
-  LivePage page(&looks, title_of(options), options.record);
+  std::optional<LivePage::Recording> recording;
+  if (options.record) recording = LivePage::Recording{*options.record, processes.front()};
+  LivePage page(&looks, title_of(options), recording);
   serve(&page, options.address, options.opens);
   const std::string recorded = page.summary();
   if (!recorded.empty()) complain(recorded);

@@ -16,25 +16,20 @@
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/process_looks.h"
-#include "profile/live/live_model.h"
+#include "memprof/live/look_source.h"
 
 namespace memprof::cli {
 
-class LiveLooks {
+class LiveLooks : public LookSource {
  public:
   // `whole_run`: also the other processes of the run that the first belongs to.
   LiveLooks(const std::vector<RunningProcess>& processes, bool whole_run, AskServers ask_servers);
 
-  profile::LiveLook look();
-  // When there is none of them any more, and there was only one: what it held at its end, where that can be
-  // read.
-  std::optional<profile::LiveLook> look_at_end();
-  // Those that the last look is of.
-  const std::vector<uint64_t>& pids() const { return pids_; }
-  // Whether there is one of them still.
-  bool is_there() const;
-  // What is to be said when there is none.
-  std::string ending() const;
+  profile::LiveLook look() override;
+  std::optional<profile::LiveLook> look_at_end() override;
+  const std::vector<uint64_t>& pids() const override { return pids_; }
+  bool is_there() const override;
+  std::string ending() const override;
   // The one where there is only one.
   ProcessLooks& single() { return *looks_.front(); }
 

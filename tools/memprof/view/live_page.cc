@@ -52,16 +52,17 @@ std::string look_event(const char* type, uint64_t look, const std::string& data)
 
 }  // namespace
 
-LivePage::LivePage(LiveLooks* looks, std::string name, const std::optional<RecordChoice>& record)
+LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording)
     : looks_(*looks), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
   profile::LiveLook first = looks_.look();  // with all names: later ones take less
-  if (record) begin_recording(*record);
+  if (recording) begin(*recording);
   take(std::move(first));
   first_event_ = look_event("first", 1, stream_.changes_since(0));
 }
 
-void LivePage::begin_recording(const RecordChoice& choice) {
-  const RunningProcess& process = looks_.single().process();
+void LivePage::begin(const Recording& recording) {
+  const RecordChoice& choice = recording.choice;
+  const RunningProcess& process = recording.process;
   PathFacts facts;
   facts.pid = static_cast<int64_t>(process.pid);
   facts.program = process.program;
@@ -147,10 +148,9 @@ std::string LivePage::page() {
 
 std::optional<PageFile> LivePage::file(const std::string& name) {
   if (name != "profile.pb.gz") return std::nullopt;
-  std::string saved = "memprof.";
-  for (const uint64_t pid : {last_.pid}) saved += std::to_string(pid) + ".";
-  return PageFile{"application/octet-stream", saved + std::to_string(std::time(nullptr)) + ".pb.gz",
-                  profile::write_pprof(last_)};
+  const std::string saved =
+      "memprof." + std::to_string(last_.pid) + "." + std::to_string(std::time(nullptr)) + ".pb.gz";
+  return PageFile{"application/octet-stream", saved, profile::write_pprof(last_)};
 }
 
 std::string LivePage::state_event() const {

@@ -13,7 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "memprof/live/live_looks.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/live/look_source.h"
 #include "memprof/record/record_options.h"
 #include "memprof/record/series_recorder.h"
 #include "memprof/serve/page_source.h"
@@ -23,8 +24,14 @@ namespace memprof::cli {
 
 class LivePage : public PageSource {
  public:
+  // What is to be recorded, and of which process, or the first of several.
+  struct Recording {
+    RecordChoice choice;
+    RunningProcess process;
+  };
+
   // Looks for the first time.  `looks` must outlive it.  `name`: the page's title.
-  LivePage(LiveLooks* looks, std::string name, const std::optional<RecordChoice>& record);
+  LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {});
 
   std::string page() override;
   std::optional<PageFile> file(const std::string& name) override;  // "profile.pb.gz": the last look
@@ -48,12 +55,12 @@ class LivePage : public PageSource {
   void take(profile::LiveLook look);
   void end();
   void record();
-  void begin_recording(const RecordChoice& choice);
+  void begin(const Recording& recording);
   void set_problem(const std::string& problem);
   std::string state_event() const;
   double seconds() const;
 
-  LiveLooks& looks_;
+  LookSource& looks_;
   const std::string name_;
   profile::PageStream stream_;
   profile::Profile last_;
