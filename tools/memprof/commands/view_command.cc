@@ -158,8 +158,8 @@ int view_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  const auto other = std::find_if_not(options->inputs.begin(), options->inputs.end(), is_process);
-  if (other == options->inputs.end()) {
+  const auto other = std::find_if_not(options->inputs.rbegin(), options->inputs.rend(), is_process);
+  if (other == options->inputs.rend()) {
     view_processes(*options);
   } else if (options->inputs.size() == 1) {
     view_file(*options);
