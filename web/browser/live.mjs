@@ -53,7 +53,7 @@ function begin(command, args, options = {}) {
 export async function live(tools, memprof, folder) {
   const { open, violations, picture, check } = tools;
   const library = join(memprof, "../../lib/libmemprof.so");
-  const environment = { ...process.env, LD_PRELOAD: library, MEMPROF_RATE: "64k", MEMPROF_PROFILE: join(folder, "live.pb.gz") };
+  const environment = { ...process.env, LD_PRELOAD: library, MEMPROF_RATE: "64k", MEMPROF_PROFILE: join(folder, "live.%p.pb.gz") };
   const program = begin("/usr/bin/python3", ["-c", PROGRAM], { env: environment });
   await program.next();
   const viewer = begin(memprof, ["view", String(program.child.pid), "--no-open", "--no-debuginfod"]);
