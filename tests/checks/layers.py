@@ -38,7 +38,7 @@ LADDERS = {
     "src/platform/linux": "memory files modules process interpose imports inline_hooks stack",
     "src/profile": "model names matching view text files pprof formats lifetimes report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
-    "tools/memprof": "console host io doctor attach record run live check commands",
+    "tools/memprof": "console host io serve doctor attach record run live view check commands",
     "tools/memprof/attach": "processor target thread calls",
 }
 

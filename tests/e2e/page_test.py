@@ -25,7 +25,7 @@ kept = keep(COUNT)
 big = [bytearray(1 << 20) for _ in range(3)]
 print(len(kept))
 """
-FAMILIES = ("inuse", "alloc", "peak")
+FAMILIES = ("inuse", "alloc", "peak", "mapped", "mapped_resident")
 OWN, ALLOCATION, WRAPPER, LIBRARY, IMPORT, NAMELESS, GAP = range(7)
 
 
@@ -81,6 +81,9 @@ class Block:
         count = self.varint()
         steps, self.stack_labels = self.column(count), self.column(count)
         self.leaves = list(itertools.accumulate(steps))
+        self.read_holdings(count)
+
+    def read_holdings(self, count):
         entries = {}
         for family in FAMILIES:
             sizes = self.column(count)
@@ -91,7 +94,7 @@ class Block:
         self.values = [dict.fromkeys(FAMILIES, (0.0, 0.0)) for _ in range(count)]
         for special in (0, 1):
             for stack in range(count):
-                for family in FAMILIES[1:] if special == 0 else FAMILIES:
+                for family in FAMILIES:
                     for kind, _ in entries[family][stack]:
                         if kind == special:
                             self.add(stack, family, *self.special(kind))
@@ -116,7 +119,7 @@ class Block:
         self.values[stack][family] = (old[0] + size, old[1] + blocks)
 
     def value(self, stack, metric):
-        family, what = metric.split("_")
+        family, what = metric.rsplit("_", 1)
         return self.values[stack][family][0 if what == "space" else 1]
 
     def text(self, index):
@@ -266,6 +269,17 @@ class Page(e2e.Test):
         self.assertIn(b"a page is neither JSON nor Markdown", failed.stderr)
         failed = self.memprof("diff", "--before", before, before, "--after", after, "-o", self.folder / "x.html", status=2)
         self.assertIn(b"a page compares two profiles", failed.stderr)
+
+    def test_mapped_metrics_are_those_of_the_report(self):
+        profile = self.folder / "mapped.pb.gz"
+        program = "import mmap\nkept = [mmap.mmap(-1, 1 << 20) for _ in range(8)]\nkept[0].write(b'x' * 100000)\n"
+        self.memprof("run", "--mmap", "-r", "16k", "-o", profile, "--", e2e.system_python(), "-c", program)
+        block, report = Block(self.page(profile)), self.report(profile)
+        mapped = [metric for metric in block.facts["metrics"] if metric.startswith("mapped")]
+        self.assertEqual(len(mapped), 4)
+        self.assertGreaterEqual(block.total("mapped_space"), 8 << 20)
+        for metric in block.facts["metrics"]:
+            self.assertEqual(block.total(metric), report["totals"][metric]["value"], metric)
 
     def test_view_serves_the_page_of_export(self):
         profile = self.profile()

@@ -81,6 +81,7 @@ def main():
         subprocess.run([memprof, "export", profile, "--no-debuginfod", "-o", folder / name, "--force"], check=True)
 
     run("python.pb.gz", "64k", "--", "/usr/bin/python3", "-c", PYTHON % (40000, 40))
+    run("mapped.pb.gz", "16k", "--mmap", "--", "/usr/bin/python3", "-c", "import mmap; kept = [mmap.mmap(-1, 1 << 20) for _ in range(8)]")
     run("perl.pb.gz", "8k", "--", "perl", "-e", PERL)
     run("merged.pb.gz", "16k", "--merge", "--", "g++", "-c", "-x", "c++", "-", "-o", "/dev/null", input=b"#include <map>\n")
     after = folder / "after.pb.gz"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a real browser: node browser/run.mjs FOLDER, where FOLDER has the pages that ./dev web makes
-// (python.html, hostile.html, diff.html, large.html). CHROMIUM names the browser.
+// (python.html, hostile.html, diff.html, large.html). CHROMIUM names the browser, MEMPROF the command.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { live } from "./live.mjs";
 import { interactions } from "./interactions.mjs";
 import { speed } from "./speed.mjs";
 
@@ -22,19 +23,21 @@ const browser = await chromium.launch({
 });
 let failed = 0;
 
-/** A page in a context of its own; whatever it loads, or says of its policy, is an error. */
+/** A page, by its name in the folder or by its address, in a context of its own; whatever it loads from elsewhere, or says of its policy, is an error. */
 async function open(name, fragment = "", options = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  await context.setOffline(true);
+  const isServed = name.startsWith("http:");
+  if (!isServed) await context.setOffline(true);
   const page = await context.newPage();
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("dialog", (dialog) => errors.push(`dialog: ${dialog.message()}`) && void dialog.dismiss());
   page.on("request", (request) => {
+    if (isServed && request.url().startsWith(name)) return;
     if (!/^(file|data):/.test(request.url())) errors.push(`request: ${request.url()}`);
   });
-  await page.goto(pathToFileURL(join(folder, name)).href + fragment);
+  await page.goto((isServed ? name : pathToFileURL(join(folder, name)).href) + fragment);
   if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
   return { page, errors, close: () => context.close() };
 }
@@ -58,6 +61,7 @@ const tools = {
 
 try {
   await interactions(tools);
+  await live(tools, process.env.MEMPROF, folder);
   await speed(tools, folder);
 } finally {
   await browser.close();

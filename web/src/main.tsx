@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { readBlock, unpack } from "./data/block";
 import { App } from "./ui/app";
+import { LiveApp } from "./ui/live";
 
 async function start(): Promise<void> {
   const main = document.querySelector("main");
@@ -15,7 +16,8 @@ async function start(): Promise<void> {
     const block = readBlock(await unpack(data.textContent));
     data.remove();
     main.textContent = "";
-    render(<App block={block} />, main);
+    const { live } = block.facts;
+    render(live ? <LiveApp block={block} live={live} /> : <App block={block} />, main);
     document.documentElement.dataset.ready = "1";
   } catch (error) {
     const note = document.createElement("p");

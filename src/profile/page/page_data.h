@@ -23,7 +23,15 @@ struct PageSubject {
   std::vector<std::string> facts;  // about the profile, each a line
   std::optional<Metric> metric;    // that it opens on; else the profile's default
   nlohmann::ordered_json changes;  // of a difference: page_changes.h
+  nlohmann::ordered_json live;     // of a page that is live: page_stream.h
 };
+
+inline constexpr int kPageDataVersion = 2;
+
+// What stands before the tables: docs/page-data.md.
+nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, const PageSubject& subject);
+// As text; what is no UTF-8 in it is replaced.
+std::string page_json(const nlohmann::ordered_json& value);
 
 // `sides`: one profile; or, of a difference, the one before and the one after.  The result is not compressed.
 std::string write_page_data(const std::vector<const Profile*>& sides, const PageSubject& subject);

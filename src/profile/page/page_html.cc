@@ -27,6 +27,10 @@ constexpr std::string_view kTitleMark = "<!--memprof:title-->";
 constexpr std::string_view kTableMark = "<!--memprof:table-->";
 constexpr std::string_view kDataMark = "<!--memprof:data-->";
 
+// The policy of the built page, as far as it begins; and what a live page adds to it.
+constexpr std::string_view kNothingElse = "content=\"default-src 'none'; ";
+constexpr std::string_view kEventsOfItsOwn = "connect-src 'self'; ";
+
 std::string fill(const std::string& title, const std::string& table, const std::string& data) {
   const std::string_view page(reinterpret_cast<const char*>(kPageTemplate), kPageTemplateSize);
   const std::pair<std::string_view, std::string> parts[] = {
@@ -88,13 +92,30 @@ std::vector<std::string> header_lines(const Report& report) {
 
 }  // namespace
 
-std::string write_page(const Profile& profile, const std::string& name, std::optional<Metric> metric) {
+std::string write_page(const Profile& profile, const std::string& name, std::optional<Metric> metric,
+                       const nlohmann::ordered_json& live) {
   const Report report = static_report(profile, metric);
   PageSubject subject;
+  subject.live = live;
   subject.title = name;
   subject.facts = header_lines(report);
   subject.metric = metric;
-  return fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
+  std::string page = fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
+  if (!live.is_null()) page.insert(page.find(kNothingElse) + kNothingElse.size(), kEventsOfItsOwn);
+  return page;
+}
+
+nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,
+                                       const nlohmann::ordered_json& live) {
+  ReportOptions options;
+  options.metric = Metric::kInuseSpace;
+  options.has_table = false;
+  PageSubject subject;
+  subject.metric = options.metric;
+  subject.title = name;
+  subject.facts = header_lines(build_report(profile, options));
+  subject.live = live;
+  return page_facts({&profile}, subject);
 }
 
 std::string write_change_page(const std::vector<ComparedProfile>& before,

@@ -9,6 +9,7 @@
 // Threads: no state.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,15 @@
 
 namespace memprof::profile {
 
-// `name`: of the file.  `metric`: that it opens on; else the profile's default.
+// `name`: of the file.  `metric`: that it opens on; else the profile's default.  `live`: not null for a page
+// that asks its server for what changes (docs/page-data.md says what is in it); its policy allows it that.
 std::string write_page(const Profile& profile, const std::string& name,
-                       std::optional<Metric> metric = std::nullopt);
+                       std::optional<Metric> metric = std::nullopt,
+                       const nlohmann::ordered_json& live = nullptr);
+
+// What such a page is told of a later look: page_stream.h.
+nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,
+                                       const nlohmann::ordered_json& live);
 
 // Of what changed between two profiles; their names are those of the files.  The vectors have one each.
 // Failure: throws Error where the two have no metric in common, or not the one that is asked for.

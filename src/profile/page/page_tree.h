@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths that share their beginnings, as a tree whose nodes are numbered in preorder.
+// Paths that share their beginnings, as a tree whose nodes are numbered as they are added, or in preorder.
 //
 // Threads: one builder's own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -17,9 +18,14 @@ class PageTree {
     uint32_t depth = 0;  // 0: a root
   };
 
-  // The node at which the path ends; at least one label.  A number that means nothing until number() is
-  // asked.
+  // The node at which the path ends, numbered as added; at least one label.
   uint32_t add(const std::vector<uint32_t>& path);
+
+  // As they were added: each after the node above it.
+  size_t size() const { return nodes_.size(); }
+  uint32_t label_of(size_t node) const { return nodes_[node].label; }
+  // How many nodes before it the one above it was added; 0: it is a root.
+  size_t steps_to_parent(size_t node) const { return parents_[node] == 0 ? 0 : node + 1 - parents_[node]; }
 
   // In preorder, siblings by label.
   std::vector<Node> nodes() const;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/process_watch.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,7 +10,6 @@
 #include <cerrno>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "memprof/attach/thread/traced_thread.h"
 #include "memprof/console/console.h"
@@ -28,35 +25,17 @@ sigset_t ending_signals() {
   return set;
 }
 
-// An arena is mostly holes.  Returns 0, or the errno.
-int copy_data(int from, int to, off_t size) {
-  std::vector<char> buffer(size_t{1} << 20);
-  if (ftruncate(to, size) != 0) return errno;
-  for (off_t at = lseek(from, 0, SEEK_DATA); at >= 0 && at < size; at = lseek(from, at, SEEK_DATA)) {
-    const off_t end = lseek(from, at, SEEK_HOLE);
-    while (at < end) {
-      const ssize_t got =
-          pread(from, buffer.data(), std::min<size_t>(buffer.size(), static_cast<size_t>(end - at)), at);
-      if (got <= 0) return got < 0 ? errno : EIO;
-      if (pwrite(to, buffer.data(), static_cast<size_t>(got), at) != got) return errno != 0 ? errno : EIO;
-      at += got;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
-ProcessWatch::ProcessWatch(RunningProcess process) : process_(std::move(process)) {
+ProcessWatch::ProcessWatch(RunningProcess process) : process_(std::move(process)), arena_(process_.arena) {
   const sigset_t set = ending_signals();
   sigprocmask(SIG_BLOCK, &set, &signals_before_);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  arena_ = open(process_.arena.c_str(), O_RDONLY | O_CLOEXEC);
   process_end_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process_.pid), 0));
 }
 
 ProcessWatch::~ProcessWatch() {
-  for (const int fd : {signals_, arena_, process_end_}) {
+  for (const int fd : {signals_, process_end_}) {
     if (fd >= 0) close(fd);
   }
   sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
@@ -73,25 +52,12 @@ ProcessWatch::End ProcessWatch::wait(double seconds) {
     const int count = poll(ends, 2, static_cast<int>(std::min(left_ms, most_ms)));
     if (count < 0 && errno != EINTR) throw Failure("attach: cannot wait: " + error_text(errno), 1);
     if (ends[1].revents != 0 || !is_running(process_.pid)) {
-      keep_arena();
+      process_.arena = arena_.copy();
       return End::kProcessEnded;
     }
     signalfd_siginfo signal;
     if (ends[0].revents != 0 && read(signals_, &signal, sizeof(signal)) > 0) return End::kSignal;
   }
-}
-
-void ProcessWatch::keep_arena() {
-  folder_.emplace();
-  const std::string path = folder_->path() + process_.arena.substr(process_.arena.rfind('/'));
-  const int to = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  struct stat facts{};
-  int error = to < 0 || fstat(arena_, &facts) != 0 ? errno : 0;
-  if (error == 0) error = copy_data(arena_, to, facts.st_size);
-  if (to >= 0) close(to);
-  if (error != 0)
-    throw Failure(path + ": the data of the process could not be kept: " + error_text(error), 1);
-  process_.arena = path;
 }
 
 }  // namespace memprof::cli

@@ -10,10 +10,8 @@
 
 #include <signal.h>
 
-#include <optional>
-
 #include "memprof/host/process/running_process.h"
-#include "memprof/io/temporary_folder.h"
+#include "memprof/io/kept_arena.h"
 
 namespace memprof::cli {
 
@@ -32,14 +30,11 @@ class ProcessWatch {
   const RunningProcess& process() const { return process_; }
 
  private:
-  void keep_arena();
-
   RunningProcess process_;
   sigset_t signals_before_{};
-  int arena_ = -1;
+  KeptArena arena_;
   int process_end_ = -1;  // a descriptor of the process
   int signals_ = -1;
-  std::optional<TemporaryFolder> folder_;
 };
 
 }  // namespace memprof::cli

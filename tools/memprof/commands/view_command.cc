@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/view_command.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <functional>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -11,40 +13,99 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/process_ids.h"
-#include "memprof/io/page_server.h"
-#include "memprof/io/process_looks.h"
+#include "memprof/host/process/running_process.h"
 #include "memprof/io/profile_input.h"
-#include "profile/model/error.h"
+#include "memprof/live/live_looks.h"
+#include "memprof/record/record_options.h"
+#include "memprof/serve/page_server.h"
+#include "memprof/view/live_page.h"
 #include "profile/page/page_html.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: memprof view FILE|PID [--no-open] [--port PORT] [--no-debuginfod]
+    R"(usage: memprof view FILE | PID... [--run] [--no-open] [--port PORT]
+                    [--listen ADDRESS] [--record FILE.series [--every TIME]
+                    [--limit SIZE] [--force]] [--no-debuginfod]
 
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
-file, by memprof or others; `-` is standard input. Of a running process with
-memprof in it, each reload of the page shows what it holds by then.
+file, by memprof or others; `-` is standard input.
+
+Of running processes with memprof in them the page is live: it shows what they
+hold, how much more than when the view began, and how fast they allocate, once a
+second (less often where that would take more than 2 % of a core). They are not
+stopped or signalled. When they have ended the last look stays.
 
 The page is served to this machine only (127.0.0.1), at an address with a random
 token, until Ctrl-C. `memprof export FILE -o report.html` writes the same page as
 a file, to send or keep.
 
-  --no-open        print the address and do not open a browser
-  --port PORT      serve at this port (any that is free)
-  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
+  --run               also the other processes of its run (of memprof run), and
+                      those that start later
+  --no-open           print the address and do not open a browser
+  --port PORT         serve at this port (any that is free)
+  --listen ADDRESS    serve at this IP address: whoever is told the page's address
+                      can read it from other machines, and it is not encrypted
+  --record FILE       add a look to FILE every so often, as memprof live --record does
+  --every TIME        time between two of them: 10s (default), 500ms, 5m, 1h
+  --limit SIZE        of FILE (256m): the older, the further apart are looks kept
+  --force             replace FILE if it exists
+  --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
 constexpr size_t kMostPort = 65535;
 
-void serve(std::function<std::string()> page, uint16_t port, bool opens) {
-  PageServer server(std::move(page), port);
+struct Options {
+  std::vector<std::string> inputs;
+  PageAddress address;
+  bool whole_run = false;
+  bool opens = true;
+  AskServers ask_servers = AskServers::kYes;
+  std::optional<RecordChoice> record;
+};
+
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  ArgumentParser parser("view");
+  std::string port_text;
+  bool force = false;
+  parser.add_option("FILE", options.inputs);
+  parser.add_option("--port", port_text);
+  parser.add_option("--listen", options.address.address);
+  parser.add_flag("--run", options.whole_run);
+  parser.add_flag("--force", force);
+  parser.add_flag("--no-open");
+  parser.add_flag("--no-debuginfod");
+  RecordOptions record(parser);
+  if (parser.parse(arguments)) return std::nullopt;
+  if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
+  const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
+  if (port > kMostPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
+  options.address.port = static_cast<uint16_t>(port);
+  options.opens = !parser.is_given("--no-open");
+  if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  options.record = record.choice();
+  if (force && !options.record) throw Failure("view: --force goes with --record");
+  if (options.record) {
+    options.record->force = force;
+    options.record->ask_servers = options.ask_servers;
+  }
+  return options;
+}
+
+void serve(PageSource* source, const PageAddress& address, bool opens) {
+  PageServer server(source, address);
   const bool is_open = opens && open_in_browser(server.url());
   print(server.url() + "\n");
-  complain(is_open ? "serving the page in your browser until Ctrl-C"
-                   : "open this address in a browser on this machine; Ctrl-C ends the view");
+  if (!server.is_local()) {
+    complain("warning: --listen " + address.address +
+             ": whoever is told this address can read the page from other machines; nothing is encrypted");
+  }
+  complain(is_open             ? "serving the page in your browser until Ctrl-C"
+           : server.is_local() ? "open this address in a browser on this machine; Ctrl-C ends the view"
+                               : "open this address in a browser; Ctrl-C ends the view");
   server.serve();
 }
 
@@ -52,60 +113,65 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What a process holds at each request; when it is gone, what it held at the last.
-std::function<std::string()> page_of_process(const std::string& pid, AskServers ask_servers) {
-  const auto looks = std::make_shared<ProcessLooks>(find_process(pid), ask_servers);
-  const auto last = std::make_shared<std::string>();
-  const auto look = [looks, last, pid] {
-    *last = profile::write_page(looks->look(false), "process " + pid);
-    return *last;
-  };
-  static_cast<void>(look());  // what is wrong with it is said now
-  return [look, last] {
-    try {
-      return look();
-    } catch (const profile::Error& error) {
-      complain(std::string(error.what()) + "; the page shows the last look");
-      return *last;
-    }
-  };
+bool is_process(const std::string& input) {
+  uint64_t pid = 0;
+  std::error_code missing;
+  return parse_pid(input, &pid) && !std::filesystem::exists(input, missing);
+}
+
+std::string title_of(const Options& options) {
+  std::string title = options.inputs.size() == 1 ? "process" : "processes";
+  for (size_t i = 0; i < options.inputs.size(); ++i) title += (i == 0 ? " " : ", ") + options.inputs[i];
+  return title + (options.whole_run ? " and its run" : "");
+}
+
+void view_processes(const Options& options) {
+  std::vector<RunningProcess> processes;
+  for (const std::string& pid : std::set<std::string>(options.inputs.begin(), options.inputs.end())) {
+    processes.push_back(find_process(pid));
+  }
+  LiveLooks looks(processes, options.whole_run, options.ask_servers);
+  std::optional<LivePage::Recording> recording;
+  if (options.record) recording = LivePage::Recording{*options.record, processes.front()};
+  LivePage page(&looks, title_of(options), recording);
+  serve(&page, options.address, options.opens);
+  const std::string recorded = page.summary();
+  if (!recorded.empty()) complain(recorded);
+}
+
+void view_file(const Options& options) {
+  const std::string& input = options.inputs.front();
+  if (options.whole_run || options.record) {
+    throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
+                  input + "' is no process id");
+  }
+  const profile::Profile profile = load_profile(input, options.ask_servers);
+  StillPage page(profile::write_page(profile, input == "-" ? profile.program : file_name(input)));
+  serve(&page, options.address, options.opens);
 }
 
 }  // namespace
 
 int view_command(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("view");
-  std::string input;
-  std::string port_text;
-  parser.add_option("FILE", input);
-  parser.add_option("--port", port_text);
-  parser.add_flag("--no-open");
-  parser.add_flag("--no-debuginfod");
-  if (parser.parse(arguments)) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) {
     print(kHelp);
     return 0;
   }
-  if (input.empty()) throw Failure("view: no profile given; usage: memprof view FILE");
-  const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
-  if (port > kMostPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
-  const AskServers ask_servers = parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes;
-  uint64_t pid = 0;
-  std::error_code missing;
-  std::function<std::string()> page;
-  if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
-    page = page_of_process(input, ask_servers);
+  const auto other = std::find_if_not(options->inputs.rbegin(), options->inputs.rend(), is_process);
+  if (other == options->inputs.rend()) {
+    view_processes(*options);
+  } else if (options->inputs.size() == 1) {
+    view_file(*options);
   } else {
-    const profile::Profile profile = load_profile(input, ask_servers);
-    page = [text = profile::write_page(profile, input == "-" ? profile.program : file_name(input))] {
-      return text;
-    };
+    throw Failure("view: '" + *other + "' is no process id; of several things to view all are processes");
   }
-  serve(std::move(page), static_cast<uint16_t>(port), !parser.is_given("--no-open"));
   return 0;
 }
 
 void view_profile(const profile::Profile& profile, const std::string& name) {
-  serve([text = profile::write_page(profile, file_name(name))] { return text; }, 0, true);
+  StillPage page(profile::write_page(profile, file_name(name)));
+  serve(&page, {}, true);
 }
 
 }  // namespace memprof::cli

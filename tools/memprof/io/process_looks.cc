@@ -25,12 +25,23 @@ uint64_t time_before(uint64_t process_start_ns, uint64_t arena_start_ns) {
 
 ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
                            std::shared_ptr<profile::SharedNames> names)
-    : process_(std::move(process)), ask_servers_(ask_servers), names_(std::move(names)) {
+    : process_(std::move(process)),
+      kept_(process_.arena),
+      ask_servers_(ask_servers),
+      names_(std::move(names)) {
   resident_.pid = process_.pid;
 }
 
 profile::Profile ProcessLooks::look(bool raw) {
-  const ArenaContent arena = read_arena(process_.arena, &resident_);
+  return look_at(process_.arena, &resident_, raw);
+}
+
+profile::Profile ProcessLooks::look_at_end() {
+  return look_at(kept_.copy(), nullptr, false);
+}
+
+profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* resident, bool raw) {
+  const ArenaContent arena = read_arena(path, resident);
   profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
   if (resident_.is_always && !profile.has_metric[profile::metric_index(profile::Metric::kResidentSpace)]) {
     throw profile::Error("process " + std::to_string(process_.pid) +

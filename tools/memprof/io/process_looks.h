@@ -6,9 +6,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/arena_profile.h"
+#include "memprof/io/kept_arena.h"
 #include "memprof/io/profile_input.h"
 #include "profile/model/model.h"
 #include "profile/symbolize/shared_names.h"
@@ -23,6 +25,9 @@ class ProcessLooks {
 
   // `raw`: with names only of code that the process made.
   profile::Profile look(bool raw);
+  // What it held when it ended, or holds now: also when it has removed its file.  Throws
+  // Failure, too.
+  profile::Profile look_at_end();
 
   // From now on each look has what of its blocks is in memory.  Looks without it throw.
   void want_resident() { resident_.is_always = true; }
@@ -32,7 +37,10 @@ class ProcessLooks {
   const RunningProcess& process() const { return process_; }
 
  private:
+  profile::Profile look_at(const std::string& arena, ResidentReads* resident, bool raw);
+
   RunningProcess process_;
+  KeptArena kept_;
   AskServers ask_servers_;
   ResidentReads resident_;
   std::shared_ptr<profile::SharedNames> names_;

@@ -67,12 +67,27 @@ profile::LiveLook LiveLooks::look() {
   // Of a large process it is read now and then only.
   if (!look.profile.resident.is_known()) look.profile.resident = last_resident_;
   last_resident_ = look.profile.resident;
+  pids_ = {single().process().pid};
   look.resident_bytes = resident_bytes(single().process().pid);
   return look;
 }
 
+std::optional<profile::LiveLook> LiveLooks::look_at_end() {
+  if (whole_run_ || looks_.size() > 1) return std::nullopt;
+  try {
+    profile::LiveLook look;
+    look.profile = single().look_at_end();
+    return look;
+  } catch (const Failure&) {
+    return std::nullopt;  // no room for it
+  } catch (const profile::Error&) {
+    return std::nullopt;  // it was killed, or its file could not be kept open
+  }
+}
+
 profile::LiveLook LiveLooks::look_at_all() {
   profile::LiveLook look;
+  pids_.clear();
   profile::Merger merger;
   std::vector<std::string> names;
   size_t ended = 0;
@@ -90,6 +105,7 @@ profile::LiveLook LiveLooks::look_at_all() {
     }
     look.resident_bytes += resident_bytes(looks->process().pid);
     names.push_back(label(looks->process()));
+    pids_.push_back(looks->process().pid);
   }
   if (names.empty()) throw profile::Error(error.empty() ? ending() : error);
   look.profile = merger.take();

@@ -9,6 +9,13 @@ export const METRICS = [
   "inuse_space",
   "peak_objects",
   "peak_space",
+  "mapped_objects",
+  "mapped_space",
+  "mapped_resident_objects",
+  "mapped_resident_space",
+  // Of a live page, computed here: what was allocated in a second.
+  "rate_objects",
+  "rate_space",
 ] as const;
 export type Metric = (typeof METRICS)[number];
 
@@ -35,6 +42,21 @@ export interface Side {
   dropped: number;
 }
 
+/** Of a page that its server tells what changes. */
+export interface Live {
+  /** Addresses, from the page's own. */
+  events: string;
+  profile: string;
+  /** From the first look to this one. */
+  seconds: number;
+  /** In memory; 0: not known. */
+  resident: number;
+  /** Of several processes: which. */
+  who: string;
+  /** The file that looks are recorded to; empty: none. */
+  recording: string;
+}
+
 export interface Facts {
   version: number;
   title: string;
@@ -45,6 +67,7 @@ export interface Facts {
   has_intervals: boolean;
   unlisted_bytes: number;
   changes: Partial<Record<Metric, Changes>>;
+  live?: Live;
 }
 
 export interface Frames {
@@ -79,8 +102,11 @@ export const IS_INTERPRETER = 8;
 export const LABEL_IS_CUT = 1;
 export const LABEL_IS_AFTER = 2;
 
-/** Live blocks, all that were allocated, those at the peak. */
-export const FAMILIES = 3;
+/** Live blocks, all that were allocated, those at the peak, mappings, what of these is resident. */
+export const FAMILIES = 5;
+/** What was allocated in a second: a block that is live has it behind the others. */
+export const RATE_FAMILY = FAMILIES;
+export const VERSION = 2;
 export const KIND_TOTALS = 0;
 export const KIND_PLAIN = 1;
 export const FIRST_KIND = 2;
@@ -100,7 +126,7 @@ export interface Block {
   texts: string[];
   frames: Frames;
   sites: { frame: Uint32Array; role: Uint32Array };
-  /** In preorder. */
+  /** Each after the one above it; of a file in preorder. */
   nodes: { site: Uint32Array; parent: Int32Array; depth: Uint32Array };
   kinds: { size: Float64Array; rate: Float64Array; share: Uint32Array };
   labels: { process: Uint32Array; heap: Uint32Array; flags: Uint32Array };
@@ -110,7 +136,14 @@ export interface Block {
   plain: Float64Array; // bytes and blocks by turns
 }
 
-function readFrames(bytes: Bytes, count: number): Frames {
+/** What some stacks hold. */
+export interface Holdings {
+  families: Family[];
+  totals: { size: Float64Array; numbers: Float64Array };
+  plain: Float64Array;
+}
+
+export function readFrames(bytes: Bytes, count: number): Frames {
   return {
     name: bytes.column(count),
     shown: bytes.column(count),
@@ -171,33 +204,9 @@ function numberRows(families: Family[], stacks: number): { totals: number; plain
   return { totals, plain };
 }
 
-export function readBlock(data: Uint8Array): Block {
-  const bytes = new Bytes(data);
-  const facts = JSON.parse(bytes.text()) as Facts;
-  if (facts.version !== 1) throw new Error(`this page does not know version ${facts.version} of its data`);
-  const texts = bytes.texts(bytes.column(bytes.varint()));
-  const frames = readFrames(bytes, bytes.varint());
-  const siteCount = bytes.varint();
-  const sites = { frame: bytes.column(siteCount), role: bytes.column(siteCount) };
-  const nodes = readNodes(bytes);
-  const kindCount = bytes.varint();
-  const kinds = {
-    size: bytes.wideColumn(kindCount),
-    rate: bytes.wideColumn(kindCount),
-    share: bytes.column(kindCount),
-  };
-  const labelCount = bytes.varint();
-  const labels = {
-    process: bytes.column(labelCount),
-    heap: bytes.column(labelCount),
-    flags: bytes.column(labelCount),
-  };
-  const count = bytes.varint();
-  const node = bytes.column(count);
-  for (let i = 1; i < count; ++i) node[i] += node[i - 1];
-  const label = bytes.column(count);
-  const families = readFamilies(bytes, count);
-  const rows = numberRows(families, count);
+export function readHoldings(bytes: Bytes, stacks: number): Holdings {
+  const families = readFamilies(bytes, stacks);
+  const rows = numberRows(families, stacks);
   const totals = {
     size: new Float64Array(rows.totals),
     numbers: new Float64Array(rows.totals * TOTALS_COLUMNS),
@@ -209,7 +218,49 @@ export function readBlock(data: Uint8Array): Block {
   const plain = new Float64Array(2 * rows.plain);
   for (let i = 0; i < plain.length; ++i) plain[i] = bytes.real();
   if (!bytes.isAtEnd) throw new Error("the data block is longer than it says");
-  return { facts, texts, frames, sites, nodes, kinds, labels, stacks: { node, label }, families, totals, plain };
+  return { families, totals, plain };
+}
+
+export function readFacts(bytes: Bytes): Facts {
+  const facts = JSON.parse(bytes.text()) as Facts;
+  if (facts.version !== VERSION) throw new Error(`this page does not know version ${facts.version} of its data`);
+  return facts;
+}
+
+export function readSites(bytes: Bytes): Block["sites"] {
+  const count = bytes.varint();
+  return { frame: bytes.column(count), role: bytes.column(count) };
+}
+
+export function readKinds(bytes: Bytes): Block["kinds"] {
+  const count = bytes.varint();
+  return { size: bytes.wideColumn(count), rate: bytes.wideColumn(count), share: bytes.column(count) };
+}
+
+export function readLabels(bytes: Bytes): Block["labels"] {
+  const count = bytes.varint();
+  return { process: bytes.column(count), heap: bytes.column(count), flags: bytes.column(count) };
+}
+
+export function readTexts(bytes: Bytes): string[] {
+  return bytes.texts(bytes.column(bytes.varint()));
+}
+
+export function readBlock(data: Uint8Array): Block {
+  const bytes = new Bytes(data);
+  const facts = readFacts(bytes);
+  const texts = readTexts(bytes);
+  const frames = readFrames(bytes, bytes.varint());
+  const sites = readSites(bytes);
+  const nodes = readNodes(bytes);
+  const kinds = readKinds(bytes);
+  const labels = readLabels(bytes);
+  const count = bytes.varint();
+  const node = bytes.column(count);
+  for (let i = 1; i < count; ++i) node[i] += node[i - 1];
+  const label = bytes.column(count);
+  const holdings = readHoldings(bytes, count);
+  return { facts, texts, frames, sites, nodes, kinds, labels, stacks: { node, label }, ...holdings };
 }
 
 /** The block of a page's text in base64: gzip. */

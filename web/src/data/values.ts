@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each stack holds of a metric, and how far off that may be.
-import { type Block, FIRST_KIND, KIND_PLAIN, KIND_TOTALS, type Metric, TOTALS_COLUMNS } from "./block";
+import { type Block, FIRST_KIND, KIND_PLAIN, KIND_TOTALS, type Metric, RATE_FAMILY, TOTALS_COLUMNS } from "./block";
 
 export const isBytes = (metric: Metric): boolean => metric.endsWith("_space");
 
+export const isRate = (metric: Metric): boolean => metric.startsWith("rate_");
+/** Whether samples stand for it; mappings are known exactly, and rates have no interval. */
+export const isSampled = (metric: Metric): boolean => !isRate(metric) && !metric.startsWith("mapped_");
+
 export function familyOf(metric: Metric): number {
+  if (isRate(metric)) return RATE_FAMILY;
+  if (metric.startsWith("mapped_resident")) return 4;
+  if (metric.startsWith("mapped")) return 3;
   return metric.startsWith("inuse") ? 0 : metric.startsWith("alloc") ? 1 : 2;
 }
 

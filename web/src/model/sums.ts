@@ -18,6 +18,8 @@ export interface Sums {
   selfBefore: Float64Array;
 }
 
+const ROUNDING = 1e-9;
+
 /** Adds what each node has itself to all nodes above it. */
 export function addUp(tree: Tree, own: Float64Array): Float64Array {
   const total = own.slice();
@@ -50,10 +52,13 @@ export function sumUp(
     variance[node] += values.variance[stack];
     if (isDifference && !isAfter(block, stack)) before[node] -= values.value[stack];
   }
+  // Sums of the same summands in another order are not quite the same.
+  if (isDifference) self.forEach((value, i) => (self[i] = Math.abs(value) > ROUNDING * before[i] ? value : 0));
   const own = part === "all" ? self : self.map((value) => Math.max(part === "grown" ? value : -value, 0));
+  const total = addUp(view, self);
   return {
     self,
-    total: addUp(view, self),
+    total,
     weight: addUp(view, own),
     variance: addUp(view, variance),
     before: addUp(view, before),
@@ -67,6 +72,9 @@ export interface Row {
   total: number;
   before: number;
   selfBefore: number;
+  /** Of a look of a live page: how much more it holds itself than before, and allocates in a second. */
+  growth?: number;
+  rate?: number;
 }
 
 /** Rows of what is below a node, and of the path to it. */
@@ -109,6 +117,19 @@ export function rowsOf(view: View, sums: Sums, node: number): Row[] {
     if (row.self !== 0 || row.total !== 0 || row.before !== 0 || row.selfBefore !== 0) rows.push(row);
   }
   return rows;
+}
+
+/** The rows with how much each group grew and allocates; also groups that hold nothing any more. */
+export function withGrowth(rows: Row[], growth: Row[], rates: Row[]): Row[] {
+  const known = new Map(rows.map((row) => [row.group, { ...row, growth: 0, rate: 0 }]));
+  const rowOf = (group: number) => {
+    const row = known.get(group) ?? { group, self: 0, total: 0, before: 0, selfBefore: 0, growth: 0, rate: 0 };
+    known.set(group, row);
+    return row;
+  };
+  for (const row of growth) if (row.self !== 0) rowOf(row.group).growth = row.self;
+  for (const row of rates) if (row.self !== 0) rowOf(row.group).rate = row.self;
+  return [...known.values()];
 }
 
 /** What the stacks hold that have one of the groups on them, below a node. */

@@ -25,6 +25,12 @@ export interface Tree {
   end: Uint32Array;
 }
 
+export function childrenOf(tree: Tree, node: number): number[] {
+  const children: number[] = [];
+  for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) children.push(child);
+  return children;
+}
+
 export interface View extends Tree {
   options: ViewOptions;
   groups: Groups;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: header, choices, path, graph and table.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Block } from "../data/block";
+import type { ComponentChildren } from "preact";
+import type { Block, Facts, Metric } from "../data/block";
+import { Difference, growthOf } from "../data/growth";
+import { isBytes, isRate, type Values, valuesOf } from "../data/values";
+import { FIXED, type Places } from "../model/places";
+import { type Row, rowsOf, sumUp, withGrowth } from "../model/sums";
 import { Breadcrumb } from "./breadcrumb";
 import { Details } from "./details";
 import { Graph } from "./graph";
 import { Header } from "./header";
 import { useMargins } from "./margins";
-import { usePictures } from "./pictures";
+import { type Pictures, usePictures } from "./pictures";
 import { Sandwich } from "./sandwich";
 import { firstState, fragmentOf, type State, stateOf } from "./state";
 import { sortRows, Table } from "./table";
@@ -18,17 +23,17 @@ const FIRST_ROWS = 100;
 const MORE_ROWS = 400;
 
 /** The state, which the page's address has, too. A step is something that the back button takes back. */
-function useStateInAddress(block: Block): [State, Change] {
-  const [state, setState] = useState(() => stateOf(location.hash, block.facts));
+function useStateInAddress(facts: Facts): [State, Change] {
+  const [state, setState] = useState(() => stateOf(location.hash, facts));
   useEffect(() => {
-    const read = () => setState(stateOf(location.hash, block.facts));
+    const read = () => setState(stateOf(location.hash, facts));
     window.addEventListener("hashchange", read);
     return () => window.removeEventListener("hashchange", read);
-  }, [block]);
+  }, [facts]);
   const change: Change = (part, isStep = false) => {
     const next = { ...state, ...part };
     setState(next);
-    const fragment = `#${fragmentOf(next, block.facts)}`;
+    const fragment = `#${fragmentOf(next, facts)}`;
     if (fragment === (location.hash || "#")) return;
     if (isStep) location.hash = fragment;
     else history.replaceState(null, "", fragment);
@@ -47,29 +52,59 @@ export function useIsDark(): boolean {
   return isDark;
 }
 
-export function App({ block }: { block: Block }) {
-  const [state, change] = useStateInAddress(block);
-  const pictures = usePictures(block, state);
+/** What a live page has beside a page that stays as it is. */
+export interface LiveParts {
+  base: Block;
+  bar: ComponentChildren;
+  places: Places;
+}
+
+/** Rows with their growth since the base, and with rates. */
+function useGrowth(block: Block, live: LiveParts | undefined, pictures: Pictures, metric: Metric): Row[] {
+  const { view, zoom, isSelected, rows } = pictures;
+  return useMemo(() => {
+    if (!live || isRate(metric) || block.facts.sides.length > 1) return rows;
+    const summed = (values: Values) => rowsOf(view, sumUp(block, view, values, isSelected, "all", null), zoom);
+    const rates = valuesOf(block, isBytes(metric) ? "rate_space" : "rate_objects", () => false);
+    return withGrowth(rows, summed(growthOf(live.base, block, metric)), summed(rates));
+  }, [block, live?.base, view, zoom, isSelected, rows, metric]);
+}
+
+export function App(props: { block: Block; live?: LiveParts }) {
+  const { live } = props;
+  const places = live?.places ?? FIXED;
+  const [state, change] = useStateInAddress(props.block.facts);
+  const difference = useMemo(() => new Difference(), []);
+  const block = useMemo(
+    () => (live && state.isSince ? difference.of(live.base, props.block) : props.block),
+    [props.block, live?.base, state.isSince],
+  );
+  const pictures = usePictures(block, state, places);
   const isDark = useIsDark();
   const [pointed, setPointed] = useState(-1);
   const { view, sums, zoom } = pictures;
-  useEffect(() => setPointed(-1), [view]);
+  useEffect(() => {
+    if (places === FIXED) setPointed(-1);
+  }, [view]);
+  const rows = useGrowth(block, live, pictures, state.metric);
   const sorted = useMemo(
-    () => sortRows(pictures.rows, view.groups.groups, state.sort, state.ascending),
-    [pictures.rows, view, state.sort, state.ascending],
+    () => sortRows(rows, view.groups.groups, state.sort, state.ascending),
+    [rows, view, state.sort, state.ascending],
   );
   const [most, setMost] = useState(FIRST_ROWS);
   const shown = useMemo(() => sorted.slice(0, most), [sorted, most]);
   const margins = useMargins(block, pictures, state.metric, shown);
   const isDifference = block.facts.sides.length > 1;
   const groups = view.groups.groups;
-  const chosen = pointed >= 0 && pointed < view.group.length ? pointed : zoom;
+  const pointedNode = pointed < 0 ? -1 : places.nodeOf(view, pointed);
+  const chosen = pointedNode >= 0 ? pointedNode : zoom;
+  const sandwiched = state.sandwich < 0 ? -1 : places.groupOf(view, state.sandwich);
   const isMarked = (group: number) => pictures.isSearched !== null && pictures.isSearched[group] === 1;
   const zoomTo = (node: number) => {
     setPointed(-1);
-    change({ zoom: node, sandwich: -1 }, true);
+    change({ zoom: places.ofNode(view, node), sandwich: -1 }, true);
   };
-  const sandwich = (group: number) => change({ sandwich: group }, true);
+  const sandwich = (group: number) => change({ sandwich: places.ofGroup(view, group) }, true);
   /** A row leads to the heaviest place of what it is of; a second click goes on to the next. */
   const zoomToGroup = (group: number) => {
     let best = -1;
@@ -85,17 +120,19 @@ export function App({ block }: { block: Block }) {
   return (
     <>
       <Header block={block} state={state} pictures={pictures} margins={margins} />
-      <Toolbar block={block} state={state} change={change} />
+      {live?.bar}
+      <Toolbar block={block} state={state} change={change} isLive={live !== undefined} />
       {pictures.wrong !== "" && (
         <p class="wrong" role="alert">
           {pictures.wrong}
         </p>
       )}
-      <Breadcrumb pictures={pictures} state={state} onZoom={zoomTo} onReset={() => change(firstState(block.facts), true)} />
+      <Breadcrumb pictures={pictures} state={state} onZoom={zoomTo} onReset={() => change(firstState(props.block.facts), true)} />
       <div class="halves">
         <section aria-label="Graph" class="graph">
-          {state.sandwich >= 0 && state.sandwich < groups.length ? (
+          {sandwiched >= 0 ? (
             <Sandwich
+              group={sandwiched}
               pictures={pictures}
               state={state}
               isDark={isDark}
@@ -103,7 +140,7 @@ export function App({ block }: { block: Block }) {
               onClose={() => change({ sandwich: -1 }, true)}
             />
           ) : (
-            <Graph block={block} pictures={pictures} state={state} isDark={isDark} onZoom={zoomTo} onPoint={setPointed} />
+            <Graph block={block} pictures={pictures} state={state} isDark={isDark} onZoom={zoomTo} onPoint={(node) => setPointed(places.ofNode(view, node))} places={places} />
           )}
           <Details block={block} pictures={pictures} state={state} node={chosen} margins={margins} onSandwich={sandwich} />
         </section>
@@ -112,6 +149,7 @@ export function App({ block }: { block: Block }) {
             caption={caption}
             metric={state.metric}
             isDifference={isDifference}
+            isLive={rows !== pictures.rows}
             rows={sorted}
             shown={most}
             whole={pictures.whole}

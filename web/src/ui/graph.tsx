@@ -2,6 +2,7 @@
 // The icicle graph of the view.
 import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
+import { FIXED, type Places } from "../model/places";
 import { WHOLE } from "../model/view";
 import { colourKey, Palette } from "./colours";
 import { Icicle } from "./icicle";
@@ -36,6 +37,7 @@ export function Graph(props: {
   isDark: boolean;
   onZoom: (node: number) => void;
   onPoint: (node: number) => void;
+  places: Places;
 }) {
   const { block, pictures, state } = props;
   const { view, sums, whole } = pictures;
@@ -75,6 +77,14 @@ export function Graph(props: {
       restText={(count, weight) => `… ${count.toLocaleString("en-US")} more, ${percentText(weight, whole)}`}
       onZoom={props.onZoom}
       onPoint={props.onPoint}
+      places={
+        props.places === FIXED
+          ? undefined
+          : {
+              of: (node) => props.places.ofNode(view, node),
+              nodeOf: (place) => props.places.nodeOf(view, place),
+            }
+      }
     />
   );
 }

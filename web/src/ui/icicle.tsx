@@ -25,6 +25,13 @@ export interface IcicleProps {
   restText: (count: number, weight: number) => string;
   onZoom: (node: number) => void;
   onPoint: (node: number) => void;
+  /** Numbers that outlive the tree; without them nothing is chosen in a new tree. */
+  places?: Lasting | undefined;
+}
+
+export interface Lasting {
+  of: (node: number) => number;
+  nodeOf: (place: number) => number;
 }
 
 interface Drawing {
@@ -87,9 +94,11 @@ function neighbour(tree: Tree, weight: Float64Array, node: number, key: string):
 export function Icicle(props: IcicleProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(600);
-  const [chosen, setChosen] = useState(-1);
+  const [place, setPlace] = useState(-1);
   const [said, setSaid] = useState("");
-  const { tree, weight, zoom } = props;
+  const { tree, weight, zoom, places } = props;
+  const chosen = place < 0 ? -1 : places ? places.nodeOf(place) : place;
+  const setChosen = (node: number) => setPlace(node < 0 || !places ? node : places.of(node));
   useLayoutEffect(() => {
     const own = canvas.current?.parentElement;
     if (!own) return undefined;
@@ -104,7 +113,9 @@ export function Icicle(props: IcicleProps) {
   useLayoutEffect(() => {
     if (canvas.current) draw(canvas.current, props, drawing);
   });
-  useEffect(() => setChosen(-1), [tree]);
+  useEffect(() => {
+    if (!places) setPlace(-1);
+  }, [tree]);
 
   const boxOf = (event: MouseEvent): Box | undefined => {
     const own = canvas.current?.getBoundingClientRect();

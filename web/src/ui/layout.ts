@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rectangles an icicle graph has: the path to the node that is looked at, and what is below it, heaviest
 // first. What is too narrow to be seen is one rectangle for all of its siblings.
-import type { Tree } from "../model/view";
+import { childrenOf, type Tree } from "../model/view";
 
 export interface Box {
   /** -1: several nodes that are too narrow. */
@@ -18,12 +18,6 @@ export interface Box {
 export interface Layout {
   boxes: Box[];
   rows: number;
-}
-
-export function childrenOf(tree: Tree, node: number): number[] {
-  const children: number[] = [];
-  for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) children.push(child);
-  return children;
 }
 
 export function heaviestFirst(tree: Tree, weight: Float64Array, node: number): number[] {

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { estimate, type Interval } from "../data/accumulate";
 import type { Block, Metric } from "../data/block";
+import { isSampled } from "../data/values";
 import type { Row } from "../model/sums";
 import type { Pictures } from "./pictures";
 
@@ -106,7 +107,7 @@ function marginOfChange(block: Block, pictures: Pictures, metric: Metric): Margi
 
 export function useMargins(block: Block, pictures: Pictures, metric: Metric, shown: Row[]): Margins {
   const { view, isSelected, zoom, isListed } = pictures;
-  const isKnown = block.facts.has_intervals && block.facts.sides.length === 1 && isListed === null;
+  const isKnown = block.facts.has_intervals && block.facts.sides.length === 1 && isListed === null && isSampled(metric);
   const known = useMemo(() => new Known(block, pictures, metric), [block, view, isSelected, zoom, metric]);
   const whole = useMemo(() => (isKnown ? known.ofNode(0) : null), [block, view, isSelected, metric, isKnown]);
   const [, setRound] = useState(0);

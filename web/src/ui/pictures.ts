@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
 import { valuesOf } from "../data/values";
 import { parseExpression, selectStacks } from "../model/select";
+import type { Places } from "../model/places";
 import { isAfter, matchingGroups, type Row, rowsOf, sumUp, type Sums } from "../model/sums";
 import { makeView, type View } from "../model/view";
 import type { State } from "./state";
@@ -56,11 +57,11 @@ function attempt<T>(make: () => T, otherwise: T): { result: T; wrong: string } {
   }
 }
 
-export function usePictures(block: Block, state: State): Pictures {
+export function usePictures(block: Block, state: State, places: Places): Pictures {
   const { by, hidden, fullNames, metric, selection, search, part, onlySignificant } = state;
   const view = useMemo(
     () => makeView(block, { by, hidden, fullNames }),
-    [block, by, fullNames, hidden.interpreter, hidden.imports, hidden.library, hidden.start],
+    [block.stacks, by, fullNames, hidden.interpreter, hidden.imports, hidden.library, hidden.start],
   );
   const values = useMemo(() => {
     const isDifference = block.facts.sides.length > 1;
@@ -69,7 +70,7 @@ export function usePictures(block: Block, state: State): Pictures {
   const whole = useMemo(() => wholeOf(block, values.value), [block, values]);
   const selected = useMemo(
     () => attempt(() => selectStacks(block, selection), null),
-    [block, selection.focus, selection.ignore, selection.process, selection.heap],
+    [block.stacks, selection.focus, selection.ignore, selection.process, selection.heap],
   );
   const isListed = useMemo(() => listedGroups(block, view, state), [block, view, metric, onlySignificant]);
   const hasNegative = useMemo(() => values.value.some((value) => value < 0), [values]);
@@ -78,7 +79,7 @@ export function usePictures(block: Block, state: State): Pictures {
     () => sumUp(block, view, values, selected.result, ownPart, isListed),
     [block, view, values, selected.result, ownPart, isListed],
   );
-  const zoom = state.zoom < view.group.length ? state.zoom : 0;
+  const zoom = useMemo(() => Math.max(places.nodeOf(view, state.zoom), 0), [places, view, state.zoom]);
   const rows = useMemo(() => rowsOfPart(rowsOf(view, sums, zoom), part), [view, sums, zoom, part]);
   const searched = useMemo(
     () => attempt(() => (search === "" ? null : matchingGroups(view, parseExpression(search))), null),

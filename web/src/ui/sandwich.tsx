@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function with who calls it and what it calls.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Branches, type Edge, sandwichOf } from "../model/calls";
 import { Palette } from "./colours";
 import { groupFills } from "./graph";
@@ -12,6 +12,7 @@ import { metricText, nameText, percentText, shortened } from "./text";
 const MOST_EDGES = 20;
 
 interface Props {
+  group: number;
   pictures: Pictures;
   state: State;
   isDark: boolean;
@@ -66,6 +67,7 @@ function Edges(props: Props & { title: string; noun: string; none: string; edges
 
 function Half(props: Props & { label: string; branches: Branches; total: number; fills: string[]; palette: Palette }) {
   const [zoom, setZoom] = useState(0);
+  useEffect(() => setZoom(0), [props.pictures.view, props.group]);
   const { tree, weight } = props.branches;
   const groups = props.pictures.view.groups.groups;
   const nameOf = (node: number) => (node === 0 ? props.label : nameText(groups[tree.group[node]].name.slice(0, 300)));
@@ -96,12 +98,12 @@ function Half(props: Props & { label: string; branches: Branches; total: number;
 export function Sandwich(props: Props) {
   const { pictures, state } = props;
   const { view, sums } = pictures;
-  const group = view.groups.groups[state.sandwich];
+  const group = view.groups.groups[props.group];
   const result = useMemo(() => {
     const own = sums.weight.slice();
     for (let i = own.length - 1; i > 0; --i) own[view.parent[i]] -= sums.weight[i];
-    return sandwichOf(view, own, sums.weight, state.sandwich);
-  }, [view, sums, state.sandwich]);
+    return sandwichOf(view, own, sums.weight, props.group);
+  }, [view, sums, props.group]);
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
   const fills = useMemo(() => groupFills(pictures, state.colour, palette), [view, sums, state.colour, palette]);
   const half = { ...props, total: result.total, fills, palette };

@@ -2,6 +2,7 @@
 // What the reader has chosen, as the fragment of the page's address: a link shows the same, and the back button
 // goes one step back.
 import { type Facts, METRICS, type Metric } from "../data/block";
+import { isRate } from "../data/values";
 import { GROUPINGS, type GroupBy } from "../model/grouping";
 import type { Selection } from "../model/select";
 import type { Part } from "../model/sums";
@@ -9,7 +10,7 @@ import type { Hidden } from "../model/view";
 
 export const COLOURS = ["module", "package", "file", "function"] as const;
 export type Colour = (typeof COLOURS)[number];
-export const SORTS = ["self", "total", "name"] as const;
+export const SORTS = ["self", "total", "name", "growth", "rate"] as const;
 export type Sort = (typeof SORTS)[number];
 
 export interface State {
@@ -21,10 +22,12 @@ export interface State {
   selection: Selection;
   search: string;
   part: Part;
+  /** Of a live page: what changed since the view began, not what there is. */
+  isSince: boolean;
   onlySignificant: boolean;
-  /** Node of the view. */
+  /** Place of a node (model/places.ts); 0: the whole. */
   zoom: number;
-  /** Group whose callers and callees are shown; -1: none. */
+  /** Place of the group whose callers and callees are shown; -1: none. */
   sandwich: number;
   sort: Sort;
   ascending: boolean;
@@ -40,6 +43,7 @@ export function firstState(facts: Facts): State {
     selection: { focus: "", ignore: "", process: "", heap: "" },
     search: "",
     part: facts.sides.length > 1 ? "grown" : "all",
+    isSince: false,
     onlySignificant: false,
     zoom: 0,
     sandwich: -1,
@@ -74,6 +78,7 @@ export function fragmentOf(state: State, facts: Facts): string {
   for (const [key, name] of SELECTION_KEYS) if (state.selection[name] !== "") words.set(key, state.selection[name]);
   if (state.search !== "") words.set("q", state.search);
   if (state.part !== first.part) words.set("part", state.part);
+  if (state.isSince) words.set("since", "1");
   if (state.onlySignificant) words.set("sig", "1");
   if (state.zoom > 0) words.set("z", String(state.zoom));
   if (state.sandwich >= 0) words.set("fn", String(state.sandwich));
@@ -94,7 +99,7 @@ function wholeNumber(text: string | null, otherwise: number): number {
 export function stateOf(fragment: string, facts: Facts): State {
   const words = new URLSearchParams(fragment.replace(/^#/, ""));
   const state = firstState(facts);
-  const known = METRICS.filter((metric) => facts.metrics.includes(metric));
+  const known = METRICS.filter((metric) => facts.metrics.includes(metric) || (facts.live && isRate(metric)));
   state.metric = oneOf(known, words.get("m"), state.metric);
   state.by = oneOf(GROUPINGS, words.get("by"), state.by);
   state.colour = oneOf(COLOURS, words.get("c"), state.colour);
@@ -102,8 +107,9 @@ export function stateOf(fragment: string, facts: Facts): State {
   state.fullNames = words.get("full") === "1";
   for (const [key, name] of SELECTION_KEYS) state.selection[name] = words.get(key) ?? "";
   state.search = words.get("q") ?? "";
-  if (facts.sides.length > 1) {
-    state.part = oneOf<Part>(["grown", "shrunk"], words.get("part"), state.part);
+  state.isSince = facts.live !== undefined && words.get("since") === "1";
+  if (facts.sides.length > 1 || state.isSince) {
+    state.part = oneOf<Part>(["grown", "shrunk"], words.get("part"), "grown");
     state.onlySignificant = words.get("sig") === "1";
   }
   state.zoom = wholeNumber(words.get("z"), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table: a row for each function (or file, module ...). It is the accessible form of the graph.
 import type { Metric } from "../data/block";
+import { isBytes } from "../data/values";
 import type { Group } from "../model/grouping";
 import type { Row } from "../model/sums";
 import type { Margins } from "./margins";
@@ -13,6 +14,8 @@ export interface TableProps {
   caption: string;
   metric: Metric;
   isDifference: boolean;
+  /** Whether rows have growth and rates. */
+  isLive: boolean;
   /** In order; the first of them are shown. */
   rows: Row[];
   shown: number;
@@ -34,13 +37,19 @@ export interface TableProps {
 export function sortRows(rows: Row[], groups: Group[], sort: Sort, ascending: boolean): Row[] {
   const direction = ascending ? -1 : 1;
   const name = (row: Row) => groups[row.group].name;
-  const key = (row: Row) => (sort === "self" ? row.self : row.total);
+  const key = (row: Row) => {
+    if (sort === "growth") return row.growth ?? 0;
+    if (sort === "rate") return row.rate ?? 0;
+    return sort === "self" ? row.self : row.total;
+  };
+  // What shrank is at the end of what grew, not as large as if it had grown.
+  const size = (value: number) => (sort === "growth" ? value : Math.abs(value));
   const other = (row: Row) => (sort === "self" ? row.total : row.self);
   const byName = (a: Row, b: Row) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a.group - b.group);
   return rows.slice().sort((a, b) => {
     if (sort === "name") return direction * byName(a, b);
     return (
-      direction * (Math.abs(key(b)) - Math.abs(key(a))) ||
+      direction * (size(key(b)) - size(key(a))) ||
       direction * (Math.abs(other(b)) - Math.abs(other(a))) ||
       byName(a, b)
     );
@@ -63,6 +72,20 @@ function Head(props: TableProps & { sort: Sort; by: Sort; title: string; number?
   );
 }
 
+function Growth({ metric, row }: { metric: Metric; row: Row }) {
+  const growth = row.growth ?? 0;
+  const rate = row.rate ?? 0;
+  const allocated = isBytes(metric) ? "rate_space" : "rate_objects";
+  return (
+    <>
+      <td class={`number${growth > 0 ? " grown" : growth < 0 ? " shrunk" : ""}`}>
+        {growth === 0 ? "" : signedText(metric, growth)}
+      </td>
+      <td class="number">{rate === 0 ? "" : metricText(allocated, rate)}</td>
+    </>
+  );
+}
+
 function OneRow(props: TableProps & { row: Row }) {
   const { row, metric, whole, isDifference } = props;
   const group = props.groups[row.group];
@@ -76,6 +99,7 @@ function OneRow(props: TableProps & { row: Row }) {
       <td class="number small">{margin === null ? "" : margin.text}</td>
       <td class="number">{row.self === 0 ? "" : percentText(row.self, whole)}</td>
       {isDifference && <td class="number">{metricText(metric, row.selfBefore)}</td>}
+      {props.isLive && <Growth metric={metric} row={row} />}
       <td class="number">{text(metric, row.total)}</td>
       <td class="number">{percentText(row.total, whole)}</td>
       <th scope="row" class="name">
@@ -127,6 +151,8 @@ export function Table(props: TableProps) {
                 before
               </th>
             )}
+            {props.isLive && <Head {...props} by="growth" title="growth" number />}
+            {props.isLive && <Head {...props} by="rate" title="allocates" number />}
             <Head {...props} by="total" title={props.isDifference ? "with callees" : "cumulative"} number />
             <th scope="col" class="number">
               %

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and names as people read them.
-import { isBytes } from "../data/values";
+import { isBytes, isRate } from "../data/values";
 import type { Metric } from "../data/block";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -24,7 +24,7 @@ export function countText(value: number): string {
 }
 
 export function metricText(metric: Metric, value: number): string {
-  return isBytes(metric) ? bytesText(value) : countText(value);
+  return (isBytes(metric) ? bytesText(value) : countText(value)) + (isRate(metric) ? "/s" : "");
 }
 
 export function signedText(metric: Metric, value: number): string {
@@ -40,6 +40,7 @@ export function percentText(part: number, whole: number): string {
   return `${percent.toFixed(1)}%`;
 }
 
+/** In the order in which they are offered. */
 export const METRIC_TITLES: Record<Metric, string> = {
   peak_space: "Peak: bytes",
   peak_objects: "Peak: blocks",
@@ -47,6 +48,12 @@ export const METRIC_TITLES: Record<Metric, string> = {
   inuse_objects: "Live: blocks",
   alloc_space: "Allocated: bytes",
   alloc_objects: "Allocated: blocks",
+  rate_space: "Allocated a second: bytes",
+  rate_objects: "Allocated a second: blocks",
+  mapped_space: "Mapped: bytes",
+  mapped_objects: "Mapped: mappings",
+  mapped_resident_space: "Mapped and resident: bytes",
+  mapped_resident_objects: "Mapped and resident: mappings",
 };
 
 /* What controls a terminal, or the direction of writing, as something that can be seen. */

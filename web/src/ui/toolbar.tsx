@@ -2,7 +2,8 @@
 // What the reader chooses from: metric, grouping, expressions, frames that are left out.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Block, METRICS, type Metric } from "../data/block";
+import type { Block, Metric } from "../data/block";
+import { isRate } from "../data/values";
 import { GROUPINGS, type GroupBy } from "../model/grouping";
 import type { Hidden } from "../model/view";
 import { type Colour, COLOURS, type State } from "./state";
@@ -132,10 +133,20 @@ function Parts({ block, state, change }: { block: Block; state: State; change: C
   );
 }
 
-export function Toolbar(props: { block: Block; state: State; change: Change; children?: ComponentChildren }) {
+/** A change has no rates. */
+function metricFor(shows: "now" | "since", metric: Metric): Partial<State> {
+  return shows === "since" && isRate(metric) ? { metric: "inuse_space" } : {};
+}
+
+export function Toolbar(props: {
+  block: Block;
+  state: State;
+  change: Change;
+  isLive?: boolean;
+  children?: ComponentChildren;
+}) {
   const { block, state, change } = props;
-  const metrics = [...METRICS]
-    .reverse()
+  const metrics = (Object.keys(METRIC_TITLES) as Metric[])
     .filter((metric) => block.facts.metrics.includes(metric))
     .map((metric): [Metric, string] => [metric, METRIC_TITLES[metric]]);
   const select = (selection: Partial<State["selection"]>) =>
@@ -155,6 +166,19 @@ export function Toolbar(props: { block: Block; state: State; change: Change; chi
         options={metrics}
         onChoose={(metric) => change({ metric }, true)}
       />
+      {props.isLive === true && (
+        <Choice
+          label="Shows"
+          value={state.isSince ? "since" : "now"}
+          options={[
+            ["now", "what there is"],
+            ["since", "what changed"],
+          ]}
+          onChoose={(shows) =>
+            change({ isSince: shows === "since", part: shows === "since" ? "grown" : "all", ...metricFor(shows, state.metric) }, true)
+          }
+        />
+      )}
       {block.facts.sides.length > 1 && <Parts block={block} state={state} change={change} />}
       <Choice
         label="Rows by"

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/page/page_stream.h"
+
+#include <algorithm>
+
+#include "profile/page/page_data.h"
+
+namespace memprof::profile {
+namespace {
+
+bool is_empty(const PageRow& row) {
+  return std::all_of(row.families.begin(), row.families.end(),
+                     [](const PageValues& values) { return values.entries.empty(); });
+}
+
+}  // namespace
+
+PageStream::HeldRow& PageStream::row_at(uint32_t node, uint32_t label) {
+  const auto [known, is_new] = row_index_.emplace(std::pair(node, label), rows_.size());
+  if (is_new) {
+    rows_.emplace_back();
+    rows_.back().row.node = node;
+    rows_.back().row.label = label;
+  }
+  return rows_[known->second];
+}
+
+uint64_t PageStream::add(const Profile& profile, const nlohmann::ordered_json& facts) {
+  ++looks_;
+  facts_ = page_json(facts);
+  ProfileFrames frames(profile, &tables_.frames());
+  // Stacks that differ in what a page does not show are one.
+  std::map<size_t, PageRow> sums;
+  for (const Stack& stack : profile.stacks) {
+    PageRow row = tables_.row_of(stack, profile.rate_bytes, false);
+    row.node = tree_.add(frames.root_first(stack));
+    HeldRow& held = row_at(row.node, row.label);
+    held.seen = looks_;
+    const auto place = static_cast<size_t>(&held - rows_.data());
+    const auto [sum, is_first] = sums.emplace(place, row);
+    if (is_first) continue;
+    for (size_t i = 0; i < kPageFamilies; ++i) sum->second.families[i].add(row.families[i]);
+  }
+  for (auto& [place, row] : sums) {
+    HeldRow& held = rows_[place];
+    if (held.changed != 0 && held.row.families == row.families) continue;
+    held.row = std::move(row);
+    held.changed = looks_;
+  }
+  for (HeldRow& held : rows_) {
+    if (held.seen == looks_ || is_empty(held.row)) continue;
+    held.row.families = {};
+    held.changed = looks_;
+  }
+  marks_.push_back({tables_.sizes(), tree_.size(), rows_.size()});
+  if (looks_ == 1) first_ = marks_.back();
+  if (marks_.size() > kMostMarks) marks_.pop_front();
+  return looks_;
+}
+
+bool PageStream::knows(uint64_t look) const {
+  return look <= 1 || (look <= looks_ && look > looks_ - marks_.size());
+}
+
+std::string PageStream::changes_since(uint64_t look) const {
+  const Mark none;
+  const Mark& from = look == 0   ? none
+                     : look == 1 ? first_
+                                 : marks_[static_cast<size_t>(look + marks_.size() - looks_ - 1)];
+  ByteWriter out;
+  out.text(facts_);
+  // Where what follows begins: who reads it is sure that nothing is missing.
+  for (const size_t size : {from.tables.texts, from.tables.frames, from.tables.sites, from.nodes,
+                            from.tables.kinds, from.tables.labels, from.rows}) {
+    out.varint(size);
+  }
+  tables_.write_names(from.tables, &out);
+  write_nodes(from.nodes, &out);
+  tables_.write_kinds(from.tables, &out);
+  write_stacks(from.rows, &out);
+  std::vector<const PageRow*> changed;
+  std::vector<size_t> steps;
+  size_t last = 0;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].changed <= look) continue;
+    changed.push_back(&rows_[i].row);
+    steps.push_back(i - last);
+    last = i;
+  }
+  out.varint(changed.size());
+  out.column(steps, [](size_t step) { return step; });
+  write_values(changed, &out);
+  return out.take();
+}
+
+void PageStream::write_nodes(size_t from, ByteWriter* out) const {
+  out->varint(tree_.size() - from);
+  for (size_t i = from; i < tree_.size(); ++i) out->varint(tree_.label_of(i));
+  for (size_t i = from; i < tree_.size(); ++i) out->varint(tree_.steps_to_parent(i));
+}
+
+void PageStream::write_stacks(size_t from, ByteWriter* out) const {
+  out->varint(rows_.size() - from);
+  for (size_t i = from; i < rows_.size(); ++i) out->varint(rows_[i].row.node);
+  for (size_t i = from; i < rows_.size(); ++i) out->varint(rows_[i].row.label);
+}
+
+}  // namespace memprof::profile

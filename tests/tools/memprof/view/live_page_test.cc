@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real processes are watched in tests/e2e/live_page_test.py, by browsers in web/browser/live.mjs.
+#include "memprof/view/live_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "memprof/console/failure.h"
+#include "profile/model/error.h"
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A process that holds what the test says.
+class Looks : public LookSource {
+ public:
+  profile::LiveLook look() override {
+    ++asked;
+    if (!error.empty()) throw profile::Error(error);
+    return now();
+  }
+  std::optional<profile::LiveLook> look_at_end() override {
+    if (!has_end) return std::nullopt;
+    return now();
+  }
+  const std::vector<uint64_t>& pids() const override { return pids_; }
+  bool is_there() const override { return is_running; }
+  std::string ending() const override { return "process 4711 has ended"; }
+
+  size_t asked = 0;
+  bool is_running = true;
+  bool has_end = false;
+  std::string error;
+
+ private:
+  static profile::LiveLook now() {
+    profile::LiveLook look;
+    look.profile = testing_tools::small_profile();
+    look.profile.pid = 4711;
+    return look;
+  }
+  const std::vector<uint64_t> pids_{4711};
+};
+
+class LivePageTest : public ::testing::Test {
+ protected:
+  // All that a viewer is told until he knows all there is: the types of the events.
+  std::string told() {
+    std::string types;
+    for (std::string event = page_.event_after(&place_); !event.empty(); event = page_.event_after(&place_)) {
+      EXPECT_THAT(event, StartsWith("event: "));
+      EXPECT_EQ(event.substr(event.size() - 2), "\n\n");
+      types += event.substr(7, event.find('\n') - 7) + " ";
+      last_event_ = event;
+    }
+    return types;
+  }
+
+  Looks looks_;
+  LivePage page_{&looks_, "process 4711"};
+  ViewerPlace place_;
+  std::string last_event_;
+};
+
+TEST_F(LivePageTest, AViewerIsToldTheFirstLookThenWhatChanged) {
+  EXPECT_EQ(looks_.asked, 1u);
+  EXPECT_EQ(told(), "first state ");
+  EXPECT_EQ(told(), "");
+  page_.look();
+  page_.look();
+  EXPECT_EQ(told(), "look ") << "both at once";
+  ViewerPlace another;
+  EXPECT_THAT(page_.event_after(&another), HasSubstr("event: first\nid: 1\n"));
+  EXPECT_THAT(page_.event_after(&another), HasSubstr("event: look\nid: 3\n"));
+}
+
+TEST_F(LivePageTest, WhoComesBackGoesOnFromWhereHeWas) {
+  page_.look();
+  EXPECT_EQ(page_.place_after("2").look, 2u);
+  EXPECT_EQ(page_.place_after("3").look, 0u) << "not yet";
+  for (const char* text : {"", "x", "2x", "-1", "99999999999999999999"}) {
+    EXPECT_EQ(page_.place_after(text).look, 0u) << text;
+  }
+}
+
+TEST_F(LivePageTest, LooksOnlyWhileSomebodyWatches) {
+  EXPECT_FALSE(page_.next_look(false));
+  page_.look();
+  const auto before = page_.next_look(true);
+  ASSERT_TRUE(before);
+  page_.look();
+  EXPECT_GT(page_.next_look(true), before);
+  EXPECT_FALSE(page_.next_look(false));
+}
+
+TEST_F(LivePageTest, EachRequestLooksAnew) {
+  EXPECT_THAT(page_.page(), HasSubstr("connect-src 'self'; "));
+  EXPECT_EQ(looks_.asked, 2u);
+  EXPECT_EQ(told(), "first look state ");
+}
+
+TEST_F(LivePageTest, TheLastLookStays) {
+  looks_.is_running = false;
+  looks_.error = "gone";
+  page_.look();
+  EXPECT_EQ(told(), "first state ");
+  EXPECT_THAT(last_event_, HasSubstr(R"("ending":"process 4711 has ended")"));
+  EXPECT_FALSE(page_.next_look(true));
+  const size_t asked = looks_.asked;
+  EXPECT_THAT(page_.page(), HasSubstr("process 4711"));
+  page_.look();
+  EXPECT_EQ(looks_.asked, asked);
+  ViewerPlace later;
+  EXPECT_THAT(page_.event_after(&later), StartsWith("event: first"));
+  EXPECT_THAT(page_.event_after(&later), HasSubstr("has ended"));
+}
+
+TEST_F(LivePageTest, WhatItHeldAtItsEndIsTheLastLook) {
+  looks_.is_running = false;
+  looks_.has_end = true;
+  page_.look();
+  EXPECT_EQ(told(), "first look state ");
+}
+
+TEST_F(LivePageTest, AnErrorIsToldUntilItGoesWell) {
+  EXPECT_EQ(told(), "first state ");
+  looks_.error = "it cannot be read \"now\"\n";
+  page_.look();
+  EXPECT_EQ(told(), "state ");
+  EXPECT_THAT(last_event_, HasSubstr(R"("problem":"it cannot be read \"now\"\n")"));
+  page_.look();
+  EXPECT_EQ(told(), "") << "once";
+  looks_.error.clear();
+  page_.look();
+  EXPECT_EQ(told(), "look state ");
+  EXPECT_THAT(last_event_, HasSubstr(R"("problem":"")"));
+}
+
+TEST_F(LivePageTest, TheLastLookCanBeSaved) {
+  const auto file = page_.file("profile.pb.gz");
+  ASSERT_TRUE(file);
+  EXPECT_THAT(file->name, ::testing::MatchesRegex("memprof\\.4711\\.[0-9]+\\.pb\\.gz"));
+  EXPECT_THAT(file->content, StartsWith("\x1f\x8b"));
+  EXPECT_FALSE(page_.file("../profile.pb.gz"));
+  EXPECT_FALSE(page_.file(""));
+}
+
+TEST(LivePage, RecordsWhetherSomebodyWatchesOrNot) {
+  const testing_tools::Folder folder;
+  Looks looks;
+  LivePage::Recording recording;
+  recording.choice.pattern = folder / "%p.series";
+  recording.choice.every_ns = 1'000'000'000;
+  recording.process.pid = 4711;
+  recording.process.program = "server";
+  LivePage page(&looks, "process 4711", recording);
+  EXPECT_TRUE(page.next_look(false));
+  looks.is_running = false;
+  looks.has_end = true;
+  page.look();
+  EXPECT_THAT(page.summary(), HasSubstr("4711.series: 2 looks")) << "the first, and the end";
+  EXPECT_FALSE(page.next_look(false));
+  EXPECT_THAT(page.page(), Not(HasSubstr("no look")));
+  Looks other;
+  EXPECT_THROW(LivePage(&other, "process 4711", recording), Failure) << "the file is there already";
+}
+
+}  // namespace
+}  // namespace memprof::cli

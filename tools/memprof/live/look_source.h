@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where looks at running processes come from.
+//
+// Threads: one command's own.
+// Failure: look() throws profile::Error, and Failure where there is nothing to look at.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/live/live_model.h"
+
+namespace memprof::cli {
+
+class LookSource {
+ public:
+  LookSource() = default;
+  virtual ~LookSource() = default;
+  LookSource(const LookSource&) = delete;
+  LookSource& operator=(const LookSource&) = delete;
+
+  virtual profile::LiveLook look() = 0;
+  // When there is none of them any more, and there was only one: what it held at its end, where that can be
+  // read.
+  virtual std::optional<profile::LiveLook> look_at_end() = 0;
+  // Those that the last look is of.
+  virtual const std::vector<uint64_t>& pids() const = 0;
+  // Whether there is one of them still.
+  virtual bool is_there() const = 0;
+  // What is to be said when there is none.
+  virtual std::string ending() const = 0;
+};
+
+}  // namespace memprof::cli

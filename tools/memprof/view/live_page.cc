@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/view/live_page.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/roomy_thread.h"
+#include "memprof/io/output_check.h"
+#include "memprof/io/path_pattern.h"
+#include "profile/files/base64.h"
+#include "profile/files/gzip.h"
+#include "profile/model/error.h"
+#include "profile/page/page_data.h"
+#include "profile/page/page_html.h"
+#include "profile/pprof/pprof_writer.h"
+
+namespace memprof::cli {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr double kLeastInterval = 1;  // seconds
+// From one look to the next at least so many times what it took of a processor: 2 % of a core.
+constexpr double kPause = 50;
+
+// Adds what a block of code takes of a processor.
+class Meter {
+ public:
+  explicit Meter(double* sum) : sum_(sum), before_(processor_time_of_thread()) {}
+  ~Meter() { *sum_ += Seconds(processor_time_of_thread() - before_).count(); }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+ private:
+  double* sum_;
+  std::chrono::nanoseconds before_;
+};
+
+PageSource::Clock::duration as_clock(double seconds) {
+  return std::chrono::duration_cast<PageSource::Clock::duration>(Seconds(seconds));
+}
+
+std::string look_event(const char* type, uint64_t look, const std::string& data) {
+  return "event: " + std::string(type) + "\nid: " + std::to_string(look) +
+         "\ndata: " + profile::base64(profile::gzip(data)) + "\n\n";
+}
+
+}  // namespace
+
+LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording)
+    : looks_(*looks), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
+  profile::LiveLook first = looks_.look();  // with all names: later ones take less
+  if (recording) begin(*recording);
+  take(std::move(first));
+  first_event_ = look_event("first", 1, stream_.changes_since(0));
+}
+
+void LivePage::begin(const Recording& recording) {
+  const RecordChoice& choice = recording.choice;
+  const RunningProcess& process = recording.process;
+  PathFacts facts;
+  facts.pid = static_cast<int64_t>(process.pid);
+  facts.program = process.program;
+  facts.time_seconds = std::time(nullptr);
+  const std::string path = expand_path(choice.pattern, facts);
+  check_output_path(path, choice.force);
+  recorder_.emplace(path, choice, process.program, process.pid);
+  record_every_ = std::chrono::nanoseconds(choice.every_ns);
+}
+
+double LivePage::seconds() const {
+  return Seconds(looked_ - began_).count();
+}
+
+void LivePage::take(profile::LiveLook look) {
+  last_ = std::move(look.profile);
+  live_ = {{"events", "events"},   {"profile", "profile.pb.gz"},
+           {"seconds", seconds()}, {"resident", look.resident_bytes},
+           {"who", look.who},      {"recording", recorder_ ? recorder_->path() : std::string()}};
+  stream_.add(last_, profile::live_page_facts(last_, name_, live_));
+  record();
+}
+
+void LivePage::record() {
+  const auto now = Clock::now();
+  if (!recorder_ || now < next_record_) return;
+  // One that is late is left out, not made up for.
+  next_record_ = std::max(next_record_ + record_every_, now + record_every_ / 2);
+  recorder_->add(last_, state_.ending.empty() ? looks_.pids() : std::vector<uint64_t>());
+}
+
+void LivePage::look() {
+  if (!state_.ending.empty()) return;
+  looked_ = Clock::now();
+  spent_s_ = 0;
+  const Meter meter(&spent_s_);
+  if (!looks_.is_there()) return end();
+  try {
+    take(looks_.look());
+    set_problem("");
+  } catch (const profile::Error& error) {
+    if (!looks_.is_there()) return end();
+    set_problem(error.what());
+  } catch (const Failure& failure) {  // of the recording
+    recorder_.reset();
+    complain(failure.what());
+    set_problem(failure.what());
+  }
+}
+
+void LivePage::end() {
+  state_.ending = looks_.ending();
+  state_.problem.clear();
+  ++state_.number;
+  complain(state_.ending + "; the page shows the last look");
+  try {
+    next_record_ = {};
+    if (auto last = looks_.look_at_end()) take(std::move(*last));
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+}
+
+void LivePage::set_problem(const std::string& problem) {
+  if (problem == state_.problem) return;
+  state_.problem = problem;
+  ++state_.number;
+}
+
+std::optional<PageSource::Clock::time_point> LivePage::next_look(bool has_viewers) const {
+  if (!state_.ending.empty()) return std::nullopt;
+  std::optional<Clock::time_point> next;
+  const double interval = std::max(kLeastInterval, kPause * spent_s_);
+  if (has_viewers) next = looked_ + as_clock(interval);
+  if (recorder_) next = std::min(next.value_or(next_record_), next_record_);
+  return next;
+}
+
+std::string LivePage::page() {
+  look();
+  return profile::write_page(last_, name_, profile::Metric::kInuseSpace, live_);
+}
+
+std::optional<PageFile> LivePage::file(const std::string& name) {
+  if (name != "profile.pb.gz") return std::nullopt;
+  const std::string saved =
+      "memprof." + std::to_string(last_.pid) + "." + std::to_string(std::time(nullptr)) + ".pb.gz";
+  return PageFile{"application/octet-stream", saved, profile::write_pprof(last_)};
+}
+
+std::string LivePage::state_event() const {
+  const nlohmann::ordered_json state = {{"ending", state_.ending}, {"problem", state_.problem}};
+  return "event: state\ndata: " + profile::page_json(state) + "\n\n";
+}
+
+std::string LivePage::event_after(ViewerPlace* place) {
+  const Meter meter(&spent_s_);
+  if (place->look == 0 || !stream_.knows(place->look)) {
+    place->look = 1;
+    return first_event_;
+  }
+  if (place->look < stream_.looks()) {
+    if (ready_look_ != stream_.looks() || ready_since_ != place->look) {
+      ready_since_ = place->look;
+      ready_look_ = stream_.looks();
+      ready_event_ = look_event("look", ready_look_, stream_.changes_since(ready_since_));
+    }
+    place->look = ready_look_;
+    return ready_event_;
+  }
+  if (place->state == state_.number) return {};
+  place->state = state_.number;
+  return state_event();
+}
+
+ViewerPlace LivePage::place_after(const std::string& event) const {
+  char* end = nullptr;
+  const uint64_t look = std::strtoull(event.c_str(), &end, 10);
+  ViewerPlace place;
+  if (!event.empty() && *end == '\0' && look <= stream_.looks() && stream_.knows(look)) place.look = look;
+  return place;
+}
+
+std::string LivePage::summary() const {
+  return recorder_ ? recorder_->summary() : std::string();
+}
+
+}  // namespace memprof::cli
