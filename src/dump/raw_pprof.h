@@ -82,6 +82,7 @@ struct RawStack {
   RawPart<Lifetime> lifetimes;
   RawPart<Birth> births;                      // of what lives, ascending by part
   int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
+  int64_t js_bytes = 0;                       // in the runtime's own heap
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -116,6 +117,7 @@ struct RawProfile : ProfileFacts {
   size_t live_count = 0;
 
   bool has_mappings = false;  // they were recorded
+  bool has_js = false;        // the runtime was asked for its own heap
 
   const char* program = "";  // file name without folder
   uint64_t pid = 0;

@@ -124,5 +124,7 @@ inline constexpr size_t kValueCount = 6;       // sample types, in the order of 
 inline constexpr size_t kMappedCount = 4;
 inline constexpr const char* kMappedNames[kMappedCount] = {
     "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space"};
+// And that of the runtime's own heap, in profiles by somebody who asked the runtime for it.
+inline constexpr char kJsName[] = "js_space";
 
 }  // namespace memprof::profile::schema

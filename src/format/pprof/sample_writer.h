@@ -85,14 +85,14 @@ inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t tex
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
-  // `has_peak`, `has_mapped`: the sample types of the peak, and of mappings, are there.
+  // `has_peak`, `has_mapped`, `has_js`: the sample types of the peak, of mappings, and of the runtime's own heap are there.
   SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak,
-               bool has_mapped = false)
+               bool has_mapped = false, bool has_js = false)
       : output_(output),
         message_(memory, capacity),
         period_(period),
         value_count_((has_peak ? schema::kValueCount : schema::kFirstValueCount) +
-                     (has_mapped ? schema::kMappedCount : 0)),
+                     (has_mapped ? schema::kMappedCount : 0) + (has_js ? 1 : 0)),
         first_mapped_(has_peak ? schema::kValueCount : schema::kFirstValueCount) {}
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
@@ -134,8 +134,16 @@ class SampleWriter {
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
+  // What the stack's functions hold in the runtime's own heap: the last of the sample types.
+  void js(const uint32_t* location_ids, size_t depth, int64_t bytes) {
+    int64_t values[kMostValues] = {};
+    values[value_count_ - 1] = bytes;
+    begin(location_ids, depth, values);
+    output_.message_field(schema::profile_field::kSample, message_);
+  }
+
  private:
-  static constexpr size_t kMostValues = schema::kValueCount + schema::kMappedCount;
+  static constexpr size_t kMostValues = schema::kValueCount + schema::kMappedCount + 1;
 
   void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMostValues]) {
     message_.clear();

@@ -21,7 +21,7 @@ namespace {
 // The viewer opens the first profile, so what most people came for stands there.
 constexpr Metric kOrder[] = {Metric::kInuseSpace,          Metric::kInuseObjects, Metric::kPeakSpace,
                              Metric::kPeakObjects,         Metric::kAllocSpace,   Metric::kAllocObjects,
-                             Metric::kMappedResidentSpace, Metric::kMappedSpace};
+                             Metric::kMappedResidentSpace, Metric::kMappedSpace,  Metric::kJsSpace};
 
 const char* title(Metric metric) {
   switch (metric) {
@@ -41,6 +41,9 @@ const char* title(Metric metric) {
       return "mapped_space (mapped bytes)";
     case Metric::kMappedResidentSpace:
       return "mapped_resident_space (of them, resident)";
+    case Metric::kJsSpace:
+      return "js_space (live bytes in the runtime's own heap)";
+    case Metric::kJsObjects:
     case Metric::kMappedObjects:
     case Metric::kMappedResidentObjects:
     case Metric::kTemporarySpace:

@@ -11,6 +11,9 @@ const char* metric_name(Metric metric) {
   if (metric_is_mapped(metric)) {
     return schema::kMappedNames[metric_index(metric) - metric_index(Metric::kMappedObjects)];
   }
+  if (metric_is_js(metric)) {
+    return metric_is_bytes(metric) ? schema::kJsName : "js_objects";
+  }
   if (metric_is_temporary(metric)) {
     return metric_is_bytes(metric) ? "temporary_space" : "temporary_objects";
   }
@@ -36,7 +39,7 @@ std::optional<Metric> metric_from_name(std::string_view name) {
 
 std::optional<Metric> metric_from_file(std::string_view name) {
   const std::optional<Metric> metric = metric_from_name(name);
-  return metric && !metric_is_temporary(*metric) ? metric : std::nullopt;
+  return metric && !metric_is_temporary(*metric) && *metric != Metric::kJsObjects ? metric : std::nullopt;
 }
 
 std::optional<Metric> metric_from_short_name(std::string_view name) {
@@ -45,6 +48,7 @@ std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "alloc") return Metric::kAllocSpace;
   if (name == "mapped") return Metric::kMappedSpace;
   if (name == "mapped_resident") return Metric::kMappedResidentSpace;
+  if (name == "js") return Metric::kJsSpace;
   if (name == "temporary") return Metric::kTemporarySpace;
   return metric_from_name(name);
 }

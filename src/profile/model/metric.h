@@ -13,18 +13,19 @@
 namespace memprof::profile {
 
 inline constexpr Metric kMetrics[kMetricCount] = {
-    Metric::kAllocObjects,        Metric::kAllocSpace,       Metric::kInuseObjects,
-    Metric::kInuseSpace,          Metric::kPeakObjects,      Metric::kPeakSpace,
-    Metric::kMappedObjects,       Metric::kMappedSpace,      Metric::kMappedResidentObjects,
-    Metric::kMappedResidentSpace, Metric::kTemporaryObjects, Metric::kTemporarySpace};
+    Metric::kAllocObjects,        Metric::kAllocSpace,    Metric::kInuseObjects,
+    Metric::kInuseSpace,          Metric::kPeakObjects,   Metric::kPeakSpace,
+    Metric::kMappedObjects,       Metric::kMappedSpace,   Metric::kMappedResidentObjects,
+    Metric::kMappedResidentSpace, Metric::kJsObjects,     Metric::kJsSpace,
+    Metric::kTemporaryObjects,    Metric::kTemporarySpace};
 
 constexpr size_t metric_index(Metric metric) {
   return static_cast<size_t>(metric);
 }
 
 // "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
-// "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space", "temporary_objects",
-// "temporary_space"
+// "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space", "js_objects", "js_space",
+// "temporary_objects", "temporary_space"
 const char* metric_name(Metric metric);
 
 // "count" or "bytes"
@@ -47,6 +48,15 @@ constexpr bool metric_is_mapped(Metric metric) {
   return metric >= Metric::kMappedObjects && metric <= Metric::kMappedResidentSpace;
 }
 
+constexpr bool metric_is_js(Metric metric) {
+  return metric == Metric::kJsObjects || metric == Metric::kJsSpace;
+}
+
+// Of memory that no sum of blocks has a part of; taken as it is told, without an interval.
+constexpr bool metric_is_apart(Metric metric) {
+  return metric_is_mapped(metric) || metric_is_js(metric);
+}
+
 // Not of every profile of memprof: computed, or recorded only where it is asked for.
 constexpr bool metric_is_optional(Metric metric) {
   return metric_index(metric) >= metric_index(Metric::kMappedObjects);
@@ -58,7 +68,7 @@ constexpr bool metric_is_temporary(Metric metric) {
 
 // By the name of a file's sample type.
 std::optional<Metric> metric_from_file(std::string_view name);
-// As people say it: also "peak", "live", "alloc", "mapped", "mapped_resident" and "temporary", which are bytes.
+// As people say it: also "peak", "live", "alloc", "mapped", "mapped_resident", "js" and "temporary", which are bytes.
 std::optional<Metric> metric_from_short_name(std::string_view name);
 
 }  // namespace memprof::profile

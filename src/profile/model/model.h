@@ -23,6 +23,7 @@
 namespace memprof::profile {
 
 // Mapped: memory that the program mapped itself, and of it what is resident: a heap apart, in no sum of blocks.
+// Js: objects in the own heap of the language's runtime, as its own sampling tells them: likewise apart.
 // Peak: blocks that were live when the heap was at its highest.  Temporary: blocks that were freed again within a
 // time that the reader chooses (profile/lifetimes/temporary.h); computed, not stored in files.
 enum class Metric : uint8_t {
@@ -36,11 +37,13 @@ enum class Metric : uint8_t {
   kMappedSpace = 7,
   kMappedResidentObjects = 8,  // mappings with a page in memory
   kMappedResidentSpace = 9,
-  kTemporaryObjects = 10,
-  kTemporarySpace = 11
+  kJsObjects = 10,  // the runtime does not tell them: in no profile
+  kJsSpace = 11,
+  kTemporaryObjects = 12,
+  kTemporarySpace = 13
 };
-inline constexpr size_t kMetricCount = 12;
-inline constexpr size_t kFileMetrics = 10;  // the first so many can be in a file
+inline constexpr size_t kMetricCount = 14;
+inline constexpr size_t kFileMetrics = 12;  // the first so many can be in a file
 inline constexpr size_t kFirstMetrics = 4;  // the first so many are in every profile of memprof
 
 struct Mapping {

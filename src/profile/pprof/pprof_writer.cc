@@ -112,7 +112,7 @@ class Writer {
         write_value_type(field::kSampleType, metric_name(metric), metric_unit(metric));
         // The last: inuse_space where there is one; of what has ended, its peak.
         const bool is_default =
-            metric_is_mapped(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
+            metric_is_apart(metric) ? default_type == 0 : !metric_is_peak(metric) || profile_.has_ended;
         if (is_default) default_type = string(metric_name(metric));
       }
     }
@@ -225,7 +225,8 @@ class Writer {
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
     SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
                          has_metric_[metric_index(Metric::kPeakSpace)],
-                         has_metric_[metric_index(Metric::kMappedSpace)]);
+                         has_metric_[metric_index(Metric::kMappedSpace)],
+                         has_metric_[metric_index(Metric::kJsSpace)]);
     SizeSharing sharing;
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
@@ -247,7 +248,11 @@ class Writer {
         }
         samples.mapped(ids_.data(), ids_.size(), mapped);
       }
-      if (stack.allocated.samples != 0 || (stack.live.empty() && !is_mapped)) {
+      const bool is_js = has_js_values(stack.values) && has_metric_[metric_index(Metric::kJsSpace)];
+      if (is_js) {
+        samples.js(ids_.data(), ids_.size(), to_integer(stack.values[metric_index(Metric::kJsSpace)]));
+      }
+      if (stack.allocated.samples != 0 || (stack.live.empty() && !is_mapped && !is_js)) {
         // As the comments have them, so that what is read and written again is the same.
         const StackStatistics own = as_packed(stack, profile_.rate_bytes);
         samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
@@ -325,7 +330,7 @@ class Writer {
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {
-      if (!stack.has_statistics || is_only_mapped(stack)) {
+      if (!stack.has_statistics || is_only_apart(stack)) {
         continue;
       }
       StackId id;

@@ -10,10 +10,20 @@
 namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
-  static constexpr const char* kTitles[kMetricCount] = {
-      "allocations",       "allocated", "blocks",           "live",
-      "peak blocks",       "peak",      "mappings",         "mapped",
-      "resident mappings", "resident",  "temporary blocks", "temporary"};
+  static constexpr const char* kTitles[kMetricCount] = {"allocations",
+                                                        "allocated",
+                                                        "blocks",
+                                                        "live",
+                                                        "peak blocks",
+                                                        "peak",
+                                                        "mappings",
+                                                        "mapped",
+                                                        "resident mappings",
+                                                        "resident",
+                                                        "js objects",
+                                                        "js heap",
+                                                        "temporary blocks",
+                                                        "temporary"};
   return kTitles[metric_index(metric)];
 }
 
@@ -38,6 +48,9 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kMappedSpace, Metric::kMappedObjects};
     case Metric::kMappedObjects:
       return {Metric::kMappedSpace, Metric::kMappedResidentSpace};
+    case Metric::kJsSpace:
+    case Metric::kJsObjects:
+      return {Metric::kInuseSpace, Metric::kAllocSpace};
     case Metric::kTemporarySpace:
       return {Metric::kTemporaryObjects, Metric::kAllocSpace};
     case Metric::kTemporaryObjects:

@@ -133,7 +133,7 @@ profile::Metric parse_metric(const std::string& text) {
   const auto metric = profile::metric_from_short_name(text);
   if (!metric) {
     throw Failure("--metric: '" + text +
-                  "' is not one of peak, live, alloc, mapped, mapped_resident, temporary, peak_space, "
+                  "' is not one of peak, live, alloc, mapped, mapped_resident, js, temporary, peak_space, "
                   "peak_objects, inuse_space, "
                   "inuse_objects, alloc_space, alloc_objects, temporary_space, temporary_objects");
   }
