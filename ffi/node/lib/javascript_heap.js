@@ -70,7 +70,7 @@ function content(native) {
   return [];
 }
 
-/** A list of calls, each after its caller; the frames that have no script are left out. null: V8 does not sample. */
+/** A list of calls, each after its caller; V8's own work is its caller's. null: V8 does not sample. */
 function read() {
   if (!session) return null;
   const before = sums();
@@ -84,7 +84,7 @@ function read() {
   const visit = (node, caller) => {
     let index = caller;
     const { callFrame, selfSize } = node;
-    if (callFrame.url !== '') {
+    if (callFrame.scriptId !== '0') { // url '': the function itself was collected, and what it made lives
       index = nodes.push({ function: nameOf(callFrame), file: callFrame.url, line: callFrame.lineNumber + 1, parent: caller, bytes: selfSize }) - 1;
     } else if (selfSize > 0 && caller >= 0) {
       nodes[caller].bytes += selfSize; // what V8 does for it: (GC), (BYTECODE_COMPILER)

@@ -10,7 +10,7 @@ const { COMMAND, makeFolder, node, profilesIn, run } = require('./helpers.js');
 
 const RATE = 16 * 1024;
 const PROGRAM = `\
-const kept = globalThis.kept = [];
+const kept = globalThis.kept = [keepObjects, keepBuffers]; // V8 forgets the file of a function that is collected
 function keepObjects() {
   for (let i = 0; i < 400_000; i++) kept.push({ a: i, b: [i, i + 1], c: { i } });
 }
@@ -39,7 +39,7 @@ test("objects, by function, within 3 % of what V8 counts, and Buffers are in nei
   const js = report(folder, file, 'js');
   const objects = selfOf(js.rows, 'keepObjects', 'js_space');
   const { js_live_bytes: live, js_used_bytes: used, js_bytes: resident, runtime_bytes: mapped } = js.resident;
-  assert(live > 30e6 && live <= used && used <= resident, JSON.stringify(js.resident));
+  assert(live > 30e6 && live <= 1.05 * used && used <= resident, JSON.stringify(js.resident));
   // 30 MB and more at 16 KiB are 2,000 samples and more: 2.2 % is one standard deviation; of what was there before V8 sampled, 5 MB are left out.
   assert(objects > 0.88 * (live - 5e6) && objects < 1.12 * live, `${objects} of ${live}`);
   // Buffers are objects of some 100 bytes there, and their memory is in blocks.
@@ -62,6 +62,7 @@ test('what a program asks for itself', (t) => {
   const folder = makeFolder(t);
   fs.writeFileSync(path.join(folder, 'app.js'), `\
 const memprof = require('memprof');
+const v8 = require('node:v8');
 console.log(memprof.javascriptHeap()); // not sampled yet
 memprof.start({ rateBytes: 0 });
 ${PROGRAM}

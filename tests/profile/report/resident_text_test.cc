@@ -60,7 +60,8 @@ TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
   m.js_external_bytes = 3 * kMiB;
   ASSERT_EQ(lines + 1, resident_lines(m, false).size());
   EXPECT_EQ(
-      "           V8 counts 14.0 MiB of its heap in memory: live objects 7.0 MiB, garbage 2.0 MiB, room 5.0 MiB; "
+      "           V8 counts 14.0 MiB of its heap in memory: live objects 7.0 MiB, garbage 2.0 MiB, room 5.0 "
+      "MiB; "
       "machine code 1.0 MiB of it; its objects keep 3.0 MiB of the blocks",
       resident_lines(m, false).back());
   EXPECT_EQ(11.0 * kMiB, m.unexplained_bytes());
