@@ -95,6 +95,11 @@ def save(native: NativeSnapshot, path: str | os.PathLike[str], given: str | None
         raise ValueError(mistake) from None
 
 
+def page(native: NativeSnapshot) -> bytes:
+    """The page of `memprof view`, in one file."""
+    return _export(native, "-o", "-", "--format=html")
+
+
 class Names:
     """Names of native frames by address, from debug info."""
 

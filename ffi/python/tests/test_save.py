@@ -2,6 +2,7 @@
 """Files: each format is what the command reads or other tools expect, and numbers are the same everywhere."""
 import gzip
 import json
+import pathlib
 
 import pytest
 
@@ -140,3 +141,32 @@ def test_a_missing_command_is_said(run):
     except OSError as error:
         report(str(error))
     """).value
+
+
+def test_show(run, tmp_path):
+    opener = tmp_path / "opener"
+    opener.write_text(f"#!/bin/sh\necho \"$1\" > {tmp_path}/opened\n")
+    opener.chmod(0o755)
+    result = run(PROGRAM.format(rate=64) + f"""
+    import base64, html, os, re
+    os.environ["BROWSER"] = "{opener} %s"
+    page = snapshot.show(height=345)
+    drawn = page._repr_html_()
+    address = re.search(r'src="data:text/html;charset=utf-8;base64,([^"]*)"', drawn).group(1)
+    refused = []
+    for height in (0, -1, "tall", True, 1.5):
+        try:
+            snapshot.show(height)
+        except ValueError as error:
+            refused.append(str(error))
+    snapshot.save("saved.html")
+    report([str(page.open()), repr(page), drawn.replace(address, ""), base64.b64decode(address) == page.html,
+            open("saved.html", "rb").read() == page.html, refused])
+    """)
+    path, text, drawn, is_same, is_saved, refused = result.value
+    assert is_same and is_saved and "open()" in text
+    assert 'sandbox="allow-scripts' in drawn and "height: 345px" in drawn and "allow-same-origin" not in drawn
+    assert (tmp_path / "opened").read_text().strip() == pathlib.Path(path).as_uri()
+    assert pathlib.Path(path).stat().st_mode & 0o077 == 0
+    pathlib.Path(path).unlink()
+    assert refused == [f"show: height {height!r} is no number of pixels" for height in (0, -1, "tall", True, 1.5)]

@@ -38,13 +38,13 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
   }
   const uint32_t version = load_once(h.version);
   const struct {
-    uint32_t version;
     uint64_t header_bytes;
+    uint32_t version;
     uint32_t sections;
-  } known[] = {{kOldestArenaVersion, kVersion6HeaderBytes, kFirstSections},
-               {7, kVersion7HeaderBytes, kVersion7Sections},
-               {8, kVersion8HeaderBytes, kVersion8Sections},
-               {kArenaVersion, sizeof(ArenaHeader), kSectionCount}};
+  } known[] = {{kVersion6HeaderBytes, kOldestArenaVersion, kFirstSections},
+               {kVersion7HeaderBytes, 7, kVersion7Sections},
+               {kVersion8HeaderBytes, 8, kVersion8Sections},
+               {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
   for (const auto& layout : known) {
     if (version == layout.version && h.header_bytes == layout.header_bytes &&
         h.section_count == layout.sections) {

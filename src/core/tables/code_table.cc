@@ -51,7 +51,7 @@ void CodeTable::write(CodeEntry* e, const Content& c) const {
   store_once(&e->file, c.file);
   store_once(&e->first_line, c.first_line);
   store_once(&e->runtime, static_cast<uint16_t>(c.runtime));
-  e->hash.store(c.hash, std::memory_order_relaxed);
+  e->hash.store(c.hash, std::memory_order_release);  // free_entry() acquires
 }
 
 uint32_t CodeTable::make(const Content& content) {
@@ -74,9 +74,9 @@ uint32_t CodeTable::make_new(const Content& content) {
     return kNone;
   }
   CodeEntry* e = arena_.at<CodeEntry>(kCodeSection, offset);
+  e->uses.fetch_add(1, std::memory_order_relaxed);  // held, before it can look like one that nobody uses
   e->lines = TextPiece::make(place, room);
   write(e, content);
-  e->uses.fetch_add(1, std::memory_order_release);
   return static_cast<uint32_t>(offset / sizeof(CodeEntry));
 }
 
@@ -204,6 +204,9 @@ bool CodeTable::is_recent(uint32_t entry, uint32_t sweep) const {
 
 bool CodeTable::free_entry(uint32_t entry, uint32_t sweep) {
   CodeEntry& e = entries_[entry];
+  if (e.hash.load(std::memory_order_acquire) == 0) {
+    return false;  // it is being made
+  }
   uint32_t uses = e.uses.load(std::memory_order_relaxed);
   if ((uses & (CodeEntry::kClosed | CodeEntry::kUsersMask)) != 0 ||
       (uses >> CodeEntry::kSweepShift & CodeEntry::kSweepMask) == (sweep & CodeEntry::kSweepMask) ||

@@ -68,9 +68,9 @@ uint32_t NameTable::make_new(uint64_t hash, const char* text, uint64_t size_byte
     return kNone;
   }
   NameEntry* e = arena_.at<NameEntry>(kNameSection, offset);
-  e->piece = TextPiece::make(place, room);
+  e->uses.fetch_add(1, std::memory_order_relaxed);  // held, before it can look like one that nobody uses
+  __atomic_store_n(&e->piece, TextPiece::make(place, room), __ATOMIC_RELEASE);
   write(e, hash, text, size_bytes);
-  e->uses.fetch_add(1, std::memory_order_release);
   return static_cast<uint32_t>(offset / sizeof(NameEntry));
 }
 
@@ -83,7 +83,8 @@ uint32_t NameTable::make_anew(uint64_t hash, const char* text, uint64_t size_byt
     const auto id = static_cast<uint32_t>(hand.fetch_add(1, std::memory_order_relaxed) % entries);
     NameEntry& e = entries_[id];
     uint32_t unused = 0;
-    if (e.uses.load(std::memory_order_relaxed) != 0 || TextPiece::room_bytes(e.piece) <= size_bytes ||
+    const uint64_t piece = __atomic_load_n(&e.piece, __ATOMIC_ACQUIRE);  // 0: it is being made
+    if (e.uses.load(std::memory_order_relaxed) != 0 || TextPiece::room_bytes(piece) <= size_bytes ||
         !e.uses.compare_exchange_strong(unused, NameEntry::kClosed, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
       continue;

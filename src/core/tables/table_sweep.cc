@@ -44,7 +44,7 @@ void TableSweep::attach(const Arena& arena, StackTable* stacks, ModuleTable* mod
   takes_modules_ = takes_codes_ = false;
   module_hand_ = code_hand_ = 0;
   shortages_.store(0, std::memory_order_relaxed);
-  is_marking_.store(0, std::memory_order_relaxed);
+  marking_.store(0, std::memory_order_relaxed);
   is_busy_.store(false, std::memory_order_release);
   stacks->set_sweep(this);
 }
@@ -165,7 +165,7 @@ void TableSweep::choose() {
   next_ = modules + i;
   if (i >= codes) {
     go_on_with(Phase::kMark);
-    is_marking_.exchange(1, std::memory_order_acq_rel);
+    marking_.fetch_or(kIsMarking, std::memory_order_acq_rel);
   }
 }
 
@@ -274,7 +274,8 @@ void TableSweep::mark() {
   for (; next_ < end && next_ < stacks; ++next_) {
     mark_stack(static_cast<uint32_t>(next_));
   }
-  if (next_ >= stacks) {
+  // Who wrote a stack that was looked at before it was there has marked it before something is freed.
+  if (next_ >= stacks && marking_.load(std::memory_order_acquire) == kIsMarking) {
     go_on_with(Phase::kFree);
   }
 }
@@ -305,7 +306,10 @@ void TableSweep::free_some() {
 }
 
 void TableSweep::end() {
-  is_marking_.store(0, std::memory_order_release);
+  uint32_t nobody_watches = kIsMarking;
+  if (!marking_.compare_exchange_strong(nobody_watches, 0, std::memory_order_acq_rel)) {
+    return;  // a thread still reads what the next sweep chooses anew; the next step tries again
+  }
   // What the next one is to take from its stacks.
   takes_modules_ = has_modules_ && has_few_modules();
   takes_codes_ = has_codes_ && has_few_codes();

@@ -42,10 +42,11 @@ class TableSweep {
 
   // After a stack was written, which readers find from now on.
   void watch(const uint64_t* frames, uint32_t depth) {
-    // Not just a load: a sweep that begins to mark later finds the stack.
-    if (__builtin_expect(is_marking_.fetch_add(0, std::memory_order_acq_rel) != 0, 0)) {
+    // Not just a load: a sweep that begins to mark later finds the stack; one that marks waits for who is in here.
+    if (__builtin_expect((marking_.fetch_add(kWatcher, std::memory_order_acq_rel) & kIsMarking) != 0, 0)) {
       mark_frames(frames, depth);
     }
+    marking_.fetch_sub(kWatcher, std::memory_order_release);
   }
 
  private:
@@ -65,6 +66,8 @@ class TableSweep {
     std::atomic<uint64_t> words_[CodeTable::kMostCodes / 64] = {};
   };
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kIsMarking = 1;  // what follows is as this sweep chose it
+  static constexpr uint32_t kWatcher = 2;    // times those who are in watch()
 
   bool has_few_modules() const;
   bool has_few_codes() const;
@@ -90,7 +93,7 @@ class TableSweep {
   ModuleTable* modules_ = nullptr;
   CodeTable* codes_ = nullptr;
   std::atomic<bool> is_busy_{false};        // a thread makes a step; acquire, release
-  std::atomic<uint32_t> is_marking_{0};     // 1: what follows is as this sweep chose it; acquire, release
+  std::atomic<uint32_t> marking_{0};        // kIsMarking and kWatcher; acquire, release
   std::atomic<Phase> phase_{Phase::kIdle};  // relaxed, as the next one
   std::atomic<uint64_t> shortages_{0};      // SweepState::shortages when it began
   // Of the thread that makes a step.

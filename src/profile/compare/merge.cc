@@ -25,7 +25,7 @@ void Merger::add_facts(const Profile& profile) {
     merged_.resident = profile.resident;
     merged_.from_memprof = profile.from_memprof;
     merged_.has_metric = profile.has_metric;
-    static_cast<ProfileFacts&>(merged_) = profile;
+    static_cast<ProfileFacts&>(merged_) = static_cast<const ProfileFacts&>(profile);
     merged_.drop_frames = profile.drop_frames;
     merged_.keep_frames = profile.keep_frames;
   } else {

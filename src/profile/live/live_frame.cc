@@ -288,12 +288,12 @@ class LiveFrame {
   void last_line() {
     const size_t row = cells_.height() - 1;
     if (cells_.height() < 2) return;
-    if (view_.prompt()) {
+    if (const auto& prompt = view_.prompt()) {
       // The end of a long one is what is being typed.
-      const std::string title = view_.prompt()->is_ignore ? "Ignore (Enter, Esc): " : "Focus (Enter, Esc): ";
+      const std::string title = prompt->is_ignore ? "Ignore (Enter, Esc): " : "Focus (Enter, Esc): ";
       const size_t column = cells_.put(row, 0, title, kBold);
       const size_t room = cells_.width() > column + 1 ? cells_.width() - column - 1 : 0;
-      const size_t after = cells_.put(row, column, text(short_path(printable(view_.prompt()->text), room)));
+      const size_t after = cells_.put(row, column, text(short_path(printable(prompt->text), room)));
       cells_.put(row, after, " ", kReverse);
       if (!view_.message().empty()) message(row == 0 ? 0 : row - 1, view_.message());
       return;

@@ -170,6 +170,7 @@ void LiveView::focus_on_selected() {
 }
 
 void LiveView::press_in_prompt(const LiveKey& key) {
+  if (!prompt_) return;
   std::string& text = prompt_->text;
   switch (key.kind) {
     case Kind::kText:

@@ -93,20 +93,20 @@ class Isolate {
   void end_positions(uint64_t start);
   bool take_pending(uint64_t start, PendingCode* taken);
 
-  std::atomic<void*> isolate_{nullptr};      // release in begin(), acquire
-  std::atomic<uint64_t> last_use_{0};        // relaxed
-  std::atomic<bool> wants_all_code_{false};  // relaxed
-  std::atomic<bool> knows_all_code_{false};  // relaxed
-  std::atomic<bool> is_writing_{false};      // acquire and release
+  std::atomic<void*> isolate_{nullptr};  // release in begin(), acquire
+  std::atomic<uint64_t> last_use_{0};    // relaxed
   Codes* codes_ = nullptr;
   PositionLine* pending_ = nullptr;
+  uint8_t* scratch_ = nullptr;
+  Work* work_ = nullptr;
+  MachineCode machine_code_;
+  CodeObjects code_objects_;
   uint32_t pending_count_ = 0;
   uint32_t pending_first_ = 0;  // of the code that V8 is at
   uint32_t pending_codes_count_ = 0;
-  uint8_t* scratch_ = nullptr;
-  Work* work_ = nullptr;
-  CodeObjects code_objects_;
-  MachineCode machine_code_;
+  std::atomic<bool> wants_all_code_{false};  // relaxed
+  std::atomic<bool> knows_all_code_{false};  // relaxed
+  std::atomic<bool> is_writing_{false};      // acquire and release
 };
 
 // That of the calling thread, if it is `isolate`; nullptr: before_call() was not there yet.

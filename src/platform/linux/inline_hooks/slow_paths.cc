@@ -34,8 +34,9 @@ bool allocates(AllocatorCall call) {
 
 // 0 and false: more than there can be, so that the call fails.
 bool size_of(const AllocatorSignature& s, const Arguments& a, uint64_t* size) {
-  *size = a[s.size];
-  return s.count == kNoArgument || !__builtin_mul_overflow(a[s.count], a[s.size], size);
+  *size = s.size != kNoArgument ? a[s.size] : 0;
+  return s.size != kNoArgument &&
+         (s.count == kNoArgument || !__builtin_mul_overflow(a[s.count], *size, size));
 }
 
 void* block_of(const AllocatorSignature& s, const Arguments& a) {

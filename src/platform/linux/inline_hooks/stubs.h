@@ -29,8 +29,8 @@ struct SlowPaths {
 inline constexpr uint64_t kRanOut = 1;
 
 // Writes the stub of `site` (address, signature, heap are set) to `at`, and sets the other addresses and what is known of
-// the window; Refusal::kNone: it can be patched.  `code`: of the function, of `size_bytes`.
-Refusal write_stub(HookSite* site, const uint8_t* code, size_t size_bytes, uint8_t* at,
+// the window; Refusal::kNone: it can be patched.  `function`: its code, of `size_bytes`.
+Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at,
                    const SlowPaths& paths);
 
 }  // namespace memprof::platform

@@ -22,7 +22,6 @@ using memprof::interpose::free_marked;
 using memprof::interpose::g_real;
 using memprof::interpose::is_bootstrap;
 using memprof::interpose::sample;
-namespace profiler = memprof::profiler;
 
 MEMPROF_SLOW_PATH void* memprof_slow_malloc(size_t size) {
   return sample(size, __builtin_frame_address(0), [=] { return g_real.malloc(size); });

@@ -84,7 +84,7 @@ class KilobyteLines {
     return number;
   }
 
-  char line_[64];
+  char line_[64] = {};
   size_t size_ = 0;
 };
 

@@ -56,7 +56,7 @@ class CodeMap {
   const Code& at(Place place) const { return chunks_[directory_[place.entry].chunk].codes[place.index]; }
   void erase(Place place);
   bool new_chunk(uint32_t* chunk);
-  bool split(uint32_t entry);
+  bool split(uint32_t index);
 
   uint32_t entries_ = 0;
   uint32_t chunks_used_ = 0;

@@ -235,7 +235,8 @@ std::string signal_frame(const Registers& registers, const std::string& vectors,
   }
   memcpy(&context.uc_sigmask, &signal_mask, sizeof(signal_mask));
   const uint64_t vectors_at = address + kVectorsAt;
-  if (!vectors.empty()) memcpy(&context.uc_mcontext.fpregs, &vectors_at, sizeof(vectors_at));
+  if (!vectors.empty())
+    memcpy(static_cast<void*>(&context.uc_mcontext.fpregs), &vectors_at, sizeof(vectors_at));
   std::string frame(kVectorsAt, '\0');
   memcpy(frame.data(), &sigreturn_code, sizeof(sigreturn_code));
   memcpy(frame.data() + kContextAt, &context, kContextBytes);

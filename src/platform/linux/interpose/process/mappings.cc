@@ -55,18 +55,18 @@ void* const kNoBreak = reinterpret_cast<void*>(-1);
 
 }  // namespace
 
+// The hooks' parameters are called as in libc's headers.
 MEMPROF_SLOW_PATH void* memprof_slow_mmap(void* address, size_t size, int protection, int flags, int fd,
                                           off_t offset) {
   return note_mapped(g_real_mappings.mmap(address, size, protection, flags, fd, offset), size, flags,
                      __builtin_frame_address(0), __builtin_return_address(0));
 }
 
-MEMPROF_DEFINE_HOOK(void*, mmap,
-                    (void* address, size_t size, int protection, int flags, int fd, off_t offset)) {
+MEMPROF_DEFINE_HOOK(void*, mmap, (void* addr, size_t len, int prot, int flags, int fd, off_t offset)) {
   if (mappings::is_on()) {
-    return memprof_slow_mmap(address, size, protection, flags, fd, offset);
+    return memprof_slow_mmap(addr, len, prot, flags, fd, offset);
   }
-  return g_real_mappings.mmap(address, size, protection, flags, fd, offset);
+  return g_real_mappings.mmap(addr, len, prot, flags, fd, offset);
 }
 
 MEMPROF_SLOW_PATH void* memprof_slow_mmap64(void* address, size_t size, int protection, int flags, int fd,
@@ -75,12 +75,11 @@ MEMPROF_SLOW_PATH void* memprof_slow_mmap64(void* address, size_t size, int prot
                      __builtin_frame_address(0), __builtin_return_address(0));
 }
 
-MEMPROF_DEFINE_HOOK(void*, mmap64,
-                    (void* address, size_t size, int protection, int flags, int fd, off_t offset)) {
+MEMPROF_DEFINE_HOOK(void*, mmap64, (void* addr, size_t len, int prot, int flags, int fd, off_t offset)) {
   if (mappings::is_on()) {
-    return memprof_slow_mmap64(address, size, protection, flags, fd, offset);
+    return memprof_slow_mmap64(addr, len, prot, flags, fd, offset);
   }
-  return g_real_mappings.mmap64(address, size, protection, flags, fd, offset);
+  return g_real_mappings.mmap64(addr, len, prot, flags, fd, offset);
 }
 
 MEMPROF_SLOW_PATH int memprof_slow_munmap(void* address, size_t size) {
@@ -94,11 +93,11 @@ MEMPROF_SLOW_PATH int memprof_slow_munmap(void* address, size_t size) {
   return result;
 }
 
-MEMPROF_DEFINE_HOOK(int, munmap, (void* address, size_t size)) {
+MEMPROF_DEFINE_HOOK(int, munmap, (void* addr, size_t len)) {
   if (mappings::is_on()) {
-    return memprof_slow_munmap(address, size);
+    return memprof_slow_munmap(addr, len);
   }
-  return g_real_mappings.munmap(address, size);
+  return g_real_mappings.munmap(addr, len);
 }
 
 MEMPROF_SLOW_PATH void* memprof_slow_mremap(void* address, size_t old_size, size_t new_size, int flags,
@@ -115,16 +114,16 @@ MEMPROF_SLOW_PATH void* memprof_slow_mremap(void* address, size_t old_size, size
   return got;
 }
 
-MEMPROF_DEFINE_HOOK(void*, mremap, (void* address, size_t old_size, size_t new_size, int flags, ...)) {
+MEMPROF_DEFINE_HOOK(void*, mremap, (void* addr, size_t old_len, size_t new_len, int flags, ...)) {
   // Read whether it is there or not, as libc reads it: the kernel looks at it where a flag says so.
   va_list list;
   va_start(list, flags);
   void* const new_address = va_arg(list, void*);
   va_end(list);
   if (mappings::is_on()) {
-    return memprof_slow_mremap(address, old_size, new_size, flags, new_address);
+    return memprof_slow_mremap(addr, old_len, new_len, flags, new_address);
   }
-  return g_real_mappings.mremap(address, old_size, new_size, flags, new_address);
+  return g_real_mappings.mremap(addr, old_len, new_len, flags, new_address);
 }
 
 MEMPROF_SLOW_PATH int memprof_slow_brk(void* end) {

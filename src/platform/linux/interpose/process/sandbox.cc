@@ -64,15 +64,15 @@ long make_call(long number, const long* a) {
 
 }  // namespace
 
-MEMPROF_DEFINE_HOOK(long, syscall, (long number, ...)) {
+MEMPROF_DEFINE_HOOK(long, syscall, (long sysno, ...)) {
   va_list list;
-  va_start(list, number);
+  va_start(list, sysno);
   long a[6];
   for (long& argument : a) {
     argument = va_arg(list, long);
   }
   va_end(list);
-  return make_call(number, a);
+  return make_call(sysno, a);
 }
 
 MEMPROF_DEFINE_HOOK(int, prctl, (int option, ...)) {
