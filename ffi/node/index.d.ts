@@ -161,7 +161,7 @@ export class Snapshot {
   dispose(): void;
 }
 
-/** A function and the objects that it made, which live. */
+/** A function and the objects that it made, which live; with those of functions that V8 inlined into it. */
 export interface JavascriptFunction {
   readonly function: string;
   readonly file: string;
