@@ -10,20 +10,11 @@
 namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
-  static constexpr const char* kTitles[kMetricCount] = {"allocations",
-                                                        "allocated",
-                                                        "blocks",
-                                                        "live",
-                                                        "peak blocks",
-                                                        "peak",
-                                                        "mappings",
-                                                        "mapped",
-                                                        "resident mappings",
-                                                        "resident",
-                                                        "js objects",
-                                                        "js heap",
-                                                        "temporary blocks",
-                                                        "temporary"};
+  static constexpr const char* kTitles[kMetricCount] = {
+      "allocations",       "allocated", "blocks",     "live",
+      "peak blocks",       "peak",      "mappings",   "mapped",
+      "resident mappings", "resident",  "js objects", "js heap",
+      "temporary blocks",  "temporary"};
   return kTitles[metric_index(metric)];
 }
 

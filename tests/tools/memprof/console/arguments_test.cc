@@ -63,8 +63,9 @@ TEST(Arguments, Values) {
   EXPECT_EQ(parse_rate("64k"), 65536u);
   EXPECT_THAT(failure_of([] { parse_rate("64q"); }), HasSubstr("'64q'"));
   EXPECT_EQ(parse_metric("alloc_space"), profile::Metric::kAllocSpace);
-  EXPECT_THAT(failure_of([] { parse_metric("rss"); }),
-              HasSubstr("'rss' is not one of peak, live, alloc, mapped, mapped_resident, temporary, peak_space"));
+  EXPECT_THAT(
+      failure_of([] { parse_metric("rss"); }),
+      HasSubstr("'rss' is not one of peak, live, alloc, mapped, mapped_resident, js, temporary, peak_space"));
   EXPECT_EQ(parse_duration_ns("--younger", "10ms"), 10'000'000u);
   EXPECT_THAT(failure_of([] { parse_duration_ns("--younger", "10"); }),
               HasSubstr("--younger: '10' is not a time"));
