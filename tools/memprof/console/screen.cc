@@ -130,7 +130,7 @@ winsize size_of_terminal() {
 bool Screen::is_possible() {
   const char* term = std::getenv("TERM");
   return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 &&
-         !(term != nullptr && std::strcmp(term, "dumb") == 0);
+         (term == nullptr || std::strcmp(term, "dumb") != 0);
 }
 
 Screen::Screen() {
