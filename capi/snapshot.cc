@@ -7,6 +7,7 @@
 #include "capi/call.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "dump/runtime_heap.h"
 #include "format/lifetime_class.h"
 #include "memprof.h"
 
@@ -30,6 +31,8 @@ MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
 MEMPROF_SAME_LAYOUT(memprof_mapping, SnapshotMapping, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
+MEMPROF_SAME_LAYOUT(memprof_runtime_heap, RuntimeHeap, external_bytes);
+MEMPROF_SAME_LAYOUT(memprof_runtime_heap_node, RuntimeHeapNode, parent);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 
 namespace {
@@ -220,6 +223,21 @@ int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd) {
   KeepErrno keep;
   return snapshot == nullptr || fd < 0 ? MEMPROF_ERR_INVALID
                                        : keep.result(memprof::write_snapshot(*ours(snapshot), fd));
+}
+
+int memprof_snapshot_write_profile(const memprof_snapshot* snapshot, const char* path, uint32_t flags,
+                                   const memprof_runtime_heap* heap) {
+  if (snapshot == nullptr || path == nullptr || (flags & ~uint32_t{MEMPROF_WRITE_OVERWRITE}) != 0 ||
+      (heap != nullptr && (heap->struct_size < sizeof(*heap) || heap->runtime != MEMPROF_RUNTIME_V8))) {
+    return MEMPROF_ERR_INVALID;
+  }
+  const auto* const js = reinterpret_cast<const memprof::RuntimeHeap*>(heap);
+  if (js != nullptr && !memprof::is_tree(*js)) {
+    return MEMPROF_ERR_INVALID;
+  }
+  KeepErrno keep;
+  return keep.result(memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0,
+                                                 ours(snapshot), js));
 }
 
 }  // extern "C"

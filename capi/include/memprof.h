@@ -907,7 +907,36 @@ enum { MEMPROF_WRITE_OVERWRITE = 1 };
  * memprof_get_snapshot. */
 MEMPROF_API int memprof_write_profile(const char* path, uint32_t flags);
 
-/* The same to an open file descriptor, not compressed; it stays open.  After an error a part may have been
+/* The heap of a language's runtime, where the runtime itself can be asked for it: live objects by the calls that made
+ * them. */
+typedef struct memprof_runtime_heap_node {
+  const char* function_name;
+  const char* file;    /* "": not known                                                                  */
+  uint64_t live_bytes; /* of objects that the function itself made; as the runtime estimates them        */
+  uint32_t line;       /* 0: not known                                                                   */
+  uint32_t parent;     /* index of the caller, which stands before it; its own: nobody is known          */
+} memprof_runtime_heap_node;
+
+typedef struct memprof_runtime_heap {
+  uint32_t struct_size; /* sizeof(memprof_runtime_heap), set by the caller                             */
+  uint32_t runtime;     /* MEMPROF_RUNTIME_V8                                                          */
+  const memprof_runtime_heap_node* nodes; /* NULL only where there are none                               */
+  uint64_t node_count;
+  uint64_t resident_bytes; /* of the heap in memory, as the runtime counts it                             */
+  uint64_t used_bytes;     /* of it objects                                                               */
+  uint64_t live_bytes;     /* of these the ones that live: used_bytes after a garbage collection          */
+  uint64_t code_bytes;     /* of it machine code                                                          */
+  uint64_t external_bytes; /* outside of it, kept by objects: blocks that the profile has already         */
+} memprof_runtime_heap;
+
+/* The same as memprof_write_profile of a snapshot that was taken before, of this process or another.  `heap`: a runtime's
+ * heap besides, for packages of languages, who ask their runtime; NULL: none.  It is a sample type of its own (js_space),
+ * which no other has a part of.  Names and files that are equal should be one string.  MEMPROF_ERR_INVALID also where it is
+ * no such tree. */
+MEMPROF_API int memprof_snapshot_write_profile(const memprof_snapshot* snapshot, const char* path,
+                                               uint32_t flags, const memprof_runtime_heap* heap);
+
+/* The same as memprof_write_profile to an open file descriptor, not compressed; it stays open.  After an error a part may have been
  * written. */
 MEMPROF_API int memprof_write_profile_fd(int fd);
 

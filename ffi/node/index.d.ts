@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * memprof: a sampling profiler of memory allocations. It shows what Node's own profilers call "external": Buffers, ArrayBuffers,
- * zlib, crypto and native addons, by JavaScript function and line; V8's own heap (objects, strings) is not seen.
+ * zlib, crypto and native addons, by JavaScript function and line; and beside it V8's own heap (objects, strings), by function.
  *
  * Numbers are of type number: bytes and counts are exact up to 2^53 (8 PiB). Times are milliseconds since 1970, with a fraction, as of
  * Date. Errors are Errors with a `code`, see {@link ErrorCode}.
@@ -142,6 +142,8 @@ export class Snapshot {
   readonly estimatedHeapBlocks: Estimate;
   /** The heap at its highest since the start or resetPeak(); null: not known. */
   readonly peak: Peak | null;
+  /** JavaScript's heap, if it was asked for and is sampled; else null. */
+  readonly javascriptHeap: JavascriptHeap | null;
   /** Every live sample; made anew each time it is asked for. */
   readonly samples: readonly Sample[];
   /** The n (10) places that hold the most. */
@@ -159,6 +161,46 @@ export class Snapshot {
   dispose(): void;
 }
 
+/** A function and the objects that it made, which live; with those of functions that V8 inlined into it. */
+export interface JavascriptFunction {
+  readonly function: string;
+  readonly file: string;
+  /** The line that the function begins in: V8 does not tell that of the allocation. */
+  readonly line: number;
+  /** V8's estimate. */
+  readonly bytes: number;
+  /** Of all functions together. */
+  readonly percent: number;
+}
+
+/**
+ * JavaScript's own heap: objects, closures, strings, compiled code. Not Buffers and ArrayBuffers: their memory is in the samples of
+ * a snapshot, and nothing is in both.
+ */
+export interface JavascriptHeap {
+  /** V8's own count of what is in use, as v8.getHeapStatistics(), with what nothing refers to any more. */
+  readonly usedBytes: number;
+  /** Of that what lives: usedBytes after the garbage collection. */
+  readonly liveBytes: number;
+  /** What the heap has in memory. */
+  readonly residentBytes: number;
+  /** Machine code and what it needs; a part of usedBytes. */
+  readonly codeBytes: number;
+  /** Kept by objects, outside of the heap (Buffers): in the samples of a snapshot already. */
+  readonly externalBytes: number;
+  /** Of objects that were made since the start and live; the sum of all functions. */
+  readonly sampledBytes: number;
+  /** Mean bytes between V8's samples: the rate at the start, at least 4096. */
+  readonly rateBytes: number;
+  /** The largest first. What Node's own scripts made counts as their caller's. */
+  readonly functions: readonly JavascriptFunction[];
+}
+
+export interface SnapshotOptions {
+  /** Also `javascriptHeap`; false by default: V8 collects its garbage for it. */
+  javascriptHeap?: boolean;
+}
+
 export interface StartOptions {
   /** Mean bytes between samples, 524288 by default. Less is more exact and costs more; 0 records every allocation. */
   rateBytes?: number;
@@ -172,6 +214,11 @@ export interface StartOptions {
   maxStacks?: number;
   /** false: stacks are native, without JavaScript. */
   javascript?: boolean;
+  /**
+   * Whether V8 samples the heap of the calling thread's isolate, at the same rate (4096 at least); as `javascript` by default. V8 has one such
+   * sampler: DevTools and others that use it share it. It goes on until shutdown().
+   */
+  javascriptHeap?: boolean;
 }
 
 /** Counters since the first start. */
@@ -207,6 +254,8 @@ export interface Stats {
 export interface WriteOptions {
   /** Replace a file that is there. */
   overwrite?: boolean;
+  /** With JavaScript's heap, where it is sampled; true by default. V8 collects its garbage for it. */
+  javascriptHeap?: boolean;
 }
 
 /** The version of the native library. */
@@ -226,9 +275,14 @@ export function stats(): Stats;
 /** From now on the peak is that of what follows. */
 export function resetPeak(): void;
 /** What is live now. Throws MEMPROF_ERR_STATE before the first start. */
-export function snapshot(): Snapshot;
+export function snapshot(options?: SnapshotOptions): Snapshot;
 /** The same, taken by a thread of libuv's pool, with names of native functions. */
-export function snapshotAsync(): Promise<Snapshot>;
+export function snapshotAsync(options?: SnapshotOptions): Promise<Snapshot>;
+/**
+ * JavaScript's heap of the calling thread. V8 collects its garbage first: some 0.1 s for 100 MB, while JavaScript waits.
+ * null: V8 does not sample it (`javascriptHeap` of start; node without its inspector; another thread than that which called start).
+ */
+export function javascriptHeap(): JavascriptHeap | null;
 /**
  * Writes a pprof profile, which the memprof command reads: `path` ends in .pb.gz or .pb; %p in it is the process id, %n the program, %t the
  * time, %% a percent sign. Throws MEMPROF_ERR_EXISTS for a file that is there.

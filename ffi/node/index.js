@@ -4,17 +4,18 @@
 
 const native = require('./lib/binary.js');
 const check = require('./lib/check.js');
+const heap = require('./lib/javascript_heap.js');
 const { Snapshot } = require('./lib/snapshot.js');
 
 const DEFAULT_RATE_BYTES = 512 * 1024;
 const USE_ALL = 0;
 const USE_NOTHING = 1; // MEMPROF_USE_*
-const START = ['rateBytes', 'budget', 'memoryLimitBytes', 'maxDepth', 'maxLiveSamples', 'maxStacks', 'javascript'];
+const START = ['rateBytes', 'budget', 'memoryLimitBytes', 'maxDepth', 'maxLiveSamples', 'maxStacks', 'javascript', 'javascriptHeap'];
 
 function start(options) {
   const given = check.options('start', options, START);
-  const { javascript = true } = given;
-  if (typeof javascript !== 'boolean') throw check.wrong(TypeError, 'start: javascript is no boolean; give true or false');
+  const javascript = check.flag('start: javascript', given.javascript, true);
+  const javascriptHeap = check.flag('start: javascriptHeap', given.javascriptHeap, javascript);
   const limit = (name, least, most, like) => check.whole(`start: ${name}`, given[name], { least, most, like });
   native.start({
     rateBytes: check.whole('start: rateBytes', given.rateBytes, {
@@ -26,13 +27,16 @@ function start(options) {
     maxStacks: limit('maxStacks', 1, 2 ** 24, 'a number, like 65536'),
     useV8: javascript ? USE_ALL : USE_NOTHING,
   });
+  if (javascriptHeap) heap.start(native.stats().rateBytes);
 }
 
 const LIKE = "one that ends in .pb.gz or .pb, like 'heap.%p.pb.gz'";
 
 function pathArguments(path, options) {
-  const { overwrite = false } = check.options('writeProfile', options, ['overwrite']);
-  return [check.text('writeProfile: path', path, LIKE), overwrite ? 1 : 0];
+  const { overwrite = false, javascriptHeap } = check.options('writeProfile', options, ['overwrite', 'javascriptHeap']);
+  const file = check.text('writeProfile: path', path, LIKE);
+  const hasHeap = check.flag('writeProfile: javascriptHeap', javascriptHeap, true) && native.stats().state !== 'uninitialized';
+  return [file, overwrite ? 1 : 0, ...(hasHeap ? heap.content(native) : [])];
 }
 
 function writeProfile(path, options) {
@@ -43,8 +47,27 @@ async function writeProfileAsync(path, options) {
   await native.writeProfileAsync(...pathArguments(path, options));
 }
 
-const snapshot = () => new Snapshot(native.snapshot());
-const snapshotAsync = async () => new Snapshot(await native.snapshotAsync());
+function javascriptHeap() {
+  const read = heap.read();
+  if (!read) return null;
+  const { nodes, ...sums } = read;
+  const { total, sites } = heap.functions(nodes);
+  return { ...sums, sampledBytes: total, functions: sites.map((site) => ({ ...site, percent: (100 * site.bytes) / total })) };
+}
+
+const heapFor = (options) => {
+  const { javascriptHeap: wanted } = check.options('snapshot', options, ['javascriptHeap']);
+  return check.flag('snapshot: javascriptHeap', wanted, false) ? javascriptHeap() : null;
+};
+// V8 is asked first: what it needs for the answer is gone then.
+const snapshot = (options) => {
+  const ofJavascript = heapFor(options);
+  return new Snapshot(native.snapshot(), ofJavascript);
+};
+const snapshotAsync = async (options) => {
+  const ofJavascript = heapFor(options);
+  return new Snapshot(await native.snapshotAsync(), ofJavascript);
+};
 
 function heapProfile(options) {
   const taken = snapshot();
@@ -57,10 +80,13 @@ function heapProfile(options) {
 
 const { version } = native;
 const stop = () => native.stop();
-const shutdown = () => native.shutdown();
+const shutdown = () => {
+  native.shutdown();
+  heap.stop();
+};
 const stats = () => native.stats();
 const resetPeak = () => native.resetPeak();
 const isActive = () => native.stats().state === 'active';
 const diff = (before, after) => Snapshot.diff(before, after);
 
-module.exports = { Snapshot, diff, heapProfile, isActive, resetPeak, shutdown, snapshot, snapshotAsync, start, stats, stop, version, writeProfile, writeProfileAsync };
+module.exports = { Snapshot, diff, heapProfile, isActive, javascriptHeap, resetPeak, shutdown, snapshot, snapshotAsync, start, stats, stop, version, writeProfile, writeProfileAsync };

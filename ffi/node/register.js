@@ -11,9 +11,9 @@ function say(message) {
   process.stderr.write(`memprof: ${message}\n`);
 }
 
-function writeAtEnd(native, file) {
+function writeAtEnd(native, heap, file) {
   try {
-    native.writeProfile(file, 0);
+    native.writeProfile(file, 0, ...heap.content(native));
   } catch (error) {
     say(`the profile was not written: ${error.message}`);
   }
@@ -24,10 +24,12 @@ function writeAtEnd(native, file) {
 function register() {
   const native = require('./lib/binary.js');
   if (native.wasThere) return;
+  const heap = require('./lib/javascript_heap.js');
   native.start(null);
+  if (process.env.MEMPROF_NODE !== '0') heap.start(native.stats().rateBytes);
   const file = path.resolve(process.env.MEMPROF_PROFILE || 'memprof.%n.%p.pb.gz');
   // The first listener, before those of the program: it holds what the program held.
-  process.on('exit', () => writeAtEnd(native, file));
+  process.on('exit', () => writeAtEnd(native, heap, file));
 }
 
 if (isMainThread) {

@@ -15,6 +15,8 @@
 
 namespace memprof {
 
+struct RuntimeHeap;
+
 struct Configuration {
   Limits limits;
   uint64_t rate_bytes;
@@ -60,13 +62,14 @@ int take_snapshot(Snapshot** snapshot);
 // Of the arena in the file of another process, or of one that is gone.
 int open_snapshot(const char* path, Snapshot** snapshot);
 
-// A snapshot as pprof, to a descriptor.
-int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false);
+// A snapshot as pprof, to a descriptor.  `js`: the runtime's own heap besides (dump/runtime_heap.h); nullptr: none.
+int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false, const RuntimeHeap* js = nullptr);
 int write_profile(int fd, bool has_gzip = false);
 
 // The same to the file that `pattern` names (format/path_pattern.h), through a temporary file beside it.  The end
 // of the name says whether it is compressed (format/pprof/pprof_name.h).  `written`, if it is not nullptr, gets the
-// name.
-int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes);
+// name.  `snapshot`: that is written; nullptr: one that is taken now.
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes,
+                       const Snapshot* snapshot = nullptr, const RuntimeHeap* js = nullptr);
 
 }  // namespace memprof

@@ -107,6 +107,10 @@ class RawPprofWriter {
       value_type(type, name, i % 2 == 0 ? schema::kCount : schema::kBytes);
       output_.message_field(field::kSampleType, type);
     }
+    if (profile_.has_js) {
+      value_type(type, write_string(schema::kJsName, text_size(schema::kJsName)), schema::kBytes);
+      output_.message_field(field::kSampleType, type);
+    }
     output_.field(field::kDropFrames, schema::kDropFrames);
     output_.field(field::kTimeNanos, profile_.time_unix_ns);
     output_.field(field::kDurationNanos, profile_.duration_ns);
@@ -147,7 +151,7 @@ class RawPprofWriter {
 
   bool write_samples() {
     SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true,
-                         profile_.has_mappings, profile_.has_resident);
+                         profile_.has_mappings, profile_.has_resident, profile_.has_js);
     const uint32_t first_heap = next_string_;
     for (size_t i = 0; i < profile_.heap_count; ++i) {
       write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
@@ -160,7 +164,7 @@ class RawPprofWriter {
         ++live;
       }
       const bool is_mapped = profile_.has_mappings && stack.mapped[0] != 0;
-      if (stack.allocated.samples == 0 && live == first_live && !is_mapped) {
+      if (stack.allocated.samples == 0 && live == first_live && !is_mapped && stack.js_bytes == 0) {
         continue;
       }
       for (size_t frame = 0; frame < stack.depth; ++frame) {
@@ -177,6 +181,9 @@ class RawPprofWriter {
       }
       if (is_mapped) {
         samples.mapped(ids_, stack.depth, stack.mapped);
+      }
+      if (stack.js_bytes != 0) {
+        samples.js(ids_, stack.depth, stack.js_bytes);
       }
       for (size_t k = first_live; k < live; ++k) {
         const RawLive& group = profile_.live[k];

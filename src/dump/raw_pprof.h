@@ -84,6 +84,7 @@ struct RawStack {
   int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
   double resident_count = 0;                  // estimates: live blocks with a page in memory
   double resident_bytes = 0;                  // ... of live blocks, what is in memory
+  int64_t js_bytes = 0;                       // in the runtime's own heap
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -119,6 +120,7 @@ struct RawProfile : ProfileFacts {
 
   bool has_mappings = false;  // they were recorded
   bool has_resident = false;  // what of blocks is in memory was looked at
+  bool has_js = false;        // the runtime was asked for its own heap
 
   const char* program = "";  // file name without folder
   uint64_t pid = 0;

@@ -11,7 +11,9 @@
 #include "dump/gzip_writer.h"
 #include "dump/pages.h"
 #include "dump/raw_pprof.h"
+#include "dump/raw_snapshot.h"
 #include "dump/resident_memory.h"
+#include "dump/runtime_heap.h"
 #include "dump/stack_parts.h"
 #include "format/counters.h"
 #include "format/path_pattern.h"
@@ -65,51 +67,6 @@ const char* file_name_of(const char* path) {
   return name;
 }
 
-profile::RawTotals to_raw(const SnapshotTotals& t) {
-  return {t.samples,        t.size_bytes,     t.weight_bytes,     t.weight_count,
-          t.variance_bytes, t.variance_count, t.max_missed_bytes, t.max_missed_count};
-}
-
-// The index that module `m` of the snapshot has in the profile, where the main program comes first and the others
-// keep their order; also for "no module".
-uint32_t raw_index(uint32_t m, uint32_t main_program) {
-  return m == main_program ? 0 : m < main_program ? m + 1 : m;
-}
-
-uint32_t find_main_program(const Snapshot& s) {
-  for (uint32_t i = 0; i < s.modules.size; ++i) {
-    if (strcmp(s.strings.data + s.modules.data[i].path_offset, s.program()) == 0) {
-      return i;
-    }
-  }
-  return 0;  // no stack runs through it: the order stays
-}
-
-void convert_modules(const Snapshot& s, uint32_t main_program, profile::RawModule* modules) {
-  for (uint32_t i = 0; i < s.modules.size; ++i) {
-    const SnapshotModule& m = s.modules.data[i];
-    modules[raw_index(i, main_program)] = {
-        m.start, m.limit, m.file_offset, s.strings.data + m.path_offset, m.build_id, m.build_id_size};
-  }
-}
-
-size_t convert_live(const Snapshot& s, profile::RawLive* live) {
-  size_t groups = 0;
-  for (uint64_t i = 0; i < s.records.size; ++i) {
-    const SnapshotRecord& r = s.records.data[i];
-    profile::RawLive* last = groups > 0 ? &live[groups - 1] : nullptr;
-    if (last == nullptr || last->stack != r.stack_id || last->size_bytes != r.size_bytes ||
-        last->rate_bytes != r.rate_bytes) {
-      last = &live[groups++];
-      *last = {r.stack_id, r.size_bytes, r.rate_bytes, 0, 0, 0};
-    }
-    ++last->samples;
-    last->weight_bytes += r.weight_bytes;
-    last->weight_count += r.weight_count;
-  }
-  return groups;
-}
-
 int system_error(int error) {
   if (error == platform::kFileExists) {
     return MEMPROF_ERR_EXISTS;
@@ -132,19 +89,23 @@ void write_note(char* note) {
 
 }  // namespace
 
-int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
+int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* js) {
+  const RuntimeHeapSize js_size = js != nullptr ? size_of(*js) : RuntimeHeapSize{};
+  const uint64_t js_nodes = js != nullptr ? js->node_count : 0;
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
-  const Pages stacks((s.stacks.size + 1) * sizeof(profile::RawStack));
+  const Pages stacks((s.stacks.size + js_size.stacks + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
   const uint64_t most_births =
       s.records.size < s.stacks.size * kBirthParts ? s.records.size : s.stacks.size * kBirthParts;
   const Pages births((most_births + 1) * sizeof(Birth));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
-  const Pages heaps((s.heaps.size + 1) * sizeof(const char*));
-  const Pages runtime_frames((s.runtime_frames.size + 1) * sizeof(profile::RawRuntimeFrame));
-  if (births.as<void>() == nullptr || runtime_frames.as<void>() == nullptr ||
-      frame_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
-      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
+  const Pages js_frames((js_size.frames + 1) * sizeof(uint64_t));
+  const Pages heaps((s.heaps.size + 2) * sizeof(const char*));
+  const Pages runtime_frames((s.runtime_frames.size + js_nodes + 1) * sizeof(profile::RawRuntimeFrame));
+  if (births.as<void>() == nullptr || js_frames.as<void>() == nullptr ||
+      runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
+      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
+      live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   profile::RawProfile p;
@@ -175,6 +136,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
                                          {},
                                          {},
                                          0,
+                                         0,
                                          0};
   }
   convert_mappings(s, stacks.as<profile::RawStack>());
@@ -195,6 +157,15 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.heap_count = s.heaps.size;
   p.stacks = stacks.as<profile::RawStack>();
   p.stack_count = s.stacks.size;
+  if (js != nullptr) {
+    heaps.as<const char*>()[p.heap_count] = kJsHeapName;
+    add_runtime_heap(*js, s.runtime_frames.size, static_cast<uint32_t>(p.heap_count++),
+                     runtime_frames.as<profile::RawRuntimeFrame>() + s.runtime_frames.size,
+                     js_frames.as<uint64_t>(), stacks.as<profile::RawStack>() + s.stacks.size);
+    p.runtime_frame_count += js_nodes;
+    p.stack_count += js_size.stacks;
+    p.has_js = true;
+  }
   p.live = live.as<profile::RawLive>();
   p.live_count = convert_live(s, live.as<profile::RawLive>());
   p.program = file_name_of(s.program());
@@ -216,6 +187,13 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip) {
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
   p.resident = s.resident;
+  if (js != nullptr && p.resident.is_known()) {
+    p.resident.js_bytes = js->resident_bytes;
+    p.resident.js_used_bytes = js->used_bytes;
+    p.resident.js_code_bytes = js->code_bytes;
+    p.resident.js_live_bytes = js->live_bytes;
+    p.resident.js_external_bytes = js->external_bytes;
+  }
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   for (uint32_t i = 0; i < kMostRuntimes; ++i) {
     const RuntimeCounters& runtime = s.counters.runtimes[i];
@@ -297,7 +275,8 @@ int write_profile(int fd, bool has_gzip) {
   return error;
 }
 
-int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes) {
+int write_profile_file(const char* pattern, bool overwrite, char* written, size_t written_bytes,
+                       const Snapshot* snapshot, const RuntimeHeap* js) {
   // Not on the stack: a signal handler may have little (dump/dump.cc).
   constexpr size_t kTemporaryBytes = kPathBytes + 32;
   const Pages names(kPathBytes + kTemporaryBytes);
@@ -335,7 +314,8 @@ int write_profile_file(const char* pattern, bool overwrite, char* written, size_
   if (fd < 0) {
     return system_error(fd);
   }
-  int result = write_profile(fd, end->has_gzip);
+  int result = snapshot != nullptr ? write_snapshot(*snapshot, fd, end->has_gzip, js)
+                                   : write_profile(fd, end->has_gzip);
   const int closed = platform::file_close(fd);
   if (result == MEMPROF_OK && closed < 0) {
     result = system_error(closed);

@@ -54,6 +54,12 @@ struct ResidentMemory {
   uint64_t free_bytes = 0;    // free, and kept by the allocator; in memory
   uint64_t runtime = 0;       // ResidentRuntime
   uint64_t state = 0;
+  uint64_t js_bytes =
+      0;  // of V8's heap as V8 counts it, in memory; 0: it was not asked.  A part of runtime and code
+  uint64_t js_used_bytes = 0;      // of it objects of the program, with those that nothing refers to any more
+  uint64_t js_live_bytes = 0;      // of these the ones that live, after a garbage collection
+  uint64_t js_code_bytes = 0;      // of it machine code and what it needs
+  uint64_t js_external_bytes = 0;  // outside of it, kept by objects in it: a part of the blocks
 
   uint64_t& of(MappingKind kind) {
     uint64_t ResidentMemory::* const members[kMappingKinds] = {
@@ -114,6 +120,11 @@ inline constexpr ResidentField kResidentFields[] = {
     {"free", "free_bytes", &ResidentMemory::free_bytes},
     {"of", nullptr, &ResidentMemory::runtime},
     {"state", nullptr, &ResidentMemory::state},
+    {"js", "js_bytes", &ResidentMemory::js_bytes},
+    {"js_used", "js_used_bytes", &ResidentMemory::js_used_bytes},
+    {"js_live", "js_live_bytes", &ResidentMemory::js_live_bytes},
+    {"js_code", "js_code_bytes", &ResidentMemory::js_code_bytes},
+    {"js_external", "js_external_bytes", &ResidentMemory::js_external_bytes},
 };
 // Of several processes; what is not known of one of them is not known of all.
 inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {

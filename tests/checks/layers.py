@@ -28,7 +28,7 @@ LAYERS = [
     ("src/profile", ["profile/", "estimate/", "format/"]),
     ("capi", ["capi/", "core/", "dump/", "estimate/", "format/", SEAM, "memprof.h"]),
     ("tools", ["memprof/", "profile/", "format/", "memprof.h"]),  # its own headers are written from tools/
-    ("ffi/node/native", ["memprof.h", "frames.h", "library.h", "places.h", "snapshot.h", "values.h"]),  # itself
+    ("ffi/node/native", ["memprof.h", "frames.h", "javascript_heap.h", "library.h", "places.h", "snapshot.h", "values.h"]),  # itself
     ("ffi", ["memprof.h"]),
 ]
 # Inside a room, lowest first: a folder may include itself and those before it. What is not named here is at the top.

@@ -22,7 +22,7 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_report_realloc_begin memprof_report_realloc_end memprof_report_free_range memprof_report_backing "
          "memprof_backing_begin memprof_backing_end memprof_abi1_alloc memprof_abi1_free memprof_abi1_realloc "
          "memprof_write_profile memprof_write_profile_fd memprof_snapshot_open memprof_snapshot_get_stats "
-         "memprof_snapshot_program memprof_snapshot_write_fd memprof_snapshot_read_resident memprof_snapshot_get_resident "
+         "memprof_snapshot_program memprof_snapshot_write_fd memprof_snapshot_write_profile memprof_snapshot_read_resident memprof_snapshot_get_resident "
          "memprof_snapshot_resident_shares").split()
 
 
@@ -222,6 +222,7 @@ def load(path=None):
         "memprof_snapshot_get_stats": (c_int, [snapshot, POINTER(Stats)]),
         "memprof_snapshot_program": (c_char_p, [snapshot]),
         "memprof_snapshot_write_fd": (c_int, [snapshot, c_int]),
+        "memprof_snapshot_write_profile": (c_int, [snapshot, c_char_p, c_uint32, c_void_p]),  # without a heap of a runtime
     }
     assert sorted(signatures) == sorted(NAMES)
     for name, (result, arguments) in signatures.items():

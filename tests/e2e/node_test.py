@@ -233,6 +233,16 @@ class Node(e2e.Test):
             self.assertIn(alone.stderr, done.stderr)
             self.assertGreaterEqual(self.rows(out)["grab", 2], BLOCK, how)
 
+    def test_doctor_says_what_is_seen(self):
+        version = e2e.run([NODE, "-p", "process.versions.v8"], environment=plain_environment()).stdout.decode()
+        done = self.memprof("doctor", "--", NODE, "app.js")
+        line = [each for each in done.stdout.decode().splitlines() if each[6:].startswith("V8")]
+        self.assertEqual(1, len(line), done.stdout)
+        self.assertRegex(line[0], r"^yes   V8 +V8")
+        self.assertIn("will be in stacks", line[0])
+        if " in lib" not in line[0]:  # a library may not export it
+            self.assertIn(".".join(version.split(".")[:2]) + ".", line[0])
+
     def test_many_workers_come_and_go(self):
         out, done = self.profile(self.write("workers.js", """\
             const { Worker } = require('worker_threads');

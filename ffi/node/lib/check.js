@@ -49,9 +49,15 @@ function text(name, value, like) {
   return value;
 }
 
+function flag(name, value, otherwise) {
+  if (value === undefined) return otherwise;
+  if (typeof value !== 'boolean') throw wrong(TypeError, `${name}: ${shown(value)} is no boolean; give true or false`);
+  return value;
+}
+
 function oneOf(name, value, known) {
   if (!known.includes(value)) throw wrong(RangeError, `${name}: ${shown(value)} is none of ${known.join(', ')}`);
   return value;
 }
 
-module.exports = { oneOf, options, share, text, whole, wrong };
+module.exports = { flag, oneOf, options, share, text, whole, wrong };

@@ -4,9 +4,6 @@
 
 const ROOT = { functionName: '(root)', scriptId: '0', url: '', lineNumber: -1, columnNumber: -1 };
 
-// Lines are counted from 0 there; columns are not known.
-const callFrame = ({ function: functionName, file: url, line }) => ({ functionName, scriptId: '0', url, lineNumber: line - 1, columnNumber: -1 });
-
 function heapProfileOf(tree) {
   const samples = [];
   let exact = 0;
@@ -18,6 +15,14 @@ function heapProfileOf(tree) {
     told += whole;
     return whole;
   };
+  // DevTools show the file and line of a function only where its script has an id.
+  const scripts = new Map([['', '0']]);
+  const scriptId = (url) => {
+    if (!scripts.has(url)) scripts.set(url, String(scripts.size));
+    return scripts.get(url);
+  };
+  // Lines are counted from 0 there; columns are not known.
+  const callFrame = ({ function: functionName, file: url, line }) => ({ functionName, scriptId: scriptId(url), url, lineNumber: line - 1, columnNumber: -1 });
   const nodes = tree.map(({ frame, sizeBytes }, index) => ({
     callFrame: frame ? callFrame(frame) : ROOT, selfSize: rounded(sizeBytes), id: index + 1, children: [] }));
   nodes.forEach((node, index) => {

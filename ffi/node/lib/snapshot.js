@@ -13,9 +13,11 @@ class Snapshot {
   #handle;
   #info;
   #live;
+  #javascriptHeap;
 
-  constructor(handle) {
+  constructor(handle, javascriptHeap) {
     this.#handle = handle;
+    this.#javascriptHeap = javascriptHeap;
     this.#info = native.info(handle);
   }
 
@@ -26,6 +28,7 @@ class Snapshot {
   get liveSamples() { return this.#info.liveSamples; }
   get droppedSamples() { return this.#info.droppedSamples; }
 
+  get javascriptHeap() { return this.#javascriptHeap; }
   get estimatedHeapBytes() { return this.#sum().estimatedHeapBytes; }
   get estimatedHeapBlocks() { return this.#sum().estimatedHeapBlocks; }
   get peak() { return native.peak(this.#handle); }

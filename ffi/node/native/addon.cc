@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "javascript_heap.h"
 #include "library.h"
 #include "places.h"
 #include "snapshot.h"
@@ -192,8 +193,32 @@ napi_value reset_peak(const Call& call) {
   return call.undefined();
 }
 
-void write_profile_to(const std::string& path, bool overwrites) {
-  const int result = library().memprof_write_profile(path.c_str(), overwrites ? MEMPROF_WRITE_OVERWRITE : 0);
+// What a file is made of.
+struct Content {
+  std::unique_ptr<Snapshot> snapshot;  // nullptr: one that is taken then
+  std::unique_ptr<JavascriptHeap> heap;
+};
+
+// (path, overwrites), or (path, overwrites, snapshot, texts, numbers): that, which is disposed of, with JavaScript's heap.
+Content content_of(const Call& call) {
+  napi_valuetype type = napi_undefined;
+  call.ok(napi_typeof(call.env(), call.at(2), &type));
+  if (type != napi_external) {
+    return {};
+  }
+  auto heap = JavascriptHeap::read(call, 3, 4);
+  return {snapshot_at(call, 2).move_out(), std::move(heap)};
+}
+
+void write_profile_to(const std::string& path, bool overwrites, const Content& content) {
+  const uint32_t flags = overwrites ? MEMPROF_WRITE_OVERWRITE : 0;
+  int result = MEMPROF_OK;
+  if (content.snapshot != nullptr) {
+    const memprof_runtime_heap heap = content.heap->get();
+    result = library().memprof_snapshot_write_profile(content.snapshot->get(), path.c_str(), flags, &heap);
+  } else {
+    result = library().memprof_write_profile(path.c_str(), flags);
+  }
   if (result == MEMPROF_ERR_INVALID) {
     throw Error{result,
                 "memprof.writeProfile: '" + path +
@@ -210,7 +235,7 @@ void write_profile_to(const std::string& path, bool overwrites) {
 }
 
 napi_value write_profile(const Call& call) {
-  write_profile_to(call.text_at(0), call.number_at(1) != 0);
+  write_profile_to(call.text_at(0), call.number_at(1) != 0, content_of(call));
   return call.undefined();
 }
 
@@ -222,6 +247,7 @@ napi_value take_snapshot(const Call& call) {
 struct Task {
   std::string path;  // "": a snapshot is taken, with names of native functions
   bool overwrites = false;
+  Content content;
   std::unique_ptr<Snapshot> snapshot;
   std::unique_ptr<Error> error;
   napi_async_work work = nullptr;
@@ -233,7 +259,7 @@ void run_task(napi_env /*env*/, void* data) {
   const Muted muted;
   try {
     if (!task->path.empty()) {
-      write_profile_to(task->path, task->overwrites);
+      write_profile_to(task->path, task->overwrites, task->content);
       return;
     }
     task->snapshot = Snapshot::take();
@@ -279,6 +305,7 @@ napi_value write_profile_async(const Call& call) {
   auto task = std::make_unique<Task>();
   task->path = call.text_at(0);
   task->overwrites = call.number_at(1) != 0;
+  task->content = content_of(call);
   return queue(call, std::move(task));
 }
 
@@ -307,6 +334,7 @@ napi_value define(const Js& js, napi_value exports) {
       {"peak", entry<get_peak>},
       {"top", entry<get_top>},
       {"tree", entry<get_tree>},
+      {"readResident", entry<read_resident>},
       {"resolve", entry<resolve>},
       {"dispose", entry<dispose>},
       {"writeSnapshot", entry<write_snapshot>},

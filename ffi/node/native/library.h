@@ -13,6 +13,7 @@ namespace memprof::node {
   F(memprof_strerror) F(memprof_version) F(memprof_options_init) F(memprof_init) F(memprof_start) F(memprof_stop) \
   F(memprof_shutdown) F(memprof_set_rate) F(memprof_get_stats) F(memprof_reset_peak) \
   F(memprof_backing_begin) F(memprof_backing_end) F(memprof_write_profile) \
+  F(memprof_snapshot_write_profile) F(memprof_snapshot_read_resident) \
   F(memprof_get_snapshot) F(memprof_free_snapshot) F(memprof_snapshot_get_info) F(memprof_snapshot_get_stats) \
   F(memprof_snapshot_records) F(memprof_snapshot_stacks) F(memprof_snapshot_frames) F(memprof_snapshot_frame_modules) \
   F(memprof_snapshot_runtime_frames) F(memprof_snapshot_modules) F(memprof_snapshot_strings) F(memprof_snapshot_symbols) \

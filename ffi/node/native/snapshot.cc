@@ -49,6 +49,20 @@ const memprof_snapshot* Snapshot::get() const {
   return snapshot_;
 }
 
+void Snapshot::read_resident() {
+  if (info().end_begun_ns == 0) {  // else it was read then
+    library().memprof_snapshot_read_resident(snapshot_, 0);
+  }
+}
+
+std::unique_ptr<Snapshot> Snapshot::move_out() {
+  get();
+  std::unique_ptr<Snapshot> moved(new Snapshot(snapshot_));
+  snapshot_ = nullptr;
+  dispose();
+  return moved;
+}
+
 void Snapshot::resolve() {
   get();
   if (!is_resolved_) {
@@ -220,6 +234,11 @@ napi_value get_peak(const Call& call) {
            info.peak_resident_bytes != 0 ? call.number(static_cast<double>(info.peak_resident_bytes))
                                          : call.null());
   return result;
+}
+
+napi_value read_resident(const Call& call) {
+  snapshot_at(call, 0).read_resident();
+  return call.undefined();
 }
 
 napi_value resolve(const Call& call) {

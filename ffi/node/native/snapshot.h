@@ -21,6 +21,11 @@ class Snapshot {
   void dispose();
   const memprof_snapshot* get() const;
 
+  // Asks the system what the process has in memory now; a snapshot without it is one.
+  void read_resident();
+  // Another that has what this had; this is disposed of.
+  std::unique_ptr<Snapshot> move_out();
+
   // Looks up names of native functions, once.  It may take long; from any thread, one at a time.
   void resolve();
   bool is_resolved() const { return is_resolved_; }
@@ -49,6 +54,7 @@ Snapshot& snapshot_at(const Call& call, size_t index);
 napi_value get_info(const Call& call);
 napi_value get_samples(const Call& call);
 napi_value get_peak(const Call& call);
+napi_value read_resident(const Call& call);
 napi_value resolve(const Call& call);
 napi_value dispose(const Call& call);
 napi_value write_snapshot(const Call& call);

@@ -104,6 +104,15 @@ napi_value Js::object() const {
   return result;
 }
 
+std::string Js::text_of(napi_value value) const {
+  size_t size = 0;
+  ok(napi_get_value_string_utf8(env_, value, nullptr, 0, &size));
+  std::string result(size + 1, '\0');
+  ok(napi_get_value_string_utf8(env_, value, result.data(), result.size(), &size));
+  result.resize(size);
+  return result;
+}
+
 napi_value Js::array(size_t size) const {
   napi_value result = nullptr;
   ok(napi_create_array_with_length(env_, size, &result));
@@ -144,15 +153,6 @@ Call::Call(napi_env env, napi_callback_info info) : Js(env) {
 double Call::number_at(size_t index) const {
   double result = 0;
   ok(napi_get_value_double(env(), arguments_[index], &result));
-  return result;
-}
-
-std::string Call::text_at(size_t index) const {
-  size_t size = 0;
-  ok(napi_get_value_string_utf8(env(), arguments_[index], nullptr, 0, &size));
-  std::string result(size + 1, '\0');
-  ok(napi_get_value_string_utf8(env(), arguments_[index], result.data(), result.size(), &size));
-  result.resize(size);
   return result;
 }
 

@@ -45,6 +45,7 @@ class Js {
   napi_value number(double value) const;
   napi_value text(std::string_view value) const;
   napi_value object() const;
+  std::string text_of(napi_value value) const;
   napi_value array(size_t size) const;
   napi_value error(const Error& error) const;
 
@@ -75,12 +76,12 @@ class Scope {
 // A call of one of the addon's functions.  The arguments were checked in JavaScript.
 class Call : public Js {
  public:
-  static constexpr size_t kMostArguments = 4;
+  static constexpr size_t kMostArguments = 5;
 
   Call(napi_env env, napi_callback_info info);
 
   double number_at(size_t index) const;
-  std::string text_at(size_t index) const;
+  std::string text_at(size_t index) const { return text_of(arguments_[index]); }
   napi_value at(size_t index) const { return arguments_[index]; }
   // Of an object; 0 where it is not there.
   double member(size_t index, const char* name) const;

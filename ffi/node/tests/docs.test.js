@@ -11,14 +11,17 @@ const { makeFolder, node } = require('./helpers.js');
 const page = fs.readFileSync(path.join(process.env.MEMPROF_SOURCE, 'docs', 'node.md'), 'utf8');
 const readme = fs.readFileSync(require.resolve('memprof/README.md'), 'utf8');
 
-test('the example of docs/node.md', (t) => {
-  const [, words, script] = /<!-- npm: expect (.*?) -->\s*```js\n(.*?)```/s.exec(page);
-  const folder = makeFolder(t);
-  fs.writeFileSync(path.join(folder, 'api.js'), script);
-  const done = node(folder, ['api.js']);
-  assert.strictEqual(done.status, 0, done.stderr);
-  for (const word of words.split(' | ')) assert(done.stdout.includes(word), `${word} is not in ${done.stdout}`);
-  assert.deepStrictEqual(fs.readdirSync(folder).filter((name) => /heapprofile|pb\.gz/.test(name)).length, 2);
+test('the examples of docs/node.md', (t) => {
+  const written = [...page.matchAll(/<!-- npm: expect (.*?) -->\s*```js\n(.*?)```/gs)].map(([, words, script]) => {
+    const folder = makeFolder(t);
+    const [name] = /\w+\.js/.exec(words);
+    fs.writeFileSync(path.join(folder, name), script);
+    const done = node(folder, [name]);
+    assert.strictEqual(done.status, 0, done.stderr);
+    for (const word of words.split(' | ')) assert(done.stdout.includes(word), `${word} is not in ${done.stdout}`);
+    return fs.readdirSync(folder).filter((file) => /heapprofile|pb\.gz/.test(file)).length;
+  });
+  assert.deepStrictEqual(written, [2, 1]);
 });
 
 test("the package's own example", (t) => {

@@ -28,6 +28,19 @@ test('memprof leaks names the line of a server that keeps Buffers', (t) => {
   assert.match(leaks.stdout, new RegExp(`remember .*server\\.js:${lineOf('the leak')}`));
 });
 
+test("closures that are kept are in JavaScript's heap, by function", (t) => {
+  const { folder, lineOf } = folderOf(t, 'closures.js');
+  // What V8 inlines counts for the function that it is inlined into.
+  const noInlining = ['--no-opt', ...(Number(process.versions.node.split('.')[0]) >= 22 ? ['--no-maglev'] : [])];
+  const done = node(folder, [...noInlining, '--require', 'memprof/register', 'closures.js'], { MEMPROF_RATE: '16k' });
+  assert.strictEqual(done.stdout, '50000 listeners are kept\n', done.stderr);
+  const [file] = profilesIn(folder);
+  const shown = run(folder, COMMAND, ['report', file, '--json', '--metric', 'js']);
+  const [first, second] = JSON.parse(shown.stdout).rows; // the closures, and the requests that they keep
+  const place = ({ name, line }) => `${name}:${line}`;
+  assert.deepStrictEqual([place(first), place(second)].sort(), [`handle:${lineOf('function handle')}`, `subscribe:${lineOf('function subscribe')}`]);
+});
+
 test('a program that compares two snapshots of itself', (t) => {
   const { folder, lineOf } = folderOf(t, 'watch.js');
   const done = node(folder, ['watch.js']);

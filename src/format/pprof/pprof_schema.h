@@ -125,9 +125,11 @@ inline constexpr size_t kValueCount = 6;       // sample types, in the order of 
 inline constexpr size_t kMappedCount = 4;
 inline constexpr const char* kMappedNames[kMappedCount] = {
     "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space"};
-// Last, where what is in memory was looked at: of live blocks those with a page in memory, and the bytes of their pages.
+// And, where what is in memory was looked at: of live blocks those with a page in memory, and the bytes of their pages.
 inline constexpr size_t kResidentCount = 2;
 inline constexpr const char* kResidentNames[kResidentCount] = {"inuse_resident_objects",
                                                                "inuse_resident_space"};
+// Last, that of the runtime's own heap, in profiles by somebody who asked the runtime for it.
+inline constexpr char kJsName[] = "js_space";
 
 }  // namespace memprof::profile::schema

@@ -85,17 +85,19 @@ inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t tex
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
-  // `has_peak`, `has_mapped`, `has_resident`: the sample types of the peak, of mappings, and of what is in memory
-  // of blocks, are there.
+  // `has_peak`, `has_mapped`, `has_resident`, `has_js`: the sample types of the peak, of mappings, of what is in memory
+  // of blocks, and of the runtime's own heap are there.
   SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak,
-               bool has_mapped = false, bool has_resident = false)
+               bool has_mapped = false, bool has_resident = false, bool has_js = false)
       : output_(output),
         message_(memory, capacity),
         period_(period),
         value_count_((has_peak ? schema::kValueCount : schema::kFirstValueCount) +
-                     (has_mapped ? schema::kMappedCount : 0) + (has_resident ? schema::kResidentCount : 0)),
+                     (has_mapped ? schema::kMappedCount : 0) + (has_resident ? schema::kResidentCount : 0) +
+                     (has_js ? 1 : 0)),
         first_mapped_(has_peak ? schema::kValueCount : schema::kFirstValueCount),
-        first_resident_(first_mapped_ + (has_mapped ? schema::kMappedCount : 0)) {}
+        first_resident_(first_mapped_ + (has_mapped ? schema::kMappedCount : 0)),
+        has_resident_(has_resident) {}
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
   void set_heap(uint32_t name) { heap_ = name; }
@@ -108,7 +110,7 @@ class SampleWriter {
                       double resident_bytes = 0) {
     int64_t values[kMostValues] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
                                    peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
-    if (first_resident_ < value_count_) {
+    if (has_resident_) {
       values[first_resident_] = resident_objects_.round(resident_blocks);
       values[first_resident_ + 1] = resident_space_.round(resident_bytes);
     }
@@ -141,8 +143,17 @@ class SampleWriter {
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
+  // What the stack's functions hold in the runtime's own heap: the last of the sample types.
+  void js(const uint32_t* location_ids, size_t depth, int64_t bytes) {
+    int64_t values[kMostValues] = {};
+    values[value_count_ - 1] = bytes;
+    begin(location_ids, depth, values);
+    output_.message_field(schema::profile_field::kSample, message_);
+  }
+
  private:
-  static constexpr size_t kMostValues = schema::kValueCount + schema::kMappedCount + schema::kResidentCount;
+  static constexpr size_t kMostValues =
+      schema::kValueCount + schema::kMappedCount + schema::kResidentCount + 1;
 
   void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMostValues]) {
     message_.clear();
@@ -160,7 +171,8 @@ class SampleWriter {
   uint64_t period_;
   size_t value_count_;
   size_t first_mapped_;
-  size_t first_resident_;  // value_count_: there is none
+  size_t first_resident_;
+  bool has_resident_;
   uint32_t heap_ = 0;
   uint32_t process_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_, peak_objects_, peak_space_;

@@ -56,6 +56,9 @@ class Facts {
 
   Comparison take(std::optional<Metric> metric) {
     choose_metric(metric);
+    for (ComparedSide* side : {&facts_.before, &facts_.after}) {
+      side->facts.has_intervals = side->facts.has_intervals && !metric_is_js(facts_.metric);
+    }
     metrics();
     programs();
     order();

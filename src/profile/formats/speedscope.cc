@@ -19,9 +19,10 @@ namespace memprof::profile {
 namespace {
 
 // The viewer opens the first profile, so what most people came for stands there.
-constexpr Metric kOrder[] = {Metric::kInuseSpace,          Metric::kInuseObjects, Metric::kPeakSpace,
-                             Metric::kPeakObjects,         Metric::kAllocSpace,   Metric::kAllocObjects,
-                             Metric::kMappedResidentSpace, Metric::kMappedSpace,  Metric::kResidentSpace};
+constexpr Metric kOrder[] = {
+    Metric::kInuseSpace,    Metric::kInuseObjects, Metric::kPeakSpace,           Metric::kPeakObjects,
+    Metric::kAllocSpace,    Metric::kAllocObjects, Metric::kMappedResidentSpace, Metric::kMappedSpace,
+    Metric::kResidentSpace, Metric::kJsSpace};
 
 const char* title(Metric metric) {
   switch (metric) {
@@ -44,6 +45,9 @@ const char* title(Metric metric) {
     case Metric::kResidentSpace:
       return "inuse_resident_space (live bytes in memory)";
     case Metric::kResidentObjects:
+    case Metric::kJsSpace:
+      return "js_space (live bytes in the runtime's own heap)";
+    case Metric::kJsObjects:
     case Metric::kMappedObjects:
     case Metric::kMappedResidentObjects:
     case Metric::kTemporarySpace:

@@ -15,7 +15,7 @@ double unlisted_bound_bytes(uint64_t rate_bytes) {
 }
 
 double estimated_value(const Stack& stack, Metric metric) {
-  if (!stack.has_statistics || metric_is_mapped(metric) || metric_is_resident(metric)) {
+  if (!stack.has_statistics || metric_is_apart(metric) || metric_is_resident(metric)) {
     return stack.values[metric_index(metric)];
   }
   if (metric == Metric::kAllocObjects) {
@@ -99,9 +99,8 @@ void Accumulator::add(const Stack& stack) {
     add_values(stack.values);
     return;
   }
-  for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
-       ++i) {
-    certain_[i] += stack.values[i];
+  for (const Metric metric : kMetrics) {
+    if (metric_is_apart(metric)) certain_[metric_index(metric)] += stack.values[metric_index(metric)];
   }
   add_allocated(stack.allocated);
   add_peak(stack.peak);
@@ -142,6 +141,7 @@ double Accumulator::value(Metric metric) const {
 }
 
 bool Accumulator::has_interval(Metric metric) const {
+  if (metric_is_js(metric) && value(metric) != 0) return false;  // the runtime does not say how exact it is
   constexpr double kMostDoubtful = 0.01;
   const double all = value(metric);
   return !has_values_ || (all > 0 && doubtful_[metric_index(metric)] <= kMostDoubtful * all);

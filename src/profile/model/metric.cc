@@ -14,6 +14,9 @@ const char* metric_name(Metric metric) {
   if (metric_is_resident(metric)) {
     return schema::kResidentNames[metric_is_bytes(metric) ? 1 : 0];
   }
+  if (metric_is_js(metric)) {
+    return metric_is_bytes(metric) ? schema::kJsName : "js_objects";
+  }
   if (metric_is_temporary(metric)) {
     return metric_is_bytes(metric) ? "temporary_space" : "temporary_objects";
   }
@@ -39,7 +42,7 @@ std::optional<Metric> metric_from_name(std::string_view name) {
 
 std::optional<Metric> metric_from_file(std::string_view name) {
   const std::optional<Metric> metric = metric_from_name(name);
-  return metric && !metric_is_temporary(*metric) ? metric : std::nullopt;
+  return metric && !metric_is_temporary(*metric) && *metric != Metric::kJsObjects ? metric : std::nullopt;
 }
 
 std::optional<Metric> metric_from_short_name(std::string_view name) {
@@ -49,6 +52,7 @@ std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "mapped") return Metric::kMappedSpace;
   if (name == "mapped_resident") return Metric::kMappedResidentSpace;
   if (name == "resident") return Metric::kResidentSpace;
+  if (name == "js") return Metric::kJsSpace;
   if (name == "temporary") return Metric::kTemporarySpace;
   return metric_from_name(name);
 }

@@ -24,6 +24,7 @@ namespace memprof::profile {
 
 // Mapped: memory that the program mapped itself, and of it what is resident: a heap apart, in no sum of blocks.
 // Resident: of live blocks what is in memory.
+// Js: objects in the own heap of the language's runtime, as its own sampling tells them: likewise apart.
 // Peak: blocks that were live when the heap was at its highest.  Temporary: blocks that were freed again within a
 // time that the reader chooses (profile/lifetimes/temporary.h); computed, not stored in files.
 enum class Metric : uint8_t {
@@ -39,11 +40,13 @@ enum class Metric : uint8_t {
   kMappedResidentSpace = 9,
   kResidentObjects = 10,  // live blocks with a page in memory
   kResidentSpace = 11,
-  kTemporaryObjects = 12,
-  kTemporarySpace = 13
+  kJsObjects = 12,  // the runtime does not tell them: in no profile
+  kJsSpace = 13,
+  kTemporaryObjects = 14,
+  kTemporarySpace = 15
 };
-inline constexpr size_t kMetricCount = 14;
-inline constexpr size_t kFileMetrics = 12;  // the first so many can be in a file
+inline constexpr size_t kMetricCount = 16;
+inline constexpr size_t kFileMetrics = 14;  // the first so many can be in a file
 inline constexpr size_t kFirstMetrics = 4;  // the first so many are in every profile of memprof
 
 struct Mapping {

@@ -80,6 +80,11 @@ Json side_facts(const Profile& profile) {
           {"time_unix_ns", profile.time_unix_ns}, {"duration_ns", profile.duration_ns}};
 }
 
+// The others are in reports and exports.
+bool is_in_page(Metric metric) {
+  return !metric_is_temporary(metric) && !metric_is_resident(metric) && !metric_is_js(metric);
+}
+
 }  // namespace
 
 std::string page_json(const nlohmann::ordered_json& value) {
@@ -96,9 +101,10 @@ nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, cons
     const bool all_have = std::all_of(sides.begin(), sides.end(), [metric](const Profile* profile) {
       return profile->has_metric[metric_index(metric)];
     });
-    if (all_have && !metric_is_temporary(metric)) facts["metrics"].push_back(metric_name(metric));
+    if (all_have && is_in_page(metric)) facts["metrics"].push_back(metric_name(metric));
   }
-  facts["metric"] = metric_name(subject.metric.value_or(default_metric(last)));
+  const Metric wanted = subject.metric.value_or(default_metric(last));
+  facts["metric"] = metric_name(is_in_page(wanted) ? wanted : default_metric(last));
   facts["has_intervals"] = std::all_of(sides.begin(), sides.end(), [](const Profile* profile) {
     return profile->from_memprof && std::all_of(profile->stacks.begin(), profile->stacks.end(),
                                                 [](const Stack& stack) { return stack.has_statistics; });

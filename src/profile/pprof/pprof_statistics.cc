@@ -352,7 +352,7 @@ void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of)
     if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {
       continue;
     }
-    if (has_statistics && is_only_mapped(stack) && stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
+    if (has_statistics && is_only_apart(stack) && stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
       stack.has_statistics = true;  // exact, and it needs none
     }
     if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {

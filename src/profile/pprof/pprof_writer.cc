@@ -227,10 +227,10 @@ class Writer {
       deepest = std::max(deepest, stack.locations.size());
     }
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
-    SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
-                         has_metric_[metric_index(Metric::kPeakSpace)],
-                         has_metric_[metric_index(Metric::kMappedSpace)],
-                         has_metric_[metric_index(Metric::kResidentSpace)]);
+    SampleWriter samples(
+        output_, memory.data(), memory.size(), profile_.rate_bytes,
+        has_metric_[metric_index(Metric::kPeakSpace)], has_metric_[metric_index(Metric::kMappedSpace)],
+        has_metric_[metric_index(Metric::kResidentSpace)], has_metric_[metric_index(Metric::kJsSpace)]);
     SizeSharing sharing;
     for (const Stack& stack : profile_.stacks) {
       ids_.clear();
@@ -252,9 +252,13 @@ class Writer {
         }
         samples.mapped(ids_.data(), ids_.size(), mapped);
       }
+      const bool is_js = has_js_values(stack.values) && has_metric_[metric_index(Metric::kJsSpace)];
+      if (is_js) {
+        samples.js(ids_.data(), ids_.size(), to_integer(stack.values[metric_index(Metric::kJsSpace)]));
+      }
       const double resident_bytes = stack.values[metric_index(Metric::kResidentSpace)];
       const bool is_resident = resident_bytes != 0 && has_metric_[metric_index(Metric::kResidentSpace)];
-      if (stack.allocated.samples != 0 || is_resident || (stack.live.empty() && !is_mapped)) {
+      if (stack.allocated.samples != 0 || is_resident || (stack.live.empty() && !is_mapped && !is_js)) {
         // As the comments have them, so that what is read and written again is the same.
         const StackStatistics own = as_packed(stack, profile_.rate_bytes);
         samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
@@ -333,7 +337,7 @@ class Writer {
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {
-      if (!stack.has_statistics || is_only_mapped(stack)) {
+      if (!stack.has_statistics || is_only_apart(stack)) {
         continue;
       }
       StackId id;

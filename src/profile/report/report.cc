@@ -312,7 +312,7 @@ std::vector<const Stack*> selected_stacks(const Profile& profile, const StackFil
 std::vector<ReportHeap> heaps_of(const std::vector<const Stack*>& stacks, Metric metric) {
   std::map<std::string, Accumulator> sums;
   for (const Stack* stack : stacks) {
-    if (stack->heap.empty() || (is_only_mapped(*stack) && !metric_is_mapped(metric))) continue;
+    if (stack->heap.empty() || (is_only_apart(*stack) && !metric_is_apart(metric))) continue;
     sums[stack->heap].add(*stack);
   }
   std::vector<ReportHeap> heaps;

@@ -11,10 +11,10 @@ namespace memprof::profile {
 
 const char* metric_title(Metric metric) {
   static constexpr const char* kTitles[kMetricCount] = {
-      "allocations",       "allocated", "blocks",          "live",
-      "peak blocks",       "peak",      "mappings",        "mapped",
-      "resident mappings", "resident",  "resident blocks", "resident",
-      "temporary blocks",  "temporary"};
+      "allocations",       "allocated", "blocks",           "live",
+      "peak blocks",       "peak",      "mappings",         "mapped",
+      "resident mappings", "resident",  "resident blocks",  "resident",
+      "js objects",        "js heap",   "temporary blocks", "temporary"};
   return kTitles[metric_index(metric)];
 }
 
@@ -43,6 +43,9 @@ std::array<Metric, 2> companions(Metric metric) {
       return {Metric::kResidentObjects, Metric::kInuseSpace};
     case Metric::kResidentObjects:
       return {Metric::kResidentSpace, Metric::kInuseObjects};
+    case Metric::kJsSpace:
+    case Metric::kJsObjects:
+      return {Metric::kInuseSpace, Metric::kAllocSpace};
     case Metric::kTemporarySpace:
       return {Metric::kTemporaryObjects, Metric::kAllocSpace};
     case Metric::kTemporaryObjects:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -67,6 +68,18 @@ void add_unexplained(const ResidentMemory& m, SumLines* lines) {
   }
 }
 
+// Parts of parts above: nothing here is added to them.
+std::string js_line(const ResidentMemory& m) {
+  const uint64_t live = std::min(m.js_live_bytes, m.js_used_bytes);
+  return fmt::format(
+      "           V8 counts {} of its heap in memory: live objects {}, garbage {}, room {}; machine code {} "
+      "of it; its "
+      "objects keep {} of the blocks",
+      bytes(m.js_bytes), bytes(live), bytes(m.js_used_bytes - live),
+      bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)), bytes(m.js_code_bytes),
+      bytes(m.js_external_bytes));
+}
+
 }  // namespace
 
 std::string runtime_heap_name(const ResidentMemory& memory) {
@@ -107,6 +120,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
       bytes(m.fragmentation() * static_cast<double>(m.heap_bytes)));
   if (m.swap_bytes != 0) third += fmt::format("; swapped out: {}", bytes(m.swap_bytes));
   lines.push_back(third);
+  if (m.js_bytes != 0) lines.push_back(js_line(m));
   if ((m.state & kResidentCut) != 0) {
     lines.push_back("           Not all mappings were looked at: it would have taken the program's time.");
   }

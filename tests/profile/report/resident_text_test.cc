@@ -50,6 +50,23 @@ TEST(ResidentText, PartsAddUp) {
       resident_line(memory()));
 }
 
+TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
+  ResidentMemory m = memory();
+  const size_t lines = resident_lines(m, false).size();
+  m.js_bytes = 14 * kMiB;
+  m.js_used_bytes = 9 * kMiB;
+  m.js_live_bytes = 7 * kMiB;
+  m.js_code_bytes = kMiB;
+  m.js_external_bytes = 3 * kMiB;
+  ASSERT_EQ(lines + 1, resident_lines(m, false).size());
+  EXPECT_EQ(
+      "           V8 counts 14.0 MiB of its heap in memory: live objects 7.0 MiB, garbage 2.0 MiB, room 5.0 "
+      "MiB; "
+      "machine code 1.0 MiB of it; its objects keep 3.0 MiB of the blocks",
+      resident_lines(m, false).back());
+  EXPECT_EQ(11.0 * kMiB, m.unexplained_bytes());
+}
+
 TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   ResidentMemory m = memory();
   m.live_bytes = 80 * kMiB;

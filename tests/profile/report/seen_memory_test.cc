@@ -60,11 +60,11 @@ TEST(SeenMemory, OfWhatWasNotRecordedOrMeasured) {
 
 TEST(SeenMemory, AStackThatOnlyMapped) {
   Stack stack;
-  EXPECT_FALSE(is_only_mapped(stack));
+  EXPECT_FALSE(is_only_apart(stack));
   stack.values[metric_index(Metric::kMappedObjects)] = 1;
-  EXPECT_TRUE(is_only_mapped(stack));
+  EXPECT_TRUE(is_only_apart(stack));
   stack.values[metric_index(Metric::kAllocSpace)] = 1;
-  EXPECT_FALSE(is_only_mapped(stack));
+  EXPECT_FALSE(is_only_apart(stack));
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ or with --at one of its looks.
                      resident  of the live bytes those in memory (docs/rss.md)
                      mapped, mapped_resident  what the program mapped itself, and
                             of it what is in memory (memprof run --mmap)
+                     js     live objects in the own heap of node, by the function
+                            that made them (profiles of the npm package)
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks; and
                    temporary_space, temporary_objects

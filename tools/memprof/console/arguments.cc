@@ -134,7 +134,7 @@ profile::Metric parse_metric(const std::string& text) {
   if (!metric) {
     throw Failure(
         "--metric: '" + text +
-        "' is not one of peak, live, alloc, mapped, mapped_resident, resident, temporary, peak_space, "
+        "' is not one of peak, live, alloc, mapped, mapped_resident, resident, js, temporary, peak_space, "
         "peak_objects, inuse_space, "
         "inuse_objects, alloc_space, alloc_objects, temporary_space, temporary_objects");
   }

@@ -174,6 +174,7 @@ void check_process(uint64_t pid, Checks* checks) {
   }
   files.python_malloc = variable(facts, "PYTHONMALLOC");
   files.memprof_python = variable(facts, "MEMPROF_PYTHON");
+  files.memprof_node = variable(facts, "MEMPROF_NODE");
   if (!arena.empty()) files.runtimes_seen = runtimes_seen_in(arena);
   check_preloadable(files.path, files.shown, checks);
   check_program(files, checks);

@@ -9,6 +9,7 @@
 #include "memprof/doctor/doctor_allocator.h"
 #include "memprof/doctor/doctor_python.h"
 #include "memprof/doctor/doctor_runtime.h"
+#include "memprof/doctor/doctor_v8.h"
 #include "memprof/host/program/code_library.h"
 #include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/inner_allocators.h"
@@ -162,6 +163,7 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   // Else nothing is seen, of Python neither.
   if (allocator_obstacle(files, facts, hooked).found.empty()) {
     check_python(files, checks);
+    check_v8(files, checks);
     check_other_runtimes(files, checks);
   }
   const Code code = code_of(files, *file, facts);
@@ -181,6 +183,7 @@ ProgramFiles files_of(const std::string& program) {
   files.path = files.shown = program;
   files.python_malloc = variable("PYTHONMALLOC");
   files.memprof_python = variable("MEMPROF_PYTHON");
+  files.memprof_node = variable("MEMPROF_NODE");
   files.libraries = preloaded_libraries();
   for (const NeededLibrary& library : needed_libraries(program)) {
     if (library.path.empty()) continue;

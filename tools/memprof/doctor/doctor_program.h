@@ -24,6 +24,7 @@ struct ProgramFiles {
   std::vector<std::string> libraries;         // as we open them
   std::string python_malloc;                  // its PYTHONMALLOC; empty: not set
   std::string memprof_python;                 // its MEMPROF_PYTHON; empty: not set
+  std::string memprof_node;                   // its MEMPROF_NODE; empty: not set
   std::optional<RuntimesSeen> runtimes_seen;  // of one that is profiled
 };
 

@@ -46,7 +46,7 @@ void check_other_runtimes(const ProgramFiles& files, Checks* checks) {
   if (!files.runtimes_seen) return;
   for (uint32_t id = 1; id <= MEMPROF_MAX_RUNTIMES; ++id) {
     const memprof_runtime_stats& seen = (*files.runtimes_seen)[id - 1];
-    if (id == MEMPROF_RUNTIME_CPYTHON || seen.version == 0) continue;
+    if (id == MEMPROF_RUNTIME_CPYTHON || id == MEMPROF_RUNTIME_V8 || seen.version == 0) continue;
     const std::string known = memprof_runtime_name(id);
     const std::string name = known.empty() ? "runtime " + std::to_string(id) : known;
     const std::string version = std::to_string(seen.version >> 8) + "." + std::to_string(seen.version & 0xff);

@@ -65,7 +65,7 @@ TEST(Arguments, Values) {
   EXPECT_EQ(parse_metric("alloc_space"), profile::Metric::kAllocSpace);
   EXPECT_THAT(
       failure_of([] { parse_metric("rss"); }),
-      HasSubstr("'rss' is not one of peak, live, alloc, mapped, mapped_resident, resident, temporary, "));
+      HasSubstr("'rss' is not one of peak, live, alloc, mapped, mapped_resident, resident, js, temporary, "));
   EXPECT_EQ(parse_duration_ns("--younger", "10ms"), 10'000'000u);
   EXPECT_THAT(failure_of([] { parse_duration_ns("--younger", "10"); }),
               HasSubstr("--younger: '10' is not a time"));

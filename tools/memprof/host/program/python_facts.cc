@@ -19,23 +19,6 @@ struct OffsetsBeginning {
 };
 constexpr char kCookie[] = "xdebugpy";
 
-// The bytes of a variable as the file has them; false: it has not that many.
-bool read_variable(Elf* elf, const GElf_Sym& symbol, void* bytes, size_t size) {
-  Elf_Scn* section = elf_getscn(elf, symbol.st_shndx);
-  GElf_Shdr header;
-  if (section == nullptr || gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
-      symbol.st_value < header.sh_addr) {
-    return false;
-  }
-  const Elf_Data* data = elf_rawdata(section, nullptr);
-  const uint64_t at = symbol.st_value - header.sh_addr;
-  if (data == nullptr || data->d_buf == nullptr || at > data->d_size || size > data->d_size - at) {
-    return false;
-  }
-  std::memcpy(bytes, static_cast<const char*>(data->d_buf) + at, size);
-  return true;
-}
-
 void add_symbol(Elf* elf, const char* name, const GElf_Sym& symbol, PythonFacts* facts,
                 OffsetsBeginning* offsets) {
   if (std::strcmp(name, "PyMem_SetAllocator") == 0) {
