@@ -15,6 +15,8 @@ import termios
 import time
 import unicodedata
 
+QUIET_S = 0.05  # a screen is whole when nothing comes for so long
+MOST_SETTLING_S = 1
 WATCHDOG_S = 60
 SEQUENCE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])")
 
@@ -141,6 +143,9 @@ class Terminal:
             if time.monotonic() >= limit:
                 raise AssertionError(f"not shown: {wanted}; the screen is\n{self.screen.text()}")
             self.pump(None, limit)
+        settled = time.monotonic() + MOST_SETTLING_S
+        while time.monotonic() < settled and select.select([self.master], [], [], QUIET_S)[0]:
+            self.pump(None, limit)  # the rest of what is being drawn
         return self.screen.text()
 
     def shell_says(self):

@@ -6,14 +6,23 @@ import json
 import os
 import subprocess
 import tempfile
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from memprof._command import command_path
 from memprof._formats import command_environment
 from memprof._library import muted
-from memprof._snapshot import HeapSnapshot
 
-Source = Union[HeapSnapshot, str, "os.PathLike[str]"]
+if TYPE_CHECKING:
+    from memprof._library import NativeSnapshot
+
+
+class Snapshot(Protocol):
+    """A HeapSnapshot."""
+
+    _native: NativeSnapshot
+
+
+Source = Union[Snapshot, str, "os.PathLike[str]"]
 
 _ROWS = ("function", "line", "file", "module")
 
@@ -66,7 +75,7 @@ def _ask(command: str, profiles: tuple[Source, ...], options: dict[str, str | No
     with muted(), tempfile.TemporaryDirectory(prefix="memprof-") as folder:
         files = []
         for number, profile in enumerate(profiles):
-            if not isinstance(profile, HeapSnapshot):
+            if isinstance(profile, (str, os.PathLike)):
                 files.append(os.path.abspath(os.fspath(profile)))  # a path may begin with '-', and '-' is a file here
                 continue
             files.append(os.path.join(folder, f"snapshot-{number + 1}.pb"))

@@ -23,7 +23,7 @@ from memprof._testing import limit_file
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from memprof._measure import Measured
+    from memprof._testing.measure import Measured
 
 _MEASURED = pytest.StashKey["Measured"]()
 _LIMITS = pytest.StashKey[list[limit_file.TestLimit]]()
@@ -80,7 +80,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     limits, places = limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
     if memory is None and leaks is None and not limits and not item.config.getoption("--memprof"):
         return (yield)
-    from memprof import _measure
+    from memprof._testing import measure as _measure
     wrong = ""
     for name, mark in (("limit_memory", memory), ("limit_leaks", leaks)):
         try:

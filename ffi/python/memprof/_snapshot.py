@@ -14,7 +14,6 @@ from memprof._model import AllocationSample, Estimate, FramePointerHealth, Mappi
 from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
-    from memprof._page import Page
     from memprof._totals import Peak
 
 
@@ -301,13 +300,12 @@ class HeapSnapshot:
         with muted():
             _formats.save(self._native, path, format)
 
-    def show(self, height: int = 700) -> Page:
+    def show(self, height: int = 700) -> _formats.Page:
         """The page of `memprof view`: flame graph, table, callers.  As the last line of a notebook's cell it is drawn
         there, `height` pixels high; Page.open() opens it in the browser.  OSError where it cannot be made.
         """
         with muted():
-            from memprof._page import Page
-            return Page(_formats.page(self._native), height)
+            return _formats.page(self._native, height)
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each place, the largest first.  ImportError without pandas."""

@@ -18,6 +18,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.state =
       state <= static_cast<uint32_t>(State::kTerminated) ? static_cast<State>(state) : State::kUninitialized;
   c.rate_bytes = get(header.rate_bytes);
+  const uint64_t live = header.live_count.load(std::memory_order_acquire);  // before samples: these only grow
   const Statistics& s = header.statistics;
 #define MEMPROF_FIRST(name) c.name = get(s.name);
 #define MEMPROF_LATER(name) c.name = has_later ? get(header.later_statistics.name) : 0;
@@ -64,7 +65,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   // A sample is live, freed, dropped, or others stand for it.  For the moment between its walk and its entry into the live map it
   // counts as freed.
   const uint64_t dropped = c.dropped_samples + c.thinned_samples;
-  c.live_samples = get(header.live_count);
+  c.live_samples = live;
   c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
   c.min_depth = least == 0 ? 0 : least - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);

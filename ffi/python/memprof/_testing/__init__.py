@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pytest plugin is made of beside _measure."""
+"""What the pytest plugin is made of."""
