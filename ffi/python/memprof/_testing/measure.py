@@ -105,10 +105,11 @@ def _problem(what: str, limit: int, places: list[str]) -> str:
 
 
 # What pytest itself keeps while a test runs is not the test's.
-_HARNESS = ("_pytest", "pluggy", "memprof")
+_HARNESS = ("_pytest", "pluggy")
 _RUNNER = os.path.join("_pytest", "runner.py")  # calls the test
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _PACKAGES = "site-packages"
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def _is_of_harness(stack: tuple[StackFrame, ...]) -> bool:
@@ -121,7 +122,8 @@ def _is_of_harness(stack: tuple[StackFrame, ...]) -> bool:
             return True
         is_standard = frame.file.startswith("<frozen ") or (frame.file.startswith(_STANDARD_LIBRARY)
                                                             and _PACKAGES not in frame.file)
-        if not is_standard and os.path.basename(os.path.dirname(frame.file)) not in _HARNESS:
+        is_harness = frame.file.startswith(_OWN) or os.path.basename(os.path.dirname(frame.file)) in _HARNESS
+        if not is_standard and not is_harness:
             return False
     return False
 
