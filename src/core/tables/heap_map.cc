@@ -17,8 +17,7 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<T>* field, T fr
   if (!field->compare_exchange_strong(expected, to, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
-  // One more: an erase is taking the record, and takes what stands here now.
-  if (record->generation.load(std::memory_order_acquire) - generation <= 1) {
+  if (record->generation.load(std::memory_order_acquire) == generation) {
     return true;
   }
   expected = to;  // another record, with the same in this field, has come to this slot: not this one
@@ -186,18 +185,20 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
     return false;
   }
   const Slot slot = slot_at(token.slot);
+  // Asked before the slot is touched: while it is, the successor's own free would not find it.
+  if (slot.record->generation.load(std::memory_order_acquire) != token.generation) {
+    return false;
+  }
+  uint64_t expected = address;
+  if (!slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+    return false;
+  }
   LiveRecord& record = *slot.record;
-  if (slot.key->load(std::memory_order_acquire) != address) {
+  if (record.generation.load(std::memory_order_relaxed) != token.generation) {
+    slot.key->store(address, std::memory_order_release);  // a successor at the same address: leave it
     return false;
   }
-  // Who takes the generation has the record: one that comes late never touches the key of a successor, whose own free
-  // would not find it meanwhile.
-  uint32_t generation = token.generation;
-  if (!record.generation.compare_exchange_strong(generation, generation + 1, std::memory_order_acq_rel,
-                                                 std::memory_order_relaxed)) {
-    return false;
-  }
-  slot.key->store(kBusy, std::memory_order_release);
   *erased = {address,
              record.size_bytes.load(std::memory_order_relaxed),
              record.rate_bytes.exchange(kNoRate, std::memory_order_acq_rel),

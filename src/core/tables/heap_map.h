@@ -6,12 +6,12 @@
 // will most likely need before the key has been read.
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
-//     erase    generation + 1 (compare-exchange), address -> 1, read the record, -> 0 (release), or address with a bit: kept
+//     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
 //     rate, stack  compare-exchange of the record's, which an erase takes out first
 //     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
-// program) are told apart by the compare-exchange of the generation.
+// program) are told apart by the compare-exchange.
 //
 // Threads: any number.
 // Signals: a handler may insert and erase while its thread is in the middle of either.
