@@ -25,6 +25,8 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<T>* field, T fr
   return false;
 }
 
+constexpr uint32_t kMostLooks = 64;
+
 // Levels beyond are opened only when there are thousands of samples.
 constexpr uint32_t kPrefetchedLevels = 3;
 
@@ -167,14 +169,24 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
     return {};
   }
   const uint64_t hash = hash_of(address);
-  const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
-  for (uint32_t level = 0; level < open; ++level) {
-    for (uint32_t i = 0; i < kBucketSlots; ++i) {
-      const uint64_t at = nth_slot(hash, level, i);
-      const Slot slot = slot_at(level, at);
-      if (slot.key->load(std::memory_order_acquire) == address) {  // pairs with the release in insert_into
-        return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};
+  // An erase that comes late has the key of a successor for a moment (there): looked for again, a bounded number of times.
+  for (uint32_t look = 0; look < kMostLooks; ++look) {
+    bool is_one_busy = false;
+    const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
+    for (uint32_t level = 0; level < open; ++level) {
+      for (uint32_t i = 0; i < kBucketSlots; ++i) {
+        const uint64_t at = nth_slot(hash, level, i);
+        const Slot slot = slot_at(level, at);
+        // acquire pairs with the release in insert_into
+        const uint64_t key = slot.key->load(std::memory_order_acquire);
+        if (key == address) {
+          return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};
+        }
+        is_one_busy = is_one_busy || key == kBusy;
       }
+    }
+    if (!is_one_busy) {
+      break;
     }
   }
   return {};
@@ -190,9 +202,13 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
     return false;
   }
   uint64_t expected = address;
-  if (!slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
-                                         std::memory_order_relaxed)) {
-    return false;
+  for (uint32_t look = 1; !slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
+                                                             std::memory_order_relaxed);
+       ++look) {
+    if (expected != kBusy || look == kMostLooks) {
+      return false;
+    }
+    expected = address;
   }
   LiveRecord& record = *slot.record;
   if (record.generation.load(std::memory_order_relaxed) != token.generation) {
