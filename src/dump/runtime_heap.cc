@@ -4,8 +4,8 @@
 namespace memprof {
 namespace {
 
-constexpr uint32_t kMostDepth =
-    1024;  // as of stacks that are walked; the root's side of a deeper one is left out
+// As of stacks that are walked; the root's side of a deeper one is left out.
+constexpr uint32_t kMostDepth = 1024;
 
 // From a node to its root; `use` is given the index of each.
 template <typename Use>

@@ -54,8 +54,8 @@ struct ResidentMemory {
   uint64_t free_bytes = 0;    // free, and kept by the allocator; in memory
   uint64_t runtime = 0;       // ResidentRuntime
   uint64_t state = 0;
-  uint64_t js_bytes =
-      0;  // of V8's heap as V8 counts it, in memory; 0: it was not asked.  A part of runtime and code
+  // Of V8's heap as V8 counts it, in memory; 0: it was not asked.  A part of runtime and code.
+  uint64_t js_bytes = 0;
   uint64_t js_used_bytes = 0;      // of it objects of the program, with those that nothing refers to any more
   uint64_t js_live_bytes = 0;      // of these the ones that live, after a garbage collection
   uint64_t js_code_bytes = 0;      // of it machine code and what it needs

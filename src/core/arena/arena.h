@@ -138,8 +138,8 @@ struct FoldState {
   std::atomic<uint64_t> hands[2];   // the entry that is looked at next: of whole stacks, of shortened ones
   std::atomic<uint64_t> leaving;    // entries whose live samples are being moved to shortened stacks
   std::atomic<uint64_t> live_hand;  // the slot of the live map that is looked at next for them
-  std::atomic<uint64_t>
-      first_shortened;  // before this entry there are whole ones only; 0: none is shortened yet
+  // Before this entry there are whole ones only; 0: none is shortened yet.
+  std::atomic<uint64_t> first_shortened;
 };
 // More of it, which only the process itself reads.  All relaxed.
 struct LeavingState {

@@ -44,10 +44,10 @@ const char* title(Metric metric) {
       return "mapped_resident_space (of them, resident)";
     case Metric::kResidentSpace:
       return "inuse_resident_space (live bytes in memory)";
-    case Metric::kResidentObjects:
     case Metric::kJsSpace:
       return "js_space (live bytes in the runtime's own heap)";
     case Metric::kJsObjects:
+    case Metric::kResidentObjects:
     case Metric::kMappedObjects:
     case Metric::kMappedResidentObjects:
     case Metric::kTemporarySpace:

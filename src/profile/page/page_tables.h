@@ -33,9 +33,10 @@ struct PageEntry {
 
   bool operator==(const PageEntry& other) const { return kind == other.kind && samples == other.samples; }
 };
-inline constexpr uint64_t kTotalsKind = 0;  // sums over samples of several sizes
-inline constexpr uint64_t kPlainKind =
-    1;  // bytes and blocks as they are: exact, or of a file without statistics
+// Sums over samples of several sizes.
+inline constexpr uint64_t kTotalsKind = 0;
+// Bytes and blocks as they are: exact, or of a file without statistics.
+inline constexpr uint64_t kPlainKind = 1;
 inline constexpr uint64_t kFirstPageKind = 2;
 
 // Of one family of one stack.

@@ -63,9 +63,8 @@ Half expected_frames(const V8Facts& facts) {
   }
   if (!facts.can_have_lines) {
     return {
-        "functions and files will be in stacks, named by V8's own code events; lines of compiled code as far "
-        "as "
-        "it keeps them where known versions do",
+        "functions and files will be in stacks, named by V8's own code events; lines of compiled code "
+        "as far as it keeps them where known versions do",
         ""};
   }
   return {
@@ -117,9 +116,8 @@ void check_v8(const ProgramFiles& files, Checks* checks) {
   if (!v8.facts.is_there) {
     if (v8.facts.runs_addons) {
       checks->note("JavaScript",
-                   "it runs addons of Node with an engine that is not V8 (as bun), or hides V8: stacks are "
-                   "native ones "
-                   "only; what it allocates by malloc is seen",
+                   "it runs addons of Node with an engine that is not V8 (as bun), or hides V8: "
+                   "stacks are native ones only; what it allocates by malloc is seen",
                    "run the program with node for JavaScript in stacks");
     }
     return;

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof.h"
-#include "tests/tools/memprof/process.h"
+#include "tests/tools/memprof/doctor.h"
 
 namespace memprof::cli {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing_tools::fixture;
+using testing_tools::program;
 
 struct PythonSeen {
   uint32_t objects;
@@ -21,17 +22,8 @@ struct PythonSeen {
 };
 constexpr PythonSeen kAllSeen{MEMPROF_PYTHON_HOOKED, MEMPROF_PYTHON_STACKS_READ};
 
-ProgramFiles program(const char* name) {
-  ProgramFiles files;
-  files.path = files.shown = fixture(name);
-  return files;
-}
-
 Check check_of(const ProgramFiles& files) {
-  Checks checks;
-  check_python(files, &checks);
-  EXPECT_EQ(checks.all().size(), 1u) << files.path;
-  return checks.all().empty() ? Check() : checks.all()[0];
+  return testing_tools::only_check(check_python, files);
 }
 
 Check check_of_process(const char* name, PythonSeen seen) {

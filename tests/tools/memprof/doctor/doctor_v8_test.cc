@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "memprof.h"
+#include "tests/tools/memprof/doctor.h"
 #include "tests/tools/memprof/elf.h"
-#include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
 namespace {
@@ -15,18 +15,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using testing_tools::fixture;
-
-ProgramFiles engine(const char* name) {
-  ProgramFiles files;
-  files.path = files.shown = fixture(name);
-  return files;
-}
+using testing_tools::program;
 
 Check v8_check_of(const ProgramFiles& files) {
-  Checks checks;
-  check_v8(files, &checks);
-  EXPECT_EQ(checks.all().size(), 1u) << files.path;
-  return checks.all().empty() ? Check() : checks.all()[0];
+  return testing_tools::only_check(check_v8, files);
 }
 
 TEST(DoctorV8, FactsOfFiles) {
@@ -48,35 +40,35 @@ TEST(DoctorV8, FactsOfFiles) {
 
 TEST(DoctorV8, NothingIsSaidOfOtherPrograms) {
   Checks checks;
-  check_v8(engine("program"), &checks);
-  check_v8(engine("python_3_11"), &checks);
+  check_v8(program("program"), &checks);
+  check_v8(program("python_3_11"), &checks);
   EXPECT_TRUE(checks.all().empty());
 }
 
 TEST(DoctorV8, VersionsAndWhereTheyAre) {
-  Check check = v8_check_of(engine("v8_11"));
+  Check check = v8_check_of(program("v8_11"));
   EXPECT_EQ(check.verdict, Verdict::kYes);
   EXPECT_EQ(check.name, "V8");
   EXPECT_THAT(check.found,
               StartsWith("V8 11.3.244: functions, files and lines of JavaScript will be in stacks"));
   EXPECT_THAT(check.found, HasSubstr("the npm package"));
-  EXPECT_THAT(v8_check_of(engine("v8_99")).found,
+  EXPECT_THAT(v8_check_of(program("v8_99")).found,
               HasSubstr("99.1.244: functions and files will be in stacks"));
-  ProgramFiles stub = engine("program");
+  ProgramFiles stub = program("program");
   stub.libraries = {"/no/such/library.so", fixture("v8_11")};
   EXPECT_THAT(v8_check_of(stub).found, StartsWith("V8 11.3.244 in v8_11: "));
 }
 
 TEST(DoctorV8, WhatIsNotSeenIsSaidWithItsReason) {
-  Check check = v8_check_of(engine("v8_hidden"));
+  Check check = v8_check_of(program("v8_hidden"));
   EXPECT_EQ(check.verdict, Verdict::kNote);
   EXPECT_THAT(check.found, StartsWith("V8: stacks are native ones only, because it does not export "
                                       "v8::Isolate::GetStackSample"));
   EXPECT_THAT(check.to_do, HasSubstr("nodejs.org"));
-  check = v8_check_of(engine("other_engine"));
+  check = v8_check_of(program("other_engine"));
   EXPECT_EQ(check.verdict, Verdict::kNote);
   EXPECT_THAT(check.found, HasSubstr("an engine that is not V8"));
-  ProgramFiles files = engine("v8_11");
+  ProgramFiles files = program("v8_11");
   files.memprof_node = "0";
   check = v8_check_of(files);
   EXPECT_EQ(check.verdict, Verdict::kNote);
@@ -84,7 +76,7 @@ TEST(DoctorV8, WhatIsNotSeenIsSaidWithItsReason) {
 }
 
 TEST(DoctorV8, OfAProcessTheLibraryKnowsBetter) {
-  ProgramFiles files = engine("v8_11");
+  ProgramFiles files = program("v8_11");
   files.runtimes_seen.emplace();
   memprof_runtime_stats& seen = (*files.runtimes_seen)[MEMPROF_RUNTIME_V8 - 1];
   EXPECT_THAT(v8_check_of(files).found, HasSubstr("will be in stacks"));
