@@ -7,8 +7,8 @@
 
 #include "estimate/difference.h"
 #include "profile/model/metric.h"
-#include "profile/model/spread_test.h"
 #include "profile/report/report_cells.h"
+#include "profile/significance/spread_test.h"
 
 namespace memprof::profile {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "profile/compare/comparison_facts.h"
 #include "profile/compare/row_matching.h"
-#include "profile/model/benjamini_hochberg.h"
 #include "profile/model/metric.h"
+#include "profile/significance/benjamini_hochberg.h"
 
 namespace memprof::profile {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "profile/compare/comparison_cells.h"
-#include "profile/model/benjamini_hochberg.h"
 #include "profile/model/error.h"
 #include "profile/model/metric.h"
+#include "profile/significance/benjamini_hochberg.h"
 
 namespace memprof::profile {
 namespace {

@@ -13,7 +13,7 @@
 #include "profile/model/metric.h"
 #include "profile/names/short_name.h"
 #include "profile/names/stack_frames.h"
-#include "profile/text/html_text.h"
+#include "profile/text/markup/html_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

@@ -10,7 +10,7 @@
 #include "format/pprof/sample_writer.h"
 #include "profile/model/estimate.h"
 #include "profile/names/stack_frames.h"
-#include "profile/text/json_text.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {

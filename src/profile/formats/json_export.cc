@@ -12,7 +12,7 @@
 #include "profile/model/metric.h"
 #include "profile/model/stack_health.h"
 #include "profile/names/frame_name.h"
-#include "profile/text/json_text.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {

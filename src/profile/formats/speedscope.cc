@@ -13,7 +13,7 @@
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/names/stack_frames.h"
-#include "profile/text/json_text.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "profile/model/benjamini_hochberg.h"
 #include "profile/model/error.h"
+#include "profile/significance/benjamini_hochberg.h"
 
 namespace memprof::profile {
 namespace {

@@ -14,7 +14,7 @@
 #include "profile/report/report.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
-#include "profile/text/html_text.h"
+#include "profile/text/markup/html_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "platform/linux/inline_hooks/code_writer.h"
+#include "platform/linux/inline_hooks/code/code_writer.h"
+#include "platform/linux/inline_hooks/code/near_pages.h"
+#include "platform/linux/inline_hooks/code/stubs.h"
 #include "platform/linux/inline_hooks/module_symbols.h"
-#include "platform/linux/inline_hooks/near_pages.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
-#include "platform/linux/inline_hooks/stubs.h"
 #include "platform/memory.h"
 
 namespace memprof::platform {

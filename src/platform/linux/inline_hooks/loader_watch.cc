@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/linux/inline_hooks/code_writer.h"
-#include "platform/linux/inline_hooks/near_pages.h"
-#include "platform/linux/inline_hooks/relocation.h"
+#include "platform/linux/inline_hooks/code/code_writer.h"
+#include "platform/linux/inline_hooks/code/near_pages.h"
+#include "platform/linux/inline_hooks/code/relocation.h"
 
 namespace memprof::platform {
 namespace {

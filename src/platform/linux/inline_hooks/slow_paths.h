@@ -6,7 +6,7 @@
 // Allocates: never.
 #pragma once
 
-#include "platform/linux/inline_hooks/stubs.h"
+#include "platform/linux/inline_hooks/code/stubs.h"
 
 namespace memprof::platform {
 

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "platform/linux/inline_hooks/hook_site.h"
+#include "platform/linux/inline_hooks/code/hook_site.h"
 
 namespace memprof::platform {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/model/metric.h"
-#include "profile/text/json_text.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/compare/output/comparison_junit.h"
 
-#include "profile/text/junit_text.h"
+#include "profile/text/markup/junit_text.h"
 
 namespace memprof::profile {
 

@@ -8,7 +8,7 @@
 #include "profile/compare/comparison_cells.h"
 #include "profile/model/metric.h"
 #include "profile/report/report_cells.h"
-#include "profile/text/markdown_text.h"
+#include "profile/text/markup/markdown_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

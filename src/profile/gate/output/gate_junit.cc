@@ -6,7 +6,7 @@
 
 #include "profile/gate/output/gate_cells.h"
 #include "profile/gate/output/gate_text.h"
-#include "profile/text/junit_text.h"
+#include "profile/text/markup/junit_text.h"
 
 namespace memprof::profile {
 namespace {

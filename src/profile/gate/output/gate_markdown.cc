@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "profile/gate/output/gate_cells.h"
-#include "profile/text/markdown_text.h"
+#include "profile/text/markup/markdown_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/stubs.h"
+#include "platform/linux/inline_hooks/code/stubs.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/benjamini_hochberg.h"
+#include "profile/significance/benjamini_hochberg.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/text/markdown_text.h"
+#include "profile/text/markup/markdown_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/model/spread_test.h"
+#include "profile/significance/spread_test.h"
 
 #include <gtest/gtest.h>
 

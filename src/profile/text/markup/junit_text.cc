@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/text/junit_text.h"
+#include "profile/text/markup/junit_text.h"
 
 #include <fmt/format.h>
 

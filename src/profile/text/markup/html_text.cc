@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/text/html_text.h"
+#include "profile/text/markup/html_text.h"
 
 #include "profile/text/text_writer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/stubs.h"
+#include "platform/linux/inline_hooks/code/stubs.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
-#include "platform/linux/inline_hooks/near_pages.h"
+#include "platform/linux/inline_hooks/code/near_pages.h"
 
 #if defined(__x86_64__)
 namespace memprof::platform {

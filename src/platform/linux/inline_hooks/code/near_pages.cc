@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/near_pages.h"
+#include "platform/linux/inline_hooks/code/near_pages.h"
 
 #include <sys/mman.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/code_writer.h"
+#include "platform/linux/inline_hooks/code/code_writer.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "platform/linux/inline_hooks/relocation.h"
+#include "platform/linux/inline_hooks/code/relocation.h"
 
 namespace memprof::platform {
 namespace {

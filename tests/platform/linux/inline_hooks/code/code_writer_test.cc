@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/code_writer.h"
+#include "platform/linux/inline_hooks/code/code_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "format/allocators/allocator_functions.h"
-#include "platform/linux/inline_hooks/relocation.h"
+#include "platform/linux/inline_hooks/code/relocation.h"
 
 namespace memprof::platform {
 
