@@ -13,7 +13,10 @@ using memprof::capi::kLeastBytes;
 
 static_assert(MEMPROF_RESIDENT_FREE_KNOWN == memprof::kResidentFreeKnown &&
               MEMPROF_RESIDENT_FREE_CUT == memprof::kResidentFreeCut &&
-              MEMPROF_RESIDENT_CUT == memprof::kResidentCut);
+              MEMPROF_RESIDENT_CUT == memprof::kResidentCut &&
+              MEMPROF_RESIDENT_JEMALLOC == memprof::kResidentJemalloc &&
+              MEMPROF_RESIDENT_TCMALLOC == memprof::kResidentTcmalloc &&
+              MEMPROF_RESIDENT_COUNTED == memprof::kResidentCounted);
 
 namespace {
 
@@ -55,6 +58,9 @@ int memprof_snapshot_get_resident(const memprof_snapshot* snapshot, memprof_resi
   out.free_bytes = m.free_bytes;
   out.unexplained_bytes = m.unexplained_bytes();
   out.fragmentation = m.fragmentation();
+  out.counted_bytes = m.counted_bytes;
+  out.tables_bytes = m.tables_bytes;
+  out.counted_age_ns = m.counted_age_ns;
   return give(out, resident);
 }
 

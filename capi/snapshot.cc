@@ -103,6 +103,8 @@ int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot
   out.peak_weight_count = s.peak.weight_count;
   out.peak_resident_bytes = s.peak.resident_bytes;
   out.max_resident_bytes = s.peak.max_resident_bytes;
+  out.peak_files_bytes = s.peak.files_bytes;
+  out.peak_free_bytes = s.peak.free_bytes;
   return give(out, info);
 }
 

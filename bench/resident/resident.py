@@ -229,14 +229,16 @@ class Bench:
 
     def table(self):
         megabytes = lambda n: f"{n / 1e6:.1f}"
-        print("| program | RSS, MB | live ± | not in memory | slack | kept free | files | stacks | shared | runtime, code | memprof | not explained | mappings / RSS | fragmentation |")
-        print("|---|" + "---:|" * 13)
+        print("| program | RSS, MB | live ± | not in memory | slack | kept free | files | stacks | shared | runtime, code | memprof | not explained | ... by the allocator's count | mappings / RSS | fragmentation |")
+        print("|---|" + "---:|" * 14)
         for name, m in self.rows:
             free = megabytes(m["free_bytes"]) if m["free_known"] else "?"
+            counted = "" if "unexplained_by_count_bytes" not in m else (
+                f"{megabytes(m['unexplained_by_count_bytes'])} ({100 * m['unexplained_by_count_bytes'] / m['rss_bytes']:.1f} %)")
             print(f"| {name} | {megabytes(m['rss_bytes'])} | {megabytes(m['live_bytes'])} ± {megabytes(m['interval_bytes'])} | {megabytes(m['absent_bytes'])} "
                   f"| {megabytes(m['slack_bytes'])} | {free} | {megabytes(m['files_bytes'])} | {megabytes(m['stacks_bytes'])} | {megabytes(m['shared_bytes'])} "
                   f"| {megabytes(m['runtime_bytes'] + m['code_bytes'])} | {megabytes(m['memprof_bytes'])} "
-                  f"| {megabytes(m['unexplained_bytes'])} ({100 * m['unexplained_bytes'] / m['rss_bytes']:.1f} %) | {m['sum_over_rss']:.3f} "
+                  f"| {megabytes(m['unexplained_bytes'])} ({100 * m['unexplained_bytes'] / m['rss_bytes']:.1f} %) | {counted} | {m['sum_over_rss']:.3f} "
                   f"| {100 * m['fragmentation']:.0f} % |")
 
 

@@ -700,6 +700,8 @@ typedef struct memprof_snapshot_info {
   double peak_weight_count;
   uint64_t peak_resident_bytes; /* resident memory of the process at the peak; 0: unknown                  */
   uint64_t max_resident_bytes;  /* the most that it was, as last asked (at peaks, at the end); 0: unknown   */
+  uint64_t peak_files_bytes;    /* of peak_resident_bytes: files and shared memory                          */
+  uint64_t peak_free_bytes;     /* of it free and kept by jemalloc or tcmalloc, as they counted last        */
 } memprof_snapshot_info;
 
 /* What a process has in memory (RSS), in parts; see docs/rss.md.
@@ -726,11 +728,18 @@ typedef struct memprof_resident {
   uint64_t free_bytes;      /* free, kept by the allocator, in memory                                      */
   double unexplained_bytes; /* of rss: of the heap, anonymous mappings, and the difference                 */
   double fragmentation;     /* the part of heap_bytes that is not blocks of the program, 0 to 1            */
+  uint64_t
+      counted_bytes; /* blocks in use as jemalloc and tcmalloc count them, exact; 0: not known. No part of the sum */
+  uint64_t tables_bytes;   /* what these have for tables of their own; not all of it need be in memory     */
+  uint64_t counted_age_ns; /* how long before that they were asked                                         */
 } memprof_resident;
 
-#define MEMPROF_RESIDENT_FREE_KNOWN 1 /* free_bytes is known: the allocator is glibc's                     */
+#define MEMPROF_RESIDENT_FREE_KNOWN 1 /* free_bytes is known: of glibc's malloc, jemalloc or tcmalloc      */
 #define MEMPROF_RESIDENT_FREE_CUT 2   /* ... and there may be more                                         */
 #define MEMPROF_RESIDENT_CUT 4        /* the time was over before all mappings were looked at              */
+#define MEMPROF_RESIDENT_JEMALLOC 8   /* free_bytes has what a jemalloc of the process counts itself       */
+#define MEMPROF_RESIDENT_TCMALLOC 16  /* ... a tcmalloc                                                    */
+#define MEMPROF_RESIDENT_COUNTED 32   /* counted_bytes are all blocks of the allocator behind malloc       */
 
 /* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the
  * system, not from malloc.  On success *snapshot is to be given to memprof_free_snapshot.

@@ -22,6 +22,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/counts/allocator_counts.h"
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
@@ -214,6 +215,8 @@ void autostart() {
   }
   runtimes::configure(c.runtimes);
   mappings::configure(c.mappings);
+  const char* const counts = platform::environment("MEMPROF_ALLOCATOR_COUNTS");
+  counts::configure(counts == nullptr || strcmp(counts, "0") != 0);
   // A program may start many small processes: one without a sample must cost nothing.
   profiler::Sharing sharing;
   sharing.folder = c.arena_folder;

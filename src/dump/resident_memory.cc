@@ -76,6 +76,7 @@ int read_view(Looking* looking, Snapshot* s) {
                                          totals.shared_bytes, totals.swap_bytes},
                                         blocks, s->records.size, scratch.as<void>(), own,
                                         looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
+  add_counts(s->allocator_counts, looking->start_ns, &s->resident);
   return MEMPROF_OK;
 }
 

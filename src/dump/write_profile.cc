@@ -184,6 +184,8 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
   p.peak_resident_bytes = s.peak.resident_bytes;
   p.max_resident_bytes = s.peak.max_resident_bytes;
+  p.peak_files_bytes = s.peak.files_bytes;
+  p.peak_free_bytes = s.peak.free_bytes;
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
   p.resident = s.resident;

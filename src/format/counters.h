@@ -53,6 +53,9 @@ namespace memprof {
   FACT(uint64_t, peak_after_ns, "peak_after_ns", "peak_after_ns", kMoments, kOfOneProcess, kReported)        \
   FACT(uint64_t, peak_resident_bytes, "peak_resident", "peak_resident_bytes", kMoments, kOfOneProcess, kReported) \
   FACT(uint64_t, max_resident_bytes, "max_resident", "max_resident_bytes", kMoments, kOfOneProcess, kReported) \
+  /* Of peak_resident_bytes: files and shared memory; free and kept, as allocators that count it said last. */ \
+  FACT(uint64_t, peak_files_bytes, "peak_files", "peak_files_bytes", kMoments, kOfOneProcess, kReported)     \
+  FACT(uint64_t, peak_free_bytes, "peak_free", "peak_free_bytes", kMoments, kOfOneProcess, kReported)        \
   /* How long the process had run when memprof was started in it: what it allocated before is not known. */  \
   /* 0: it was there from the beginning, or nobody knows. */                                                 \
   FACT(uint64_t, seen_after_ns, "seen_after_ns", nullptr, kMoments, kMax, kUnreported)                       \

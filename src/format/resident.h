@@ -36,6 +36,11 @@ enum class ResidentRuntime : uint64_t { kNone, kV8, kJvm, kGo, kDotNet };
 inline constexpr uint64_t kResidentFreeKnown = 1;  // free_bytes is what the allocator's lists say
 inline constexpr uint64_t kResidentFreeCut = 2;    // ... the first of them: there is more
 inline constexpr uint64_t kResidentCut = 4;        // not all mappings were looked at: the time was over
+inline constexpr uint64_t kResidentJemalloc =
+    8;  // free_bytes has what a jemalloc of the process counts itself
+inline constexpr uint64_t kResidentTcmalloc = 16;  // ... a tcmalloc
+inline constexpr uint64_t kResidentCounted =
+    32;  // counted_bytes are the blocks of the allocator behind malloc, and no other is known
 
 struct ResidentMemory {
   uint64_t total_bytes = 0;  // RSS; 0: nothing is known
@@ -60,6 +65,10 @@ struct ResidentMemory {
   uint64_t js_live_bytes = 0;      // of these the ones that live, after a garbage collection
   uint64_t js_code_bytes = 0;      // of it machine code and what it needs
   uint64_t js_external_bytes = 0;  // outside of it, kept by objects in it: a part of the blocks
+  // What jemalloc and tcmalloc count themselves; 0: there is none, or it was not asked.  No part of the sum.
+  uint64_t counted_bytes = 0;   // blocks in use, as large as the allocator made them; exact
+  uint64_t tables_bytes = 0;    // for their own tables; not all of it need be in memory
+  uint64_t counted_age_ns = 0;  // how long before this they were asked
 
   uint64_t& of(MappingKind kind) {
     uint64_t ResidentMemory::* const members[kMappingKinds] = {
@@ -88,6 +97,11 @@ struct ResidentMemory {
   // All that has no name: in the allocators' memory, mappings of nobody that is known, the difference.
   double unexplained_bytes() const {
     return unexplained_heap_bytes() + static_cast<double>(anonymous_bytes) + difference_bytes();
+  }
+  // The same with the blocks as the allocator counts them, which samples estimate; only where kResidentCounted is set.
+  double unexplained_by_count_bytes() const {
+    return unexplained_bytes() + static_cast<double>(live_bytes) + static_cast<double>(slack_bytes) -
+           static_cast<double>(counted_bytes);
   }
   // The part of the allocators' memory that is not the program's blocks; 0 where there is none.
   double fragmentation() const {
@@ -125,6 +139,9 @@ inline constexpr ResidentField kResidentFields[] = {
     {"js_live", "js_live_bytes", &ResidentMemory::js_live_bytes},
     {"js_code", "js_code_bytes", &ResidentMemory::js_code_bytes},
     {"js_external", "js_external_bytes", &ResidentMemory::js_external_bytes},
+    {"counted", "counted_bytes", &ResidentMemory::counted_bytes},
+    {"tables", "tables_bytes", &ResidentMemory::tables_bytes},
+    {"counted_age", "counted_age_ns", &ResidentMemory::counted_age_ns},
 };
 // Of several processes; what is not known of one of them is not known of all.
 inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
@@ -133,7 +150,8 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
     return;
   }
   for (const ResidentField& field : kResidentFields) {
-    const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state;
+    const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state &&
+                        field.member != &ResidentMemory::counted_age_ns;
     uint64_t& to = sum->*field.member;
     const uint64_t from = more.*field.member;
     to = is_sum                                   ? (from > UINT64_MAX - to ? UINT64_MAX : to + from)
@@ -141,6 +159,34 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
                                                   : (to > from ? to : from);
   }
 }
+
+// What allocators that count their own memory say of themselves (core/counts/allocator_counts.h).
+struct AllocatorCounts {
+  uint64_t time_ns = 0;     // monotonic, of the oldest; 0: none was asked
+  uint64_t state = 0;       // kResidentJemalloc, kResidentTcmalloc
+  bool has_malloc = false;  // the one behind malloc is among them
+  uint64_t used_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t tables_bytes = 0;
+};
+// `now_ns`: when the parts were read.
+inline void add_counts(const AllocatorCounts& counts, uint64_t now_ns, ResidentMemory* memory) {
+  if (counts.time_ns == 0 || !memory->is_known()) {
+    return;
+  }
+  const uint64_t room = memory->heap_bytes -
+                        (memory->free_bytes < memory->heap_bytes ? memory->free_bytes : memory->heap_bytes);
+  memory->free_bytes += counts.free_bytes < room ? counts.free_bytes : room;
+  if ((memory->state & kResidentFreeKnown) == 0 && !counts.has_malloc) {
+    memory->state |= kResidentFreeCut;  // of the allocator behind malloc nothing is known
+  }
+  memory->state |= (memory->state & kResidentFreeKnown) == 0 && counts.has_malloc ? kResidentCounted : 0;
+  memory->state |= counts.state | kResidentFreeKnown;
+  memory->counted_bytes = counts.used_bytes;
+  memory->tables_bytes = counts.tables_bytes;
+  memory->counted_age_ns = now_ns > counts.time_ns ? now_ns - counts.time_ns : 0;
+}
+
 // Room that an arena has for them; new ones come at the end.
 inline constexpr size_t kMostResidentFields = 24;
 static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) <= kMostResidentFields);

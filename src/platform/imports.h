@@ -29,6 +29,9 @@ bool patch_imports();
 // time for that.  May be called from a hook.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);
 
+// The function that malloc's hooks go on to; 0: there are no hooks.  May be called from a hook.
+uint64_t allocator_behind_hooks();
+
 // As of the last time that they were looked at.
 Imports imports();
 

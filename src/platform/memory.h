@@ -58,7 +58,8 @@ void drop_pages(void* start, size_t size_bytes);
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
 void advise_sparse(void* start, size_t size_bytes);
 
-// Resident memory of the process; *most: the most that it ever was.  0: unknown.  Keeps errno.
-uint64_t resident_bytes(uint64_t* most);
+// Resident memory of the process; *most: the most that it ever was; *files: files and shared memory of it.  0: unknown.
+// Keeps errno.
+uint64_t resident_bytes(uint64_t* most, uint64_t* files = nullptr);
 
 }  // namespace memprof::platform

@@ -87,7 +87,8 @@ class Resident(ctypes.Structure):
     _fields_ = ([("struct_size", c_uint32), ("state", c_uint32)] +
                 [(name + "_bytes", c_uint64) for name in ("rss", "swap", "heap", "files", "shared", "stacks", "code", "runtime", "memprof",
                                                           "anonymous", "live", "absent", "slack", "free")] +
-                [("unexplained_bytes", c_double), ("fragmentation", c_double)])
+                [("unexplained_bytes", c_double), ("fragmentation", c_double)] +
+                [(name, c_uint64) for name in ("counted_bytes", "tables_bytes", "counted_age_ns")])
 
 
 class Lifetime(ctypes.Structure):
@@ -134,7 +135,7 @@ class Info(ctypes.Structure):
                 ("time_ns", c_uint64), ("start_ns", c_uint64), ("live_weight_bytes", c_double),
                 ("live_weight_count", c_double), ("end_ns", c_uint64), ("pid_namespace", c_uint64),
                 ("end_begun_ns", c_uint64), ("peak_ns", c_uint64), ("peak_weight_bytes", c_double),
-                ("peak_weight_count", c_double), ("peak_resident_bytes", c_uint64), ("max_resident_bytes", c_uint64)]
+                ("peak_weight_count", c_double), ("peak_resident_bytes", c_uint64), ("max_resident_bytes", c_uint64), ("peak_files_bytes", c_uint64), ("peak_free_bytes", c_uint64)]
 
 
 class Symbol(ctypes.Structure):

@@ -57,8 +57,8 @@ class Resident(e2e.Test):
         self.assertRegex(text, r"resident .*live +in memory +resident")
         self.assertRegex(text, r"(99.\d|100.0)% .*take_block")
 
-    def begin(self, rate, profile):
-        environment = e2e.preloaded(self.folder / profile, rate)
+    def begin(self, rate, profile, **more):
+        environment = e2e.preloaded(self.folder / profile, rate, **more)
         process = subprocess.Popen([e2e.program("resident_parts"), self.folder / "file"], env=environment,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder)
         self.addCleanup(process.wait)
@@ -102,6 +102,47 @@ class Resident(e2e.Test):
         self.assertRegex(failed.stderr, rb"has no inuse_resident_space; it has .*older versions of memprof")
         failed = self.memprof("report", path, "--resident", "--mmap", status=2)
         self.assertIn(b"exclude each other", failed.stderr)
+
+    def expect_counted(self, m, name):
+        self.assertEqual(m["counted_by"], name)
+        self.assertTrue(m["free_known"] and m["complete"], m)
+        # The truth: 32,000 blocks of 1,000 bytes and one of 32 MiB, as large as the allocator makes them; what lived less than
+        # a thirty-second ago may be what it was asked about.
+        blocks = 32_000 * 1024 + UNTOUCHED
+        self.assertAlmostEqual(m["counted_bytes"], blocks, delta=blocks / 16)
+        self.assertAlmostEqual(m["free_bytes"], 8000 * 1024, delta=blocks / 16)
+        self.assertLess(abs(m["unexplained_by_count_bytes"] - m["anonymous_bytes"]), 5 * MIB)
+        self.assertGreater(m["tables_bytes"], 0)
+
+    def test_other_allocators_say_what_they_keep(self):
+        for name, counts in (("jemalloc", "jemalloc"), ("tcmalloc_minimal", "tcmalloc"), ("tcmalloc", "tcmalloc")):
+            library = e2e.LIBRARIES.get(e2e.ALLOCATORS[name])
+            if library is None:
+                continue
+            with self.subTest(name):
+                profile = f"{name}.pb.gz"
+                process = self.begin("16k", profile, behind=library)
+                self.memprof("live", str(process.pid), "-o", "now.pb.gz", "--force", cwd=self.folder)
+                self.expect_counted(self.resident(self.folder / "now.pb.gz"), counts)
+                process.communicate(b"\n", timeout=e2e.WATCHDOG_S)
+                self.assertEqual(process.returncode, 0)
+                self.expect_counted(self.resident(self.folder / profile), counts)
+                text = self.report(self.folder / profile)
+                self.assertRegex(text, counts + " counts .* in blocks and .* for its tables .*by its count not explained")
+                self.assertRegex(text, r"resident then: .*files and shared memory .*heap")
+
+    def test_an_allocator_that_does_not_say(self):
+        library = e2e.LIBRARIES.get(e2e.ALLOCATORS["mimalloc"])
+        for behind, extra in ((library, {}), (e2e.LIBRARIES.get(e2e.ALLOCATORS["jemalloc"]), {"MEMPROF_ALLOCATOR_COUNTS": "0"})):
+            if behind is None:
+                continue
+            process = self.begin("64k", "silent.pb.gz", behind=behind, **extra)
+            process.communicate(b"\n", timeout=e2e.WATCHDOG_S)
+            m = self.resident(self.folder / "silent.pb.gz")
+            self.assertFalse(m["free_known"])
+            self.assertEqual((m["free_bytes"], m["counted_by"], m.get("counted_bytes", 0)), (0, "", 0))
+            self.assertIn("kept by the allocator: it does not say", self.report(self.folder / "silent.pb.gz"))
+            (self.folder / "silent.pb.gz").unlink()
 
     def test_python_is_looked_at_before_it_frees_all(self):
         path = self.folder / "python.pb.gz"

@@ -95,6 +95,12 @@ class ResidentMemory:
     unexplained_bytes: float
     fragmentation: float
     """The part of heap_bytes that is not blocks of the program, 0 to 1."""
+    counted_bytes: int
+    """Blocks in use as jemalloc and tcmalloc count them, exact; 0: neither is there. No part of the sum."""
+    tables_bytes: int
+    """What these have for tables of their own; not all of it need be in memory."""
+    counted_age_ns: int
+    """How long before this they were asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,22 @@ struct ResidentState {
   std::atomic<uint64_t> fields[kMostResidentFields];  // by kResidentFields
 };
 
+// What allocators count themselves, as last asked, and more of the peak (core/counts/, core/tables/peak.h).  All
+// relaxed.
+struct CountedAllocator {
+  std::atomic<uint64_t> time_ns;  // monotonic; 0: nobody has this place, or it was not asked yet
+  std::atomic<uint64_t> state;    // kResidentJemalloc, kResidentTcmalloc
+  std::atomic<uint64_t> used_bytes;
+  std::atomic<uint64_t> free_bytes;
+  std::atomic<uint64_t> tables_bytes;
+};
+struct CountedState {
+  static constexpr uint32_t kPlaces = 4;  // the first: the allocator behind malloc
+  CountedAllocator allocators[kPlaces];
+  std::atomic<uint64_t> peak_files_bytes;  // of PeakState::resident_bytes: files and shared memory
+  std::atomic<uint64_t> peak_free_bytes;   // what allocators counted as free then; 0: nothing, or they do not say
+};
+
 // Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.
 struct SweepState {
   std::atomic<uint64_t> number;     // of sweeps that were begun
@@ -260,6 +276,7 @@ struct ArenaHeader {
   ResidentState resident;
   SweepState sweep;
   LeavingState leaving;
+  CountedState counted;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {

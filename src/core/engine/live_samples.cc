@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/live_samples.h"
 
+#include "core/counts/allocator_counts.h"
 #include "core/engine/ownership.h"
+#include "core/engine/reported.h"
 #include "core/sampling/sampled_filter.h"
 #include "platform/clock.h"
 
@@ -50,6 +52,7 @@ void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   if (!is_kept(freed, kept)) {
     g_stacks.release(stack);
   }
+  if ((freed.address & reported::kBit) == 0) counts::look(now);
 }
 
 void account_thinned(const LiveSample& thinned, uint64_t now_ns) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/counts/allocator_counts.h"
 #include "core/engine/facts.h"
 #include "core/engine/recorder.h"
 #include "core/engine/runtimes.h"
@@ -121,6 +122,7 @@ bool make_tables(const ProcessIdentity& owner) {
   mappings::attach(arena);
   rates::begin_log(&arena.header(), budget::is_on());
   budget::attach(arena);
+  counts::attach(arena);
   store_facts(&arena.header());
   return true;
 }

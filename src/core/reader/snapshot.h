@@ -70,6 +70,8 @@ struct SnapshotPeak {
   double weight_count = 0;
   uint64_t resident_bytes = 0;      // of the process, then; 0: unknown
   uint64_t max_resident_bytes = 0;  // the most that it was, when that was last asked: at peaks and at the end
+  uint64_t files_bytes = 0;         // of resident_bytes: files and shared memory
+  uint64_t free_bytes = 0;          // of it free and kept, as allocators counted last; 0: they do not say
 };
 
 struct SnapshotModule {
@@ -160,6 +162,7 @@ class Snapshot {
   bool is_settled = true;  // false: stacks were folded while it was read, and sums are as far off as that
   SnapshotPeak peak;
   ResidentMemory resident;  // when the end began; set by others for another moment (dump/resident_memory.h)
+  AllocatorCounts allocator_counts;  // as last asked
   Counters counters{};
   Span<SnapshotRecord> records;  // ordered by stack, size, rate
   Span<SnapshotStack> stacks;

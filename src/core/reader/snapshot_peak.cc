@@ -2,6 +2,7 @@
 // The part of a snapshot that reads the heap at its highest.
 #include <algorithm>
 
+#include "core/counts/allocator_counts.h"
 #include "core/reader/snapshot_source.h"
 #include "core/tables/peak.h"
 
@@ -124,6 +125,12 @@ void Snapshot::finish_peaks(const Source& source) {
   peak.time_ns = state.time_ns.load(std::memory_order_relaxed);
   peak.resident_bytes = state.resident_bytes.load(std::memory_order_relaxed);
   peak.max_resident_bytes = state.max_resident_bytes.load(std::memory_order_relaxed);
+  if (source.header().version >= kFirstVersionOfResident) {
+    const CountedState& counted_then = source.header().counted;
+    peak.files_bytes = counted_then.peak_files_bytes.load(std::memory_order_relaxed);
+    peak.free_bytes = counted_then.peak_free_bytes.load(std::memory_order_relaxed);
+    allocator_counts = counts::read(counted_then);
+  }
   if (is_moment_of_records(state, source.header().ending, peak_climb_, end_begun_ns)) {
     sum_records_as_peaks();
   } else {

@@ -81,11 +81,20 @@ void PeakTable::fall(uint64_t to_bytes, uint64_t now_ns) const {
 void PeakTable::note_resident(bool is_at_peak) const {
   PeakState& s = state();
   uint64_t most = 0;
-  const uint64_t now = platform::resident_bytes(&most);
+  uint64_t files = 0;
+  const uint64_t now = platform::resident_bytes(&most, &files);
   if (now != 0) {
     raise(s.max_resident_bytes, most);
   }
   if (is_at_peak) {
+    CountedState& counted = arena_.header().counted;
+    uint64_t free = 0;
+    for (const CountedAllocator& a : counted.allocators) {
+      free +=
+          a.time_ns.load(std::memory_order_relaxed) != 0 ? a.free_bytes.load(std::memory_order_relaxed) : 0;
+    }
+    counted.peak_files_bytes.store(files, std::memory_order_relaxed);
+    counted.peak_free_bytes.store(free, std::memory_order_relaxed);
     s.resident_bytes.store(now, std::memory_order_relaxed);
     s.resident_at_bytes.store(s.highest_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }

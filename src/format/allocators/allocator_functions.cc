@@ -10,7 +10,7 @@ namespace {
 
 AllocatorSignature parse(const char* call) {
   AllocatorSignature s;
-  constexpr char kCalls[] = "atrqfpxduvg";
+  constexpr char kCalls[] = "atrqfpxduvgmn";
   s.calls_another = call[0] <= 'Z';
   s.call = static_cast<AllocatorCall>(strchr(kCalls, call[0] | 0x20) - kCalls);
   for (const char* c = call + 2; *c != '\0'; ++c) {

@@ -28,7 +28,14 @@ enum class AllocatorCall : uint8_t {
   kUsableSize,     // not hooked: asked
   kVisitHeap,      // not hooked: says where the blocks of a heap lie
   kDefaultHeap,    // not hooked: returns a heap
+  kMallctl,        // not hooked: asked what the allocator has (core/counts/allocator_counts.h)
+  kNumericProperty,
 };
+
+// Functions that are not hooked.
+constexpr bool is_asked_only(AllocatorCall call) {
+  return call >= AllocatorCall::kUsableSize;
+}
 
 inline constexpr uint8_t kNoArgument = 0xff;
 inline constexpr uint32_t kMostAllocatorArguments = 5;

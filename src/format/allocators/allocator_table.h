@@ -10,7 +10,7 @@ namespace memprof {
 // How a function is called, in letters: what it does, a colon, and a letter for each argument.
 //   a allocates   t allocates or throws   r reallocates   q reallocates or throws   f frees
 //   p posix_memalign   x xallocx   d destroys a heap   u usable size   v visits the blocks of a heap
-//   g the heap that is used by default
+//   g the heap that is used by default   m, n says what the allocator has, as mallctl and as gperftools do
 //   in capitals: it calls another function of the allocator, so nothing is missed where it cannot be hooked itself
 //   arguments: s size   S size, at most 1024   c count   l alignment   w old size   b block   h heap   o where the block is stored
 //              - anything else, for which 0 may be given
@@ -40,6 +40,7 @@ inline constexpr AllocatorFunction kC[] = {
     {"dallocx", "f:b-"},
     {"sdallocx", "f:bs-"},
     {"malloc_usable_size", "u:b"},
+    {"mallctl", "m:-----"},
 };
 
 // Of C++, in an executable.
@@ -173,6 +174,7 @@ inline constexpr AllocatorFunction kTcmalloc[] = {
     {"tc_delete_aligned_nothrow", "f:bl-"},
     {"tc_deletearray_aligned_nothrow", "f:bl-"},
     {"tc_malloc_size", "u:b"},
+    {"MallocExtension_GetNumericProperty", "n:--"},
     // the newer one, without gperftools
     {"TCMallocInternalMalloc", "a:s"},
     {"TCMallocInternalCalloc", "a:cs"},

@@ -10,6 +10,10 @@ bool patch_imports() {
 
 void watch_imports(uint64_t) {}
 
+uint64_t allocator_behind_hooks() {
+  return 0;
+}
+
 Imports imports() {
   return {};
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "profile/compare/merge.h"
@@ -29,11 +30,13 @@ void subtract(uint64_t earlier, uint64_t* counter) {
   *counter -= std::min(*counter, earlier);
 }
 
+// Mappings, what is in memory and the heap of a runtime have values and no statistics.
 bool is_empty(const Stack& stack) {
+  constexpr auto kFirstWithout = static_cast<ptrdiff_t>(Metric::kMappedObjects);
+  const auto first = stack.values.begin() + (stack.has_statistics ? kFirstWithout : 0);
+  const auto end = stack.values.begin() + kFileMetrics;
   return stack.live.empty() && stack.allocated.samples == 0 && stack.freed.samples == 0 &&
-         stack.peak.samples == 0 &&
-         (stack.has_statistics ||
-          std::all_of(stack.values.begin(), stack.values.end(), [](double value) { return value == 0; }));
+         stack.peak.samples == 0 && std::all_of(first, end, [](double value) { return value == 0; });
 }
 
 }  // namespace

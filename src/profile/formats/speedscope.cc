@@ -19,10 +19,19 @@ namespace memprof::profile {
 namespace {
 
 // The viewer opens the first profile, so what most people came for stands there.
-constexpr Metric kOrder[] = {
-    Metric::kInuseSpace,    Metric::kInuseObjects, Metric::kPeakSpace,           Metric::kPeakObjects,
-    Metric::kAllocSpace,    Metric::kAllocObjects, Metric::kMappedResidentSpace, Metric::kMappedSpace,
-    Metric::kResidentSpace, Metric::kJsSpace};
+constexpr Metric kOrder[] = {Metric::kInuseSpace,          Metric::kInuseObjects,
+                             Metric::kPeakSpace,           Metric::kPeakObjects,
+                             Metric::kAllocSpace,          Metric::kAllocObjects,
+                             Metric::kMappedResidentSpace, Metric::kMappedSpace,
+                             Metric::kResidentSpace,       Metric::kJsSpace,
+                             Metric::kMappedObjects,       Metric::kMappedResidentObjects,
+                             Metric::kResidentObjects};
+
+// Every profile makes the file larger: what few ask for is there where it is asked for.
+bool is_only_on_demand(Metric metric) {
+  return metric_is_resident(metric) || metric == Metric::kMappedObjects ||
+         metric == Metric::kMappedResidentObjects;
+}
 
 const char* title(Metric metric) {
   switch (metric) {
@@ -46,10 +55,13 @@ const char* title(Metric metric) {
       return "inuse_resident_space (live bytes in memory)";
     case Metric::kJsSpace:
       return "js_space (live bytes in the runtime's own heap)";
-    case Metric::kJsObjects:
     case Metric::kResidentObjects:
+      return "inuse_resident_objects (live blocks with a page in memory)";
     case Metric::kMappedObjects:
+      return "mapped_objects (mappings)";
     case Metric::kMappedResidentObjects:
+      return "mapped_resident_objects (of them, with a page in memory)";
+    case Metric::kJsObjects:  // in no profile
     case Metric::kTemporarySpace:
     case Metric::kTemporaryObjects:
       break;  // of a time that no file chooses
@@ -135,8 +147,7 @@ std::string write_speedscope(const Profile& profile, const SpeedscopeOptions& op
   const auto first = std::find(order.begin(), order.end(), options.metric.value_or(default_metric(profile)));
   if (first != order.end()) std::rotate(order.begin(), first, first + 1);
   for (const Metric metric : order) {
-    // Every profile makes the file larger: what few ask for is there where it is asked for.
-    const bool is_left_out = metric_is_resident(metric) && options.metric != metric;
+    const bool is_left_out = is_only_on_demand(metric) && options.metric != metric;
     if (!profile.has_metric[metric_index(metric)] || is_left_out) continue;
     const Stacks stacks = sums(profile, metric, stack_frames);
     const bool has_less =

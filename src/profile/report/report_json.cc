@@ -125,6 +125,9 @@ Json resident(const ResidentMemory& memory) {
   }
   json["free_known"] = (memory.state & kResidentFreeKnown) != 0;
   json["complete"] = (memory.state & (kResidentFreeCut | kResidentCut)) == 0;
+  json["counted_by"] = counting_allocators(memory);
+  if ((memory.state & kResidentCounted) != 0)
+    json["unexplained_by_count_bytes"] = json_rounded(memory.unexplained_by_count_bytes());
   json["runtime"] = runtime_heap_name(memory);
   json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
   json["fragmentation"] = memory.fragmentation();

@@ -80,7 +80,31 @@ std::string js_line(const ResidentMemory& m) {
       bytes(m.js_external_bytes));
 }
 
+// Nothing here is added to the parts above.
+std::string counted_line(const ResidentMemory& m) {
+  std::string text = fmt::format("           {} counts {} in blocks and {} for its tables",
+                                 counting_allocators(m), bytes(m.counted_bytes), bytes(m.tables_bytes));
+  if ((m.state & kResidentCounted) != 0) {
+    text += fmt::format(" (the samples say {} with slack); by its count not explained is {}",
+                        bytes(m.live_bytes + m.slack_bytes), bytes(m.unexplained_by_count_bytes()));
+  }
+  constexpr double kNsPerSecond = 1e9;
+  if (const double age = static_cast<double>(m.counted_age_ns) / kNsPerSecond; age >= 1) {
+    text += fmt::format("; asked {:.0f} s before, at the last sample", age);
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string counting_allocators(const ResidentMemory& memory) {
+  const bool is_jemalloc = (memory.state & kResidentJemalloc) != 0;
+  const bool is_tcmalloc = (memory.state & kResidentTcmalloc) != 0;
+  return is_jemalloc && is_tcmalloc ? "jemalloc and tcmalloc"
+         : is_jemalloc              ? "jemalloc"
+         : is_tcmalloc              ? "tcmalloc"
+                                    : "";
+}
 
 std::string runtime_heap_name(const ResidentMemory& memory) {
   switch (static_cast<ResidentRuntime>(memory.runtime)) {
@@ -107,6 +131,8 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   if ((m.state & kResidentFreeKnown) != 0) {
     sum.add(fmt::format("+ free, kept by the allocator {}{}",
                         (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes)));
+  } else if (m.heap_bytes != 0) {
+    sum.add("+ free, kept by the allocator: it does not say");
   }
   const std::string runtime = runtime_heap_name(m);
   for (const Part& part : other_parts(m, runtime)) {
@@ -121,6 +147,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   if (m.swap_bytes != 0) third += fmt::format("; swapped out: {}", bytes(m.swap_bytes));
   lines.push_back(third);
   if (m.js_bytes != 0) lines.push_back(js_line(m));
+  if (!counting_allocators(m).empty()) lines.push_back(counted_line(m));
   if ((m.state & kResidentCut) != 0) {
     lines.push_back("           Not all mappings were looked at: it would have taken the program's time.");
   }

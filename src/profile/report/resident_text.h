@@ -14,6 +14,9 @@ namespace memprof::profile {
 // "V8's heap"; of no runtime: "".
 std::string runtime_heap_name(const ResidentMemory& memory);
 
+// Which allocators count their own memory, "jemalloc and tcmalloc"; none of the process: "".
+std::string counting_allocators(const ResidentMemory& memory);
+
 // None where nothing is known.  `is_before_end`: it is of when the end of the process began.
 std::vector<std::string> resident_lines(const ResidentMemory& memory, bool is_before_end);
 

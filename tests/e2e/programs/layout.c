@@ -125,6 +125,9 @@ int main(void) {
   FIELD(memprof_resident, free_bytes);
   FIELD(memprof_resident, unexplained_bytes);
   FIELD(memprof_resident, fragmentation);
+  FIELD(memprof_resident, counted_bytes);
+  FIELD(memprof_resident, tables_bytes);
+  FIELD(memprof_resident, counted_age_ns);
   STRUCT(memprof_lifetime);
   FIELD(memprof_lifetime, stack_id);
   FIELD(memprof_lifetime, lifetime_class);
@@ -187,6 +190,8 @@ int main(void) {
   FIELD(memprof_snapshot_info, peak_weight_count);
   FIELD(memprof_snapshot_info, peak_resident_bytes);
   FIELD(memprof_snapshot_info, max_resident_bytes);
+  FIELD(memprof_snapshot_info, peak_files_bytes);
+  FIELD(memprof_snapshot_info, peak_free_bytes);
   STRUCT(memprof_symbol);
   FIELD(memprof_symbol, name_offset);
   FIELD(memprof_symbol, symbol_offset);

@@ -55,6 +55,23 @@ TEST(Increment, IsWhatWasAllocatedSinceAndWhatIsLive) {
   EXPECT_THAT(rest.comments.back(), HasSubstr("last 1.000 s"));
 }
 
+TEST(Increment, KeepsWhatHasNoStatistics) {
+  for (const Metric metric :
+       {Metric::kMappedSpace, Metric::kMappedResidentObjects, Metric::kResidentSpace, Metric::kJsSpace}) {
+    Profile before = named_profile();
+    Profile after = later_profile();
+    for (Profile* profile : {&before, &after}) {
+      Stack stack;
+      stack.locations = {1, 1};
+      stack.has_statistics = true;
+      stack.values[metric_index(metric)] = 4096;
+      profile->stacks.push_back(stack);
+      profile->has_metric[metric_index(metric)] = true;
+    }
+    EXPECT_EQ(4096, estimated_total(increment(before, after), metric)) << metric_name(metric);
+  }
+}
+
 // As of a process of which only the second half was sampled.
 TEST(Increment, HasIntervals) {
   const Profile again = read_pprof(write_pprof(increment(named_profile(), later_profile())), "x");

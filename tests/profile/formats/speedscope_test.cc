@@ -111,6 +111,25 @@ TEST(Speedscope, opens_on_the_metric_that_was_asked_for) {
   EXPECT_EQ(file.at("profiles")[0].at("name").get<std::string>().substr(0, 13), "alloc_objects");
 }
 
+TEST(Speedscope, has_what_few_ask_for_where_it_is_asked_for) {
+  Profile profile = named_profile();
+  for (const Metric metric :
+       {Metric::kMappedObjects, Metric::kMappedResidentObjects, Metric::kResidentObjects}) {
+    profile.has_metric[metric_index(metric)] = true;
+    profile.stacks[0].values[metric_index(metric)] = 3;
+  }
+  const size_t views = SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}})).at("profiles").size();
+  for (const Metric metric :
+       {Metric::kMappedObjects, Metric::kMappedResidentObjects, Metric::kResidentObjects}) {
+    const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"x", metric, {}}));
+    check_schema(file);
+    ASSERT_EQ(views + 1, file.at("profiles").size());
+    const auto name = file.at("profiles")[0].at("name").get<std::string>();
+    EXPECT_EQ(metric_name(metric), name.substr(0, name.find(' ')));
+    EXPECT_EQ(3, file.at("profiles")[0].at("endValue"));
+  }
+}
+
 TEST(Speedscope, survives_names_that_are_not_text) {
   Profile profile = named_profile();
   profile.functions[0].name = "a\"b\\c\n\xff\x01";

@@ -67,6 +67,28 @@ TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
   EXPECT_EQ(11.0 * kMiB, m.unexplained_bytes());
 }
 
+TEST(ResidentText, WhatAnAllocatorCountsStandsBesideTheSamples) {
+  ResidentMemory m = memory();
+  const size_t lines = resident_lines(m, false).size();
+  EXPECT_EQ("", counting_allocators(m));
+  m.state |= kResidentJemalloc;
+  m.counted_bytes = 55 * kMiB;
+  m.tables_bytes = 3 * kMiB;
+  m.counted_age_ns = 999'000'000;
+  ASSERT_EQ(lines + 1, resident_lines(m, false).size());
+  EXPECT_EQ("           jemalloc counts 55.0 MiB in blocks and 3.0 MiB for its tables",
+            resident_lines(m, false).back());
+  m.state |= kResidentCounted;
+  m.counted_age_ns = 2'400'000'000;
+  EXPECT_EQ(
+      "           jemalloc counts 55.0 MiB in blocks and 3.0 MiB for its tables (the samples say 52.0 MiB "
+      "with slack); by its "
+      "count not explained is 8.0 MiB; asked 2 s before, at the last sample",
+      resident_lines(m, false).back());
+  m.state |= kResidentTcmalloc;
+  EXPECT_EQ("jemalloc and tcmalloc", counting_allocators(m));
+}
+
 TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   ResidentMemory m = memory();
   m.live_bytes = 80 * kMiB;
@@ -89,7 +111,8 @@ TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
   ResidentMemory m = memory();
   m.state = 0;
   m.free_bytes = 0;
-  EXPECT_THAT(resident_lines(m, false)[1], Not(HasSubstr("kept")));
+  EXPECT_THAT(resident_lines(m, false)[1], HasSubstr("kept by the allocator: it does not say"));
+  EXPECT_THAT(resident_line(m), Not(HasSubstr("kept")));
   for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"),
                                       {ResidentRuntime::kGo, "Go's heap"},
                                       {ResidentRuntime::kDotNet, ".NET's heap"},

@@ -20,6 +20,7 @@
 #include "platform/linux/imports/seen_modules.h"
 #include "platform/linux/imports/slot_writer.h"
 #include "platform/linux/imports/text_sink.h"
+#include "platform/linux/interpose/real.h"
 #include "platform/linux/process/other_threads.h"
 #include "platform/process.h"
 
@@ -362,6 +363,10 @@ void watch_imports(uint64_t now_ns) {
   g_lazy.look_again(g_targets, false);
   g_lazy.plan(now_ns);
   leave();
+}
+
+uint64_t allocator_behind_hooks() {
+  return reinterpret_cast<uint64_t>(interpose::g_real.malloc);
 }
 
 Imports imports() {

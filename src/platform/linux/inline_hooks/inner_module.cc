@@ -55,11 +55,6 @@ uint64_t page_aligned(uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
 }
 
-bool is_asked_only(AllocatorCall call) {
-  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap ||
-         call == AllocatorCall::kDefaultHeap;
-}
-
 void copy_text(char* to, size_t room, const char* text) {
   const size_t length = strlen(text);
   const size_t bytes = length < room ? length : room - 1;
@@ -87,6 +82,13 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
 }
 
 void ask(InnerHeap* heap, const Function& f) {
+  if (f.signature.call == AllocatorCall::kMallctl || f.signature.call == AllocatorCall::kNumericProperty) {
+    heap->counts.interface = f.signature.call == AllocatorCall::kMallctl
+                                 ? counts::Interface::kMallctl
+                                 : counts::Interface::kNumericProperty;
+    heap->counts.function = reinterpret_cast<const void*>(f.address);
+    return;
+  }
   (f.signature.call == AllocatorCall::kUsableSize  ? heap->usable_size
    : f.signature.call == AllocatorCall::kVisitHeap ? heap->visit_heap
                                                    : heap->default_heap) = f.address;
@@ -281,6 +283,9 @@ InnerModule* hook_module(const dl_phdr_info& module, const char* path, const cha
 }
 
 void release_module(InnerModule* module) {
+  for (uint32_t h = 0; h < module->heap_count; ++h) {
+    counts::forget(&module->heaps[h].counts);
+  }
   munmap(module, module->region_bytes);
 }
 

@@ -9,6 +9,7 @@
 #include "core/hooks/hook.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
+#include "platform/clock.h"
 #include "platform/linux/inline_hooks/verification.h"
 #include "platform/process.h"
 
@@ -51,9 +52,16 @@ const void* given(const AllocatorSignature& s, const Arguments& a, uint64_t resu
   return static_cast<uint32_t>(result) == 0 ? *reinterpret_cast<void**>(a[s.result]) : nullptr;
 }
 
+void look_at_counts(InnerHeap* heap) {
+  if (heap->counts.interface != counts::Interface::kNone) {
+    counts::ask_when_due(&heap->counts, monotonic_ns());
+  }
+}
+
 void record(const HookSite& site, const void* block, uint64_t size, const void* frame) {
   const int saved_errno = errno;
   reported::allocated(block, size, site.heap->id, {frame});
+  look_at_counts(site.heap);
   errno = saved_errno;
 }
 
@@ -160,6 +168,7 @@ void forget_block(const HookSite& site, const Arguments& a) {
   if (g_sampled_filter.may_be(block)) {
     const int saved_errno = errno;
     reported::freed(block);
+    look_at_counts(site.heap);
     errno = saved_errno;
   }
 }

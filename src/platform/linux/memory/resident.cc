@@ -13,11 +13,17 @@
 namespace memprof::platform {
 namespace {
 
-// The second number of /proc/self/statm, in pages; 0: it cannot be read.
-uint64_t resident_pages() {
+struct ResidentPages {
+  uint64_t all = 0;
+  uint64_t files = 0;  // and shared memory
+};
+
+// The second and third number of /proc/self/statm; zeros: it cannot be read.
+ResidentPages resident_pages() {
+  ResidentPages pages;
   const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    return 0;
+    return pages;
   }
   char text[128];
   const long size = syscall(SYS_read, fd, text, sizeof(text));
@@ -26,22 +32,28 @@ uint64_t resident_pages() {
   while (at < size && text[at] != ' ') {
     ++at;
   }
-  uint64_t pages = 0;
-  for (++at; at < size && text[at] >= '0' && text[at] <= '9'; ++at) {
-    pages = pages * 10 + static_cast<uint64_t>(text[at] - '0');
+  uint64_t* const numbers[] = {&pages.all, &pages.files};
+  for (uint64_t* const number : numbers) {
+    for (++at; at < size && text[at] >= '0' && text[at] <= '9'; ++at) {
+      *number = *number * 10 + static_cast<uint64_t>(text[at] - '0');
+    }
   }
   return pages;
 }
 
 }  // namespace
 
-uint64_t resident_bytes(uint64_t* most) {
-  *most = 0;
+uint64_t resident_bytes(uint64_t* most, uint64_t* files) {
+  uint64_t unused = 0;
+  files = files != nullptr ? files : &unused;
+  *most = *files = 0;
   if (is_sandboxed()) {
     return 0;
   }
   const int error = errno;
-  const uint64_t now = resident_pages() * getauxval(AT_PAGESZ);
+  const ResidentPages pages = resident_pages();
+  const uint64_t now = pages.all * getauxval(AT_PAGESZ);
+  *files = pages.files * getauxval(AT_PAGESZ);
   rusage usage;
   if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
     *most = static_cast<uint64_t>(usage.ru_maxrss) * 1024;

@@ -33,11 +33,6 @@ bool is_hooked_processor(Elf* elf) {
   return gelf_getehdr(elf, &header) != nullptr && header.e_machine == EM_X86_64;
 }
 
-bool is_asked_only(AllocatorCall call) {
-  return call == AllocatorCall::kUsableSize || call == AllocatorCall::kVisitHeap ||
-         call == AllocatorCall::kDefaultHeap;
-}
-
 }  // namespace
 
 std::vector<InnerAllocatorFacts> inner_allocators(const profile::ElfFile& file, bool is_program) {

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/counts/allocator_counts.h"
 #include "format/allocators/allocator_functions.h"
 #include "platform/linux/inline_hooks/code/relocation.h"
 
@@ -63,6 +64,7 @@ struct InnerHeap {
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
   uint64_t visit_heap;
   uint64_t default_heap;
+  counts::Source counts;  // asked by threads that are in the module's code: it cannot be unloaded meanwhile
 };
 
 }  // namespace memprof::platform
