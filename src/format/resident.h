@@ -149,6 +149,7 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
     *sum = {};
     return;
   }
+  const bool is_counted = (more.state & sum->state & kResidentCounted) != 0;
   for (const ResidentField& field : kResidentFields) {
     const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state &&
                         field.member != &ResidentMemory::counted_age_ns;
@@ -157,6 +158,9 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
     to = is_sum                                   ? (from > UINT64_MAX - to ? UINT64_MAX : to + from)
          : field.member == &ResidentMemory::state ? (to | from)
                                                   : (to > from ? to : from);
+  }
+  if (!is_counted) {
+    sum->state &= ~kResidentCounted;
   }
 }
 

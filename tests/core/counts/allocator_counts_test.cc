@@ -140,7 +140,7 @@ TEST_F(AllocatorCountsTest, AskedWhenWhatLivesHasChanged) {
   live.store(kSmallBytes + kSmallBytes / kMoved);
   ask_when_due(&source, now + 3);
   EXPECT_EQ(2, g_asked);
-  live.store(kSmallBytes);
+  live.store(kSmallBytes - kSmallBytes / kMoved);
   ask_when_due(&source, now + 4);
   EXPECT_EQ(3, g_asked) << "less lives, too";
 }
@@ -245,8 +245,14 @@ TEST(AddCounts, OfSeveralProcessesTheOldestAge) {
   sum.counted_bytes = more.counted_bytes = 10;
   sum.counted_age_ns = 5;
   more.counted_age_ns = 9;
+  sum.state = kResidentJemalloc | kResidentCounted;
+  more.state = kResidentJemalloc | kResidentCounted;
   add_resident(more, &sum);
-  EXPECT_EQ(20u, sum.counted_bytes);
+  EXPECT_NE(0u, sum.state & kResidentCounted);
+  more.state = kResidentFreeKnown;
+  add_resident(more, &sum);
+  EXPECT_EQ(kResidentFreeKnown | kResidentJemalloc, sum.state) << "not all blocks are counted";
+  EXPECT_EQ(30u, sum.counted_bytes);
   EXPECT_EQ(9u, sum.counted_age_ns);
 }
 
