@@ -346,20 +346,6 @@ class Header {
     }
   }
 
-  // What is known of RSS at the peak without a look at the mappings, which nobody may take just then.
-  std::string peak_parts() const {
-    const auto resident = static_cast<double>(report_.peak_resident_bytes);
-    const auto files = static_cast<double>(report_.peak_files_bytes);
-    if (files == 0 || files > resident) return {};
-    std::string text = fmt::format(" (files and shared memory {}", format_bytes(files));
-    const double heap = report_.totals[metric_index(Metric::kPeakSpace)].value;
-    const auto free = static_cast<double>(report_.peak_free_bytes);
-    if (free != 0) text += fmt::format(", free and kept {}", format_bytes(free));
-    const double rest = resident - files - free - heap;
-    return text + (rest >= 0 ? fmt::format(", heap {}, not split {})", format_bytes(heap), format_bytes(rest))
-                             : fmt::format(", the rest heap: {} of it not in memory)", format_bytes(-rest)));
-  }
-
   // When the heap was at its highest, and what the system says of the process.
   void peak_moment() {
     std::vector<std::string> parts;
@@ -367,10 +353,9 @@ class Header {
       parts.push_back(
           fmt::format("reached after {:.1f} s", static_cast<double>(report_.peak_after_ns) / 1e9));
     }
-    if (report_.peak_resident_bytes != 0) {
-      parts.push_back("resident then: " + format_bytes(static_cast<double>(report_.peak_resident_bytes)) +
-                      peak_parts());
-    }
+    if (const Report& r = report_; r.peak_resident_bytes != 0)
+      parts.push_back(resident_at_peak(r.peak_resident_bytes, r.peak_files_bytes, r.peak_free_bytes,
+                                       r.totals[metric_index(Metric::kPeakSpace)].value));
     if (report_.max_resident_bytes != 0) {
       parts.push_back("most resident (VmHWM): " +
                       format_bytes(static_cast<double>(report_.max_resident_bytes)));
