@@ -155,15 +155,13 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
 
 std::string resident_at_peak(uint64_t resident_bytes, uint64_t files_bytes, uint64_t free_bytes,
                              double heap_bytes) {
-  const std::string whole = "resident then: " + bytes(resident_bytes);
-  if (files_bytes == 0 || files_bytes > resident_bytes) return whole;
-  std::string parts = "files and shared memory " + bytes(files_bytes);
-  if (free_bytes != 0) parts += ", free and kept " + bytes(free_bytes);
+  if (files_bytes == 0 || files_bytes > resident_bytes) return {};
+  std::string text = "resident then: files and shared memory " + bytes(files_bytes);
+  if (free_bytes != 0) text += ", free and kept " + bytes(free_bytes);
   const double rest =
       static_cast<double>(resident_bytes - files_bytes) - static_cast<double>(free_bytes) - heap_bytes;
-  parts += rest >= 0 ? fmt::format(", heap {}, not split {}", bytes(heap_bytes), bytes(rest))
-                     : fmt::format(", the rest heap: {} less than its estimate", bytes(-rest));
-  return fmt::format("{} ({})", whole, parts);
+  return text + (rest >= 0 ? fmt::format(", heap {}, not split {}", bytes(heap_bytes), bytes(rest))
+                           : fmt::format(", the rest heap, {} less than its estimate", bytes(-rest)));
 }
 
 std::string resident_line(const ResidentMemory& m) {

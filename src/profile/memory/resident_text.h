@@ -21,9 +21,9 @@ std::string counting_allocators(const ResidentMemory& memory);
 // None where nothing is known.  `is_before_end`: it is of when the end of the process began.
 std::vector<std::string> resident_lines(const ResidentMemory& memory, bool is_before_end);
 
-// RSS at the peak, with what is known of it without a look at the mappings, which nobody takes just then: "resident then:
-// 118.2 MiB (files and shared memory 9.1 MiB, heap 60.1 MiB, not split 49.0 MiB)"; without the files it is not divided.  `free_bytes`: as
-// allocators counted, 0: they do not say.
+// What is known of RSS at the peak without a look at the mappings, which nobody takes just then: "resident then: files and
+// shared memory 9.1 MiB, heap 60.1 MiB, not split 49.0 MiB"; "": not even the files.  `free_bytes`: as allocators counted, 0:
+// they do not say.
 std::string resident_at_peak(uint64_t resident_bytes, uint64_t files_bytes, uint64_t free_bytes,
                              double heap_bytes);
 

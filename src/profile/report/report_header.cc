@@ -348,19 +348,17 @@ class Header {
 
   // When the heap was at its highest, and what the system says of the process.
   void peak_moment() {
+    const Report& r = report_;
+    const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
     std::vector<std::string> parts;
-    if (report_.peak_after_ns != 0) {
-      parts.push_back(
-          fmt::format("reached after {:.1f} s", static_cast<double>(report_.peak_after_ns) / 1e9));
-    }
-    if (const Report& r = report_; r.peak_resident_bytes != 0)
-      parts.push_back(resident_at_peak(r.peak_resident_bytes, r.peak_files_bytes, r.peak_free_bytes,
-                                       r.totals[metric_index(Metric::kPeakSpace)].value));
-    if (report_.max_resident_bytes != 0) {
-      parts.push_back("most resident (VmHWM): " +
-                      format_bytes(static_cast<double>(report_.max_resident_bytes)));
-    }
+    if (r.peak_after_ns != 0)
+      parts.push_back(fmt::format("reached after {:.1f} s", static_cast<double>(r.peak_after_ns) / 1e9));
+    if (r.peak_resident_bytes != 0) parts.push_back("resident then: " + text(r.peak_resident_bytes));
+    if (r.max_resident_bytes != 0) parts.push_back("most resident (VmHWM): " + text(r.max_resident_bytes));
     if (!parts.empty()) say(fmt::format("           {}", fmt::join(parts, "; ")));
+    const std::string divided = resident_at_peak(r.peak_resident_bytes, r.peak_files_bytes, r.peak_free_bytes,
+                                                 r.totals[metric_index(Metric::kPeakSpace)].value);
+    if (!divided.empty()) say("           " + divided);
   }
 
   void heaps() {
