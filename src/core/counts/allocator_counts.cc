@@ -84,19 +84,11 @@ bool ask_tcmalloc(const void* function, CountedAllocator* answer) {
   if (get("generic.current_allocated_bytes", &used) == 0 || get("generic.heap_size", &heap) == 0) {
     return false;
   }
-  const char* const lists[] = {"tcmalloc.pageheap_free_bytes", "tcmalloc.central_cache_free_bytes",
-                               "tcmalloc.transfer_cache_free_bytes", "tcmalloc.thread_cache_free_bytes"};
-  uint64_t free = 0;
-  for (const char* const list : lists) {
-    size_t bytes = 0;
-    if (get(list, &bytes) == 0) {
-      return false;
-    }
-    free += bytes;
-  }
+  // What is neither given back nor in use is in the page heap and the caches: central, transfer and of threads.
   // With its tables and without what it gave back.
   const bool has_physical = get("generic.total_physical_bytes", &physical) != 0;
-  publish(answer, kResidentTcmalloc, used, free, has_physical ? difference(physical, heap) : 0);
+  publish(answer, kResidentTcmalloc, used, difference(heap, used),
+          has_physical ? difference(physical, heap) : 0);
   return true;
 }
 
@@ -155,9 +147,12 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedSt
   }
   place.time_ns.store(now_ns, std::memory_order_relaxed);
   const uint64_t end_ns = platform::monotonic_ns();
-  // A thread that waited for a processor meanwhile did not ask for so long; the first time is dearer than the others.
-  const uint64_t took_ns = end_ns - now_ns < kMostCostNs ? end_ns - now_ns : kMostCostNs;
-  source->cost_ns = source->cost_ns == 0 ? 1 : took_ns + 1;
+  // A thread that waited for a processor meanwhile did not ask for so long: one that takes long counts in part, several
+  // count.
+  const uint64_t usual_ns = source->cost_ns != 0 ? source->cost_ns : kFirstCostNs;
+  const uint64_t took_ns = end_ns - now_ns < 4 * usual_ns ? end_ns - now_ns : 4 * usual_ns;
+  const uint64_t cost_ns = (3 * usual_ns + took_ns) / 4 + 1;
+  source->cost_ns = cost_ns < kMostCreditNs ? cost_ns : kMostCreditNs;
   source->credit_ns -= took_ns < source->credit_ns ? took_ns : source->credit_ns;
   source->live_bytes.store(live_bytes, std::memory_order_relaxed);
   return end_ns + kPauseNs;

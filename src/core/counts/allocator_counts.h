@@ -25,8 +25,8 @@ namespace memprof::counts {
 inline constexpr uint64_t kPauseNs = 20'000'000;
 inline constexpr uint64_t kMoved = 32;
 inline constexpr uint64_t kShare = 1000;
-inline constexpr uint64_t kMostCreditNs = 1'000'000;
-inline constexpr uint64_t kMostCostNs = kMostCreditNs / 4;
+inline constexpr uint64_t kMostCreditNs = 2'000'000;
+inline constexpr uint64_t kFirstCostNs = 10'000;
 inline constexpr uint64_t kSmallBytes = 4 << 20;
 inline constexpr uint64_t kLeastMoveBytes = 64 << 10;
 

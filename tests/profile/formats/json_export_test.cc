@@ -60,17 +60,19 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
   profile.is_before_end = false;
   const std::string json = write_json(profile);
   const size_t from = json.find("\"samples\"");
-  EXPECT_EQ(json.substr(from, json.find("\"walks\"") - from),
-            "\"samples\":1001,\"live_samples\":1002,\"dropped_samples\":1003,\"dropped_weight_bytes\":1004,"
-            "\"replaced_samples\":1005,\n"
-            "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"ended\":true,"
-            "\"live_is_before_end\":false,\n"
-            "\"folded_stacks\":1013,\"thinned_samples\":1014,\"folded_modules\":1020,"
-            "\"folded_functions\":1021,\"folded_heaps\":1022,\"dropped_mappings\":1026,\"budget_ppm\":1017,"
-            "\"cpu_ns\":1018,"
-            "\"sampling_ns\":1019,\"muted_bytes\":1012,\"unseen_processes\":1015,"
-            "\"uncollected_processes\":1016,\n"
-            "\"import_refused\":1023,\"import_foreign\":1024,\"import_unbound\":1025,\n");
+  EXPECT_EQ(
+      json.substr(from, json.find("\"walks\"") - from),
+      "\"samples\":1001,\"live_samples\":1002,\"dropped_samples\":1003,\"dropped_weight_bytes\":1004,"
+      "\"replaced_samples\":1005,\n"
+      "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"peak_files_bytes\":1009,"
+      "\"peak_free_bytes\":1010,\"ended\":true,"
+      "\"live_is_before_end\":false,\n"
+      "\"folded_stacks\":1015,\"thinned_samples\":1016,\"folded_modules\":1022,"
+      "\"folded_functions\":1023,\"folded_heaps\":1024,\"dropped_mappings\":1028,\"budget_ppm\":1019,"
+      "\"cpu_ns\":1020,"
+      "\"sampling_ns\":1021,\"muted_bytes\":1014,\"unseen_processes\":1017,"
+      "\"uncollected_processes\":1018,\n"
+      "\"import_refused\":1025,\"import_foreign\":1026,\"import_unbound\":1027,\n");
 }
 
 TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {
