@@ -200,8 +200,9 @@ class Reader {
   // In what is not known to be an allocator's.
   void find_pools() {
     for (const MappingEntry& m : mappings_) {
-      if (!mappings_.has_python() || m.kind != MappingKind::kAnonymous || !m.is_accessible ||
-          !m.is_anonymous) {
+      // An arena that was mapped right behind a library's .bss is one mapping with it.
+      const bool may_have = m.kind == MappingKind::kAnonymous || m.kind == MappingKind::kFiles;
+      if (!mappings_.has_python() || !may_have || !m.is_accessible || !m.is_anonymous) {
         continue;
       }
       const PoolSums pools = read_pools(source_, m.start, m.limit);

@@ -119,6 +119,22 @@ TEST(ReadResidentTest, OfAChunkThatIsMappedAsMuchAsItStandsFor) {
 }
 
 // Own memory: the map has no sizes, and the system's sums are of files and of shared memory.
+TEST(ReadResidentTest, PoolsRightBehindALibrarysDataAreTheAllocators) {
+  MadeUpMap process;
+  process.map =
+      "400000-500000 r-xp 0 1:1 5 /usr/bin/python3.11\nRss: 512 kB\n"
+      "500000-501000 rw-p 0 1:1 5 /usr/bin/python3.11\nRss: 4 kB\n"
+      "501000-601000 rw-p 0 0:0 0 \nRss: 1024 kB\n";  // .bss and an arena of pymalloc
+  // A pool of 100 blocks of 64 bytes.
+  process.words[0x504000] = 100;
+  process.words[0x504020] = uint64_t{3} << 32;
+  process.words[0x504028] = (48 + 64 * 101) | uint64_t{16384 - 64} << 32;
+  const ResidentMemory m = process.read({}, {2 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(16384u, m.heap_bytes);
+  EXPECT_EQ(16384u - 48 - 6400, m.free_bytes);
+  EXPECT_EQ((516u << 10) + kMiB - 16384, m.files_bytes);
+}
+
 TEST(ReadResidentTest, PartsOfThisProcess) {
   MadeUpMap process;
   process.map =
