@@ -5,6 +5,7 @@ them in a profile. Of the system's node, or of the one that MEMPROF_TEST_NODE na
 import collections
 import json
 import os
+import pathlib
 import re
 import shutil
 import textwrap
@@ -242,6 +243,26 @@ class Node(e2e.Test):
         self.assertIn("will be in stacks", line[0])
         if " in lib" not in line[0]:  # a library may not export it
             self.assertIn(".".join(version.split(".")[:2]) + ".", line[0])
+
+    def test_a_native_leak_has_a_line_and_its_caller(self):
+        addon = pathlib.Path(os.environ["MEMPROF_E2E_EXAMPLES"]) / "thumbnails.node"
+        if not addon.exists():
+            self.skipTest("examples/node/thumbnails.cc was not built: node_api.h is missing (libnode-dev has it)")
+        example = e2e.SOURCE / "examples" / "node"
+        line_of = lambda name, words: next(i for i, line in enumerate((example / name).read_text().splitlines(), 1) if words in line)
+        out = self.folder / "native.pb"
+        done = e2e.run([e2e.COMMAND, "run", "-r", "16k", "-o", out, "--", NODE, example / "native_leak.js", "300", addon],
+                       environment=plain_environment())
+        self.assertEqual(done.stdout, b"300 pictures\n", done.stderr)
+        # Whether it says "leak" depends on how evenly the machine let the program run; what grew is what holds most, in any case.
+        rows = json.loads(e2e.run([e2e.COMMAND, "leaks", out, "--json", "--by", "line"]).stdout)["rows"]
+        row = max(rows, key=lambda row: row["inuse_space"]["value"])
+        self.assertIn("new_row", row["name"])
+        self.assertRegex(row["file"], r"examples/node/thumbnails\.cc$")
+        self.assertEqual(row["line"], line_of("thumbnails.cc", "std::make_unique<"))
+        self.assertEqual(row["caller"], {"name": "thumbnail", "file": str(example / "native_leak.js"),
+                                         "line": line_of("native_leak.js", "return scale(")})
+        self.assertAlmostEqual(row["inuse_space"]["value"], 300 * 40_000, delta=1_400_000)  # 6.5 standard deviations
 
     def test_many_workers_come_and_go(self):
         out, done = self.profile(self.write("workers.js", """\
