@@ -244,6 +244,47 @@ class Node(e2e.Test):
         if " in lib" not in line[0]:  # a library may not export it
             self.assertIn(".".join(version.split(".")[:2]) + ".", line[0])
 
+    def test_what_an_async_function_does_after_an_await(self):
+        out, _ = self.profile(self.write("later.js", f"""\
+            const held = [];
+            function grab() {{
+              held.push(new ArrayBuffer({BLOCK}));
+            }}
+            async function fill(n) {{
+              grab();
+              for (let i = 1; i < n; i++) {{
+                await null;
+                grab();
+              }}
+            }}
+            async function* pages(n) {{
+              for (let i = 0; i < n; i++) {{
+                await new Promise((done) => setTimeout(done, 1));
+                grab();
+                yield i;
+              }}
+            }}
+            async function main() {{
+              for await (const page of pages(10)) if (page === 9) grab();
+            }}
+            // V8 says what its own code is when native code calls JavaScript after a sample.
+            async function first() {{
+              for (let i = 0; i < 3; i++) {{
+                await new Promise((done) => setTimeout(done, 1));
+                held.push(Buffer.allocUnsafeSlow(20_000));
+              }}
+            }}
+            first().then(() => setTimeout(() => {{ fill(10); main(); }}, 1));
+            """))
+        rows = {r["name"]: r for r in self.report(out, "--metric", "alloc", "--by", "function")["rows"] if r["name"] in ("(async)", "fill", "grab")}
+        of = lambda name, what: rows[name][what]["alloc_space"]["value"]
+        # 9 of fill, 10 of pages, 1 of main; not the first of fill, which main calls.
+        self.assertAlmostEqual(of("(async)", "cumulative"), 20 * BLOCK, delta=1_000_000)
+        self.assertAlmostEqual(of("fill", "cumulative"), 10 * BLOCK, delta=500_000)
+        self.assertLess(of("(async)", "self"), 10_000)
+        shown = self.memprof("report", out, "--metric", "alloc", "--tree").stdout.decode()
+        self.assertRegex(shown, r"\(async\)")
+
     def test_a_native_leak_has_a_line_and_its_caller(self):
         addon = pathlib.Path(os.environ["MEMPROF_E2E_EXAMPLES"]) / "thumbnails.node"
         if not addon.exists():

@@ -103,13 +103,15 @@ void add_to_look(const Stack& stack, Look* look) {
   }
 }
 
-// Of a stack whose innermost frame is native: the first frame outwards that a language's runtime executes.
+// Of a stack whose innermost frame is native: the first line outwards that a language's runtime executes.
 std::optional<FrameGroup> executed_caller(const Profile& profile, const FrameGrouping& grouping,
                                           const std::vector<GroupedFrame>& frames) {
   for (const GroupedFrame& frame : frames) {
-    if (frame.location == kNowhere || runtime_function(profile, profile.locations[frame.location]) == nullptr)
-      continue;
+    if (frame.location == kNowhere) continue;
+    const Function* const function = runtime_function(profile, profile.locations[frame.location]);
+    if (function == nullptr) continue;
     if (&frame == &frames.front()) return std::nullopt;
+    if (function->filename.empty() && frame.line == 0) continue;  // the runtime's own
     FrameGroup caller = grouping.groups()[frame.group];
     caller.line = frame.line;
     return caller;

@@ -47,6 +47,10 @@ TEST(CodeName, OfAccessorsAndFunctionsWithoutAName) {
 TEST(CodeName, OfOtherCodeIsWhatItIs) {
   EXPECT_EQ("Builtin:ArrayMap||0", parsed("Builtin:ArrayMap"));
   EXPECT_EQ("RegExp:a b:1||0", parsed("RegExp:a b:1"));
+  EXPECT_EQ("(async)||0", parsed("Builtin:AsyncFunctionAwaitResolveClosure"));
+  EXPECT_EQ("(async)||0", parsed("Builtin:AsyncGeneratorYieldWithAwaitRejectClosure"));
+  EXPECT_EQ("Builtin:AsyncFunctionEnter||0", parsed("Builtin:AsyncFunctionEnter"));
+  EXPECT_EQ("Builtin:AsyncFunctionAwait||0", parsed("Builtin:AsyncFunctionAwait"));
   EXPECT_EQ("(anonymous)||0", parsed(""));
   EXPECT_EQ("x||0", parsed("x"));
 }
