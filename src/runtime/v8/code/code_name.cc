@@ -7,6 +7,7 @@ namespace {
 constexpr std::string_view kTopLevel = "(top level)";
 constexpr std::string_view kAnonymous = "(anonymous)";
 constexpr std::string_view kInternal = "node:";
+constexpr std::string_view kEvalWrapper = " [eval]-wrapper:";  // that `node -e` runs the program from
 // What continues an async function, whose caller by then is the queue of microtasks: AsyncFunctionAwaitResolveClosure,
 // AsyncGeneratorAwaitRejectClosure ...
 constexpr std::string_view kResumeBegin = "Builtin:Async";
@@ -122,7 +123,8 @@ bool is_internal_file(std::string_view file) {
 
 bool is_internal_code(std::string_view text) {
   const size_t space = text.find(' ');
-  return space == std::string_view::npos || text.find(" node:", 0) != std::string_view::npos;
+  return space == std::string_view::npos || text.find(" node:", 0) != std::string_view::npos ||
+         text.find(kEvalWrapper) != std::string_view::npos;
 }
 
 }  // namespace memprof::v8

@@ -77,6 +77,8 @@ TEST(CodeName, NodesOwnScriptsAreInternal) {
   EXPECT_TRUE(is_internal_code("JS:~alloc node:buffer:451:30"));
   EXPECT_TRUE(is_internal_code("Script:~ node:internal/main/run_main_module"));
   EXPECT_TRUE(is_internal_code("Builtin:ArrayMap"));
+  EXPECT_TRUE(is_internal_code("JS:~ [eval]-wrapper:6:24"));
+  EXPECT_FALSE(is_internal_code("JS:~f [eval]:1:1"));
   EXPECT_FALSE(is_internal_code("JS:~alloc /srv/node:buffer.js:451:30"));
   EXPECT_FALSE(is_internal_code("JS:~ /srv/app.js:1:1"));
   EXPECT_TRUE(is_internal_file("node:fs"));
