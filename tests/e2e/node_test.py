@@ -127,10 +127,13 @@ class Node(e2e.Test):
                     seen[" ".join(f"{f['file'].rsplit('/')[-1]}:{f.get('line', 0)}" for f in own)] += weight
         return seen
 
-    def compare(self, rounds, least):
+    def compare(self, rounds, least, in_worker=False):
         self.write("common.js", COMMON)
         said_in = self.folder / "said.json"
-        out, _ = self.profile(self.write("cold.js", COLD), rate="0", SAID=str(said_in), ROUNDS=str(rounds))
+        script = self.write("cold.js", COLD)
+        if in_worker:
+            script = self.write("starts.js", "new (require('worker_threads').Worker)(__dirname + '/cold.js');")
+        out, _ = self.profile(script, rate="0", SAID=str(said_in), ROUNDS=str(rounds))
         said = dict(json.loads(said_in.read_text()))
         self.assertGreater(len(said), 15)
         seen = self.stacks(out)
@@ -139,6 +142,9 @@ class Node(e2e.Test):
 
     def test_stacks_are_those_that_javascript_itself_says(self):
         self.compare(30, 0.995)
+
+    def test_those_of_a_worker_too(self):
+        self.compare(30, 0.995, in_worker=True)
 
     def test_so_are_those_of_compiled_and_inlined_code(self):
         version = e2e.run([NODE, "-p", "process.versions.v8"], environment=plain_environment()).stdout.decode()
