@@ -20,8 +20,7 @@ bool begins(std::string_view text, std::string_view with) {
 // ask for its name.
 bool is_of_node(const Frame& frame) {
   return begins(frame.file, "node:") || begins(frame.function, "Builtin:") ||
-         (frame.function == "(async)" && frame.file.empty()) ||
-         frame.function == "[unknown JavaScript code]";
+         (frame.function == "(async)" && frame.file.empty()) || frame.function == "[unknown JavaScript code]";
 }
 
 // What these allocate is their caller's.

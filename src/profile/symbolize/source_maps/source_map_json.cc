@@ -44,9 +44,13 @@ class Reader : public nlohmann::json_sax<Json> {
   }
 
   bool string(string_t& value) override {
-    if (is_in(Where::kMap) && key_ == "mappings") parts_.back().mappings = std::move(value);
-    if (is_in(Where::kMap) && key_ == "sourceRoot") parts_.back().source_root = std::move(value);
-    return text_in_list(value);
+    if (!is_in(Where::kMap)) return text_in_list(value);
+    if (key_ == "mappings") {
+      parts_.back().mappings = std::move(value);
+    } else if (key_ == "sourceRoot") {
+      parts_.back().source_root = std::move(value);
+    }
+    return true;
   }
 
   bool key(string_t& value) override {
