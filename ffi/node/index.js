@@ -36,7 +36,7 @@ function pathArguments(path, options) {
   const { overwrite = false, javascriptHeap } = check.options('writeProfile', options, ['overwrite', 'javascriptHeap']);
   const file = check.text('writeProfile: path', path, LIKE);
   const hasHeap = check.flag('writeProfile: javascriptHeap', javascriptHeap, true) && native.stats().state !== 'uninitialized';
-  return [file, overwrite ? 1 : 0, ...(hasHeap ? heap.content(native) : [])];
+  return [file, overwrite ? 1 : 0, ...(hasHeap ? heap.content() : [])];
 }
 
 function writeProfile(path, options) {

@@ -13,7 +13,7 @@ function say(message) {
 
 function writeAtEnd(native, heap, file) {
   try {
-    native.writeProfile(file, 0, ...heap.content(native));
+    native.writeProfile(file, 0, ...heap.content());
   } catch (error) {
     say(`the profile was not written: ${error.message}`);
   }

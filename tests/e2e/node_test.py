@@ -5,6 +5,7 @@ them in a profile. Of the system's node, or of the one that MEMPROF_TEST_NODE na
 import collections
 import json
 import os
+import pathlib
 import re
 import shutil
 import textwrap
@@ -126,10 +127,13 @@ class Node(e2e.Test):
                     seen[" ".join(f"{f['file'].rsplit('/')[-1]}:{f.get('line', 0)}" for f in own)] += weight
         return seen
 
-    def compare(self, rounds, least):
+    def compare(self, rounds, least, in_worker=False):
         self.write("common.js", COMMON)
         said_in = self.folder / "said.json"
-        out, _ = self.profile(self.write("cold.js", COLD), rate="0", SAID=str(said_in), ROUNDS=str(rounds))
+        script = self.write("cold.js", COLD)
+        if in_worker:
+            script = self.write("starts.js", "new (require('worker_threads').Worker)(__dirname + '/cold.js');")
+        out, _ = self.profile(script, rate="0", SAID=str(said_in), ROUNDS=str(rounds))
         said = dict(json.loads(said_in.read_text()))
         self.assertGreater(len(said), 15)
         seen = self.stacks(out)
@@ -138,6 +142,9 @@ class Node(e2e.Test):
 
     def test_stacks_are_those_that_javascript_itself_says(self):
         self.compare(30, 0.995)
+
+    def test_those_of_a_worker_too(self):
+        self.compare(30, 0.995, in_worker=True)
 
     def test_so_are_those_of_compiled_and_inlined_code(self):
         version = e2e.run([NODE, "-p", "process.versions.v8"], environment=plain_environment()).stdout.decode()
@@ -242,6 +249,67 @@ class Node(e2e.Test):
         self.assertIn("will be in stacks", line[0])
         if " in lib" not in line[0]:  # a library may not export it
             self.assertIn(".".join(version.split(".")[:2]) + ".", line[0])
+
+    def test_what_an_async_function_does_after_an_await(self):
+        out, _ = self.profile(self.write("later.js", f"""\
+            const held = [];
+            function grab() {{
+              held.push(new ArrayBuffer({BLOCK}));
+            }}
+            async function fill(n) {{
+              grab();
+              for (let i = 1; i < n; i++) {{
+                await null;
+                grab();
+              }}
+            }}
+            async function* pages(n) {{
+              for (let i = 0; i < n; i++) {{
+                await new Promise((done) => setTimeout(done, 1));
+                grab();
+                yield i;
+              }}
+            }}
+            async function main() {{
+              for await (const page of pages(10)) if (page === 9) grab();
+            }}
+            // V8 says what its own code is when native code calls JavaScript after a sample.
+            async function first() {{
+              for (let i = 0; i < 3; i++) {{
+                await new Promise((done) => setTimeout(done, 1));
+                held.push(Buffer.allocUnsafeSlow(20_000));
+              }}
+            }}
+            first().then(() => setTimeout(() => {{ fill(10); main(); }}, 1));
+            """))
+        rows = {r["name"]: r for r in self.report(out, "--metric", "alloc", "--by", "function")["rows"] if r["name"] in ("(async)", "fill", "grab")}
+        of = lambda name, what: rows[name][what]["alloc_space"]["value"]
+        # 9 of fill, 10 of pages, 1 of main; not the first of fill, which main calls.
+        self.assertAlmostEqual(of("(async)", "cumulative"), 20 * BLOCK, delta=1_000_000)
+        self.assertAlmostEqual(of("fill", "cumulative"), 10 * BLOCK, delta=500_000)
+        self.assertLess(of("(async)", "self"), 10_000)
+        shown = self.memprof("report", out, "--metric", "alloc", "--tree").stdout.decode()
+        self.assertRegex(shown, r"\(async\)")
+
+    def test_a_native_leak_has_a_line_and_its_caller(self):
+        addon = pathlib.Path(os.environ["MEMPROF_E2E_EXAMPLES"]) / "thumbnails.node"
+        if not addon.exists():
+            self.skipTest("examples/node/thumbnails.cc was not built: node_api.h is missing (libnode-dev has it)")
+        example = e2e.SOURCE / "examples" / "node"
+        line_of = lambda name, words: next(i for i, line in enumerate((example / name).read_text().splitlines(), 1) if words in line)
+        out = self.folder / "native.pb"
+        done = e2e.run([e2e.COMMAND, "run", "-r", "16k", "-o", out, "--", NODE, example / "native_leak.js", "300", addon],
+                       environment=plain_environment())
+        self.assertEqual(done.stdout, b"300 pictures\n", done.stderr)
+        # Whether it says "leak" depends on how evenly the machine let the program run; what grew is what holds most, in any case.
+        rows = json.loads(e2e.run([e2e.COMMAND, "leaks", out, "--json", "--by", "line"]).stdout)["rows"]
+        row = max(rows, key=lambda row: row["inuse_space"]["value"])
+        self.assertIn("new_row", row["name"])
+        self.assertRegex(row["file"], r"examples/node/thumbnails\.cc$")
+        self.assertEqual(row["line"], line_of("thumbnails.cc", "std::make_unique<"))
+        self.assertEqual(row["caller"], {"name": "thumbnail", "file": str(example / "native_leak.js"),
+                                         "line": line_of("native_leak.js", "return scale(")})
+        self.assertAlmostEqual(row["inuse_space"]["value"], 300 * 40_000, delta=1_400_000)  # 6.5 standard deviations
 
     def test_many_workers_come_and_go(self):
         out, done = self.profile(self.write("workers.js", """\

@@ -3,7 +3,7 @@
 // V8's sampler belongs to an isolate: it sees the thread that started it, and is asked there.
 'use strict';
 
-const v8 = require('node:v8');
+const native = require('./binary.js');
 
 // V8 keeps some 500 bytes of each sample: sampling every object, as rateBytes 0 asks for, would take many times the program's memory.
 const LEAST_RATE_BYTES = 4096;
@@ -26,12 +26,14 @@ function post(method, parameters) {
 /** Whether V8 samples. Where it cannot be asked (node without its inspector, --permission) the profile goes without. */
 function start(rateBytes) {
   if (session) return true;
+  rate = Math.max(rateBytes, LEAST_RATE_BYTES);
   try {
-    const { Session } = require('node:inspector');
-    session = new Session();
-    session.connect();
-    rate = Math.max(rateBytes, LEAST_RATE_BYTES);
-    post('HeapProfiler.startSampling', { samplingInterval: rate });
+    native.unsampled(() => {
+      const { Session } = require('node:inspector');
+      session = new Session();
+      session.connect();
+      post('HeapProfiler.startSampling', { samplingInterval: rate });
+    });
   } catch {
     session = null;
   }
@@ -46,6 +48,7 @@ function stop() {
 
 /** V8's count of the isolate's memory. */
 function sums() {
+  const v8 = require('node:v8'); // a millisecond or two, which no program is to wait for at its start
   const all = v8.getHeapStatistics();
   const code = v8.getHeapSpaceStatistics().filter((space) => /^code_/.test(space.space_name));
   return {
@@ -59,7 +62,7 @@ function sums() {
 const nameOf = ({ functionName, lineNumber, columnNumber }) => functionName || (lineNumber === 0 && columnNumber === 0 ? '(top level)' : '(anonymous)');
 
 /** What the arguments of native.writeProfile are besides the path and whether it overwrites: a snapshot and the heap. */
-function content(native) {
+function content() {
   if (!session) return [];
   // Blocks before JavaScript: V8 collects garbage for the answer, and the profile is to have what the program held.
   const handle = native.snapshot();
@@ -72,7 +75,10 @@ function content(native) {
 
 /** A list of calls, each after its caller; V8's own work is its caller's. null: V8 does not sample. */
 function read() {
-  if (!session) return null;
+  return session ? native.unsampled(readUnsampled) : null;
+}
+
+function readUnsampled() {
   const before = sums();
   let head;
   try {

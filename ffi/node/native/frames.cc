@@ -16,10 +16,11 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Node's own scripts, V8's builtins, and code that was there before the profiler could ask for its name.
+// Node's own scripts, V8's builtins, what continues async functions, and code that was there before the profiler could
+// ask for its name.
 bool is_of_node(const Frame& frame) {
   return begins(frame.file, "node:") || begins(frame.function, "Builtin:") ||
-         frame.function == "[unknown JavaScript code]";
+         (frame.function == "(async)" && frame.file.empty()) || frame.function == "[unknown JavaScript code]";
 }
 
 // What these allocate is their caller's.

@@ -28,6 +28,8 @@ PlaceKey key_of(const FrameGroup& place) {
 
 struct Site {
   FrameGroup place;
+  std::optional<FrameGroup> caller;
+  double caller_bytes = -1;  // live, in the stack of `caller`
   SiteLives lives;
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
@@ -101,6 +103,29 @@ void add_to_look(const Stack& stack, Look* look) {
   }
 }
 
+// Of a stack whose innermost frame is native: the first line outwards that a language's runtime executes.
+std::optional<FrameGroup> executed_caller(const Profile& profile, const FrameGrouping& grouping,
+                                          const std::vector<GroupedFrame>& frames) {
+  for (const GroupedFrame& frame : frames) {
+    if (frame.location == kNowhere) continue;
+    const Function* const function = runtime_function(profile, profile.locations[frame.location]);
+    if (function == nullptr) continue;
+    if (&frame == &frames.front()) return std::nullopt;
+    if (function->filename.empty() && frame.line == 0) continue;  // the runtime's own
+    FrameGroup caller = grouping.groups()[frame.group];
+    caller.line = frame.line;
+    return caller;
+  }
+  return std::nullopt;
+}
+
+void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Site* site) {
+  const double bytes = caller ? estimated_value(stack, Metric::kInuseSpace) : -1;
+  if (bytes <= site->caller_bytes) return;
+  site->caller = caller;
+  site->caller_bytes = bytes;
+}
+
 Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
   const Profile& profile = one.profile;
   const std::vector<bool> is_selected = select_stacks(profile, options.filter);
@@ -112,6 +137,7 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
   }
   FrameGrouping grouping(profile, options.by, options.view);
   std::vector<GroupedFrame> frames;
+  const bool has_callers = options.by == GroupBy::kFunction || options.by == GroupBy::kLine;
   const std::string only_process = process_label(profile);
   Sites sites;
   sites.name = one.name;
@@ -130,6 +156,7 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
     const FrameGroup& place = grouping.groups()[frames.front().group];
     Site& site = sites.by_place[key_of(place)];
     site.place = place;
+    if (has_callers) note_caller(executed_caller(profile, grouping, frames), stack, &site);
     site.lives.run_ns = static_cast<double>(profile.duration_ns);
     site.lives.add(stack);
     site.sum.add(stack);
@@ -292,6 +319,7 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
   for (const auto& [key, site] : looks.back().by_place) {
     LeakRow row;
     row.place = site.place;
+    row.caller = site.caller;
     row.assessment = assess(site.lives);
     row.verdict = row.assessment.verdict;
     if (row.verdict == LeakVerdict::kLeak) row.growth = row.assessment.births.rate;

@@ -33,6 +33,8 @@ struct NamedProfile {
 
 struct LeakRow {
   FrameGroup place;
+  // Of a native place, by function or line: the line of a language's runtime that called it, in the stack that holds most.
+  std::optional<FrameGroup> caller;
   LeakVerdict verdict = LeakVerdict::kUnknown;
   Assessment assessment;
   double corrected_p = 1;

@@ -61,15 +61,21 @@ void resident(const Report& report, TextWriter* writer) {
                       : ""));
 }
 
-std::string name_of(const LeakRow& row, const TextWriter& writer) {
-  const std::string place = place_cell(row.place.name, row.place.file, row.place.line, row.place.module);
-  return writer.bold(printable(row.place.name)) + (place.empty() ? "" : "  " + printable(place));
+std::string name_of(const FrameGroup& group, const TextWriter& writer) {
+  const std::string place = place_cell(group.name, group.file, group.line, group.module);
+  return writer.bold(printable(group.name)) + (place.empty() ? "" : "  " + printable(place));
+}
+
+// Without the line of the caller, where there is none.
+void write_caller(const LeakRow& row, TextWriter* writer) {
+  if (row.caller) writer->line("   called by " + name_of(*row.caller, *writer));
 }
 
 void write_suspects(const Leaks& leaks, size_t most, TextWriter* writer) {
   for (size_t i = 0; i < leaks.suspects && i < most; ++i) {
     const LeakRow& row = leaks.rows[i];
-    writer->line(fmt::format("{}. {}", i + 1, name_of(row, *writer)));
+    writer->line(fmt::format("{}. {}", i + 1, name_of(row.place, *writer)));
+    write_caller(row, writer);
     writer->sentence(
         fmt::format("   {}; {} live.", leak_reason(row, leaks), format_bytes(row.live_bytes.value)));
   }
@@ -107,7 +113,8 @@ void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWrit
   writer->blank();
   if (rows.has_reasons) {
     for (const LeakRow* row = first; row != first + shown; ++row) {
-      writer->line(fmt::format("{}: {}", verdict_name(row->verdict), name_of(*row, *writer)));
+      writer->line(fmt::format("{}: {}", verdict_name(row->verdict), name_of(row->place, *writer)));
+      write_caller(*row, writer);
       writer->sentence(
           fmt::format("   {}; {} live.", leak_reason(*row, leaks), format_bytes(row->live_bytes.value)));
     }
@@ -143,6 +150,11 @@ Json rate_json(const Rate& rate) {
           {"high", std::llround(rate.high)}};
 }
 
+Json caller_json(const LeakRow& row) {
+  if (!row.caller) return nullptr;
+  return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
+}
+
 Json row_json(const LeakRow& row, const Leaks& leaks) {
   const Assessment& a = row.assessment;
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
@@ -152,6 +164,7 @@ Json row_json(const LeakRow& row, const Leaks& leaks) {
           {"file", row.place.file},
           {"line", row.place.line},
           {"module", row.place.module},
+          {"caller", caller_json(row)},
           {"verdict", verdict_name(row.verdict)},
           {"reason", leak_reason(row, leaks)},
           {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},

@@ -142,6 +142,11 @@ bool is_of_node(const Frame& frame) {
          frame.name == "[unknown JavaScript code]";
 }
 
+// What continues an async function.
+bool is_resumption(const Frame& frame) {
+  return frame.name == "(async)" && frame.file.empty();
+}
+
 bool is_import(const Frame& frame) {
   for (const std::string_view file : {"<frozen importlib", "<frozen zipimport>"}) {
     if (begins(frame.file, file)) return true;
@@ -156,6 +161,7 @@ bool is_import(const Frame& frame) {
 }  // namespace
 
 FrameRole frame_role(const Frame& frame) {
+  if (frame.is_executed && is_resumption(frame)) return FrameRole::kWrapper;
   if (frame.is_executed) return is_import(frame) || is_of_node(frame) ? FrameRole::kImport : FrameRole::kOwn;
   if (schema::is_gap_name(frame.symbol)) return FrameRole::kGap;
   if (frame.is_named && is_allocator_function(frame.name)) return FrameRole::kAllocation;

@@ -15,11 +15,11 @@ namespace memprof::profile {
 enum class FrameRole : uint8_t {
   kOwn,
   kAllocation,  // malloc, operator new ...: what pprof drops, too (allocator_frames.h)
-  kWrapper,     // known functions around those: xmalloc, g_malloc, a class's operator new
-  kLibrary,     // of a language: libstdc++, libc++, libc, Rust's std, alloc and core; the code before main
-  kImport,      // Python's import machinery; Node's own scripts
-  kNameless,    // native, without a function's name
-  kGap,         // stands for frames in the middle that were left out
+  kWrapper,  // known functions around those: xmalloc, g_malloc, a class's operator new; what continues async functions
+  kLibrary,   // of a language: libstdc++, libc++, libc, Rust's std, alloc and core; the code before main
+  kImport,    // Python's import machinery; Node's own scripts
+  kNameless,  // native, without a function's name
+  kGap,       // stands for frames in the middle that were left out
 };
 
 FrameRole frame_role(const Frame& frame);

@@ -37,6 +37,21 @@ void start(Simulation& s) {
   s.block("once", 1 << 20, 300);
 }
 
+TEST(LeaksReport, says_who_called_native_code) {
+  Simulation s(600, 0, 1);
+  leak(s);
+  start(s);
+  Made made = make(s);
+  made.leaks.rows[0].caller = FrameGroup{"thumbnail", "server.js", 15, "", ""};
+  EXPECT_THAT(
+      leaks_text(made.leaks, made.report, {}),
+      HasSubstr("1. append(Event)  program.cc:1\n   called by thumbnail  server.js:15\n   no block of"));
+  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  EXPECT_EQ(json["rows"][0]["caller"],
+            (nlohmann::json{{"name", "thumbnail"}, {"file", "server.js"}, {"line", 15}}));
+  EXPECT_TRUE(json["rows"][1]["caller"].is_null());
+}
+
 TEST(LeaksReport, begins_with_the_answer) {
   Simulation s(600, 0, 1);
   leak(s);

@@ -53,6 +53,48 @@ TEST(Leaks, suspects_are_ranked_by_growth) {
   EXPECT_GT(leaks.growth.low, leaks.rows[0].growth.low);
 }
 
+// A frame that a runtime executes, as a caller of all that there is.
+void call_from(const std::string& name, int64_t line, Profile* profile, size_t stack) {
+  Function function;
+  function.name = function.system_name = name;
+  function.filename = "server.js";
+  profile->functions.push_back(function);
+  Location location;
+  location.lines = {{static_cast<uint32_t>(profile->functions.size() - 1), line}};
+  profile->locations.push_back(location);
+  profile->stacks[stack].locations.push_back(static_cast<uint32_t>(profile->locations.size() - 1));
+}
+
+TEST(Leaks, native_places_have_the_line_that_called_them) {
+  Simulation s(600, kRate, 1);
+  add_leak("new_row", 2, &s);
+  call_from("thumbnail", 15, &s.profile(), 0);
+  call_from("answer", 21, &s.profile(), 0);
+  // The same place, called by another function for a little.
+  Stack second = s.profile().stacks[0];
+  second.locations.resize(1);
+  second.live.resize(1);
+  second.live[0].samples = 1;
+  s.profile().stacks.push_back(second);
+  call_from("icon", 30, &s.profile(), 1);
+  Leaks leaks = find_leaks({{"x", s.profile()}});
+  ASSERT_EQ(leaks.rows.size(), 1u);
+  ASSERT_TRUE(leaks.rows[0].caller);
+  EXPECT_EQ(leaks.rows[0].caller->name, "thumbnail");
+  EXPECT_EQ(leaks.rows[0].caller->file, "server.js");
+  EXPECT_EQ(leaks.rows[0].caller->line, 15);
+  LeakOptions options;
+  options.by = GroupBy::kFile;
+  EXPECT_FALSE(find_leaks({{"x", s.profile()}}, options).rows[0].caller);
+  // A place of the runtime's own language, and one that no runtime called, have none.
+  s.profile().stacks[0].locations.erase(s.profile().stacks[0].locations.begin());
+  s.profile().stacks[1].locations.resize(1);
+  leaks = find_leaks({{"x", s.profile()}});
+  ASSERT_EQ(leaks.rows.size(), 2u);
+  EXPECT_FALSE(leaks.rows[0].caller);
+  EXPECT_FALSE(leaks.rows[1].caller);
+}
+
 // 400 runs in which nothing leaks, of 50 places each whose births are in 12 of 16 parts at random.
 TEST(Leaks, many_places_do_not_make_a_suspect) {
   int accused = 0;

@@ -109,6 +109,8 @@ TEST(FrameRole, NodesOwnScripts) {
   EXPECT_EQ(python("alloc", "node:buffer"), FrameRole::kImport);
   EXPECT_EQ(python("listOnTimeout", "node:internal/timers"), FrameRole::kImport);
   EXPECT_EQ(python("Builtin:ArrayMap", ""), FrameRole::kImport);
+  EXPECT_EQ(python("(async)", ""), FrameRole::kWrapper);
+  EXPECT_EQ(python("(async)", "a.js"), FrameRole::kOwn);
   EXPECT_EQ(python("[unknown JavaScript code]", ""), FrameRole::kImport);
   EXPECT_EQ(python("fill", "/srv/app.js"), FrameRole::kOwn);
   EXPECT_EQ(python("fill", "/srv/node:x.js"), FrameRole::kOwn);

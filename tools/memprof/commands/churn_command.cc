@@ -8,6 +8,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "profile/churn/churn.h"
 #include "profile/churn/churn_report.h"
 #include "profile/lifetimes/temporary.h"
@@ -23,6 +24,7 @@ constexpr char kHelp[] =
                           [--by function|line|file|module] [--blocks]
                           [--focus REGEX] [--ignore REGEX] [--json]
                           [--all-frames] [--native-interpreter] [--full-names]
+                          [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
 Shows what was allocated and freed again soon after, by the place that did it,
@@ -39,7 +41,8 @@ how long it lived, and what can be done about it. FILE is a profile by memprof;
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --json           print JSON for programs (docs/churn.md describes it)
-  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+  --all-frames, --native-interpreter, --full-names, --source-maps,
+  --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
 lived        the median lifetime of the blocks of the place that were freed
@@ -55,6 +58,7 @@ struct Options {
   profile::ChurnOptions churn;
   bool json = false;
   AskServers ask_servers = AskServers::kYes;
+  SourceMapChoice source_maps;
 };
 
 // Nothing: --help was asked for.
@@ -65,6 +69,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::string rows;
   parser.add_option("-n", rows);
   ReaderOptions reader(parser);
+  const SourceMapOption source_maps(parser);
   parser.add_flag("--blocks", options.churn.by_blocks);
   parser.add_flag("--json", options.json);
   parser.add_flag("--no-debuginfod");
@@ -72,6 +77,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   if (parser.is_given("-n")) options.rows = parse_count("-n", rows);
   const ReaderChoice choice = reader.choice();
+  options.source_maps = source_maps.choice();
   if (choice.metric) throw Failure("churn: --metric: it shows one metric; --blocks orders by blocks");
   options.younger_ns = choice.younger_ns.value_or(options.younger_ns);
   options.churn.by = choice.by.value_or(options.churn.by);
@@ -91,7 +97,8 @@ int churn_command(const std::vector<std::string>& arguments) {
     print(kHelp);
     return 0;
   }
-  profile::Profile profile = load_profile(options->file, options->ask_servers);
+  profile::Profile profile =
+      with_source_lines(load_profile(options->file, options->ask_servers), options->source_maps);
   profile::set_temporary(options->younger_ns, options->file == "-" ? "standard input" : options->file,
                          &profile);
   profile::ReportOptions header;

@@ -18,6 +18,7 @@
 #include "memprof/io/process_looks.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "profile/compare/comparison.h"
 #include "profile/compare/comparison_limits.h"
 #include "profile/compare/output/comparison_json.h"
@@ -59,7 +60,8 @@ without a name by build id and place in the file.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --tree           the calls from the root down to what changed
-  --all-frames, --native-interpreter, --full-names, --no-debuginfod, --no-pager
+  --all-frames, --native-interpreter, --full-names, --source-maps,
+  --source-maps-in DIR, --no-debuginfod, --no-pager
                    as in memprof report
   --fail-on LIMIT  status 1 where the limit is exceeded and the change is
                    significant; else 0. May be repeated. LIMIT is WHAT > AMOUNT:
@@ -96,6 +98,7 @@ struct Options {
   bool force = false;
   bool may_page = true;
   AskServers ask_servers = AskServers::kYes;
+  SourceMapChoice source_maps;
 };
 
 // Takes --before and --after with what follows each, up to the next option, out of the arguments.
@@ -187,6 +190,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("FILES", files);
   for (const char* option : {"-n", "--junit"}) parser.add_option(option, values[option]);
   ReaderOptions reader(parser);
+  const SourceMapOption source_maps(parser);
   parser.add_option("-o,--output", options.output);
   parser.add_repeated_option("--fail-on", limits);
   parser.add_flag("--tree", options.comparison.has_tree);
@@ -205,6 +209,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   profile::ComparisonOptions& comparison = options.comparison;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   const ReaderChoice choice = reader.choice();
+  options.source_maps = source_maps.choice();
   comparison.by = choice.by.value_or(comparison.by);
   comparison.metric = choice.metric;
   comparison.filter = choice.filter;
@@ -244,6 +249,7 @@ std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& i
   for (const std::string& input : inputs) {
     profiles.push_back(load(input, options.ask_servers));
     profile::ComparedProfile& last = profiles.back();
+    last.profile = with_source_lines(std::move(last.profile), options.source_maps);
     if (options.younger_ns) profile::set_temporary(*options.younger_ns, last.name, &last.profile);
   }
   return profiles;

@@ -9,6 +9,7 @@
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "profile/compare/increment.h"
 #include "profile/files/atomic_file.h"
 #include "profile/lifetimes/temporary.h"
@@ -23,7 +24,8 @@ constexpr char kHelp[] =
                            [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--since OLD] [--at MOMENT] [--no-debuginfod]
+                           [--since OLD] [--at MOMENT] [--source-maps]
+                           [--source-maps-in DIR] [--no-debuginfod]
 
 Writes a profile in another format, with names, and with the frames that
 `memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
@@ -67,7 +69,7 @@ std::string help() {
     text += "                     " + end + std::string(end.size() < 18 ? 18 - end.size() : 1, ' ') +
             format.what + "\n";
   }
-  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kLastHelp;
+  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kSourceMapHelp + kLastHelp;
 }
 
 const ExportFormat& choose_format(const std::string& output, const std::string& name) {
@@ -92,6 +94,7 @@ struct Options {
   bool force = false;
   AskServers ask_servers = AskServers::kYes;
   ReaderChoice reader;
+  SourceMapChoice source_maps;
 };
 
 // Nothing: --help was asked for.
@@ -106,9 +109,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--at", moment);
   parser.add_flag("--force", options.force);
   ReaderOptions reader(parser);
+  const SourceMapOption source_maps(parser);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.reader = reader.choice();
+  options.source_maps = source_maps.choice();
   const auto& metric = options.reader.metric;
   settle_younger(metric && profile::metric_is_temporary(*metric), false, &options.reader.younger_ns);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
@@ -145,7 +150,8 @@ void check(const Options& options, const ExportFormat& format) {
 // Of `later` what was allocated since the profile in the file `since`.
 profile::Profile increment_since(const std::string& since, const Options& options,
                                  const profile::Profile& later) {
-  const profile::Profile earlier = load_profile(since, options.ask_servers);
+  const profile::Profile earlier =
+      with_source_lines(load_profile(since, options.ask_servers), options.source_maps);
   if (const std::string why = profile::why_no_increment(earlier, later); !why.empty()) {
     throw Failure("--since: " + (since == "-" ? "standard input" : since) + ": " + why);
   }
@@ -190,7 +196,8 @@ int export_command(const std::vector<std::string>& arguments) {
   const std::string& output = options->output;
   const ExportFormat& format = choose_format(output, options->format);
   check(*options, format);
-  profile::Profile profile = load_profile(input, options->ask_servers);
+  profile::Profile profile =
+      with_source_lines(load_profile(input, options->ask_servers), options->source_maps);
   if (!options->since.empty()) profile = increment_since(options->since, *options, profile);
   if (options->reader.younger_ns) profile::set_temporary(*options->reader.younger_ns, input, &profile);
   if (options->reader.metric) require_metric(profile, *options->reader.metric, input);

@@ -15,6 +15,7 @@
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "profile/leaks/leak_limits.h"
 #include "profile/leaks/leaks.h"
 #include "profile/leaks/leaks_report.h"
@@ -33,6 +34,7 @@ constexpr char kHelp[] =
                           [--fail-on LIMIT] [--by function|line|file|module]
                           [--focus REGEX] [--ignore REGEX] [--json]
                           [--all-frames] [--native-interpreter] [--full-names]
+                          [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
 Says which places of a program leak: those where blocks are never freed that
@@ -55,7 +57,8 @@ one is judged, or the one before the program began to clean up.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --json           print JSON for programs (docs/leaks.md describes it)
-  --all-frames, --native-interpreter, --full-names, --no-debuginfod
+  --all-frames, --native-interpreter, --full-names, --source-maps,
+  --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
 The status is 1 where there is a suspect, else 0.
@@ -68,6 +71,7 @@ struct Options {
   std::vector<profile::LeakLimit> limits;
   bool json = false;
   AskServers ask_servers = AskServers::kYes;
+  SourceMapChoice source_maps;
 };
 
 void check_inputs(const std::vector<std::string>& inputs) {
@@ -96,6 +100,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--expect", expected);
   parser.add_repeated_option("--fail-on", limits);
   ReaderOptions reader(parser);
+  const SourceMapOption source_maps(parser);
   parser.add_flag("--why", options.rows.has_reasons);
   parser.add_flag("--json", options.json);
   parser.add_flag("--no-debuginfod");
@@ -103,6 +108,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.rows.most = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
   const ReaderChoice choice = reader.choice();
+  options.source_maps = source_maps.choice();
   if (choice.metric) throw Failure("leaks: --metric: leaks are of what lives; leave it out");
   if (choice.younger_ns) throw Failure("leaks: --younger: leaks are of what is kept; leave it out");
   options.leaks.by = choice.by.value_or(options.leaks.by);
@@ -149,20 +155,25 @@ Found find_in_series(const Options& options) {
   SeriesLooks looks(path, options.ask_servers);
   const auto look_at = [&](size_t i) {
     const std::string time = profile::time_text(looks.time_unix_ns(i));
-    return profile::NamedProfile{path + ": the look of " + time, looks.look(i)};
+    return profile::NamedProfile{path + ": the look of " + time,
+                                 with_source_lines(looks.look(i), options.source_maps)};
   };
   profile::LeakOptions how = options.leaks;
   how.are_of_a_series = true;
   Found found;
   found.leaks = profile::find_leaks(looks.count(), look_at, how);
-  found.judged = looks.look(found.leaks.profiles - 1);
+  found.judged = with_source_lines(looks.look(found.leaks.profiles - 1), options.source_maps);
   say_judged(found.leaks, looks);
   return found;
 }
 
 Found find_in_profiles(const Options& options) {
   std::vector<profile::NamedProfile> profiles;
-  for (const std::string& input : options.inputs) profiles.push_back(load(input, options.ask_servers));
+  for (const std::string& input : options.inputs) {
+    profiles.push_back(load(input, options.ask_servers));
+    profile::Profile& last = profiles.back().profile;
+    last = with_source_lines(std::move(last), options.source_maps);
+  }
   Found found;
   found.leaks = profile::find_leaks(profiles, options.leaks);
   const auto last = std::max_element(profiles.begin(), profiles.end(),

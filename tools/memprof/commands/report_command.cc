@@ -11,6 +11,7 @@
 #include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "profile/lifetimes/temporary.h"
 #include "profile/report/report.h"
 #include "profile/report/report_json.h"
@@ -34,8 +35,8 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--mmap] [--resident] [--at MOMENT]
-                           [--no-debuginfod] [--no-pager]
+                           [--mmap] [--resident] [--at MOMENT] [--source-maps]
+                           [--source-maps-in DIR] [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,
@@ -108,7 +109,7 @@ unless COLUMNS says how wide lines are.
 
 std::string help() {
   constexpr std::string_view kSign = "±";
-  std::string text = std::string(kHelp) + kFilterHelp + kTreeHelp + kFrameHelp + kLastHelp;
+  std::string text = std::string(kHelp) + kFilterHelp + kTreeHelp + kFrameHelp + kSourceMapHelp + kLastHelp;
   if (!wants_utf8()) text.replace(text.find(kSign), kSign.size() + 1, "+-");
   return text;
 }
@@ -117,6 +118,7 @@ struct Options {
   std::string file;
   std::optional<size_t> rows;
   ReaderChoice choice;
+  SourceMapChoice source_maps;
   bool tree = false;
   std::optional<double> min_percent;
   std::optional<size_t> depth;
@@ -154,6 +156,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     parser.add_option(option, values[option]);
   }
   ReaderOptions reader(parser);
+  const SourceMapOption source_maps(parser);
   std::string moment;
   parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
@@ -173,6 +176,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   using Text = const std::string&;
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   options.choice = reader.choice();
+  options.source_maps = source_maps.choice();
   if (mmap || resident) {
     const char* const option = mmap ? "--mmap" : "--resident";
     if (mmap && resident) throw Failure("report: --mmap and --resident exclude each other");
@@ -239,8 +243,9 @@ int report_command(const std::vector<std::string>& arguments) {
     show_series(*options);
     return 0;
   }
-  profile::Profile profile =
-      load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo);
+  profile::Profile profile = with_source_lines(
+      load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo),
+      options->source_maps);
   if (options->choice.younger_ns) {
     profile::set_temporary(*options->choice.younger_ns,
                            options->file == "-" ? "standard input" : options->file, &profile);

@@ -15,6 +15,7 @@
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/profile_input.h"
+#include "memprof/io/source_map_option.h"
 #include "memprof/live/live_looks.h"
 #include "memprof/record/record_options.h"
 #include "memprof/serve/page_server.h"
@@ -27,7 +28,8 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof view FILE | PID... [--run] [--no-open] [--port PORT]
                     [--listen ADDRESS] [--record FILE.series [--every TIME]
-                    [--limit SIZE] [--force]] [--no-debuginfod]
+                    [--limit SIZE] [--force]] [--source-maps]
+                    [--source-maps-in DIR] [--no-debuginfod]
 
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
@@ -63,6 +65,7 @@ struct Options {
   bool whole_run = false;
   bool opens = true;
   AskServers ask_servers = AskServers::kYes;
+  SourceMapChoice source_maps;
   std::optional<RecordChoice> record;
 };
 
@@ -79,6 +82,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-open");
   parser.add_flag("--no-debuginfod");
   RecordOptions record(parser);
+  const SourceMapOption source_maps(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
@@ -87,6 +91,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   options.opens = !parser.is_given("--no-open");
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.record = record.choice();
+  options.source_maps = source_maps.choice();
   if (force && !options.record) throw Failure("view: --force goes with --record");
   if (options.record) {
     options.record->force = force;
@@ -126,6 +131,10 @@ std::string title_of(const Options& options) {
 }
 
 void view_processes(const Options& options) {
+  if (options.source_maps) {
+    throw Failure(
+        "--source-maps: is for a profile in a file; memprof live PID -o FILE writes one of a process");
+  }
   std::vector<RunningProcess> processes;
   for (const std::string& pid : std::set<std::string>(options.inputs.begin(), options.inputs.end())) {
     processes.push_back(find_process(pid));
@@ -145,7 +154,8 @@ void view_file(const Options& options) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
   }
-  const profile::Profile profile = load_profile(input, options.ask_servers);
+  const profile::Profile profile =
+      with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
   StillPage page(profile::write_page(profile, input == "-" ? profile.program : file_name(input)));
   serve(&page, options.address, options.opens);
 }
@@ -155,7 +165,7 @@ void view_file(const Options& options) {
 int view_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
   if (!options) {
-    print(kHelp);
+    print(std::string(kHelp) + kSourceMapHelp);
     return 0;
   }
   const auto other = std::find_if_not(options->inputs.rbegin(), options->inputs.rend(), is_process);

@@ -98,8 +98,8 @@ V8Facts read_v8_facts(const profile::ElfFile& file) {
     });
   }
   const auto missing = std::find(has, has + kNeededCount, false);
-  // bun has functions of V8's names before an engine of its own, but not these.
-  facts.is_there = has[kNeededCount - 1] || has[0];
+  // bun has 200 functions of V8's names, TryGetCurrent among them, before another engine; none that says which V8 it is.
+  facts.is_there = has[kNeededCount - 1];
   if (facts.is_there && missing != has + kNeededCount) facts.missing = kNeeded[missing - has].shown;
   if (facts.is_there && parts == std::size(kVersionParts)) {
     facts.version =
@@ -115,10 +115,12 @@ void check_v8(const ProgramFiles& files, Checks* checks) {
   const char* const name = "V8";
   if (!v8.facts.is_there) {
     if (v8.facts.runs_addons) {
-      checks->note("JavaScript",
-                   "it runs addons of Node with an engine that is not V8 (as bun), or hides V8: "
-                   "stacks are native ones only; what it allocates by malloc is seen",
-                   "run the program with node for JavaScript in stacks");
+      checks->note(
+          "JavaScript",
+          "it runs addons of Node with an engine that is not V8 (as bun), or hides V8: "
+          "stacks are native ones only; what it allocates by malloc is seen, and not what it takes by an "
+          "allocator of its own that no symbol tells (bun's)",
+          "run the program with node for JavaScript in stacks");
     }
     return;
   }

@@ -7,6 +7,13 @@ namespace {
 constexpr std::string_view kTopLevel = "(top level)";
 constexpr std::string_view kAnonymous = "(anonymous)";
 constexpr std::string_view kInternal = "node:";
+constexpr std::string_view kEvalWrapper = " [eval]-wrapper:";  // that `node -e` runs the program from
+// What continues an async function, whose caller by then is the queue of microtasks: AsyncFunctionAwaitResolveClosure,
+// AsyncGeneratorAwaitRejectClosure ...
+constexpr std::string_view kResumeBegin = "Builtin:Async";
+constexpr std::string_view kResumeMiddle = "Await";
+constexpr std::string_view kResumeEnd = "Closure";
+constexpr std::string_view kAsync = "(async)";
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -42,6 +49,12 @@ bool is_of_script(std::string_view kind) {
   return false;
 }
 
+bool resumes_async_function(std::string_view text) {
+  return head(text, kResumeBegin.size()) == kResumeBegin && text.size() > kResumeEnd.size() &&
+         tail(text, text.size() - kResumeEnd.size()) == kResumeEnd &&
+         text.find(kResumeMiddle) != std::string_view::npos;
+}
+
 }  // namespace
 
 TierMark find_tier_mark(std::string_view text) {
@@ -73,7 +86,7 @@ bool is_baseline(std::string_view text) {
 CodeName parse_code_name(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_of_script(head(text, colon))) {
-    return {text.empty() ? kAnonymous : text, {}, 0};
+    return {resumes_async_function(text) ? kAsync : text.empty() ? kAnonymous : text, {}, 0};
   }
   const std::string_view kind = head(text, colon);
   const TierMark mark = find_tier_mark(text);
@@ -110,7 +123,8 @@ bool is_internal_file(std::string_view file) {
 
 bool is_internal_code(std::string_view text) {
   const size_t space = text.find(' ');
-  return space == std::string_view::npos || text.find(" node:", 0) != std::string_view::npos;
+  return space == std::string_view::npos || text.find(" node:", 0) != std::string_view::npos ||
+         text.find(kEvalWrapper) != std::string_view::npos;
 }
 
 }  // namespace memprof::v8

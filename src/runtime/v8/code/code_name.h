@@ -5,6 +5,7 @@
 //     LazyCompile:~fill app.js:8    of older versions and perf maps: no column
 //     Script:~ app.js:1:1           the code outside of functions; Eval: of an eval
 //     RegExp:a+b  Builtin:ArrayMap  no file
+//     Builtin:AsyncFunctionAwaitResolveClosure    continues an async function: it is called "(async)"
 //
 // The tier is no part of a function's name: the interpreted and the optimised one are one function.
 //

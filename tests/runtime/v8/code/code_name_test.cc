@@ -47,6 +47,10 @@ TEST(CodeName, OfAccessorsAndFunctionsWithoutAName) {
 TEST(CodeName, OfOtherCodeIsWhatItIs) {
   EXPECT_EQ("Builtin:ArrayMap||0", parsed("Builtin:ArrayMap"));
   EXPECT_EQ("RegExp:a b:1||0", parsed("RegExp:a b:1"));
+  EXPECT_EQ("(async)||0", parsed("Builtin:AsyncFunctionAwaitResolveClosure"));
+  EXPECT_EQ("(async)||0", parsed("Builtin:AsyncGeneratorYieldWithAwaitRejectClosure"));
+  EXPECT_EQ("Builtin:AsyncFunctionEnter||0", parsed("Builtin:AsyncFunctionEnter"));
+  EXPECT_EQ("Builtin:AsyncFunctionAwait||0", parsed("Builtin:AsyncFunctionAwait"));
   EXPECT_EQ("(anonymous)||0", parsed(""));
   EXPECT_EQ("x||0", parsed("x"));
 }
@@ -73,6 +77,8 @@ TEST(CodeName, NodesOwnScriptsAreInternal) {
   EXPECT_TRUE(is_internal_code("JS:~alloc node:buffer:451:30"));
   EXPECT_TRUE(is_internal_code("Script:~ node:internal/main/run_main_module"));
   EXPECT_TRUE(is_internal_code("Builtin:ArrayMap"));
+  EXPECT_TRUE(is_internal_code("JS:~ [eval]-wrapper:6:24"));
+  EXPECT_FALSE(is_internal_code("JS:~f [eval]:1:1"));
   EXPECT_FALSE(is_internal_code("JS:~alloc /srv/node:buffer.js:451:30"));
   EXPECT_FALSE(is_internal_code("JS:~ /srv/app.js:1:1"));
   EXPECT_TRUE(is_internal_file("node:fs"));

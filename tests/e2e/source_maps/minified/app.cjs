@@ -1,0 +1,2 @@
+var n=class{constructor(e){this.prefix=e}pages=new Map;keep(e,o){let t=o(e,Buffer.alloc(3e5,this.prefix));return this.pages.set(e,t),t}get count(){return this.pages.size}};function l(){return Buffer.alloc(1e5,1)}var f=[];async function u(r){for(let e=0;e<r;e++)await null,f.push(l())}var a=new n("x");function c(){return Buffer.concat([Buffer.alloc(5e5,1)])}function i(r){for(let e=0;e<r;e++)a.keep(e,(o,t)=>({id:o,body:t}));return c()}var s=i(20);u(20).then(()=>console.log(a.count,f.length,s.length));
+//# sourceMappingURL=app.cjs.map
