@@ -77,7 +77,7 @@ export async function live(tools, memprof, folder) {
     await program.ask("other");
     await grown(page, 30);
     check("live: the zoom stays", (await step()) === "grow", await step());
-    await page.goBack();
+    await page.evaluate(() => window.history.back());
     await waitFor(page, () => !location.hash.includes("z="));
     check("live: back leads back", (await step()) === "Whole profile", await step());
 
