@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { BROWSERS } from "./browsers.mjs";
 import { live } from "./live.mjs";
 import { interactions } from "./interactions.mjs";
+import { series } from "./series.mjs";
 import { speed } from "./speed.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -44,12 +45,16 @@ async function violations(page) {
   return result.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
 }
 
+/** Of Firefox none: the tool would add a style, which the page's policy refuses, and that is an error here. */
+async function picture(page, name) {
+  if (browser.name === "chromium") await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
 const tools = {
   open,
   violations,
   print: (page) => browser.print(page),
-  // With the caret as it is: hiding it takes a style, which the page's policy refuses.
-  picture: (page, name) => page.screenshot({ path: join(pictures, `${browser.name === "chromium" ? "" : `${browser.name}-`}${name}.png`), caret: "initial" }),
+  picture,
   check(what, isTrue, note = "") {
     if (!isTrue) ++failed;
     console.log(`${isTrue ? "ok" : "FAILED"}: ${browser.name}: ${what}${note === "" ? "" : ` (${note})`}`);
@@ -62,6 +67,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(BROWSERS)) {
     await browser.begin();
     await interactions(tools);
     await live(tools, process.env.MEMPROF, folder);
+    await series(tools, process.env.MEMPROF, folder);
     await speed(tools, folder);
   } catch (error) {
     tools.check("the tests run to their end", false, String(error));

@@ -19,7 +19,9 @@
 #include "memprof/record/record_options.h"
 #include "memprof/serve/page_server.h"
 #include "memprof/view/live_page.h"
+#include "memprof/view/series_follower.h"
 #include "profile/page/page_html.h"
+#include "profile/series/series_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -32,6 +34,9 @@ constexpr char kHelp[] =
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
 file, by memprof or others; `-` is standard input.
+
+Of a series the page has its timeline, and shows what changed between two of its
+looks; of one that is still being recorded it shows each look when it is there.
 
 Of running processes with memprof in them the page is live: it shows what they
 hold, how much more than when the view began, and how fast they allocate, once a
@@ -144,6 +149,11 @@ void view_file(const Options& options) {
   if (options.whole_run || options.record) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
+  }
+  if (profile::is_series(input)) {
+    SeriesFollower looks(input, options.ask_servers);
+    LivePage page(&looks, file_name(input));
+    return serve(&page, options.address, options.opens);
   }
   const profile::Profile profile = load_profile(input, options.ask_servers);
   StillPage page(profile::write_page(profile, input == "-" ? profile.program : file_name(input)));

@@ -42,6 +42,15 @@ export interface Side {
   dropped: number;
 }
 
+/** What there was over time: columns of the same length, by time. 0: not known. */
+export interface Timeline {
+  seconds: number[]; // from the first look on
+  live?: number[];
+  resident?: number[];
+  /** Until then. */
+  allocated?: number[];
+}
+
 /** Of a page that its server tells what changes. */
 export interface Live {
   /** Addresses, from the page's own. */
@@ -55,6 +64,9 @@ export interface Live {
   who: string;
   /** The file that looks are recorded to; empty: none. */
   recording: string;
+  /** Of looks that were recorded: what the address of a part of them begins with; empty: there are none. */
+  between?: string;
+  timeline?: Timeline;
 }
 
 export interface Facts {
@@ -268,6 +280,10 @@ export async function unpack(base64: string): Promise<Uint8Array> {
   const text = atob(base64.trim());
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < packed.length; ++i) packed[i] = text.charCodeAt(i);
+  return unzip(packed);
+}
+
+export async function unzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
