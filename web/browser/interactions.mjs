@@ -92,6 +92,20 @@ async function pythonPage({ open, violations, picture, check }) {
   check("sums stay", (await total(page)) === peak);
   await page.getByRole("button", { name: "Reset" }).click();
 
+  // Sizes and lifetimes of what is looked at, and what was freed soon.
+  await page.getByRole("button", { name: names[0], exact: true }).first().click();
+  await page.getByText("Sizes and lifetimes").click();
+  await page.waitForSelector(".histograms table");
+  const tables = await page.$$eval(".histograms caption", (all) => all.map((one) => one.textContent));
+  check("sizes and lifetimes", tables.length === 2 && /^Sizes/.test(tables[0]) && /^How long/.test(tables[1]), tables.join(", "));
+  const bins = await page.$$eval(".histograms tbody th", (all) => all.map((one) => one.textContent));
+  check("classes say from when to when", bins.every((bin) => /^(under .+|.+ to .+)$/.test(bin)), bins.slice(0, 3).join(", "));
+  check("axe: sizes and lifetimes", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await picture(page, "lifetimes");
+  await label(page, "Metric").selectOption("temporary_space");
+  check("what was freed soon after", (await page.$eval(".total", (one) => one.textContent)).startsWith("Freed soon after"));
+  await page.getByRole("button", { name: "Reset" }).click();
+
   // Callers and callees.
   await page.getByRole("button", { name: `Callers and callees of ${names[0]}` }).first().click();
   await page.waitForSelector(".sandwich");

@@ -37,7 +37,7 @@ TEST(PageData, SaysWhatTheProfileIsOf) {
   subject.title = "a.pb.gz";
   subject.facts = {"one", "two"};
   const nlohmann::json facts = facts_of(write_page_data({&builder.profile()}, subject));
-  EXPECT_EQ(facts["version"], 2);
+  EXPECT_EQ(facts["version"], kPageDataVersion);
   EXPECT_EQ(facts["title"], "a.pb.gz");
   EXPECT_EQ(facts["lines"].size(), 2u);
   EXPECT_EQ(facts["sides"][0]["program"], "server");

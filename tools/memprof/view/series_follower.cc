@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/view/series_follower.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -24,15 +24,11 @@ constexpr double kNanoseconds = 1e9;
 
 // Changes when the file does; empty: there is none.
 std::string state_of(const std::string& path) {
-  struct stat file{};
-  if (::stat(path.c_str(), &file) != 0) return {};
-  std::string state;
-  for (const auto part :
-       {static_cast<int64_t>(file.st_ino), static_cast<int64_t>(file.st_size),
-        static_cast<int64_t>(file.st_mtim.tv_sec), static_cast<int64_t>(file.st_mtim.tv_nsec)}) {
-    state += std::to_string(part) + ' ';
-  }
-  return state;
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(path, missing);
+  if (missing) return {};
+  const auto time = std::filesystem::last_write_time(path, missing);
+  return std::to_string(size) + " " + std::to_string(time.time_since_epoch().count());
 }
 
 double figure(const profile::SeriesLook& look, const char* name) {

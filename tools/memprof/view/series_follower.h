@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The looks of a series, also of one that is still being recorded: first its first one, then whichever is its last.
 //
-// Model: who records a series has its file locked (files/growing_file.h).  The file is read anew when it has changed.
+// Model: who records a series has its file locked (profile/files/growing_file.h).  The file is read anew when it has changed.
 // A file that begins with another look than before is another recording, which nobody asked for.
 //
 // Threads: one command's own.
