@@ -22,6 +22,7 @@
 #include "memprof/view/series_follower.h"
 #include "profile/page/page_html.h"
 #include "profile/series/series_file.h"
+#include "profile/text/units.h"
 
 namespace memprof::cli {
 namespace {
@@ -61,6 +62,7 @@ a file, to send or keep.
 )";
 
 constexpr size_t kMostPort = 65535;
+constexpr uintmax_t kLargeBytes = uintmax_t{16} << 20;  // of a file: some seconds
 
 struct Options {
   std::vector<std::string> inputs;
@@ -149,6 +151,12 @@ void view_file(const Options& options) {
   if (options.whole_run || options.record) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
+  }
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(input, unknown);
+  if (!unknown && size >= kLargeBytes) {
+    complain("reading " + input + ": " + profile::format_bytes(static_cast<double>(size)) +
+             ", which takes a while");
   }
   if (profile::is_series(input)) {
     SeriesFollower looks(input, options.ask_servers);
