@@ -83,7 +83,8 @@ Json side_facts(const Profile& profile) {
 
 // What is temporary is computed for the page where a profile says how long blocks lived.
 bool has_in_page(const Profile& profile, Metric metric) {
-  return metric_is_temporary(metric) ? has_lifetimes(profile) : profile.has_metric[metric_index(metric)];
+  if (!metric_is_temporary(metric)) return profile.has_metric[metric_index(metric)];
+  return profile.has_metric[metric_index(Metric::kAllocSpace)] && has_lifetimes(profile);
 }
 
 }  // namespace
