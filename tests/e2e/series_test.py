@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memprof live --record` and `memprof run --every`: memory over time, of a process that grows, and what becomes of its looks."""
+import gzip
 import json
 import signal
 import subprocess
 import time
 
 import e2e
+import live_page_test
 
 # Takes 10 MB more with each line that it reads, and keeps it.
 GROWER = """
@@ -104,6 +106,46 @@ class Series(e2e.Test):
         last = self.series()["looks"][-1]
         self.assertGreater(last["totals"]["inuse_space"]["value"], 1.5 * MORE_BYTES)
         self.assertNotIn("rss_bytes", last["system"])
+
+    def test_a_page_follows_what_is_recorded(self):
+        process = self.begin()
+        recorder = self.record(process)
+        self.wait_for_looks(1)
+        viewer = subprocess.Popen([e2e.COMMAND, "view", "x.series", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  text=True, env=e2e.plain_environment(), cwd=self.folder)
+        self.addCleanup(viewer.stdout.close)
+        self.addCleanup(viewer.wait)
+        self.addCleanup(viewer.send_signal, signal.SIGINT)
+        watching = live_page_test.Viewer(viewer.stdout.readline().strip())
+        self.addCleanup(watching.close)
+        before = watching.next().total("inuse_space")
+        self.assertEqual(before, self.live("--at", "first"))
+        self.more(process)
+        after = watching.until(lambda told: isinstance(told, live_page_test.Live) and told.total("inuse_space") > before + 0.9 * MORE_BYTES)
+        timeline = after.facts["live"]["timeline"]
+        self.assertEqual({len(column) for column in timeline.values()}, {len(timeline["seconds"])})
+        self.assertEqual(timeline["seconds"], sorted(timeline["seconds"]))
+        self.assertGreater(timeline["live"][-1], timeline["live"][0] + 0.9 * MORE_BYTES)
+        self.assertGreater(timeline["resident"][0], 0)
+
+        # What changed between the first look and that one, as the page asks for it.
+        last = round(1000 * timeline["seconds"][-1])
+        watching.connection.close()
+        watching.connection.request("GET", watching.url.path + f"{after.facts['live']['between']}0-{last}")
+        answer = watching.connection.getresponse()
+        self.assertEqual(answer.status, 200)
+        difference = json.loads(self.memprof("diff", "x.series@first", "x.series@last", "--json", cwd=self.folder).stdout)
+        self.assertIn("keep", [row["name"] for row in difference["rows"]])
+        facts = gzip.decompress(answer.read())
+        self.assertIn(b'"name":"keep"', facts)
+        watching.connection.close()
+
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate()
+        later = live_page_test.Viewer(watching.url.geturl())
+        self.addCleanup(later.close)
+        self.assertIn("the recording has ended", later.until(lambda told: isinstance(told, dict) and told["ending"])["ending"])
+        self.assertEqual(later.live.total("inuse_space"), self.live("--at", "last"))
 
     def test_a_run_of_several_processes(self):
         script = self.folder / "two.py"

@@ -31,10 +31,10 @@ async function pythonPage({ open, violations, picture, check }) {
   check("the table is of what is below", (await page.$eval("caption", (one) => one.textContent)).includes("below"));
   check("axe: zoomed", (await violations(page)).length === 0, (await violations(page)).join("; "));
   const address = page.url();
-  await page.goBack();
+  await page.evaluate(() => window.history.back());
   await page.waitForFunction(() => !location.hash.includes("z="));
   check("back leads back", (await step(page)) === "Whole profile");
-  await page.goForward();
+  await page.evaluate(() => window.history.forward());
   await settled(page);
   check("forward leads forward", (await step(page)) === zoomed);
   const again = await page.context().newPage();
@@ -90,6 +90,20 @@ async function pythonPage({ open, violations, picture, check }) {
     await page.getByLabel(name, { exact: true }).check();
   }
   check("sums stay", (await total(page)) === peak);
+  await page.getByRole("button", { name: "Reset" }).click();
+
+  // Sizes and lifetimes of what is looked at, and what was freed soon.
+  await page.getByRole("button", { name: names[0], exact: true }).first().click();
+  await page.getByText("Sizes and lifetimes").click();
+  await page.waitForSelector(".histograms table");
+  const tables = await page.$$eval(".histograms caption", (all) => all.map((one) => one.textContent));
+  check("sizes and lifetimes", tables.length === 2 && /^Sizes/.test(tables[0]) && /^How long/.test(tables[1]), tables.join(", "));
+  const bins = await page.$$eval(".histograms tbody th", (all) => all.map((one) => one.textContent));
+  check("classes say from when to when", bins.every((bin) => /^(under .+|.+ to .+)$/.test(bin)), bins.slice(0, 3).join(", "));
+  check("axe: sizes and lifetimes", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await picture(page, "lifetimes");
+  await label(page, "Metric").selectOption("temporary_space");
+  check("what was freed soon after", (await page.$eval(".total", (one) => one.textContent)).startsWith("Freed soon after"));
   await page.getByRole("button", { name: "Reset" }).click();
 
   // Callers and callees.
@@ -179,7 +193,7 @@ async function difference({ open, violations, picture, check }) {
   await close();
 }
 
-async function appearances({ open, violations, picture, check }) {
+async function appearances({ open, violations, picture, print, check }) {
   const dark = await open("python.html", "", { colorScheme: "dark" });
   check("axe: dark", (await violations(dark.page)).length === 0, (await violations(dark.page)).join("; "));
   await picture(dark.page, "dark");
@@ -189,16 +203,16 @@ async function appearances({ open, violations, picture, check }) {
   check("axe: narrow", (await violations(narrow.page)).length === 0, (await violations(narrow.page)).join("; "));
   await picture(narrow.page, "narrow");
   await narrow.close();
-  const print = await open("python.html");
-  await print.page.emulateMedia({ media: "print" });
-  check("print leaves out what cannot be used", !(await print.page.locator(".toolbar").isVisible()));
-  check("print has the table", await print.page.locator(".table").isVisible());
-  await print.close();
+  const paper = await open("python.html");
+  check("it can be printed", (await paper.page.pdf()).length > 10_000);
+  await print(paper.page);
+  check("print leaves out what cannot be used", !(await paper.page.locator(".toolbar").isVisible()));
+  check("print has the table", await paper.page.locator(".table").isVisible());
+  await paper.close();
   const plain = await open("python.html", "", { javaScriptEnabled: false });
   const text = await plain.page.locator("body").innerText();
   check("without JavaScript it says so", text.includes("needs JavaScript"));
   check("and has a table", (await plain.page.locator("tbody tr").count()) > 10);
-  await picture(plain.page, "without-javascript");
   await plain.close();
 }
 

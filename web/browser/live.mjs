@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a process that runs: what it is told, pause, growth, saving, another viewer, the end.
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { begin } from "./programs.mjs";
 
 // Grows by 8 MiB for each line that it reads, and drops what it has at "drop".
 const PROGRAM = `
@@ -34,22 +33,6 @@ const grown = (page, most) =>
   waitFor(page, (least) => Number(/\+([\d.]+) MiB/.exec(document.querySelector(".live span strong").textContent)?.[1] ?? 0) > least, most);
 const isLink = (page, text) => waitFor(page, (wanted) => document.querySelector(".live > strong").textContent === wanted, text);
 
-/** A program, and the lines that it says. */
-function begin(command, args, options = {}) {
-  const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], ...options });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async () => String((await lines.next()).value);
-  return {
-    child,
-    next,
-    ask: async (line) => {
-      child.stdin.write(`${line}\n`);
-      return next();
-    },
-    ended: new Promise((done) => child.on("exit", done)),
-  };
-}
-
 export async function live(tools, memprof, folder) {
   const { open, violations, picture, check } = tools;
   const library = join(memprof, "../../lib/libmemprof.so");
@@ -77,7 +60,7 @@ export async function live(tools, memprof, folder) {
     await program.ask("other");
     await grown(page, 30);
     check("live: the zoom stays", (await step()) === "grow", await step());
-    await page.goBack();
+    await page.evaluate(() => window.history.back());
     await waitFor(page, () => !location.hash.includes("z="));
     check("live: back leads back", (await step()) === "Whole profile", await step());
 

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page in a real browser: node browser/run.mjs FOLDER, where FOLDER has the pages that ./dev web makes
-// (python.html, hostile.html, diff.html, large.html). CHROMIUM names the browser, MEMPROF the command.
+// The page in real browsers: node browser/run.mjs FOLDER [BROWSER...], where FOLDER has the pages that ./dev web makes
+// (python.html, hostile.html, diff.html, large.html). CHROMIUM and FIREFOX name the programs, MEMPROF the command.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { BROWSERS } from "./browsers.mjs";
 import { live } from "./live.mjs";
 import { interactions } from "./interactions.mjs";
+import { series } from "./series.mjs";
 import { speed } from "./speed.mjs";
 
-const FLAGS =
-  "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const folder = process.argv[2];
+const [folder, ...chosen] = process.argv.slice(2);
 const pictures = join(folder, "pictures");
 mkdirSync(pictures, { recursive: true });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: [...FLAGS.split(" "), "--enable-precise-memory-info"],
-});
+let browser = null; // that is being tried
 let failed = 0;
 
 /** A page, by its name in the folder or by its address, in a context of its own; whatever it loads from elsewhere, or says of its policy, is an error. */
 async function open(name, fragment = "", options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const context = await browser.context({ viewport: { width: 1400, height: 900 }, ...options });
   const isServed = name.startsWith("http:");
   if (!isServed) await context.setOffline(true);
   const page = await context.newPage();
@@ -49,22 +45,35 @@ async function violations(page) {
   return result.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
 }
 
+/** Of Firefox none: the tool would add a style, which the page's policy refuses, and that is an error here. */
+async function picture(page, name) {
+  if (browser.name === "chromium") await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
 const tools = {
   open,
   violations,
-  picture: (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) }),
+  print: (page) => browser.print(page),
+  picture,
   check(what, isTrue, note = "") {
     if (!isTrue) ++failed;
-    console.log(`${isTrue ? "ok" : "FAILED"}: ${what}${note === "" ? "" : ` (${note})`}`);
+    console.log(`${isTrue ? "ok" : "FAILED"}: ${browser.name}: ${what}${note === "" ? "" : ` (${note})`}`);
   },
 };
 
-try {
-  await interactions(tools);
-  await live(tools, process.env.MEMPROF, folder);
-  await speed(tools, folder);
-} finally {
-  await browser.close();
+for (const name of chosen.length > 0 ? chosen : Object.keys(BROWSERS)) {
+  browser = new BROWSERS[name]();
+  try {
+    await browser.begin();
+    await interactions(tools);
+    await live(tools, process.env.MEMPROF, folder);
+    await series(tools, process.env.MEMPROF, folder);
+    await speed(tools, folder);
+  } catch (error) {
+    tools.check("the tests run to their end", false, String(error));
+  } finally {
+    await browser.end();
+  }
 }
 if (failed > 0) console.log(`${failed} FAILED; pictures are in ${pictures}`);
 process.exitCode = failed > 0 ? 1 : 0;

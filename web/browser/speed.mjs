@@ -28,7 +28,7 @@ export async function speed({ open, check }, folder) {
     canvas.dispatchEvent(new window.MouseEvent("click", { bubbles: true, clientX: left + 80, clientY: top + 110 }));
   });
   check("zoom", true, `${Math.round(zoom)} ms`);
-  await page.goBack();
+  await page.evaluate(() => window.history.back());
   await page.waitForTimeout(500);
   const search = await timed(page, async () => {
     const input = [...document.querySelectorAll(".toolbar label")].find((one) => one.textContent === "Search").querySelector("input");

@@ -9,10 +9,15 @@ async function start(): Promise<void> {
   const main = document.querySelector("main");
   const data = document.getElementById("data");
   if (main === null || data === null) return;
+  const progress = document.createElement("p");
   try {
     if (typeof DecompressionStream === "undefined") {
       throw new Error("this browser is too old (Chrome 80, Firefox 113, Safari 16.4 or later is needed)");
     }
+    progress.setAttribute("role", "status");
+    progress.textContent = "Reading the profile: these are its largest rows …";
+    main.prepend(progress);
+    await new Promise((done) => setTimeout(done, 0)); // a large one takes a while: what is there is drawn first
     const block = readBlock(await unpack(data.textContent));
     data.remove();
     main.textContent = "";
@@ -20,6 +25,7 @@ async function start(): Promise<void> {
     render(live ? <LiveApp block={block} live={live} /> : <App block={block} />, main);
     document.documentElement.dataset.ready = "1";
   } catch (error) {
+    progress.remove();
     const note = document.createElement("p");
     note.className = "wrong";
     note.textContent = `The graph cannot be shown: ${error instanceof Error ? error.message : String(error)}`;

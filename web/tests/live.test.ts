@@ -2,7 +2,7 @@
 // What a live page makes of its events. Bytes of a real server are read in tests/e2e/live_page_test.py and browser/live.mjs.
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type Block, type Live, VERSION } from "../src/data/block";
+import { type Block, FAMILIES, type Live, VERSION } from "../src/data/block";
 import { type Events, Feed, type Shown } from "../src/data/feed";
 import { allocatedIn, Difference, growthOf, withRates } from "../src/data/growth";
 import { Stream } from "../src/data/stream";
@@ -70,7 +70,7 @@ class Process {
     varint(all.length);
     all.forEach((_, i) => varint(i === 0 ? 0 : 1));
     const held = all.map(([path]) => paths[path] ?? ([0, 0] as [number, number]));
-    for (let family = 0; family < 5; ++family) {
+    for (let family = 0; family < FAMILIES; ++family) {
       for (const values of held) varint(family < 2 && values[family] > 0 ? 1 : 0);
       for (const values of held) if (family < 2 && values[family] > 0) varint(1);
       for (const values of held) if (family < 2 && values[family] > 0) varint(0);
@@ -78,6 +78,7 @@ class Process {
     const numbers: number[] = [];
     for (const values of held) for (const value of values) if (value > 0) numbers.push(value, 1);
     out.push(...new Uint8Array(Float64Array.from(numbers).buffer));
+    held.forEach(() => varint(0)); // lifetimes
     this.known = { texts: this.texts.length, frames: this.frames, nodes: this.nodes.length, labels: 1, stacks: all.length };
     return Uint8Array.from(out);
   }

@@ -61,5 +61,5 @@ export interface Report {
 }
 
 export function reportOf(profile: string, ...args: string[]): Report {
-  return JSON.parse(memprof("report", profile, "--no-debuginfod", "--json", ...args)) as Report;
+  return JSON.parse(memprof("report", profile, "--no-debuginfod", "--json", "--younger", "10ms", ...args)) as Report;
 }

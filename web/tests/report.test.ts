@@ -24,7 +24,9 @@ function compareRows(block: Block, view: View, isSelected: Uint8Array | null, re
     const values = valuesOf(block, metric, () => false);
     const sums = sumUp(block, view, values, isSelected, "all", null);
     const total = isSelected === null ? report.totals[metric] : report.selected?.[metric];
-    expect(Math.round(sums.total[0])).toBe(total?.value);
+    // Halves of what is temporary, a sum over parts of stacks, may be rounded the other way.
+    const most = metric.startsWith("temporary") ? 1 : 0;
+    expect(Math.abs(Math.round(sums.total[0]) - (total?.value ?? NaN)), metric).toBeLessThanOrEqual(most);
     const rows = new Map(
       rowsOf(view, sums, 0).map((row) => {
         const group = view.groups.groups[row.group];
@@ -33,18 +35,16 @@ function compareRows(block: Block, view: View, isSelected: Uint8Array | null, re
     );
     for (const row of report.rows) {
       const own = rows.get(by === "line" ? `${key(row)}|${row.line}` : key(row));
-      expect({ row: key(row), self: Math.round(own?.self ?? 0), all: Math.round(own?.total ?? 0) }).toEqual({
-        row: key(row),
-        self: row.self[metric].value,
-        all: row.cumulative[metric].value,
-      });
+      expect(Math.abs(Math.round(own?.self ?? 0) - row.self[metric].value), `${metric} of ${key(row)}`).toBeLessThanOrEqual(most);
+      expect(Math.abs(Math.round(own?.total ?? 0) - row.cumulative[metric].value), `all ${metric} of ${key(row)}`).toBeLessThanOrEqual(most);
     }
   }
 }
 
 /** To 0.5 % of the interval's width: both look for its ends with a tolerance. */
 function compareIntervals(block: Block, view: View, report: Report): void {
-  for (const metric of block.facts.metrics) {
+  // What of live blocks is resident has its interval in reports only.
+  for (const metric of block.facts.metrics.filter((one) => !one.startsWith("inuse_resident"))) {
     for (const row of report.rows.slice(0, 25)) {
       const group = view.groups.groups.findIndex((one) => key(one) === key(row));
       const stacks: number[] = [];

@@ -17,6 +17,17 @@ GrowingFile::GrowingFile(std::string path, std::string_view beginning, IfExists 
   open_at_end();
 }
 
+namespace {
+
+struct flock whole_file(short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
 GrowingFile::~GrowingFile() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -25,6 +36,9 @@ void GrowingFile::open_at_end() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd_ < 0) throw Error(path_ + ": cannot write it: " + std::strerror(errno));
+  // Where that fails, readers take the file for one that does not grow.
+  struct flock lock = whole_file(F_WRLCK);
+  static_cast<void>(::fcntl(fd_, F_OFD_SETLK, &lock));
 }
 
 void GrowingFile::append(std::string_view piece) {
@@ -47,6 +61,15 @@ void GrowingFile::replace(std::string_view content) {
   write_file_atomically(path_, content, IfExists::kReplace);
   size_ = content.size();
   open_at_end();
+}
+
+bool is_growing(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock lock = whole_file(F_RDLCK);
+  const bool is_locked = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(fd);
+  return is_locked;
 }
 
 }  // namespace memprof::profile

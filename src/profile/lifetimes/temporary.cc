@@ -10,21 +10,41 @@
 
 namespace memprof::profile {
 
-void set_temporary(uint64_t lifetime_ns, const std::string& name, Profile* profile) {
-  bool has_freed = false;
-  bool has_lifetimes = false;
-  bool has_statistics = profile->stacks.empty();
-  for (const Stack& stack : profile->stacks) {
-    has_statistics = has_statistics || stack.has_statistics;
-    has_freed = has_freed || stack.freed.samples != 0;
-    has_lifetimes = has_lifetimes || !stack.lifetimes.empty();
+namespace {
+
+// Of how long blocks lived: what of it a profile has.
+struct Known {
+  bool statistics = false;
+  bool freed = false;
+  bool lifetimes = false;
+};
+
+Known known_of(const Profile& profile) {
+  Known known;
+  known.statistics = profile.stacks.empty();
+  for (const Stack& stack : profile.stacks) {
+    known.statistics = known.statistics || stack.has_statistics;
+    known.freed = known.freed || stack.freed.samples != 0;
+    known.lifetimes = known.lifetimes || !stack.lifetimes.empty();
   }
-  if (!profile->from_memprof || !has_statistics) {
+  return known;
+}
+
+}  // namespace
+
+bool has_lifetimes(const Profile& profile) {
+  const Known known = known_of(profile);
+  return profile.from_memprof && known.statistics && (known.lifetimes || !known.freed);
+}
+
+void set_temporary(uint64_t lifetime_ns, const std::string& name, Profile* profile) {
+  const Known known = known_of(*profile);
+  if (!profile->from_memprof || !known.statistics) {
     throw Error(name + (profile->from_memprof
                             ? ": does not say how long blocks lived: another program altered it"
                             : ": does not say how long blocks lived: memprof did not write it"));
   }
-  if (has_freed && !has_lifetimes) {
+  if (known.freed && !known.lifetimes) {
     throw Error(name +
                 ": does not say how long blocks lived: an older memprof wrote it, or is in the process");
   }

@@ -18,6 +18,9 @@ namespace memprof::profile {
 // Where the reader says nothing: what a call or a request takes.
 inline constexpr uint64_t kDefaultTemporaryNs = 10'000'000;
 
+// Whether it says how long blocks lived.
+bool has_lifetimes(const Profile& profile);
+
 // Fills in Stack::temporary, and that the profile has the metric; temporary_ns is the bound that was used.
 // Failure: throws Error that names `name` where the profile has no lifetimes.
 void set_temporary(uint64_t lifetime_ns, const std::string& name, Profile* profile);

@@ -46,6 +46,7 @@ struct LiveLook {
   Profile profile;
   uint64_t resident_bytes = 0;  // of the processes, as the system has it; 0: unknown
   std::string who;              // "server (pid 12)"; empty: as the profile says
+  uint64_t time_unix_ns = 0;    // when it was taken; 0: now
 };
 
 struct LiveRow {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "profile/files/byte_writer.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/page/page_frames.h"
@@ -21,7 +22,7 @@ class Writer {
   void add(const Profile& profile, bool is_after) {
     ProfileFrames frames(profile, &tables_.frames());
     for (const Stack& stack : profile.stacks) {
-      PageRow& row = rows_.emplace_back(tables_.row_of(stack, profile.rate_bytes, is_after));
+      PageRow& row = rows_.emplace_back(tables_.row_of(stack, profile, is_after));
       row.node = tree_.add(frames.root_first(stack));
     }
   }
@@ -80,9 +81,10 @@ Json side_facts(const Profile& profile) {
           {"time_unix_ns", profile.time_unix_ns}, {"duration_ns", profile.duration_ns}};
 }
 
-// The others are in reports and exports.
-bool is_in_page(Metric metric) {
-  return !metric_is_temporary(metric) && !metric_is_resident(metric) && !metric_is_js(metric);
+// What is temporary is computed for the page where a profile says how long blocks lived.
+bool has_in_page(const Profile& profile, Metric metric) {
+  if (!metric_is_temporary(metric)) return profile.has_metric[metric_index(metric)];
+  return profile.has_metric[metric_index(Metric::kAllocSpace)] && has_lifetimes(profile);
 }
 
 }  // namespace
@@ -99,12 +101,12 @@ nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, cons
   facts["metrics"] = Json::array();
   for (const Metric metric : kMetrics) {
     const bool all_have = std::all_of(sides.begin(), sides.end(), [metric](const Profile* profile) {
-      return profile->has_metric[metric_index(metric)];
+      return has_in_page(*profile, metric);
     });
-    if (all_have && is_in_page(metric)) facts["metrics"].push_back(metric_name(metric));
+    if (all_have) facts["metrics"].push_back(metric_name(metric));
   }
-  const Metric wanted = subject.metric.value_or(default_metric(last));
-  facts["metric"] = metric_name(is_in_page(wanted) ? wanted : default_metric(last));
+  facts["metric"] = metric_name(subject.metric.value_or(default_metric(last)));
+  facts["temporary_ns"] = page_temporary_ns(last);
   facts["has_intervals"] = std::all_of(sides.begin(), sides.end(), [](const Profile* profile) {
     return profile->from_memprof && std::all_of(profile->stacks.begin(), profile->stacks.end(),
                                                 [](const Stack& stack) { return stack.has_statistics; });

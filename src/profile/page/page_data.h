@@ -26,7 +26,7 @@ struct PageSubject {
   nlohmann::ordered_json live;     // of a page that is live: page_stream.h
 };
 
-inline constexpr int kPageDataVersion = 2;
+inline constexpr int kPageDataVersion = 3;
 
 // What stands before the tables: docs/page-data.md.
 nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, const PageSubject& subject);

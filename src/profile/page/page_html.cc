@@ -90,6 +90,35 @@ std::vector<std::string> header_lines(const Report& report) {
   return lines_of(writer.take());
 }
 
+// Of a process at a moment.
+PageSubject look_subject(const Profile& profile, const std::string& name) {
+  ReportOptions options;
+  options.metric = Metric::kInuseSpace;
+  options.has_table = false;
+  PageSubject subject;
+  subject.metric = options.metric;
+  subject.title = name;
+  subject.facts = header_lines(build_report(profile, options));
+  return subject;
+}
+
+ComparisonOptions change_options(std::optional<Metric> metric) {
+  ComparisonOptions options;
+  options.metric = metric;
+  options.max_intervals = kStaticRows;
+  return options;
+}
+
+PageSubject change_subject(const std::vector<ComparedProfile>& before,
+                           const std::vector<ComparedProfile>& after, const Comparison& comparison) {
+  PageSubject subject;
+  subject.title = before[0].name + " to " + after[0].name;
+  subject.metric = comparison.metric;
+  subject.changes = page_changes(before, after);
+  subject.facts = lines_of(comparison_text(comparison, 0, TextOptions()));
+  return subject;
+}
+
 }  // namespace
 
 std::string write_page(const Profile& profile, const std::string& name, std::optional<Metric> metric,
@@ -107,28 +136,26 @@ std::string write_page(const Profile& profile, const std::string& name, std::opt
 
 nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,
                                        const nlohmann::ordered_json& live) {
-  ReportOptions options;
-  options.metric = Metric::kInuseSpace;
-  options.has_table = false;
-  PageSubject subject;
-  subject.metric = options.metric;
-  subject.title = name;
-  subject.facts = header_lines(build_report(profile, options));
+  PageSubject subject = look_subject(profile, name);
   subject.live = live;
   return page_facts({&profile}, subject);
 }
 
+std::string write_page_block(const Profile& profile, const std::string& name) {
+  return write_page_data({&profile}, look_subject(profile, name));
+}
+
+std::string write_change_block(const std::vector<ComparedProfile>& before,
+                               const std::vector<ComparedProfile>& after) {
+  return write_page_data(
+      {&before[0].profile, &after[0].profile},
+      change_subject(before, after, compare(before, after, change_options(Metric::kInuseSpace))));
+}
+
 std::string write_change_page(const std::vector<ComparedProfile>& before,
                               const std::vector<ComparedProfile>& after, std::optional<Metric> metric) {
-  ComparisonOptions options;
-  options.metric = metric;
-  options.max_intervals = kStaticRows;
-  const Comparison comparison = compare(before, after, options);
-  PageSubject subject;
-  subject.title = before[0].name + " to " + after[0].name;
-  subject.metric = comparison.metric;
-  subject.changes = page_changes(before, after);
-  subject.facts = lines_of(comparison_text(comparison, 0, TextOptions()));
+  const Comparison comparison = compare(before, after, change_options(metric));
+  const PageSubject subject = change_subject(before, after, comparison);
   std::string table;
   for (const std::string& line : lines_of(comparison_text(comparison, kStaticRows, TextOptions()))) {
     table += html_text(line) + "\n";

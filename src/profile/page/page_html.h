@@ -29,6 +29,11 @@ std::string write_page(const Profile& profile, const std::string& name,
 nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,
                                        const nlohmann::ordered_json& live);
 
+// The data block alone (page_data.h), of a page that is shown already.
+std::string write_page_block(const Profile& profile, const std::string& name);
+std::string write_change_block(const std::vector<ComparedProfile>& before,
+                               const std::vector<ComparedProfile>& after);
+
 // Of what changed between two profiles; their names are those of the files.  The vectors have one each.
 // Failure: throws Error where the two have no metric in common, or not the one that is asked for.
 std::string write_change_page(const std::vector<ComparedProfile>& before,

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/page/page_stream.h"
 
-#include <algorithm>
-
 #include "profile/page/page_data.h"
 
 namespace memprof::profile {
-namespace {
-
-bool is_empty(const PageRow& row) {
-  return std::all_of(row.families.begin(), row.families.end(),
-                     [](const PageValues& values) { return values.entries.empty(); });
-}
-
-}  // namespace
-
 PageStream::HeldRow& PageStream::row_at(uint32_t node, uint32_t label) {
   const auto [known, is_new] = row_index_.emplace(std::pair(node, label), rows_.size());
   if (is_new) {
@@ -32,24 +21,24 @@ uint64_t PageStream::add(const Profile& profile, const nlohmann::ordered_json& f
   // Stacks that differ in what a page does not show are one.
   std::map<size_t, PageRow> sums;
   for (const Stack& stack : profile.stacks) {
-    PageRow row = tables_.row_of(stack, profile.rate_bytes, false);
+    PageRow row = tables_.row_of(stack, profile, false);
     row.node = tree_.add(frames.root_first(stack));
     HeldRow& held = row_at(row.node, row.label);
     held.seen = looks_;
     const auto place = static_cast<size_t>(&held - rows_.data());
     const auto [sum, is_first] = sums.emplace(place, row);
-    if (is_first) continue;
-    for (size_t i = 0; i < kPageFamilies; ++i) sum->second.families[i].add(row.families[i]);
+    if (!is_first) sum->second.add(row);
   }
   for (auto& [place, row] : sums) {
     HeldRow& held = rows_[place];
-    if (held.changed != 0 && held.row.families == row.families) continue;
+    if (held.changed != 0 && held.row.holds_the_same(row)) continue;
     held.row = std::move(row);
     held.changed = looks_;
   }
   for (HeldRow& held : rows_) {
-    if (held.seen == looks_ || is_empty(held.row)) continue;
+    if (held.seen == looks_ || held.row.is_empty()) continue;
     held.row.families = {};
+    held.row.lifetimes.clear();
     held.changed = looks_;
   }
   marks_.push_back({tables_.sizes(), tree_.size(), rows_.size()});

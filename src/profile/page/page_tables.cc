@@ -2,13 +2,16 @@
 #include "profile/page/page_tables.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "format/lifetime_class.h"
+#include "profile/lifetimes/temporary.h"
 #include "profile/model/estimate.h"
 
 namespace memprof::profile {
 namespace {
 
-enum Family : uint8_t { kLive, kAllocated, kPeak, kMapped, kMappedResident };
+enum Family : uint8_t { kLive, kAllocated, kPeak, kMapped, kMappedResident, kTemporary, kResident, kJs };
 
 // Of labels.
 constexpr uint32_t kIsCut = 1;
@@ -19,6 +22,22 @@ void add_plain(const Stack& stack, Metric bytes, Metric blocks, PageValues* valu
   if (both.first == 0 && both.second == 0) return;
   values->entries.push_back({kPlainKind, 0});
   values->plain.push_back(both);
+}
+
+// Of blocks of one size an Accumulator takes the bytes from the blocks, and so do the page's sums: weights travel with some
+// digits only.
+Totals temporary_totals(const Stack& stack, uint32_t within) {
+  Totals totals = younger_totals(stack.allocated, stack.lifetimes.data(), stack.lifetimes.size(), within);
+  const auto samples = static_cast<double>(totals.samples);
+  const double missed = totals.weight_count - samples;
+  if (totals.samples == 0 || std::abs(totals.max_missed_count * samples - missed) > 1e-6 * missed)
+    return totals;
+  totals.weight_bytes = static_cast<double>(totals.size_bytes) / samples * totals.weight_count;
+  return totals;
+}
+
+uint64_t rounded(double value) {
+  return static_cast<uint64_t>(std::llround(std::max(value, 0.0)));
 }
 
 bool is_same(const Totals& a, const Totals& b) {
@@ -49,7 +68,21 @@ bool PageValues::operator==(const PageValues& other) const {
          std::equal(totals.begin(), totals.end(), other.totals.begin(), other.totals.end(), is_same);
 }
 
-PageRow PageTables::row_of(const Stack& stack, uint64_t rate_bytes, bool is_after) {
+void PageRow::add(const PageRow& more) {
+  for (size_t i = 0; i < kPageFamilies; ++i) families[i].add(more.families[i]);
+  lifetimes.insert(lifetimes.end(), more.lifetimes.begin(), more.lifetimes.end());
+}
+
+bool PageRow::holds_the_same(const PageRow& other) const {
+  return families == other.families && lifetimes == other.lifetimes;
+}
+
+bool PageRow::is_empty() const {
+  return lifetimes.empty() && std::all_of(families.begin(), families.end(),
+                                          [](const PageValues& values) { return values.entries.empty(); });
+}
+
+PageRow PageTables::row_of(const Stack& stack, const Profile& profile, bool is_after) {
   Label label;
   label.process = frames_.texts().index_of(stack.process);
   label.heap = frames_.texts().index_of(stack.heap);
@@ -63,8 +96,14 @@ PageRow PageTables::row_of(const Stack& stack, uint64_t rate_bytes, bool is_afte
     for (const LiveGroup& group : stack.live) {
       add_samples({group.size_bytes, group.rate_bytes, 1}, group.samples, &families[kLive]);
     }
-    add_totals(stack.allocated, rate_bytes, &families[kAllocated]);
-    add_totals(stack.peak, rate_bytes, &families[kPeak]);
+    add_totals(stack.allocated, profile.rate_bytes, &families[kAllocated]);
+    add_totals(stack.peak, profile.rate_bytes, &families[kPeak]);
+    const uint32_t within = lifetime_classes_within(page_temporary_ns(profile));
+    add_totals(temporary_totals(stack, within), profile.rate_bytes, &families[kTemporary]);
+    for (const Lifetime& lifetime : stack.lifetimes) {
+      row.lifetimes.push_back(
+          {lifetime.lifetime_class, rounded(lifetime.weight_bytes), rounded(lifetime.weight_count)});
+    }
   } else {
     add_plain(stack, Metric::kInuseSpace, Metric::kInuseObjects, &families[kLive]);
     add_plain(stack, Metric::kAllocSpace, Metric::kAllocObjects, &families[kAllocated]);
@@ -72,6 +111,8 @@ PageRow PageTables::row_of(const Stack& stack, uint64_t rate_bytes, bool is_afte
   }
   add_plain(stack, Metric::kMappedSpace, Metric::kMappedObjects, &families[kMapped]);
   add_plain(stack, Metric::kMappedResidentSpace, Metric::kMappedResidentObjects, &families[kMappedResident]);
+  add_plain(stack, Metric::kResidentSpace, Metric::kResidentObjects, &families[kResident]);
+  add_plain(stack, Metric::kJsSpace, Metric::kJsObjects, &families[kJs]);
   return row;
 }
 
@@ -155,6 +196,16 @@ void write_values(const std::vector<const PageRow*>& rows, ByteWriter* out) {
       }
     }
   }
+  out->column(rows, [](const PageRow* row) { return row->lifetimes.size(); });
+  for (const PageRow* row : rows) {
+    out->column(row->lifetimes, [](const PageLifetime& lifetime) { return lifetime.lifetime_class; });
+    out->column(row->lifetimes, [](const PageLifetime& lifetime) { return lifetime.bytes; });
+    out->column(row->lifetimes, [](const PageLifetime& lifetime) { return lifetime.blocks; });
+  }
+}
+
+uint64_t page_temporary_ns(const Profile& profile) {
+  return profile.temporary_ns != 0 ? profile.temporary_ns : kDefaultTemporaryNs;
 }
 
 }  // namespace memprof::profile

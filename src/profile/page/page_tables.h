@@ -23,8 +23,8 @@
 namespace memprof::profile {
 
 // What is known of a stack: live blocks, all that were allocated, those at the peak; the program's own
-// mappings, and of these what is resident.
-inline constexpr size_t kPageFamilies = 5;
+// mappings, and of these what is resident; what was freed soon, what of live blocks is resident, the runtime's own heap.
+inline constexpr size_t kPageFamilies = 8;
 
 // So many samples of one kind; of kinds below kFirstPageKind the values are apart.
 struct PageEntry {
@@ -49,10 +49,27 @@ struct PageValues {
   bool operator==(const PageValues& other) const;
 };
 
+// What was freed after a time of one class (format/lifetime_class.h), rounded: for pictures.
+struct PageLifetime {
+  uint32_t lifetime_class = 0;
+  uint64_t bytes = 0;
+  uint64_t blocks = 0;
+
+  bool operator==(const PageLifetime& other) const {
+    return lifetime_class == other.lifetime_class && bytes == other.bytes && blocks == other.blocks;
+  }
+};
+
 struct PageRow {
   uint32_t node = 0;  // where the stack ends in a PageTree
   uint32_t label = 0;
   std::array<PageValues, kPageFamilies> families;
+  std::vector<PageLifetime> lifetimes;  // a class may be in it more than once
+
+  // Of another stack that a page does not tell from this one.
+  void add(const PageRow& more);
+  bool holds_the_same(const PageRow& other) const;
+  bool is_empty() const;
 };
 
 class PageTables {
@@ -67,7 +84,7 @@ class PageTables {
 
   PageFrames& frames() { return frames_; }
   // All of the row but its node.  `is_after`: of the second profile of a difference.
-  PageRow row_of(const Stack& stack, uint64_t rate_bytes, bool is_after);
+  PageRow row_of(const Stack& stack, const Profile& profile, bool is_after);
 
   Sizes sizes() const;
   // The rows of the tables from these on, each table with the number of the rows that follow.
@@ -95,7 +112,11 @@ class PageTables {
   std::vector<Label> labels_;
 };
 
-// What the stacks hold: the numbers of entries, the entries, and the values that are apart, family by family.
+// What the stacks hold: the numbers of entries, the entries, and the values that are apart, family by family; then
+// lifetimes.
 void write_values(const std::vector<const PageRow*>& rows, ByteWriter* out);
+
+// What a page of it means by freed soon.
+uint64_t page_temporary_ns(const Profile& profile);
 
 }  // namespace memprof::profile

@@ -42,6 +42,18 @@ TEST_F(GrowingFileTest, GrowsAndIsReplaced) {
   EXPECT_EQ(file.size(), 9u);
 }
 
+TEST_F(GrowingFileTest, OthersCanTellWhetherItGrows) {
+  EXPECT_FALSE(is_growing(path())) << "there is none";
+  {
+    GrowingFile file(path(), "one", IfExists::kRefuse);
+    EXPECT_TRUE(is_growing(path()));
+    file.append("two");
+    file.replace("three");
+    EXPECT_TRUE(is_growing(path())) << "what was put in its place grows, too";
+  }
+  EXPECT_FALSE(is_growing(path()));
+}
+
 TEST_F(GrowingFileTest, IsNotPutInThePlaceOfAnother) {
   std::ofstream(path()) << "mine";
   EXPECT_THROW(GrowingFile(path(), "x", IfExists::kRefuse), Error);

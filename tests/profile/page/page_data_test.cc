@@ -37,12 +37,13 @@ TEST(PageData, SaysWhatTheProfileIsOf) {
   subject.title = "a.pb.gz";
   subject.facts = {"one", "two"};
   const nlohmann::json facts = facts_of(write_page_data({&builder.profile()}, subject));
-  EXPECT_EQ(facts["version"], 2);
+  EXPECT_EQ(facts["version"], kPageDataVersion);
   EXPECT_EQ(facts["title"], "a.pb.gz");
   EXPECT_EQ(facts["lines"].size(), 2u);
   EXPECT_EQ(facts["sides"][0]["program"], "server");
   EXPECT_EQ(facts["sides"][0]["rate"], 1024);
-  EXPECT_EQ(facts["metrics"].size(), 4u);
+  EXPECT_EQ(facts["metrics"].size(), 6u) << "allocated, live, and what was freed soon: nothing";
+  EXPECT_EQ(facts["temporary_ns"], 10'000'000);
   EXPECT_EQ(facts["metric"], "inuse_space");
   EXPECT_EQ(facts["has_intervals"], true);
   EXPECT_TRUE(facts["changes"].empty());
@@ -53,6 +54,18 @@ TEST(PageData, AProfileOfOthersHasNoIntervals) {
   builder.profile().from_memprof = false;
   for (Stack& stack : builder.profile().stacks) stack.has_statistics = false;
   EXPECT_EQ(facts_of(write_page_data({&builder.profile()}, {}))["has_intervals"], false);
+}
+
+TEST(PageData, WhatWasFreedSoonIsThereWhereLifetimesAre) {
+  Builder builder = server(1024);
+  builder.profile().stacks[0].freed.samples = 6;
+  const auto has_temporary = [&] {
+    const std::string facts = facts_of(write_page_data({&builder.profile()}, {}))["metrics"].dump();
+    return facts.find("temporary_space") != std::string::npos;
+  };
+  EXPECT_FALSE(has_temporary()) << "an older memprof wrote it";
+  builder.profile().stacks[0].lifetimes = {{0, 3, 6, 384, 384, 6}};
+  EXPECT_TRUE(has_temporary());
 }
 
 TEST(PageData, ADifferenceHasTheMetricsOfBoth) {

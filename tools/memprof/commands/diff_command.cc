@@ -224,9 +224,6 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   settle_younger(is_temporary, false, &options.younger_ns);
   take_files(files, has_groups, &options);
   check_outputs(options);
-  if (is_temporary && is_page(options)) {
-    throw Failure(options.output + ": a page does not show what is temporary; leave out -o, or --metric");
-  }
   comparison.max_tree_rows = options.rows.value_or(options.json ? SIZE_MAX : kTreeRows);
   comparison.max_intervals = options.rows.value_or(kTableRows);
   comparison.has_all_intervals = options.json;

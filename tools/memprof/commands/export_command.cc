@@ -130,9 +130,9 @@ void check(const Options& options, const ExportFormat& format) {
     throw Failure("--metric: " + std::string(format.end) +
                   " carries all metrics, and none before the others");
   }
-  if (options.reader.younger_ns && format.metric != MetricUse::kOnly) {
+  if (options.reader.younger_ns && format.metric != MetricUse::kOnly && !format.folds_itself) {
     throw Failure("--metric temporary: " + std::string(format.end) +
-                  " carries the metrics that need no --younger; collapsed takes this one");
+                  " carries the metrics that need no --younger; collapsed and html take this one");
   }
   const profile::FrameView& view = options.reader.view;
   if (format.folds_itself && (options.reader.by || view.all || view.interpreter || view.full_names)) {

@@ -20,7 +20,10 @@
 #include "memprof/record/record_options.h"
 #include "memprof/serve/page_server.h"
 #include "memprof/view/live_page.h"
+#include "memprof/view/series_follower.h"
 #include "profile/page/page_html.h"
+#include "profile/series/series_file.h"
+#include "profile/text/units.h"
 
 namespace memprof::cli {
 namespace {
@@ -34,6 +37,9 @@ constexpr char kHelp[] =
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
 file, by memprof or others; `-` is standard input.
+
+Of a series the page has its timeline, and shows what changed between two of its
+looks; of one that is still being recorded it shows each look when it is there.
 
 Of running processes with memprof in them the page is live: it shows what they
 hold, how much more than when the view began, and how fast they allocate, once a
@@ -58,6 +64,7 @@ a file, to send or keep.
 )";
 
 constexpr size_t kMostPort = 65535;
+constexpr uintmax_t kLargeBytes = uintmax_t{16} << 20;  // of a file: some seconds
 
 struct Options {
   std::vector<std::string> inputs;
@@ -153,6 +160,17 @@ void view_file(const Options& options) {
   if (options.whole_run || options.record) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
+  }
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(input, unknown);
+  if (!unknown && size >= kLargeBytes) {
+    complain("reading " + input + ": " + profile::format_bytes(static_cast<double>(size)) +
+             ", which takes a while");
+  }
+  if (profile::is_series(input)) {
+    SeriesFollower looks(input, options.ask_servers);
+    LivePage page(&looks, file_name(input));
+    return serve(&page, options.address, options.opens);
   }
   const profile::Profile profile =
       with_source_lines(load_profile(input, options.ask_servers), options.source_maps);

@@ -14,6 +14,14 @@
 
 namespace memprof::cli {
 
+// What there was at a moment; 0: not known.
+struct TimelinePoint {
+  double seconds = 0;  // from the first look on
+  double live_bytes = 0;
+  double resident_bytes = 0;
+  double allocated_bytes = 0;  // until then
+};
+
 class LookSource {
  public:
   LookSource() = default;
@@ -31,6 +39,14 @@ class LookSource {
   virtual bool is_there() const = 0;
   // What is to be said when there is none.
   virtual std::string ending() const = 0;
+
+  // Of looks that were recorded.  Whether look() shows another one than the last time.
+  virtual bool has_news() { return true; }
+  // All of them, by time, or an even part.  Nothing: there are none but what look() shows.
+  virtual std::vector<TimelinePoint> timeline() const { return {}; }
+  // The data block of a page of what changed between the looks next to two moments, or of the one look that is next
+  // to both.  Nothing: there are no earlier ones.  Throws profile::Error.
+  virtual std::optional<std::string> between(double /*first_s*/, double /*last_s*/) { return std::nullopt; }
 };
 
 }  // namespace memprof::cli

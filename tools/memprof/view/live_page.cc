@@ -2,6 +2,8 @@
 #include "memprof/view/live_page.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -15,6 +17,7 @@
 #include "profile/files/base64.h"
 #include "profile/files/gzip.h"
 #include "profile/model/error.h"
+#include "profile/model/estimate.h"
 #include "profile/page/page_data.h"
 #include "profile/page/page_html.h"
 #include "profile/pprof/pprof_writer.h"
@@ -27,6 +30,12 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kLeastInterval = 1;  // seconds
 // From one look to the next at least so many times what it took of a processor: 2 % of a core.
 constexpr double kPause = 50;
+
+constexpr size_t kMostPoints = 240;  // of a timeline
+constexpr double kAlmost = 0.75;     // of an interval: looks are not quite evenly spaced
+constexpr double kMilliseconds = 1e3;
+constexpr double kNanoseconds = 1e9;
+constexpr char kBetween[] = "between-";
 
 // Adds what a block of code takes of a processor.
 class Meter {
@@ -73,15 +82,55 @@ void LivePage::begin(const Recording& recording) {
   record_every_ = std::chrono::nanoseconds(choice.every_ns);
 }
 
-double LivePage::seconds() const {
-  return Seconds(looked_ - began_).count();
+// An even part of what there was is kept.
+void LivePage::add_to_timeline(const profile::LiveLook& look) {
+  if (!points_.empty() && seconds_ < points_.back().seconds + point_every_s_) return;
+  TimelinePoint& point = points_.emplace_back();
+  point.seconds = seconds_;
+  point.resident_bytes = static_cast<double>(look.resident_bytes);
+  for (const profile::Stack& stack : look.profile.stacks) {
+    point.live_bytes += profile::estimated_value(stack, profile::Metric::kInuseSpace);
+    point.allocated_bytes += profile::estimated_value(stack, profile::Metric::kAllocSpace);
+  }
+  if (points_.size() < kMostPoints) return;
+  std::vector<TimelinePoint> kept;
+  for (size_t i = 0; i < points_.size(); i += 2) kept.push_back(points_[i]);
+  points_ = std::move(kept);
+  point_every_s_ = 2 * (points_[1].seconds - points_[0].seconds) * kAlmost;
+}
+
+nlohmann::ordered_json LivePage::timeline() const {
+  std::vector<TimelinePoint> points = looks_.timeline();
+  if (points.empty()) points = points_;
+  nlohmann::ordered_json columns = {{"seconds", nlohmann::ordered_json::array()}};
+  const auto whole = [](double value) { return static_cast<uint64_t>(std::max(value, 0.0)); };
+  for (const TimelinePoint& point : points) {
+    columns["seconds"].push_back(std::round(point.seconds * kMilliseconds) / kMilliseconds);
+    columns["live"].push_back(whole(point.live_bytes));
+    columns["resident"].push_back(whole(point.resident_bytes));
+    columns["allocated"].push_back(whole(point.allocated_bytes));
+  }
+  return columns;
 }
 
 void LivePage::take(profile::LiveLook look) {
+  if (look.time_unix_ns == 0) {
+    seconds_ = Seconds(looked_ - began_).count();
+    add_to_timeline(look);
+  } else {
+    if (began_unix_ns_ == 0) began_unix_ns_ = look.time_unix_ns;
+    seconds_ =
+        std::chrono::duration<double, std::nano>(look.time_unix_ns - began_unix_ns_).count() / kNanoseconds;
+  }
   last_ = std::move(look.profile);
-  live_ = {{"events", "events"},   {"profile", "profile.pb.gz"},
-           {"seconds", seconds()}, {"resident", look.resident_bytes},
-           {"who", look.who},      {"recording", recorder_ ? recorder_->path() : std::string()}};
+  live_ = {{"events", "events"},
+           {"profile", "profile.pb.gz"},
+           {"seconds", seconds_},
+           {"resident", look.resident_bytes},
+           {"who", look.who},
+           {"recording", recorder_ ? recorder_->path() : std::string()},
+           {"between", look.time_unix_ns == 0 ? "" : kBetween},
+           {"timeline", timeline()}};
   stream_.add(last_, profile::live_page_facts(last_, name_, live_));
   record();
 }
@@ -101,7 +150,7 @@ void LivePage::look() {
   const Meter meter(&spent_s_);
   if (!looks_.is_there()) return end();
   try {
-    take(looks_.look());
+    if (looks_.has_news()) take(looks_.look());
     set_problem("");
   } catch (const profile::Error& error) {
     if (!looks_.is_there()) return end();
@@ -147,10 +196,30 @@ std::string LivePage::page() {
 }
 
 std::optional<PageFile> LivePage::file(const std::string& name) {
+  if (name.compare(0, sizeof kBetween - 1, kBetween) == 0) return between(name);
   if (name != "profile.pb.gz") return std::nullopt;
   const std::string saved =
       "memprof." + std::to_string(last_.pid) + "." + std::to_string(std::time(nullptr)) + ".pb.gz";
   return PageFile{"application/octet-stream", saved, profile::write_pprof(last_)};
+}
+
+// "between-1500-90000": milliseconds from the first look on.
+std::optional<PageFile> LivePage::between(const std::string& name) {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  const size_t begin = sizeof kBetween - 1;
+  const size_t middle = std::min(name.find('-', begin), name.size());
+  const auto number = [&](size_t from, size_t to, uint64_t* out) {
+    const auto parsed = std::from_chars(name.data() + from, name.data() + to, *out);
+    return parsed.ec == std::errc() && parsed.ptr == name.data() + to;
+  };
+  if (middle == name.size() || !number(begin, middle, &first) || !number(middle + 1, name.size(), &last)) {
+    return std::nullopt;
+  }
+  const auto block =
+      looks_.between(static_cast<double>(first) / kMilliseconds, static_cast<double>(last) / kMilliseconds);
+  if (!block) return std::nullopt;
+  return PageFile{"application/octet-stream", "between.gz", profile::gzip(*block)};
 }
 
 std::string LivePage::state_event() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running processes as a live page: looked at once a second while somebody watches, at each request, and as
+// Running processes, or a series (series_follower.h), as a live page: looked at once a second while somebody watches, at each request, and as
 // often as a recording wants.
 //
 // Model: looks are paced by what they take of a processor, with all that is sent of them: 2 % of a core.  A
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/live/look_source.h"
@@ -34,7 +35,8 @@ class LivePage : public PageSource {
   LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {});
 
   std::string page() override;
-  std::optional<PageFile> file(const std::string& name) override;  // "profile.pb.gz": the last look
+  std::optional<PageFile> file(
+      const std::string& name) override;  // "profile.pb.gz": the last look; "between-MS-MS"
   bool is_live() const override { return true; }
   std::optional<Clock::time_point> next_look(bool has_viewers) const override;
   void look() override;
@@ -58,7 +60,9 @@ class LivePage : public PageSource {
   void begin(const Recording& recording);
   void set_problem(const std::string& problem);
   std::string state_event() const;
-  double seconds() const;
+  std::optional<PageFile> between(const std::string& name);
+  void add_to_timeline(const profile::LiveLook& look);
+  nlohmann::ordered_json timeline() const;
 
   LookSource& looks_;
   const std::string name_;
@@ -70,9 +74,13 @@ class LivePage : public PageSource {
   uint64_t ready_look_ = 0;   // and which look it leads to; 0: none is ready
   std::string ready_event_;
   State state_;
-  Clock::time_point began_;   // the first look
-  Clock::time_point looked_;  // the last one began
-  double spent_s_ = 0;        // of a processor, for it and for what was sent of it
+  Clock::time_point began_;            // the first look
+  Clock::time_point looked_;           // the last one began
+  uint64_t began_unix_ns_ = 0;         // of looks that were recorded
+  double seconds_ = 0;                 // from the first look to the last
+  std::vector<TimelinePoint> points_;  // of looks that were not
+  double point_every_s_ = 0;
+  double spent_s_ = 0;  // of a processor, for it and for what was sent of it
   std::optional<SeriesRecorder> recorder_;
   std::chrono::nanoseconds record_every_{};
   Clock::time_point next_record_;

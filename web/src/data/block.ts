@@ -13,6 +13,11 @@ export const METRICS = [
   "mapped_space",
   "mapped_resident_objects",
   "mapped_resident_space",
+  "temporary_objects",
+  "temporary_space",
+  "inuse_resident_objects",
+  "inuse_resident_space",
+  "js_space",
   // Of a live page, computed here: what was allocated in a second.
   "rate_objects",
   "rate_space",
@@ -42,6 +47,15 @@ export interface Side {
   dropped: number;
 }
 
+/** What there was over time: columns of the same length, by time. 0: not known. */
+export interface Timeline {
+  seconds: number[]; // from the first look on
+  live?: number[];
+  resident?: number[];
+  /** Until then. */
+  allocated?: number[];
+}
+
 /** Of a page that its server tells what changes. */
 export interface Live {
   /** Addresses, from the page's own. */
@@ -55,6 +69,9 @@ export interface Live {
   who: string;
   /** The file that looks are recorded to; empty: none. */
   recording: string;
+  /** Of looks that were recorded: what the address of a part of them begins with; empty: there are none. */
+  between?: string;
+  timeline?: Timeline;
 }
 
 export interface Facts {
@@ -66,6 +83,8 @@ export interface Facts {
   metric: Metric;
   has_intervals: boolean;
   unlisted_bytes: number;
+  /** Blocks that were freed within it are temporary. */
+  temporary_ns: number;
   changes: Partial<Record<Metric, Changes>>;
   live?: Live;
 }
@@ -102,11 +121,14 @@ export const IS_INTERPRETER = 8;
 export const LABEL_IS_CUT = 1;
 export const LABEL_IS_AFTER = 2;
 
-/** Live blocks, all that were allocated, those at the peak, mappings, what of these is resident. */
-export const FAMILIES = 5;
+/**
+ * Live blocks, all that were allocated, those at the peak, mappings, what of these is resident, what was freed soon, what of
+ * live blocks is resident, the runtime's own heap.
+ */
+export const FAMILIES = 8;
 /** What was allocated in a second: a block that is live has it behind the others. */
 export const RATE_FAMILY = FAMILIES;
-export const VERSION = 2;
+export const VERSION = 3;
 export const KIND_TOTALS = 0;
 export const KIND_PLAIN = 1;
 export const FIRST_KIND = 2;
@@ -121,7 +143,7 @@ export interface Family {
   row: Uint32Array;
 }
 
-export interface Block {
+export interface Block extends Holdings {
   facts: Facts;
   texts: string[];
   frames: Frames;
@@ -131,16 +153,23 @@ export interface Block {
   kinds: { size: Float64Array; rate: Float64Array; share: Uint32Array };
   labels: { process: Uint32Array; heap: Uint32Array; flags: Uint32Array };
   stacks: { node: Uint32Array; label: Uint32Array };
-  families: Family[];
-  totals: { size: Float64Array; numbers: Float64Array };
-  plain: Float64Array; // bytes and blocks by turns
+}
+
+/** What was freed, by how long it had lived: LIFETIME_BOUNDS. */
+export interface Lifetimes {
+  /** Entries of a stack: begin[stack] to begin[stack + 1]. */
+  begin: Uint32Array;
+  lifetimeClass: Uint32Array;
+  bytes: Float64Array;
+  blocks: Float64Array;
 }
 
 /** What some stacks hold. */
 export interface Holdings {
   families: Family[];
+  lifetimes: Lifetimes;
   totals: { size: Float64Array; numbers: Float64Array };
-  plain: Float64Array;
+  plain: Float64Array; // bytes and blocks by turns
 }
 
 export function readFrames(bytes: Bytes, count: number): Frames {
@@ -204,6 +233,19 @@ function numberRows(families: Family[], stacks: number): { totals: number; plain
   return { totals, plain };
 }
 
+function readLifetimes(bytes: Bytes, stacks: number): Lifetimes {
+  const begin = new Uint32Array(stacks + 1);
+  for (let stack = 0; stack < stacks; ++stack) begin[stack + 1] = begin[stack] + bytes.varint();
+  const count = begin[stacks];
+  const lifetimes = { begin, lifetimeClass: new Uint32Array(count), bytes: new Float64Array(count), blocks: new Float64Array(count) };
+  for (let stack = 0; stack < stacks; ++stack) {
+    for (const column of [lifetimes.lifetimeClass, lifetimes.bytes, lifetimes.blocks]) {
+      for (let i = begin[stack]; i < begin[stack + 1]; ++i) column[i] = bytes.varint();
+    }
+  }
+  return lifetimes;
+}
+
 export function readHoldings(bytes: Bytes, stacks: number): Holdings {
   const families = readFamilies(bytes, stacks);
   const rows = numberRows(families, stacks);
@@ -217,8 +259,9 @@ export function readHoldings(bytes: Bytes, stacks: number): Holdings {
   }
   const plain = new Float64Array(2 * rows.plain);
   for (let i = 0; i < plain.length; ++i) plain[i] = bytes.real();
+  const lifetimes = readLifetimes(bytes, stacks);
   if (!bytes.isAtEnd) throw new Error("the data block is longer than it says");
-  return { families, totals, plain };
+  return { families, lifetimes, totals, plain };
 }
 
 export function readFacts(bytes: Bytes): Facts {
@@ -268,6 +311,10 @@ export async function unpack(base64: string): Promise<Uint8Array> {
   const text = atob(base64.trim());
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < packed.length; ++i) packed[i] = text.charCodeAt(i);
+  return unzip(packed);
+}
+
+export async function unzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -113,6 +113,15 @@ function heldByBoth(before: Block, now: Block): Holdings {
   });
   return {
     families,
+    lifetimes: {
+      begin: joined(
+        before.lifetimes.begin.subarray(0, before.lifetimes.begin.length - 1),
+        now.lifetimes.begin.map((at) => at + before.lifetimes.bytes.length),
+      ),
+      lifetimeClass: joined(before.lifetimes.lifetimeClass, now.lifetimes.lifetimeClass),
+      bytes: joined(before.lifetimes.bytes, now.lifetimes.bytes),
+      blocks: joined(before.lifetimes.blocks, now.lifetimes.blocks),
+    },
     totals: {
       size: joined(before.totals.size, now.totals.size),
       numbers: joined(before.totals.numbers, now.totals.numbers),

@@ -6,6 +6,7 @@ import {
   FAMILIES,
   type Family,
   type Holdings,
+  type Lifetimes,
   readFacts,
   readFrames,
   readHoldings,
@@ -82,9 +83,27 @@ function gather(held: Held[]): Holdings {
   }
   return {
     families,
+    lifetimes: gatherLifetimes(held),
     totals: { size: Float64Array.from(sizes), numbers: Float64Array.from(numbers) },
     plain: Float64Array.from(plain),
   };
+}
+
+function gatherLifetimes(held: Held[]): Lifetimes {
+  const begin = new Uint32Array(held.length + 1);
+  held.forEach(({ holdings, at }, stack) => {
+    const own = holdings.lifetimes.begin;
+    begin[stack + 1] = begin[stack] + own[at + 1] - own[at];
+  });
+  const count = begin[held.length];
+  const all = { begin, lifetimeClass: new Uint32Array(count), bytes: new Float64Array(count), blocks: new Float64Array(count) };
+  held.forEach(({ holdings: { lifetimes }, at }, stack) => {
+    const [from, to] = [lifetimes.begin[at], lifetimes.begin[at + 1]];
+    all.lifetimeClass.set(lifetimes.lifetimeClass.subarray(from, to), begin[stack]);
+    all.bytes.set(lifetimes.bytes.subarray(from, to), begin[stack]);
+    all.blocks.set(lifetimes.blocks.subarray(from, to), begin[stack]);
+  });
+  return all;
 }
 
 const noColumn = () => new Uint32Array(0);

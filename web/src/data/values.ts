@@ -5,11 +5,14 @@ import { type Block, FIRST_KIND, KIND_PLAIN, KIND_TOTALS, type Metric, RATE_FAMI
 export const isBytes = (metric: Metric): boolean => metric.endsWith("_space");
 
 export const isRate = (metric: Metric): boolean => metric.startsWith("rate_");
-/** Whether samples stand for it; mappings are known exactly, and rates have no interval. */
-export const isSampled = (metric: Metric): boolean => !isRate(metric) && !metric.startsWith("mapped_");
+/** Whether samples stand for it, and their interval is computed here; mappings are known exactly. */
+export const isSampled = (metric: Metric): boolean => !isRate(metric) && !/^(mapped|inuse_resident|js)_/.test(metric);
 
 export function familyOf(metric: Metric): number {
   if (isRate(metric)) return RATE_FAMILY;
+  if (metric.startsWith("temporary")) return 5;
+  if (metric.startsWith("inuse_resident")) return 6;
+  if (metric.startsWith("js")) return 7;
   if (metric.startsWith("mapped_resident")) return 4;
   if (metric.startsWith("mapped")) return 3;
   return metric.startsWith("inuse") ? 0 : metric.startsWith("alloc") ? 1 : 2;

@@ -70,7 +70,8 @@ function useGrowth(block: Block, live: LiveParts | undefined, pictures: Pictures
   }, [block, live?.base, view, zoom, isSelected, rows, metric]);
 }
 
-export function App(props: { block: Block; live?: LiveParts }) {
+/** `bar`: what stands above all, of a part of a series. */
+export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChildren }) {
   const { live } = props;
   const places = live?.places ?? FIXED;
   const [state, change] = useStateInAddress(props.block.facts);
@@ -120,7 +121,7 @@ export function App(props: { block: Block; live?: LiveParts }) {
   return (
     <>
       <Header block={block} state={state} pictures={pictures} margins={margins} />
-      {live?.bar}
+      {live?.bar ?? props.bar}
       <Toolbar block={block} state={state} change={change} isLive={live !== undefined} />
       {pictures.wrong !== "" && (
         <p class="wrong" role="alert">

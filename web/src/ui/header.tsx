@@ -2,6 +2,7 @@
 // What the profile is of, what it holds, and how sure that is.
 import type { Block } from "../data/block";
 import { matched } from "../model/sums";
+import { lifetimeText } from "./histograms";
 import type { Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { State } from "./state";
@@ -55,6 +56,9 @@ export function Header(props: { block: Block; state: State; pictures: Pictures; 
             {nameText(line)}
           </p>
         ))}
+        {facts.metrics.includes("temporary_space") && (
+          <p class="fact">Freed soon after: within {lifetimeText(facts.temporary_ns)}.</p>
+        )}
         {facts.has_intervals && facts.unlisted_bytes > 0 && (
           <p class="fact">Code that was never sampled holds less than {bytesText(facts.unlisted_bytes)} each (95 %).</p>
         )}

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page of running processes: what its server tells of them, and what the reader can do with that.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Block, Live } from "../data/block";
+import { type Block, type Live, readBlock, unzip } from "../data/block";
 import { Feed, type Link, type Shown } from "../data/feed";
 import { allocatedIn, withRates } from "../data/growth";
 import { valuesOf } from "../data/values";
 import { MovingPlaces } from "../model/places";
 import { App } from "./app";
+import { type Span, Timeline } from "./timeline";
 import { bytesText, metricText, nameText, shortened, signedText } from "./text";
 
 const LONGEST_NOTE = 300;
@@ -21,6 +23,12 @@ const LINKS: Record<Link, string> = {
 
 function total(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
+}
+
+// Of a part of a series: what is shown of it, or why nothing is.
+interface Part extends Span {
+  block: Block | null;
+  note: string;
 }
 
 export function timeText(seconds: number): string {
@@ -48,7 +56,8 @@ function Figures({ block, base, live }: { block: Block; base: Block; live: Live 
   );
 }
 
-export function LiveBar({ shown, feed }: { shown: Shown; feed: Feed }) {
+/** `timeline`: of what there was over time, and what of it is shown. */
+export function LiveBar({ shown, feed, timeline }: { shown: Shown; feed: Feed; timeline: ComponentChildren }) {
   const { block, base, link, note } = shown;
   const { live } = block.facts;
   if (live === undefined) return null;
@@ -76,8 +85,16 @@ export function LiveBar({ shown, feed }: { shown: Shown; feed: Feed }) {
         </p>
       )}
       {live.who !== "" && <p class="fact">{nameText(live.who)}</p>}
+      {timeline}
     </section>
   );
+}
+
+/** The look at a moment, or what changed between two. */
+async function partOf(live: Live, { first, last }: Span): Promise<Block> {
+  const answer = await fetch(`${live.between}${Math.round(first * 1000)}-${Math.round(last * 1000)}`);
+  if (!answer.ok) throw new Error(`memprof view did not answer: ${answer.status}`);
+  return readBlock(await unzip(new Uint8Array(await answer.arrayBuffer())));
 }
 
 function firstShown(own: Block): Shown {
@@ -95,5 +112,25 @@ export function LiveApp({ block, live }: { block: Block; live: Live }) {
     feed.open();
     return () => feed.pause();
   }, [feed]);
-  return <App block={shown.block} live={{ base: shown.base, places, bar: <LiveBar shown={shown} feed={feed} /> }} />;
+  const [part, setPart] = useState<Part | null>(null);
+  const now = shown.block.facts.live ?? live;
+  const showPart = (span: Span) => {
+    setPart({ ...span, block: null, note: "" });
+    partOf(now, span).then(
+      (found) => setPart({ ...span, block: found, note: "" }),
+      (error: unknown) => setPart({ ...span, block: null, note: error instanceof Error ? error.message : String(error) }),
+    );
+  };
+  const timeline = now.timeline && (
+    <Timeline
+      timeline={now.timeline}
+      shown={part}
+      note={part?.note ?? ""}
+      onShow={now.between === undefined || now.between === "" ? null : showPart}
+      onAll={() => setPart(null)}
+    />
+  );
+  const bar = <LiveBar shown={shown} feed={feed} timeline={timeline} />;
+  if (part?.block) return <App key={`${part.first} ${part.last}`} block={part.block} bar={bar} />;
+  return <App key="live" block={shown.block} live={{ base: shown.base, places, bar }} />;
 }

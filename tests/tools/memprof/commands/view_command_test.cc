@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -57,6 +60,15 @@ TEST_F(ViewCommand, ErrorsAreOneLine) {
     EXPECT_THAT(result.err, HasSubstr(text));
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
+}
+
+TEST_F(ViewCommand, SaysThatALargeFileTakesAWhile) {
+  const std::string large = folder_ / "large.pb";
+  std::ofstream(large) << "no profile";
+  std::filesystem::resize_file(large, uintmax_t{17} << 20);
+  const auto result = memprof({"view", large, "--no-open"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("reading " + large + ": 17.0 MiB, which takes a while"));
 }
 
 TEST_F(ViewCommand, HelpSaysWhatItDoes) {

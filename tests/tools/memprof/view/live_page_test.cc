@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/console/failure.h"
+#include "profile/files/gzip.h"
 #include "profile/model/error.h"
 #include "tests/tools/memprof/process.h"
 
@@ -31,10 +32,17 @@ class Looks : public LookSource {
   const std::vector<uint64_t>& pids() const override { return pids_; }
   bool is_there() const override { return is_running; }
   std::string ending() const override { return "process 4711 has ended"; }
+  bool has_news() override { return has_new; }
+  std::optional<std::string> between(double first_s, double last_s) override {
+    if (!has_earlier) return std::nullopt;
+    return std::to_string(first_s) + " " + std::to_string(last_s);
+  }
 
   size_t asked = 0;
   bool is_running = true;
   bool has_end = false;
+  bool has_new = true;
+  bool has_earlier = false;
   std::string error;
 
  private:
@@ -139,6 +147,28 @@ TEST_F(LivePageTest, AnErrorIsToldUntilItGoesWell) {
   page_.look();
   EXPECT_EQ(told(), "look state ");
   EXPECT_THAT(last_event_, HasSubstr(R"("problem":"")"));
+}
+
+TEST_F(LivePageTest, LooksThatShowNothingNewAreNotTold) {
+  EXPECT_EQ(told(), "first state ");
+  looks_.has_new = false;
+  page_.look();
+  EXPECT_EQ(told(), "");
+  looks_.has_new = true;
+  page_.look();
+  EXPECT_EQ(told(), "look ");
+}
+
+TEST_F(LivePageTest, APartOfTheTimeIsAFileOfThoseThatHaveEarlierLooks) {
+  EXPECT_FALSE(page_.file("between-0-1500")) << "of a process there are none";
+  looks_.has_earlier = true;
+  const auto file = page_.file("between-0-1500");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(profile::gunzip(file->content, "test", 100), "0.000000 1.500000");
+  for (const char* name : {"between-", "between-1", "between-1-", "between--1", "between-1-2-3",
+                           "between-1-x", "between-1-99999999999999999999999"}) {
+    EXPECT_FALSE(page_.file(name)) << name;
+  }
 }
 
 TEST_F(LivePageTest, TheLastLookCanBeSaved) {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a series while it is recorded: looks that are added, a part of its time, the end of the recording.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { begin } from "./programs.mjs";
+
+// Holds 8 MiB more for each line that it reads, in the function of that name.
+const PROGRAM = `
+import sys
+kept = []
+def early():
+    kept.append(bytearray(8 << 20))
+def late():
+    kept.append(bytearray(8 << 20))
+early()
+print("ready", flush=True)
+for line in sys.stdin:
+    {"early": early, "late": late}[line.strip()]()
+    print("done", flush=True)
+`;
+
+const rows = (page) => page.$$eval(".table tbody th button", (all) => all.slice(0, 4).map((one) => one.textContent));
+const points = (page) => page.$eval(".timeline input", (one) => Number(one.max));
+const waitFor = (page, condition, argument) => page.waitForFunction(condition, argument, { timeout: 60_000 });
+
+/** Whether it shows what changed between two moments, or a look alone; the title says of when. */
+const isPart = (page, wanted) =>
+  waitFor(page, (isTwo) => /^\d{4}-/.test(document.querySelector("h1").textContent) && document.querySelector("h1").textContent.includes(" to ") === isTwo, wanted);
+
+async function slide(page, which, to) {
+  const slider = page.locator(".timeline input").nth(which);
+  await slider.focus();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < to; ++i) await page.keyboard.press("ArrowRight");
+}
+
+export async function series({ open, violations, picture, check }, memprof, folder) {
+  const file = join(folder, "recorded.series");
+  rmSync(file, { force: true });
+  const environment = { ...process.env, LD_PRELOAD: join(memprof, "../../lib/libmemprof.so"), MEMPROF_RATE: "64k" };
+  const program = begin("/usr/bin/python3", ["-c", PROGRAM], { env: { ...environment, MEMPROF_PROFILE: join(folder, "series.%p.pb.gz") } });
+  await program.next();
+  const recorder = begin(memprof, ["live", String(program.child.pid), "--record", file, "--every", "300ms", "--no-debuginfod"]);
+  for (let found = false; !found; ) {
+    await new Promise((done) => setTimeout(done, 200));
+    try {
+      found = readFileSync(file).length > 1000;
+    } catch {
+      found = false;
+    }
+  }
+  const viewer = begin(memprof, ["view", file, "--no-open", "--no-debuginfod"]);
+  try {
+    const url = await viewer.next();
+    const { page, errors, close } = await open(url);
+    await waitFor(page, () => document.querySelector(".live > strong").textContent === "live");
+    await waitFor(page, () => Number(document.querySelector(".timeline input")?.max ?? 0) >= 1);
+    const before = await points(page);
+    await program.ask("early");
+    await waitFor(page, (most) => Number(document.querySelector(".timeline input").max) > most + 2, before);
+    const middle = await points(page);
+    check("series: looks that are added are shown", middle > before + 2, `${before} to ${middle}`);
+    await program.ask("late");
+    await waitFor(page, () => [...document.querySelectorAll(".table tbody th button")].some((one) => one.textContent === "late"));
+    check("axe: series", (await violations(page)).length === 0, (await violations(page)).join("; "));
+    await picture(page, "series");
+
+    // A part of the time, by the keys: in its first half only what came early.
+    await slide(page, 0, 0);
+    await slide(page, 1, middle);
+    await page.getByRole("button", { name: "Show what changed" }).click();
+    await isPart(page, true);
+    check("series: what changed between two looks", (await rows(page)).includes("early") && !(await rows(page)).includes("late"), (await rows(page)).join(", "));
+    check("axe: a part of the series", (await violations(page)).length === 0, (await violations(page)).join("; "));
+    await slide(page, 0, 0);
+    await slide(page, 1, 0);
+    await page.getByRole("button", { name: "Show this look" }).click();
+    await isPart(page, false);
+    check("series: one look", (await page.$eval(".total", (one) => one.textContent)).startsWith("Live: bytes"));
+
+    // And by the pointer.
+    const box = await page.locator(".timeline svg").boundingBox();
+    await page.mouse.move(box.x + 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 2, box.y + 20);
+    await page.mouse.up();
+    await isPart(page, true);
+    check("series: a part by the pointer", (await rows(page)).includes("late"), (await rows(page)).join(", "));
+    await picture(page, "series-part");
+    await page.getByRole("button", { name: "Back to the last look" }).click();
+    await waitFor(page, () => document.querySelector("h1").textContent.startsWith("recorded.series"));
+    check("series: back to the last look", (await rows(page)).includes("late"), (await rows(page)).join(", "));
+
+    const narrow = await open(url, "", { viewport: { width: 360, height: 740 }, colorScheme: "dark" });
+    await waitFor(narrow.page, () => document.querySelector(".timeline input") !== null);
+    check("series: 360 pixels", await narrow.page.evaluate(() => document.documentElement.scrollWidth <= 360));
+    check("axe: series, narrow and dark", (await violations(narrow.page)).length === 0, (await violations(narrow.page)).join("; "));
+    await narrow.close();
+
+    recorder.child.kill("SIGINT");
+    await recorder.ended;
+    await waitFor(page, () => document.querySelector(".live > strong").textContent === "ended");
+    check("series: the end of the recording is said", (await page.$eval(".live", (one) => one.textContent)).includes("the recording has ended"));
+    check("series: no errors", errors.length === 0, errors.join("; "));
+    await close();
+  } finally {
+    program.child.kill("SIGKILL");
+    recorder.child.kill("SIGINT");
+    viewer.child.kill("SIGINT");
+    await viewer.ended;
+  }
+}
