@@ -168,6 +168,10 @@ void view_file(const Options& options) {
              ", which takes a while");
   }
   if (profile::is_series(input)) {
+    if (options.source_maps) {
+      throw Failure(
+          "--source-maps: is for one profile; memprof export FILE --at TIME -o OUT.pb.gz writes one of a series");
+    }
     SeriesFollower looks(input, options.ask_servers);
     LivePage page(&looks, file_name(input));
     return serve(&page, options.address, options.opens);
