@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program has in memory, in parts: a program of known truth, from inside and from outside; Python."""
 import json
+import platform
 import re
 import subprocess
+import unittest
 
 import e2e
 
@@ -130,6 +132,19 @@ class Resident(e2e.Test):
                 text = self.report(self.folder / profile)
                 self.assertRegex(text, counts + " counts .* in blocks and .* for its tables .*by its count not explained")
                 self.assertRegex(text, r"resident then: files and shared memory .*heap")
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "hooks of allocators inside programs are written for x86-64")
+    def test_allocators_inside_a_program(self):
+        for program, name in (("inner_jemalloc", "jemalloc"), ("inner_tcmalloc_minimal", "tcmalloc")):
+            if not (e2e.PROGRAMS / program).exists():
+                continue
+            profile = self.folder / f"{program}.pb.gz"
+            done = e2e.run([e2e.PROGRAMS / program], e2e.preloaded(profile, "4k", MEMPROF_INLINE_HOOKS="1"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            blocks = int(done.stdout.split()[1])
+            m = self.resident(profile)
+            self.assertEqual(m["counted_by"], name)
+            self.assertAlmostEqual(m["counted_bytes"], blocks, delta=blocks / 6)  # with their slack
 
     def test_an_allocator_that_does_not_say(self):
         library = e2e.LIBRARIES.get(e2e.ALLOCATORS["mimalloc"])

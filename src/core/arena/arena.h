@@ -219,7 +219,8 @@ struct CountedState {
   static constexpr uint32_t kPlaces = 4;  // the first: the allocator behind malloc
   CountedAllocator allocators[kPlaces];
   std::atomic<uint64_t> peak_files_bytes;  // of PeakState::resident_bytes: files and shared memory
-  std::atomic<uint64_t> peak_free_bytes;   // what allocators counted as free then; 0: nothing, or they do not say
+  std::atomic<uint64_t>
+      peak_free_bytes;  // what allocators counted as free then; 0: nothing, or they do not say
 };
 
 // Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.
