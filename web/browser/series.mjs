@@ -27,11 +27,17 @@ const waitFor = (page, condition, argument) => page.waitForFunction(condition, a
 const isPart = (page, wanted) =>
   waitFor(page, (isTwo) => /^\d{4}-/.test(document.querySelector("h1").textContent) && document.querySelector("h1").textContent.includes(" to ") === isTwo, wanted);
 
+/** Waits until the page has it: looks come meanwhile. */
 async function slide(page, which, to) {
-  const slider = page.locator(".timeline input").nth(which);
-  await slider.focus();
-  await page.keyboard.press("Home");
-  for (let i = 0; i < to; ++i) await page.keyboard.press("ArrowRight");
+  const change = ([at, value]) => {
+    const slider = document.querySelectorAll(".timeline input")[at];
+    if (slider.value === String(value) && slider.dataset.moved === String(value)) return true;
+    slider.value = String(value);
+    slider.dataset.moved = String(value);
+    slider.dispatchEvent(new window.InputEvent("input", { bubbles: true }));
+    return false;
+  };
+  await waitFor(page, change, [which, to]);
 }
 
 export async function series({ open, violations, picture, check }, memprof, folder) {
@@ -68,6 +74,11 @@ export async function series({ open, violations, picture, check }, memprof, fold
     // A part of the time, by the keys: in its first half only what came early.
     await slide(page, 0, 0);
     await slide(page, 1, middle);
+    await page.locator(".timeline input").nth(1).focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowRight");
+    const chosen = await page.$$eval(".timeline input", (all) => all.map((one) => Number(one.value)));
+    check("series: sliders obey the keys", chosen[0] === 0 && chosen[1] === middle, chosen.join(" to "));
     await page.getByRole("button", { name: "Show what changed" }).click();
     await isPart(page, true);
     check("series: what changed between two looks", (await rows(page)).includes("early") && !(await rows(page)).includes("late"), (await rows(page)).join(", "));

@@ -81,10 +81,16 @@ Json side_facts(const Profile& profile) {
           {"time_unix_ns", profile.time_unix_ns}, {"duration_ns", profile.duration_ns}};
 }
 
-// What is temporary is computed for the page where a profile says how long blocks lived.
+bool all_have_statistics(const Profile& profile) {
+  return profile.from_memprof && std::all_of(profile.stacks.begin(), profile.stacks.end(),
+                                             [](const Stack& stack) { return stack.has_statistics; });
+}
+
+// What is temporary is computed for the page where a profile says of all stacks how long blocks lived.
 bool has_in_page(const Profile& profile, Metric metric) {
   if (!metric_is_temporary(metric)) return profile.has_metric[metric_index(metric)];
-  return profile.has_metric[metric_index(Metric::kAllocSpace)] && has_lifetimes(profile);
+  return profile.has_metric[metric_index(Metric::kAllocSpace)] && all_have_statistics(profile) &&
+         has_lifetimes(profile);
 }
 
 }  // namespace
@@ -107,10 +113,8 @@ nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, cons
   }
   facts["metric"] = metric_name(subject.metric.value_or(default_metric(last)));
   facts["temporary_ns"] = page_temporary_ns(last);
-  facts["has_intervals"] = std::all_of(sides.begin(), sides.end(), [](const Profile* profile) {
-    return profile->from_memprof && std::all_of(profile->stacks.begin(), profile->stacks.end(),
-                                                [](const Stack& stack) { return stack.has_statistics; });
-  });
+  facts["has_intervals"] = std::all_of(sides.begin(), sides.end(),
+                                       [](const Profile* profile) { return all_have_statistics(*profile); });
   facts["unlisted_bytes"] = unlisted_bound_bytes(last.rate_bytes);
   facts["changes"] = subject.changes.is_null() ? Json::object() : subject.changes;
   if (!subject.live.is_null()) facts["live"] = subject.live;
