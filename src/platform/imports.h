@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace memprof {
+struct LatePatchRequest;
+}
+
 namespace memprof::platform {
 
 // The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
@@ -28,6 +32,10 @@ bool patch_imports();
 // Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
 // time for that.  May be called from a hook.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);
+
+// Prepares hooks of allocators inside modules for a tracer, which writes them while it has all threads stopped
+// (format/late_patches.h).  false: the request is another version's.
+bool prepare_late_hooks(LatePatchRequest* request);
 
 // As of the last time that they were looked at.
 Imports imports();
