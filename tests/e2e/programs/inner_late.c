@@ -35,7 +35,7 @@ void NAME(ALLOCATOR_PREFIX, free)(void*);
 #else
 // By the names of rpmalloc.
 #define ALLOCATOR_PREFIX rp
-#define API __attribute__((noinline, visibility("default")))
+#define API __attribute__((noinline, visibility("hidden")))  // a library has functions of the same names
 
 struct header {
   size_t size;

@@ -13,6 +13,7 @@
 #include "platform/linux/inline_hooks/inner_module.h"
 #include "platform/linux/inline_hooks/late_patches.h"
 #include "platform/linux/inline_hooks/loader_watch.h"
+#include "platform/linux/inline_hooks/relocated.h"
 #include "platform/linux/interpose/nested.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/messages.h"
@@ -37,6 +38,7 @@ uint32_t g_known_count;
 uint64_t g_adds;
 uint64_t g_subs;
 LatePatches g_late;
+bool g_is_late;  // a tracer begins the watch of the loader
 
 bool is_alone() {
   struct stat status;
@@ -139,8 +141,11 @@ void each_new_module(const Visit& visit) {
   });
 }
 
-void look(Patching patching) {
-  each_new_module([&](const dl_phdr_info& info, bool is_program) { look_at(info, is_program, patching); });
+// Where a tracer began the watch, others may have come between its preparation and its begin: they have run.
+void look_at_new() {
+  each_new_module([&](const dl_phdr_info& info, bool is_program) {
+    look_at(info, is_program, g_is_late && is_relocated(info) ? Patching::kNever : Patching::kNow);
+  });
 }
 
 bool is_wanted() {
@@ -151,26 +156,14 @@ bool is_wanted() {
   return text != nullptr && strcmp(text, "1") == 0 && environment("MEMPROF_PROFILE") != nullptr;
 }
 
-template <typename Look>
-void look_undisturbed(const Look& look) {
+void look_at_change() {
   const int saved_errno = errno;
   const MuteScope mute;
   if (!is_sandboxed()) {
-    look();
+    look_at_new();
   }
   errno = saved_errno;
 }
-
-void look_at_change(bool is_unused) {
-  look_undisturbed([&] { look(is_unused ? Patching::kNow : Patching::kNever); });
-}
-
-// What is there before a change of the loader's list is not new after it.
-void look_before_change() {
-  look_undisturbed([] { each_new_module([](const dl_phdr_info&, bool) {}); });
-}
-
-constexpr LoaderEvents kEvents = {look_before_change, look_at_change};
 
 // Appends a line to a text, as much of it as fits.
 void append_line(char (&text)[LatePatchRequest::kSaidBytes], const char* const* parts) {
@@ -232,12 +225,14 @@ void hook_inner_allocators() {
   const MuteScope mute;
   const bool alone = is_alone();
   g_is_told = true;
-  look(alone ? Patching::kNow : Patching::kNever);
+  each_new_module([&](const dl_phdr_info& info, bool is_program) {
+    look_at(info, is_program, alone ? Patching::kNow : Patching::kNever);
+  });
   if (g_hooked_count != 0) {
     interpose::mute_nested_calls();  // the allocator behind malloc may call one that is hooked now
   }
   if (alone) {
-    watch_loader(kEvents);
+    watch_loader(look_at_change);
   }
 }
 
@@ -258,7 +253,11 @@ bool prepare_late_hooks(LatePatchRequest* request) {
   set_complaint_listener(tell_request);
   each_new_module(prepare_module);
   LatePatch watch[2];
-  g_late.add_group(watch, prepare_loader_watch(kEvents, watch));
+  const uint32_t count = prepare_loader_watch(look_at_change, watch);
+  g_is_late = g_is_late || count != 0;
+  if (count != 0) {
+    g_late.add_group(watch, count);
+  }
   set_complaint_listener(g_is_told ? message : tell_nobody);
   g_request = nullptr;
   request->patches = g_late.address();

@@ -18,22 +18,14 @@ namespace memprof::platform {
 namespace {
 
 #if defined(__x86_64__)
-LoaderEvents g_events;
+void (*g_changed)();
 const r_debug* g_debug;
-uint64_t g_watched;     // 0: not yet; a tracer writes 1
-bool g_has_seen_begin;  // while the loader's lock is held
+uint64_t g_watched;  // 0: not yet; a tracer writes 1
 
 void on_loader_state() {
-  if (__atomic_load_n(&g_watched, __ATOMIC_RELAXED) == 0) {
-    return;  // a tracer writes the jump first
+  if (__atomic_load_n(&g_watched, __ATOMIC_RELAXED) != 0 && g_debug->r_state == r_debug::RT_CONSISTENT) {
+    g_changed();
   }
-  if (g_debug->r_state != r_debug::RT_CONSISTENT) {
-    g_has_seen_begin = true;
-    g_events.begins();
-    return;
-  }
-  g_events.changed(g_has_seen_begin);
-  g_has_seen_begin = true;  // what is loaded now is known
 }
 
 constexpr size_t kStubPage = 4096;
@@ -102,11 +94,10 @@ bool put_jump(uint64_t function) {
 
 }  // namespace
 
-bool watch_loader([[maybe_unused]] const LoaderEvents& events) {
+bool watch_loader([[maybe_unused]] void (*changed)()) {
 #if defined(__x86_64__)
   const uint64_t function = find_function();
-  g_events = events;
-  g_has_seen_begin = true;  // all that is loaded is known
+  g_changed = changed;
   g_watched = function != 0 && put_jump(function) ? 1 : 0;
   return g_watched != 0;
 #else
@@ -114,8 +105,7 @@ bool watch_loader([[maybe_unused]] const LoaderEvents& events) {
 #endif
 }
 
-uint32_t prepare_loader_watch([[maybe_unused]] const LoaderEvents& events,
-                              [[maybe_unused]] LatePatch (&patches)[2]) {
+uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(), [[maybe_unused]] LatePatch (&patches)[2]) {
 #if defined(__x86_64__)
   constexpr uint64_t kOne = 1;
   static bool is_prepared = false;
@@ -125,7 +115,7 @@ uint32_t prepare_loader_watch([[maybe_unused]] const LoaderEvents& events,
     return 0;
   }
   is_prepared = true;
-  g_events = events;
+  g_changed = changed;
   uint8_t bytes[kJumpBytes];
   encode_jump(jump.at, jump.page, bytes);
   patches[0] = code_patch(jump.at, kJumpBytes, bytes);
