@@ -144,6 +144,8 @@ class Session {
   }
 
   void hook() {
+    const SignalsHeldBack held_back;
+    const Haste haste;
     const LateHooks written = write_late_hooks(target_, hooks_);
     result_.hooked_functions = written.functions;
     result_.pause_ns = std::max(result_.pause_ns, written.pause_ns);
