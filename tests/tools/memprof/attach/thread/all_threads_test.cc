@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "memprof/attach/target/survey.h"
 #include "tests/tools/memprof/attach/target_process.h"
 
 namespace memprof::cli {
@@ -58,6 +59,7 @@ TEST(AllThreads, AProcessThatIsStoppedOrGone) {
   NEEDS_PTRACE();
   TargetProcess process({"nanosleep"});
   kill(static_cast<pid_t>(process.pid()), SIGSTOP);
+  while (status_field(process.pid(), "State")[0] != 'T') usleep(1000);
   EXPECT_EQ(AllThreads(static_cast<pid_t>(process.pid())).stop(kStopLimitNs),
             "it was stopped by a signal meanwhile");
   kill(static_cast<pid_t>(process.pid()), SIGCONT);
