@@ -111,9 +111,8 @@ const char* memprof_strerror(int error) {
     case MEMPROF_ERR_FORMAT:
       return "not the arena of a profiled process, or that of another version of memprof";
     case MEMPROF_ERR_NO_HOOKS:
-      return "the library cannot see this process's allocations: the executable has a malloc of its own, or "
-             "its "
-             "import tables cannot be changed (preload the library, or link with it)";
+      return "the library cannot see this process's allocations: the executable has a malloc of its own, "
+             "or its import tables cannot be changed (preload the library, or link with it)";
     case MEMPROF_ERR_OTHER_COPY:
       return "another copy of memprof is at work in this process; it goes on, this one stays off";
     case MEMPROF_ERR_LIMIT:

@@ -69,8 +69,8 @@ struct RawPart {
 };
 
 struct RawStack {
-  const uint64_t* frames =
-      nullptr;  // return addresses, leaf first; those that stand for frames; kRuntimeFrame | index
+  // Return addresses, leaf first; those that stand for frames of a runtime: kRuntimeFrame | index.
+  const uint64_t* frames = nullptr;
   uint32_t depth = 0;
   uint32_t walk = 0;  // MEMPROF_WALK_*
   RawTotals allocated;

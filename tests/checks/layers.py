@@ -36,7 +36,7 @@ LADDERS = {
     "src/core": "sampling arena mappings tables rates reader engine hooks",
     "src/unwind": "tables walk",
     "src/platform/linux": "memory files modules process interpose imports inline_hooks stack",
-    "src/profile": "model significance names matching view text files pprof formats lifetimes report live churn leaks compare gate series page symbolize",
+    "src/profile": "model significance names matching view text files pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf",
     "src/platform/linux/inline_hooks": "code",
     "tools/memprof": "console host io serve doctor attach record run live view check commands",

@@ -6,7 +6,6 @@ among them a dpkg-query, an apt-get, an apt-cache, an id and a sudo that say wha
 usage: packages.py ROOT         runs the cases
        packages.py --self-test  sees a dev that installs without asking fail a case
 """
-import os
 import pathlib
 import shutil
 import subprocess

@@ -168,8 +168,7 @@ TEST(Autostart, AFormatThatTheProcessCannotWriteIsRefused) {
   for (const std::string path : {"x.json", "x.html", "x.svg", "x.speedscope.json", "x.collapsed", "x"}) {
     EXPECT_EQ("memprof: MEMPROF_PROFILE=" + path +
                   " is ignored: it must be a path that ends in .pb.gz or .pb (memprof export makes other "
-                  "formats of "
-                  "such a file)\n",
+                  "formats of such a file)\n",
               configure({{"MEMPROF_PROFILE", path}},
                         [](const Configuration& c) { EXPECT_EQ(nullptr, c.profile_path); }));
   }

@@ -15,8 +15,8 @@ namespace {
 constexpr uint64_t kCommitStepBytes = 16 * 1024;
 // Address space is mapped ahead: as much as there is, at most so much.
 constexpr uint64_t kMostMapStepBytes = 1024 * 1024;
-constexpr uint64_t kHeaderBytes =
-    platform::kPieceBytes;  // that are mapped; the rest of the file's are a hole
+// That are mapped; the rest of the file's are a hole.
+constexpr uint64_t kHeaderBytes = platform::kPieceBytes;
 static_assert(kHeaderBytes >= kPageBytes);
 constexpr Limits kLeastLimits{1024, 256, 1};
 

@@ -22,7 +22,6 @@ namespace memprof::profiler {
 
 std::atomic<uint32_t> g_state{0};
 std::atomic<bool> g_following{false};
-std::atomic<uint64_t> g_mark{0};
 
 Arena g_arena;
 HeapMap g_live;

@@ -2,9 +2,8 @@
 // Whose the profiler is, and its tables: what life cycle, recorder and the end of the process share.  Only
 // core/engine includes this.
 //
-// Model: a page that fork children do not have (platform::OwnerPage) holds the owner's mark.  A child whose
-// parent is followed makes tables of its own at its first sample, in which nothing of the parent is; any
-// other child does nothing until initialize() begins anew.
+// Model: a fork child is recognised (core/sampling/fork_child.h).  One whose parent is followed makes tables of its own at its
+// first sample, in which nothing of the parent is; any other child does nothing until initialize() begins anew.
 //
 // Threads: who wins the page's claim makes the tables, once; the others find is_following() true (acquire,
 // pairs with the release of who made them).
@@ -17,7 +16,7 @@
 
 #include "core/arena/arena.h"
 #include "core/engine/profiler.h"
-#include "core/sampling/sampler.h"
+#include "core/sampling/fork_child.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/heap_names.h"
@@ -50,18 +49,6 @@ extern HeapNames g_heap_names;
 
 // They are there.
 extern std::atomic<bool> g_following;
-// What the page's mark reads in the owner; 0: there is no page.
-extern std::atomic<uint64_t> g_mark;
-
-// is_owner(), for the recorder.  Without a page (the kernel is too old for one) a child cannot be told from
-// its parent here; the fork handler of the platform then stops it.
-inline bool owns() {
-  // acquire pairs with the release in adopt_process: who knows the value reads the page.  In this order: a
-  // child changes the value and then the page, and is no owner in between.
-  const uint64_t owner = g_mark.load(std::memory_order_acquire);
-  return owner == 0 || sampler_mark() == owner;
-}
-
 // The tables are there and are this process's.
 inline bool is_following() {
   return g_following.load(std::memory_order_acquire) && owns();

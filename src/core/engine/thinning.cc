@@ -14,7 +14,7 @@ constexpr uint32_t kMostAsked = 32;
 // How many slots are looked at for them.
 constexpr uint32_t kMostSlotsAsked = 256;
 // Live samples that an event moves from stacks that leave, and at most those of a range more.
-constexpr uint32_t kMostMoves = 32;
+constexpr uint32_t kMostMoves = 16;
 
 double kept_share(uint64_t size_bytes, uint64_t old_rate, uint64_t new_rate) {
   return weigh(size_bytes, new_rate).probability / weigh(size_bytes, old_rate).probability;

@@ -44,8 +44,8 @@ struct AllocatorSignature {
   uint8_t block = kNoArgument;
   uint8_t heap = kNoArgument;
   uint8_t result = kNoArgument;  // where the block is stored
-  bool calls_another =
-      false;              // of the allocator's functions: nothing is missed where it is not hooked itself
+  // Another one of the allocator's functions: nothing is missed where it is not hooked itself.
+  bool calls_another = false;
   bool is_small = false;  // it may be called with sizes up to 1024 only
 };
 

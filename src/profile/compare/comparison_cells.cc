@@ -94,8 +94,7 @@ std::string method_text(const Comparison& comparison) {
   const bool has_spread = comparison.before.files.size() > 1 || comparison.after.files.size() > 1;
   return fmt::format(
       "Significant: p is at most {} after the correction of Benjamini and Hochberg for {} row{}{}; of the "
-      "rows "
-      "listed 5 % may be there by chance.",
+      "rows listed 5 % may be there by chance.",
       kSignificance, format_count(static_cast<double>(rows)), rows == 1 ? "" : "s",
       has_spread ? ", by the samples and by the spread between the files" : "");
 }

@@ -110,9 +110,8 @@ class Flame {
                          metric_name(options_.metric));
     } else if (hidden_ != 0) {
       out += fmt::format(
-          "<text class=\"foot\" x=\"{}\" y=\"{:.0f}\">{} branch{} too narrow to see {} left out: {:.2f} % of "
-          "the whole."
-          "</text>\n",
+          "<text class=\"foot\" x=\"{}\" y=\"{:.0f}\">{} branch{} too narrow to see {} left out: {:.2f} % "
+          "of the whole.</text>\n",
           kMargin, height - 12, hidden_, hidden_ == 1 ? "" : "es", hidden_ == 1 ? "is" : "are",
           100 * hidden_value_ / whole_);
     }

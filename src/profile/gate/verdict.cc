@@ -108,9 +108,8 @@ class Judge {
       result.what = fmt::format("the profile does not have {}", metric_name(limit.metric));
     } else if (scope.kind == ScopeKind::kSite && !scope.may_be_missing && !matches(scope)) {
       result.what = fmt::format(
-          "no stack matches '{}': it allocated nothing, or is called otherwise; may_be_missing = true where "
-          "that "
-          "is right",
+          "no stack matches '{}': it allocated nothing, or is called otherwise; may_be_missing = true "
+          "where that is right",
           scope.filter.focus ? scope.filter.focus->text() : "");
     } else if (scope.kind == ScopeKind::kRow) {
       judge_rows(scope, limit, &result);

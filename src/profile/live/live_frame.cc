@@ -11,9 +11,9 @@
 
 #include "profile/live/live_help.h"
 #include "profile/live/live_text.h"
+#include "profile/memory/resident_text.h"
 #include "profile/names/short_name.h"
 #include "profile/report/report_cells.h"
-#include "profile/report/resident_text.h"
 #include "profile/text/bar.h"
 #include "profile/text/units.h"
 

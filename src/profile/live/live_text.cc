@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "profile/memory/resident_text.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
-#include "profile/report/resident_text.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"

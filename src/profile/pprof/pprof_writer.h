@@ -14,8 +14,8 @@ namespace memprof::profile {
 
 struct PprofWriteOptions {
   bool gzip = true;  // the same bytes each time: no time stamp, no file name
-  std::optional<Metric> metric =
-      std::nullopt;           // the default sample type; else what the profile is most likely asked for
+  // The default sample type; else what the profile is most likely asked for.
+  std::optional<Metric> metric = std::nullopt;
   bool shares_sizes = false;  // of a stack with very many sizes of live blocks (view/shared_sizes.h)
 };
 

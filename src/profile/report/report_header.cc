@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "format/runtime_state.h"
+#include "profile/memory/resident_text.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
-#include "profile/report/resident_text.h"
 #include "profile/report/seen_memory.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/units.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profile/report/resident_text.h"
+#include "profile/memory/resident_text.h"
 #include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {

@@ -10,16 +10,14 @@
 
 #include "profile/names/short_name.h"
 #include "profile/report/report_cells.h"
+#include "profile/report/report_columns.h"
 #include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
-#include "profile/text/bar.h"
-#include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
 namespace {
 
-constexpr double kLargeShare = 0.1;
 constexpr size_t kMostNames = 5;  // of functions that a text means
 
 class TextReport {
@@ -45,7 +43,6 @@ class TextReport {
  private:
   void say(const std::string& sentence) { writer_.sentence(sentence); }
   bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
-  bool has_places() const { return report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine; }
 
   bool has_rows() const {
     if (report_.tree) return !report_.tree->nodes.empty();
@@ -146,49 +143,8 @@ class TextReport {
   }
 
   void table() {
-    const size_t metric = metric_index(report_.metric);
-    const auto others = companion_titles(report_.metric);
-    const double whole = report_.totals[metric].value;
-    bool has_files = false;
-    for (const ReportRow& row : report_.rows) has_files |= !row.file.empty();
-    TextRow titles;
-    titles.numbers = {metric_title(report_.metric),
-                      writer_.signs().plus_minus,
-                      "%",
-                      others[0],
-                      others[1],
-                      metric_title(report_.metric),
-                      "%"};
-    titles.name_text = group_by_name(report_.by);
-    if (has_places()) titles.place = has_files ? "file:line" : "module";
-    const bool has_bars = writer_.options().has_bars;
-    constexpr size_t kBar = 3;  // where the column of bars is
-    if (has_bars) titles.numbers.insert(titles.numbers.begin() + kBar, "");
-    TextTable table(std::move(titles), {{"self", has_bars ? 6 : 5}, {"cumulative", 2}});
-    table.set_optional(has_bars ? std::vector<size_t>{kBar, 5, 4, 1} : std::vector<size_t>{4, 3, 1}, {2});
-    for (const ReportRow& row : report_.rows) {
-      const auto beside = companion_cells(report_, row.self);
-      TextRow line;
-      line.numbers = {value_cell(report_, report_.metric, row.self),
-                      plus_minus_cell(report_, row.self[metric]),
-                      percent_cell(row.self[metric].value, whole),
-                      beside[0],
-                      beside[1],
-                      value_cell(report_, report_.metric, row.cumulative),
-                      percent_cell(row.cumulative[metric].value, whole)};
-      const double share = whole > 0 ? row.self[metric].value / whole : 0;
-      const Tone tone = share >= kLargeShare ? Tone::kStrong : Tone::kPlain;
-      line.tones = {tone, Tone::kFaint, tone};
-      if (has_bars) {
-        line.numbers.insert(line.numbers.begin() + kBar, bar_cell(share, writer_.options().has_utf8));
-        line.tones.push_back(Tone::kBar);
-      }
-      line.names = {printable(row.name)};
-      if (has_places()) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
-      table.add(std::move(line));
-    }
     writer_.blank();
-    table.write(&writer_);
+    write_rows(report_, &writer_);
     writer_.blank();
     not_all(report_.rows.size(), report_.row_count);
   }
@@ -245,32 +201,7 @@ class TextReport {
       write_tree(report_, *calls.tree, edges.direction, &writer_);
       return;
     }
-    const size_t metric = metric_index(report_.metric);
-    const auto others = companion_titles(report_.metric);
-    TextRow titles;
-    titles.numbers = {
-        metric_title(report_.metric), writer_.signs().plus_minus, "%", "of it", others[0], others[1]};
-    titles.name_text = edges.direction == Direction::kCallers ? "caller" : "callee";
-    if (has_places()) titles.place = "place";
-    TextTable table(std::move(titles));
-    table.set_optional({5, 1, 4}, {3});
-    for (const EdgeRow& row : edges.rows) {
-      const double value = row.values[metric].value;
-      const auto beside = companion_cells(report_, row.values);
-      TextRow line;
-      line.numbers = {value_cell(report_, report_.metric, row.values),
-                      plus_minus_cell(report_, row.values[metric]),
-                      percent_cell(value, report_.totals[metric].value),
-                      percent_cell(value, edges.cumulative[metric].value),
-                      beside[0],
-                      beside[1]};
-      line.names = {printable(row.group.name)};
-      if (has_places()) {
-        line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));
-      }
-      table.add(std::move(line));
-    }
-    table.write(&writer_);
+    write_edges(report_, edges, &writer_);
     writer_.blank();
     not_all(edges.rows.size(), edges.row_count);
     if (edges.has_recursion) {

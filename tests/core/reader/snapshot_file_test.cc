@@ -16,6 +16,7 @@
 #include "platform/files.h"
 #include "platform/process.h"
 #include "platform/stack.h"
+#include "tests/core/reader/writers.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 
@@ -25,9 +26,7 @@ namespace {
 using platform::Walk;
 using testing_support::in_child;
 using testing_support::kSmallLimits;
-using testing_support::Random;
 using testing_support::run_threads;
-using testing_support::scaled;
 using testing_support::ScopedArena;
 using testing_support::SnapshotPointer;
 using testing_support::take;
@@ -254,47 +253,7 @@ TEST_F(SnapshotFile, AFileThatIsLargerThanAnythingIsNoMemory) {
 
 TEST_F(SnapshotFile, WritersThatGoOnAreTheNormalCase) {
   ScopedArena a({20000, 40000, 64}, path_.c_str());
-  std::atomic<int> writers{4};
-  run_threads(6, [&](int thread) {
-    if (thread >= 4) {
-      uint64_t snapshots = 0;
-      do {
-        const auto s = read();
-        ASSERT_NE(nullptr, s);
-        ++snapshots;
-        for (uint64_t i = 0; i < s->records.size; ++i) {
-          const SnapshotRecord& r = s->records.data[i];
-          // Each record names the stack whose only frame is its size.
-          const SnapshotStack& stack = s->stacks.data[r.stack_id];
-          ASSERT_EQ(1u, stack.frame_count);
-          ASSERT_EQ(r.size_bytes, s->frames.data[stack.first_frame]);
-          ASSERT_EQ(r.size_bytes * 2, r.rate_bytes);
-        }
-      } while (writers.load() != 0);
-      EXPECT_GT(snapshots, 0u);
-      return;
-    }
-    Random random(static_cast<uint64_t>(thread));
-    uint64_t held[256] = {};
-    for (uint64_t i = 0; i < scaled(300000); ++i) {
-      const uint64_t which = random.below(256);
-      const uint64_t address = 0x100000 + (static_cast<uint64_t>(thread) * 256 + which) * 16;
-      if (held[which] != 0) {
-        LiveSample erased{};
-        EXPECT_TRUE(a.live.erase(address, &erased));
-        held[which] = 0;
-        continue;
-      }
-      const uint64_t size = 1 + random.below(100 + i / 20);
-      bool is_new = false;
-      const uint32_t stack = a.stacks.intern(&size, 1, Walk::kRoot, &is_new);
-      ASSERT_NE(StackTable::kNone, stack);
-      a.stacks.add_allocated(stack, size, weigh(size, size * 2));
-      EXPECT_TRUE(a.live.insert({address, size, size * 2, i + 1, stack, 1}));
-      held[which] = size;
-    }
-    --writers;
-  });
+  snapshot_test::read_what_is_written(a, 4, [](uint64_t) -> uint64_t { return 1; }, [&] { return read(); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "platform/process.h"
 #include "platform/stack.h"
 #include "tests/core/reader/filled_arena.h"
+#include "tests/core/reader/writers.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 
@@ -16,7 +17,6 @@ namespace memprof::snapshot_test {
 namespace {
 
 using platform::Walk;
-using testing_support::Random;
 using testing_support::run_threads;
 using testing_support::scaled;
 using testing_support::ScopedArena;
@@ -145,51 +145,13 @@ TEST(Snapshot, AStackThatIsNotPublishedYetIsEmpty) {
 
 TEST(Snapshot, WritersThatGoOnAreTheNormalCase) {
   ScopedArena a({8192, 20000, 64});
-  std::atomic<int> writers{6};
-  run_threads(8, [&](int thread) {
-    if (thread >= 6) {
-      uint64_t snapshots = 0;
-      do {
-        const auto s = take(a.arena);
+  read_what_is_written(
+      a, 6, [](uint64_t size) { return 1 + size % kDeepest; },
+      [&] {
+        auto s = take(a.arena);
         walk_over(*s);
-        ++snapshots;
-        for (uint64_t i = 0; i < s->records.size; ++i) {
-          const SnapshotRecord& r = s->records.data[i];
-          // Each record names the stack whose only frame is its size.
-          const SnapshotStack& stack = s->stacks.data[r.stack_id];
-          ASSERT_EQ(1 + r.size_bytes % 20, stack.frame_count);
-          ASSERT_EQ(r.size_bytes, s->frames.data[stack.first_frame]);
-          ASSERT_EQ(r.size_bytes, s->frames.data[stack.first_frame + stack.frame_count - 1]);
-          ASSERT_EQ(r.size_bytes * 2, r.rate_bytes);
-        }
-      } while (writers.load() != 0);
-      EXPECT_GT(snapshots, 0u);
-      return;
-    }
-    Random random(static_cast<uint64_t>(thread));
-    uint64_t held[256] = {};
-    for (uint64_t i = 0; i < scaled(300000); ++i) {
-      const uint64_t which = random.below(256);
-      const uint64_t address = 0x100000 + (static_cast<uint64_t>(thread) * 256 + which) * 16;
-      if (held[which] != 0) {
-        LiveSample erased{};
-        EXPECT_TRUE(a.live.erase(address, &erased));
-        held[which] = 0;
-        continue;
-      }
-      // New stacks come all the time.
-      const uint64_t size = 1 + random.below(100 + i / 20);
-      uint64_t frames[20];
-      std::fill(frames, frames + 20, size);
-      bool is_new = false;
-      const uint32_t stack = a.stacks.intern(frames, 1 + size % 20, Walk::kRoot, &is_new);
-      ASSERT_NE(StackTable::kNone, stack);
-      a.stacks.add_allocated(stack, size, weigh(size, size * 2));
-      EXPECT_TRUE(a.live.insert({address, size, size * 2, i + 1, stack, 1}));
-      held[which] = size;
-    }
-    --writers;
-  });
+        return s;
+      });
 }
 
 // What a report asks of a profile's own sums: each sample that is counted is in them.  Else it takes them for

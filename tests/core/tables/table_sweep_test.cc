@@ -27,8 +27,8 @@ using testing_support::run_threads;
 using testing_support::ScopedArena;
 using testing_support::take;
 
-constexpr uint64_t kNumbers =
-    0x10000000;  // no code lies there: i stands for stack i, and is never tagged with a module
+// No code lies there: i stands for stack i, and is never tagged with a module.
+constexpr uint64_t kNumbers = 0x10000000;
 constexpr uint32_t kRuntime = 1;
 
 struct Tables : ScopedArena {

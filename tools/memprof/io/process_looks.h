@@ -37,7 +37,7 @@ class ProcessLooks {
   const RunningProcess& process() const { return process_; }
 
  private:
-  profile::Profile look_at(const std::string& arena, ResidentReads* resident, bool raw);
+  profile::Profile look_at(const std::string& path, ResidentReads* resident, bool raw);
 
   RunningProcess process_;
   KeptArena kept_;

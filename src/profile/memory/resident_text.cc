@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/resident_text.h"
+#include "profile/memory/resident_text.h"
 
 #include <fmt/format.h>
 
@@ -72,9 +72,8 @@ void add_unexplained(const ResidentMemory& m, SumLines* lines) {
 std::string js_line(const ResidentMemory& m) {
   const uint64_t live = std::min(m.js_live_bytes, m.js_used_bytes);
   return fmt::format(
-      "           V8 counts {} of its heap in memory: live objects {}, garbage {}, room {}; machine code {} "
-      "of it; its "
-      "objects keep {} of the blocks",
+      "           V8 counts {} of its heap in memory: live objects {}, garbage {}, room {}; machine code "
+      "{} of it; its objects keep {} of the blocks",
       bytes(m.js_bytes), bytes(live), bytes(m.js_used_bytes - live),
       bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)), bytes(m.js_code_bytes),
       bytes(m.js_external_bytes));

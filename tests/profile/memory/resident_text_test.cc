@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/resident_text.h"
+#include "profile/memory/resident_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,8 +45,7 @@ TEST(ResidentText, PartsAddUp) {
   EXPECT_EQ(expected, lines);
   EXPECT_EQ(
       "100.0 MiB (heap 40.0 MiB, slack 2.0 MiB, kept free 12.0 MiB, files and static data 20.0 MiB, the "
-      "JVM's "
-      "heap 15.0 MiB, not explained 11.0 MiB)",
+      "JVM's heap 15.0 MiB, not explained 11.0 MiB)",
       resident_line(memory()));
 }
 
@@ -60,9 +59,8 @@ TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
   m.js_external_bytes = 3 * kMiB;
   ASSERT_EQ(lines + 1, resident_lines(m, false).size());
   EXPECT_EQ(
-      "           V8 counts 14.0 MiB of its heap in memory: live objects 7.0 MiB, garbage 2.0 MiB, room 5.0 "
-      "MiB; "
-      "machine code 1.0 MiB of it; its objects keep 3.0 MiB of the blocks",
+      "           V8 counts 14.0 MiB of its heap in memory: live objects 7.0 MiB, garbage 2.0 MiB, room "
+      "5.0 MiB; machine code 1.0 MiB of it; its objects keep 3.0 MiB of the blocks",
       resident_lines(m, false).back());
   EXPECT_EQ(11.0 * kMiB, m.unexplained_bytes());
 }

@@ -11,7 +11,7 @@
 #include "runtime/cpython/interpreter.h"
 #include "tests/support/arena.h"
 
-namespace memprof::snapshot_runtime_test {
+namespace memprof::runtime_frame_names_test {
 namespace {
 
 using platform::Walk;
@@ -157,4 +157,4 @@ TEST_F(SnapshotRuntimeTest, DamagedCodeIsNotBelieved) {
 }
 
 }  // namespace
-}  // namespace memprof::snapshot_runtime_test
+}  // namespace memprof::runtime_frame_names_test
