@@ -13,7 +13,7 @@
 #include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
-#include "format/late_patches.h"
+#include "format/allocators/late_patches.h"
 #include "platform/imports.h"
 #include "platform/modules.h"
 
@@ -226,7 +226,7 @@ int memprof_rescan_imports(void) {
   return MEMPROF_OK;
 }
 
-int memprof_abi1_prepare_hooks(void* request) {
+int memprof_attach_prepare_hooks(void* request) {
   const KeepErrno keep;
   return request != nullptr && platform::prepare_late_hooks(static_cast<memprof::LatePatchRequest*>(request))
              ? MEMPROF_OK

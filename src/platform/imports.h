@@ -34,7 +34,7 @@ bool patch_imports();
 void watch_imports(uint64_t now_ns);
 
 // Prepares hooks of allocators inside modules for a tracer, which writes them while it has all threads stopped
-// (format/late_patches.h).  false: the request is another version's.
+// (format/allocators/late_patches.h).  false: the request is another version's.
 bool prepare_late_hooks(LatePatchRequest* request);
 
 // As of the last time that they were looked at.

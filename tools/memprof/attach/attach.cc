@@ -197,8 +197,8 @@ class Session {
       const size_t init = calls->int_function(target_.memprof.at("memprof_init"), settings);
       const size_t rate = calls->int_function(target_.memprof.at("memprof_set_rate"), options_.rate_bytes);
       const size_t start = calls->int_function(target_.memprof.at("memprof_start"), 0);
-      const RemoteCall::Results read = read_calls(calls, {init, rate, start});
-      const uint64_t prepare = target_.memprof.at("memprof_abi1_prepare_hooks");
+      RemoteCall::Results read = read_calls(calls, {init, rate, start});
+      const uint64_t prepare = target_.memprof.at("memprof_attach_prepare_hooks");
       if (!options_.inline_hooks || prepare == 0) return read;
       const uint64_t request = calls->data(hooks_as_data());
       const size_t prepared = calls->int_function(prepare, request);
@@ -238,7 +238,7 @@ class Session {
       const size_t start = calls->int_function_of_result(start_at, 0);
       RemoteCall::Results read = read_calls(calls, {init, start});
       if (options_.inline_hooks) {
-        const size_t prepare_at = find("memprof_abi1_prepare_hooks");
+        const size_t prepare_at = find("memprof_attach_prepare_hooks");
         const uint64_t request = calls->data(hooks_as_data());
         read = read_hooks(read, calls->int_function_of_result(prepare_at, request), request);
       }

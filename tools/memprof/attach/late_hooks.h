@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of allocators inside modules of a process whose threads run: the library there has prepared them
-// (format/late_patches.h); this writes the jumps while all threads are stopped and none of them is in code that is
+// (format/allocators/late_patches.h); this writes the jumps while all threads are stopped and none of them is in code that is
 // overwritten.
 //
 // Model: a thread is in such code if its program counter is behind the first byte of it, or if its stack has such an
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "format/late_patches.h"
+#include "format/allocators/late_patches.h"
 #include "memprof/attach/target/survey.h"
 
 namespace memprof::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of what a tracer is to write to this process while all of its threads are stopped (format/late_patches.h).
+// The list of what a tracer is to write to this process while all of its threads are stopped (format/allocators/late_patches.h).
 //
 // Threads: one at a time; the tracer reads the list while all are stopped.
 // Allocates: pages, once.
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "format/late_patches.h"
+#include "format/allocators/late_patches.h"
 #include "platform/linux/inline_hooks/inner_module.h"
 
 namespace memprof::platform {

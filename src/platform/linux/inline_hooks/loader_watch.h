@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "format/late_patches.h"
+#include "format/allocators/late_patches.h"
 
 namespace memprof::platform {
 

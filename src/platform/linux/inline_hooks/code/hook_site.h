@@ -47,7 +47,7 @@ struct HookSite {
   AnyCall call() const { return reinterpret_cast<AnyCall>(original); }
 };
 
-// kPrepared: nothing is tried yet; a tracer that has stopped all threads makes kUntried of it (format/late_patches.h).
+// kPrepared: nothing is tried yet; a tracer that has stopped all threads makes kUntried of it (format/allocators/late_patches.h).
 enum class InnerState : uint32_t { kUntried, kTrying, kSeen, kThroughMalloc, kRefused, kPrepared };
 
 // An allocator of a module.
