@@ -59,6 +59,7 @@ class Writer {
   Writer(const Target& target, const LatePatchRequest& request) : target_(target), request_(request) {}
 
   LateHooks run() {
+    if (!has_work()) return result_;  // nobody is stopped for nothing
     const int64_t end = monotonic_ns() + kAllNs;
     std::string why = "its threads could not be stopped";
     for (int i = 0; i < kMaxAttempts && monotonic_ns() < end; ++i) {
@@ -80,6 +81,14 @@ class Writer {
   }
 
  private:
+  bool has_work() {
+    memory_ = TargetMemory(target_.pid, TargetMemory::Access::kRead);
+    int error = 0;
+    ranges_ = memory_ranges(target_.pid, &error);
+    if (memory_.error() != 0 || !read_patches()) return true;  // what is wrong is found where it is said
+    return !wanted_groups().empty();
+  }
+
   // true: there is no use in another attempt.
   bool write_while_stopped(const AllThreads& threads, std::string* why) {
     memory_ = TargetMemory(target_.pid, TargetMemory::Access::kReadAndWrite);
@@ -94,11 +103,7 @@ class Writer {
       return true;
     }
     Windows windows;
-    std::vector<uint32_t> wanted;
-    for (const LatePatch& patch : patches_) {
-      if (!wanted.empty() && wanted.back() == patch.group) continue;
-      if (state_of(patch.group) == GroupState::kWanted) wanted.push_back(patch.group);
-    }
+    const std::vector<uint32_t> wanted = wanted_groups();
     for (const LatePatch& patch : patches_) {
       const bool is_wanted = std::find(wanted.begin(), wanted.end(), patch.group) != wanted.end();
       if (is_wanted && patch.window_bytes != 0) windows.add(patch);
@@ -123,6 +128,17 @@ class Writer {
              p.window_bytes <= LatePatch::kMostWindowBytes &&
              (p.window_bytes == 0 || p.written_bytes <= p.window_bytes);
     });
+  }
+
+  // Patches of one group stand together.
+  std::vector<uint32_t> wanted_groups() const {
+    std::vector<uint32_t> wanted;
+    for (size_t i = 0; i < patches_.size(); ++i) {
+      const uint32_t group = patches_[i].group;
+      const bool is_first = i == 0 || patches_[i - 1].group != group;
+      if (is_first && state_of(group) == GroupState::kWanted) wanted.push_back(group);
+    }
+    return wanted;
   }
 
   GroupState state_of(uint32_t group) const {

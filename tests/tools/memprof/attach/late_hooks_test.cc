@@ -146,7 +146,9 @@ TEST(LateHooks, AreWrittenOnce) {
   EXPECT_EQ(written.refused, "");
   EXPECT_EQ(written.functions, 1u);
   EXPECT_TRUE(process.is_patched(0, 0));
-  EXPECT_EQ(process.write().functions, 0u);
+  const LateHooks again = process.write();
+  EXPECT_EQ(again.functions, 0u);
+  EXPECT_EQ(again.attempts, 0);
 }
 
 TEST(LateHooks, NotWhileAThreadIsInThatCode) {
