@@ -206,7 +206,8 @@ int main(int argc, char** argv) {
   }
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "fork") == 0) pthread_create(&threads[count++], NULL, fork_children, NULL);
-    if (strcmp(argv[i], "reload") == 0 && i + 1 < argc) pthread_create(&threads[count++], NULL, reload, argv[i + 1]);
+    if (strcmp(argv[i], "reload") == 0 && i + 1 < argc)
+      pthread_create(&threads[count++], NULL, reload, argv[i + 1]);
   }
   char line[1000];
   char path[1000];
