@@ -13,6 +13,7 @@
 #include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
 #include "dump/dump.h"
+#include "format/allocators/late_patches.h"
 #include "platform/imports.h"
 #include "platform/modules.h"
 
@@ -223,6 +224,13 @@ int memprof_rescan_imports(void) {
     platform::patch_imports();
   }
   return MEMPROF_OK;
+}
+
+int memprof_attach_prepare_hooks(void* request) {
+  const KeepErrno keep;
+  return request != nullptr && platform::prepare_late_hooks(static_cast<memprof::LatePatchRequest*>(request))
+             ? MEMPROF_OK
+             : MEMPROF_ERR_INVALID;
 }
 
 int64_t memprof_describe_imports(char* text, uint64_t size) {

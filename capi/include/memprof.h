@@ -240,6 +240,11 @@ MEMPROF_API int memprof_rescan_imports(void);
  * MEMPROF_ERR_INVALID: text is NULL and size is not 0. */
 MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
+/* For `memprof attach` alone, which has one of the process's threads call it: prepares hooks of allocators inside
+ * modules, which the command then writes while it has all threads stopped.  `request` is of the command's and the
+ * library's version; MEMPROF_ERR_INVALID: it is not of this one. */
+MEMPROF_API int memprof_attach_prepare_hooks(void* request);
+
 /* Changes the rate, in any state.  See memprof_start for when threads take it up.  In a process with Python
  * it waits for the loader.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);

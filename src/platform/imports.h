@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace memprof {
+struct LatePatchRequest;
+}
+
 namespace memprof::platform {
 
 // The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
@@ -31,6 +35,10 @@ void watch_imports(uint64_t now_ns);
 
 // The function that malloc's hooks go on to; 0: there are no hooks.  May be called from a hook.
 uint64_t allocator_behind_hooks();
+
+// Prepares hooks of allocators inside modules for a tracer, which writes them while it has all threads stopped
+// (format/allocators/late_patches.h).  false: the request is another version's.
+bool prepare_late_hooks(LatePatchRequest* request);
 
 // As of the last time that they were looked at.
 Imports imports();

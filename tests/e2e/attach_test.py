@@ -3,7 +3,6 @@
 
 Where the machine refuses ptrace these tests are skipped.
 """
-import ctypes
 import os
 import pathlib
 import shutil
@@ -13,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+import attaching
 import e2e
 
 PYTHON = """
@@ -65,17 +65,6 @@ ALLOWED = 0x7fff0000
 KILLS = 0x80000000
 
 
-def can_trace():
-    """Whether a process may trace its child here."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    child = subprocess.Popen(["sleep", "60"])
-    try:
-        return libc.ptrace(0x4206, child.pid, None, None) == 0
-    finally:
-        child.kill()
-        child.wait()
-
-
 def filters_itself(number, result):
     """A Python program that puts a filter on itself: one system call has that result."""
     instructions = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, result), (6, 0, 0, ALLOWED)]
@@ -92,32 +81,7 @@ print("ok")
 """
 
 
-class Attach(e2e.Test):
-    @classmethod
-    def setUpClass(cls):
-        # In a process of its own: what is traced must not be left to a test.
-        probe = subprocess.run(["/usr/bin/env", "python3", "-c", f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
-                                "import attach_test; sys.exit(not attach_test.can_trace())"], check=False)
-        if probe.returncode != 0:
-            raise e2e.unittest.SkipTest("ptrace is refused here")
-
-    def begin(self, *command, **options):
-        options.setdefault("env", e2e.plain_environment())
-        process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process
-
-    def check_end(self, process):
-        said, _ = process.communicate(timeout=e2e.WATCHDOG_S)
-        self.assertEqual((process.returncode, said[:2]), (0, b"ok"), said)
-
-    def attach(self, process, *options, status=0):
-        done = self.memprof("attach", str(process.pid), *options, status=status)
-        return done.stderr.decode()
-
+class Attach(attaching.Test):
     def storm(self, process, rounds):
         for _ in range(rounds):
             self.assertIn("attached to", self.attach(process))

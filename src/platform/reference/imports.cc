@@ -4,6 +4,10 @@
 
 namespace memprof::platform {
 
+bool prepare_late_hooks(LatePatchRequest*) {
+  return false;
+}
+
 bool patch_imports() {
   return false;
 }

@@ -8,11 +8,15 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <cstring>
+#include <sstream>
 #include <utility>
 
 #include "memprof.h"
 #include "memprof/attach/calls/guarded_calls.h"
 #include "memprof/attach/calls/remote_call.h"
+#include "memprof/attach/late_hooks.h"
 #include "memprof/attach/memory_file.h"
 #include "memprof/attach/system_call_filter.h"
 #include "memprof/attach/target/survey.h"
@@ -109,6 +113,13 @@ class Session {
   }
 
   AttachResult start() {
+    if (options_.inline_hooks) ask_for_hooks();
+    start_recording();
+    if (hooks_.patch_count != 0) hook();
+    return result_;
+  }
+
+  AttachResult start_recording() {
     const std::string id = std::to_string(target_.pid);
     const uint32_t state = state_there(target_.pid);
     if (state == MEMPROF_STATE_ACTIVE) {
@@ -123,6 +134,26 @@ class Session {
            "memprof was begun there already, and keeps the budget that it had; attach without --budget");
     }
     return target_.memprof.empty() ? load_and_start() : start_again();
+  }
+
+  // What the library there is to prepare, for its calls.
+  void ask_for_hooks() {
+    for (const uint64_t module : modules_with_allocators(target_)) {
+      hooks_.modules[hooks_.module_count++] = module;
+    }
+  }
+
+  void hook() {
+    const SignalsHeldBack held_back;
+    const Haste haste;
+    const LateHooks written = write_late_hooks(target_, hooks_);
+    result_.hooked_functions = written.functions;
+    result_.pause_ns = std::max(result_.pause_ns, written.pause_ns);
+    if (written.refused.empty()) return;
+    for (const std::string& name : result_.hooked) {
+      result_.refused.push_back(name + " is not seen: " + written.refused);
+    }
+    result_.hooked.clear();
   }
 
   AttachResult stop() {
@@ -166,7 +197,12 @@ class Session {
       const size_t init = calls->int_function(target_.memprof.at("memprof_init"), settings);
       const size_t rate = calls->int_function(target_.memprof.at("memprof_set_rate"), options_.rate_bytes);
       const size_t start = calls->int_function(target_.memprof.at("memprof_start"), 0);
-      return read_calls(calls, {init, rate, start});
+      RemoteCall::Results read = read_calls(calls, {init, rate, start});
+      const uint64_t prepare = target_.memprof.at("memprof_attach_prepare_hooks");
+      if (!options_.inline_hooks || prepare == 0) return read;
+      const uint64_t request = calls->data(hooks_as_data());
+      const size_t prepared = calls->int_function(prepare, request);
+      return read_hooks(read, prepared, request);
     });
     return result_;
   }
@@ -200,7 +236,12 @@ class Session {
       const size_t start_at = find("memprof_start");
       const size_t init = calls->int_function_of_result(init_at, calls->data(library_options(options_)));
       const size_t start = calls->int_function_of_result(start_at, 0);
-      const RemoteCall::Results read = read_calls(calls, {init, start});
+      RemoteCall::Results read = read_calls(calls, {init, start});
+      if (options_.inline_hooks) {
+        const size_t prepare_at = find("memprof_attach_prepare_hooks");
+        const uint64_t request = calls->data(hooks_as_data());
+        read = read_hooks(read, calls->int_function_of_result(prepare_at, request), request);
+      }
       return [=](const std::string& image, const TargetMemory& memory) {
         if (result_.used_memory_file && result_of(image, made) < 0) {
           error_ =
@@ -216,6 +257,30 @@ class Session {
       };
     });
     return result_;
+  }
+
+  std::string hooks_as_data() const { return {reinterpret_cast<const char*>(&hooks_), sizeof(hooks_)}; }
+
+  static std::vector<std::string> lines_of(const char* text, size_t room) {
+    std::vector<std::string> lines;
+    std::istringstream in(std::string(text, strnlen(text, room)));
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  // The answer, behind what `read` reads.
+  RemoteCall::Results read_hooks(const RemoteCall::Results& read, size_t prepared, uint64_t request_at) {
+    return [this, read, prepared, request_at](const std::string& image, const TargetMemory& memory) {
+      read(image, memory);
+      LatePatchRequest answer;
+      if (!error_.empty() || result_of(image, prepared) != MEMPROF_OK ||
+          !memory.read(request_at, &answer, sizeof(answer))) {
+        return;
+      }
+      hooks_ = answer;
+      result_.hooked = lines_of(answer.hooked, sizeof(answer.hooked));
+      result_.refused = lines_of(answer.refused, sizeof(answer.refused));
+    };
   }
 
   // Functions of memprof, of which each one needs those before it.
@@ -251,6 +316,7 @@ class Session {
   RemoteStack walker_;
   AttachResult result_;
   RemoteCall::Answer answer_;
+  LatePatchRequest hooks_;
   std::string error_;
 };
 

@@ -5,6 +5,9 @@
 // (safe_point.h), makes the calls (remote_call.h), and goes on.  The library's file is loaded by its path where the
 // process sees the same file, else from a sealed file in memory that the process makes and this command fills.
 //
+// Then all threads are stopped for a moment, in which jumps are written to the functions of allocators inside modules
+// (late_hooks.h).
+//
 // Threads: one, at most one call at a time.
 // Failure: throws Failure with status 1: what is wrong, and the way out.  The process goes on unharmed.
 #pragma once
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace memprof::cli {
 
@@ -22,6 +26,7 @@ struct AttachOptions {
   bool python = true;
   bool native_interpreter = false;
   bool follow_fork = false;
+  bool inline_hooks = true;                        // of allocators inside modules
   bool force = false;                              // also where a filter of system calls may end the process
   std::function<void(const char* step)> observer;  // for tests
 };
@@ -32,6 +37,9 @@ struct AttachResult {
   int64_t pause_ns = 0;
   int stops = 0;
   int breakpoints = 0;
+  std::vector<std::string> hooked;   // allocators inside modules: "jemalloc in server"
+  std::vector<std::string> refused;  // likewise, and why
+  uint32_t hooked_functions = 0;
 };
 
 AttachResult attach_and_start(uint64_t pid, const AttachOptions& options);

@@ -28,7 +28,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]
                       [--for TIME -o PATH] [--follow-fork]
-                      [--no-python | --native-interpreter]
+                      [--no-python | --native-interpreter] [--no-inline-hooks]
                       [--force] [--raw] [--no-debuginfod]
        memprof attach --stop PID | --stop --name PROGRAM
 
@@ -51,6 +51,9 @@ the process; --stop ends the sampling, attaching again goes on.
   --name PROGRAM        the process whose executable has this name
   --no-python           look at no CPython: not at its objects, not at its frames
   --native-interpreter  keep the frames of Python's evaluation loop in the stacks
+  --no-inline-hooks     leave allocators inside the program and its libraries alone
+                        (jemalloc, mimalloc, tcmalloc ...): otherwise all threads
+                        are stopped for a moment, and their functions hooked
   --follow-fork         profile fork children that it makes from now on, too
   --force    replace PATH if it exists; attach also where a filter of system calls
              (seccomp) cannot be read, which may end the process
@@ -122,15 +125,18 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("-o,--output", options.output);
   parser.add_flag("--no-python");
   parser.add_flag("--native-interpreter", options.attach.native_interpreter);
+  parser.add_flag("--no-inline-hooks");
   parser.add_flag("--follow-fork", options.attach.follow_fork);
   parser.add_flag("--force", options.attach.force);
   parser.add_flag("--raw", options.raw);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.attach.python = !parser.is_given("--no-python");
+  options.attach.inline_hooks = !parser.is_given("--no-inline-hooks");
   const bool has_settings = parser.is_given("--rate") || parser.is_given("--budget") ||
                             parser.is_given("--no-python") || options.attach.native_interpreter ||
-                            options.attach.follow_fork || !options.output.empty() || options.raw;
+                            options.attach.follow_fork || !options.attach.inline_hooks ||
+                            !options.output.empty() || options.raw;
   check(options, parser.is_given("--for"), has_settings);
   if (parser.is_given("--for")) options.seconds = parse_duration(time);
   if (parser.is_given("--rate")) options.attach.rate_bytes = parse_rate(rate);
@@ -208,6 +214,8 @@ int attach_command(const std::vector<std::string>& arguments) {
            profile::format_bytes(static_cast<double>(options->attach.rate_bytes)) +
            (options->attach.budget_ppm != 0 ? " at first, within the budget" : "") +
            "; seen is what it allocates from now on");
+  for (const std::string& name : result.hooked) complain(name + " is hooked");
+  for (const std::string& line : result.refused) complain(line);
   if (options->seconds) return wait_and_write(*options, pid);
   complain("next: memprof live " + id + ", memprof live " + id + " -o out.pb.gz, memprof attach --stop " +
            id);

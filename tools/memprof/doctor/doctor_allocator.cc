@@ -67,7 +67,7 @@ void check_libraries(const ProgramFiles& files, Checks* checks) {
     const std::string hooked = describe_hooked(inner_allocators(*file, false));
     if (!hooked.empty()) {
       checks->yes("allocator",
-                  file_name(path) + " contains " + hooked + ": hooked where memprof run starts the program");
+                  file_name(path) + " contains " + hooked + ": hooked by memprof run and memprof attach");
     }
   }
 }
@@ -102,7 +102,11 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std
   if (facts.has_memprof) {
     checks->yes(name, files.shown + " has memprof linked into it: its own malloc is memprof's");
   } else if (!hooked.empty()) {
-    checks->yes(name, files.shown + " contains " + hooked + ": hooked where memprof run starts it");
+    // Loading a library calls malloc: attach cannot tell where the program's own one holds no lock.
+    const bool is_malloc = facts.malloc == ElfFacts::Malloc::kExported;
+    checks->yes(name, files.shown + " contains " + hooked +
+                          (is_malloc ? ": hooked where memprof run starts it; memprof attach refuses it"
+                                     : ": hooked by memprof run and memprof attach"));
   } else if (facts.malloc == ElfFacts::Malloc::kHidden) {
     checks->note(name,
                  files.shown +

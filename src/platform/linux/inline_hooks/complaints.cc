@@ -4,6 +4,19 @@
 #include "platform/messages.h"
 
 namespace memprof::platform {
+namespace {
+
+void (*g_listener)(const char* const*) = message;  // relaxed: each value is right
+
+void say(const char* const* parts) {
+  __atomic_load_n(&g_listener, __ATOMIC_RELAXED)(parts);
+}
+
+}  // namespace
+
+void set_complaint_listener(void (*listener)(const char* const* parts)) {
+  __atomic_store_n(&g_listener, listener, __ATOMIC_RELAXED);
+}
 
 void complain_of(const InnerHeap& heap) {
   if (heap.state.load(std::memory_order_acquire) == InnerState::kRefused) {
@@ -14,7 +27,7 @@ void complain_of(const InnerHeap& heap) {
     const char* const parts[] = {
         heap.name,   " is not seen: ", has_culprit ? heap.culprit : heap.reason, has_culprit ? " " : nullptr,
         heap.reason, nullptr};
-    message(parts);
+    say(parts);
     return;
   }
   for (uint32_t i = 0; i < heap.site_count; ++i) {
@@ -22,7 +35,7 @@ void complain_of(const InnerHeap& heap) {
     if (site.refusal != Refusal::kNone && !site.is_indirect) {
       const char* const parts[] = {
           heap.name, ": calls of ", site.name, " are not seen: it ", refusal_text(site.refusal), nullptr};
-      message(parts);
+      say(parts);
     }
   }
 }
@@ -34,7 +47,7 @@ void complain_of(const InnerModule& module) {
         continue;  // it would not have been hooked anyway
       }
       const char* const parts[] = {module.heaps[i].name, " is not seen: ", module.refusal, nullptr};
-      message(parts);
+      say(parts);
     }
     return;
   }

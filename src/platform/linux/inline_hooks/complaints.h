@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on standard error which allocators inside modules are not seen, or not all of their functions, and why.
+// Says which allocators inside modules are not seen, or not all of their functions, and why: on standard error, or to
+// who listens.
 //
 // Threads: any.
 // Allocates: never.
@@ -8,6 +9,9 @@
 #include "platform/linux/inline_hooks/inner_module.h"
 
 namespace memprof::platform {
+
+// Lines go to `listener` from now on, as parts (platform/messages.h).
+void set_complaint_listener(void (*listener)(const char* const* parts));
 
 // A line for each of the module's allocators that are refused, and for each of their functions that is.
 void complain_of(const InnerModule& module);

@@ -7,12 +7,16 @@
 #include <sys/stat.h>
 
 #include "core/sampling/sampler.h"
+#include "platform/imports.h"
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/inline_hooks/complaints.h"
 #include "platform/linux/inline_hooks/inner_module.h"
+#include "platform/linux/inline_hooks/late_patches.h"
 #include "platform/linux/inline_hooks/loader_watch.h"
+#include "platform/linux/inline_hooks/relocated.h"
 #include "platform/linux/interpose/nested.h"
 #include "platform/linux/interpose/real.h"
+#include "platform/messages.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -31,7 +35,10 @@ InnerModule* g_hooked[kMostHooked];
 uint32_t g_hooked_count;
 KnownModule g_known[kMostKnown];
 uint32_t g_known_count;
+uint64_t g_adds;
 uint64_t g_subs;
+LatePatches g_late;
+bool g_is_late;  // a tracer begins the watch of the loader
 
 bool is_alone() {
   struct stat status;
@@ -55,19 +62,20 @@ const char* file_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-void look_at(const dl_phdr_info& module, bool is_program, bool may_hook) {
+InnerModule* look_at(const dl_phdr_info& module, bool is_program, Patching patching) {
   const char* path = is_program ? "/proc/self/exe" : module.dlpi_name;
   if (g_hooked_count == kMostHooked || path == nullptr || path[0] != '/' ||
       contains(module, reinterpret_cast<const void*>(&look_at)) ||
       contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc))) {  // seen by malloc's hooks
-    return;
+    return nullptr;
   }
   InnerModule* hooked =
-      hook_module(module, path, file_name(is_program ? program_path() : path), is_program, may_hook);
+      hook_module(module, path, file_name(is_program ? program_path() : path), is_program, patching);
   if (hooked != nullptr) {
     g_hooked[g_hooked_count++] = hooked;
     complain_of(*hooked);
   }
+  return hooked;
 }
 
 bool is_loaded(uint64_t load_address, const void* headers) {
@@ -92,6 +100,7 @@ void forget_unloaded() {
     if (is_loaded(g_hooked[i]->load_address, g_hooked[i]->headers)) {
       g_hooked[kept++] = g_hooked[i];
     } else {
+      g_late.forget(*g_hooked[i]);
       release_module(g_hooked[i]);
     }
   }
@@ -112,20 +121,30 @@ bool add_known(const dl_phdr_info& info) {
   return true;
 }
 
-// `may_hook`: nobody runs the code of modules that are new.
-void look(bool may_hook) {
+// visit(module, is_program) for each module that is new.
+template <typename Visit>
+void each_new_module(const Visit& visit) {
   hold_modules([&](const dl_phdr_info& first) {
     if (first.dlpi_subs != g_subs) {
       forget_unloaded();
-      g_subs = first.dlpi_subs;
+    } else if (first.dlpi_adds == g_adds) {
+      return;
     }
+    g_subs = first.dlpi_subs;
+    g_adds = first.dlpi_adds;
     each_module([&](const dl_phdr_info& info) {
-      const bool is_program = info.dlpi_phdr == first.dlpi_phdr;
       if (add_known(info)) {
-        look_at(info, is_program, may_hook);
+        visit(info, info.dlpi_phdr == first.dlpi_phdr);
       }
       return false;
     });
+  });
+}
+
+// Where a tracer began the watch, others may have come between its preparation and its begin: they have run.
+void look_at_new() {
+  each_new_module([&](const dl_phdr_info& info, bool is_program) {
+    look_at(info, is_program, g_is_late && is_relocated(info) ? Patching::kNever : Patching::kNow);
   });
 }
 
@@ -141,9 +160,60 @@ void look_at_change() {
   const int saved_errno = errno;
   const MuteScope mute;
   if (!is_sandboxed()) {
-    look(true);
+    look_at_new();
   }
   errno = saved_errno;
+}
+
+// Appends a line to a text, as much of it as fits.
+void append_line(char (&text)[LatePatchRequest::kSaidBytes], const char* const* parts) {
+  size_t at = strlen(text);
+  for (; *parts != nullptr && at < sizeof(text) - 2; ++parts) {
+    const size_t room = sizeof(text) - 2 - at;
+    const size_t bytes = strnlen(*parts, room);
+    memcpy(text + at, *parts, bytes);
+    at += bytes;
+  }
+  text[at] = '\n';
+  text[at + 1] = '\0';
+}
+
+LatePatchRequest* g_request;  // that is answered
+bool g_is_told;               // the program was started with hooks, and who did so reads standard error
+
+void tell_request(const char* const* parts) {
+  append_line(g_request->refused, parts);
+}
+
+// What is found later is not said: standard error is the program's.
+void tell_nobody(const char* const*) {}
+
+bool is_asked_for(const dl_phdr_info& module) {
+  for (uint32_t i = 0; i < g_request->module_count; ++i) {
+    if (contains(module, reinterpret_cast<const void*>(g_request->modules[i]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void prepare_module(const dl_phdr_info& info, bool is_program) {
+  const InnerModule* hooked = is_asked_for(info) ? look_at(info, is_program, Patching::kByTracer) : nullptr;
+  if (hooked == nullptr || hooked->refusal != nullptr) {
+    return;
+  }
+  if (!g_late.add_module(*hooked)) {
+    const char* const parts[] = {hooked->path, ": there is no room for more hooks", nullptr};
+    tell_request(parts);
+    return;
+  }
+  for (uint32_t h = 0; h < hooked->heap_count; ++h) {
+    const InnerHeap& heap = hooked->heaps[h];
+    const char* const parts[] = {heap.name, nullptr};
+    if (heap.state.load(std::memory_order_relaxed) == InnerState::kPrepared) {
+      append_line(g_request->hooked, parts);
+    }
+  }
 }
 
 }  // namespace
@@ -154,13 +224,46 @@ void hook_inner_allocators() {
   }
   const MuteScope mute;
   const bool alone = is_alone();
-  look(alone);
+  g_is_told = true;
+  each_new_module([&](const dl_phdr_info& info, bool is_program) {
+    look_at(info, is_program, alone ? Patching::kNow : Patching::kNever);
+  });
   if (g_hooked_count != 0) {
     interpose::mute_nested_calls();  // the allocator behind malloc may call one that is hooked now
   }
   if (alone) {
     watch_loader(look_at_change);
   }
+}
+
+bool prepare_late_hooks(LatePatchRequest* request) {
+  if (request->request_bytes != sizeof(LatePatchRequest) || request->patch_bytes != sizeof(LatePatch) ||
+      request->module_count > LatePatchRequest::kMostModules) {
+    return false;
+  }
+#if defined(__x86_64__)
+  if (is_sandboxed()) {
+    const char* const parts[] = {"the process has a filter of system calls: allocators in it are not tried",
+                                 nullptr};
+    append_line(request->refused, parts);
+    return true;
+  }
+  const MuteScope mute;
+  g_request = request;
+  set_complaint_listener(tell_request);
+  each_new_module(prepare_module);
+  LatePatch watch[2];
+  const uint32_t count = prepare_loader_watch(look_at_change, watch);
+  g_is_late = g_is_late || count != 0;
+  if (count != 0) {
+    g_late.add_group(watch, count);
+  }
+  set_complaint_listener(g_is_told ? message : tell_nobody);
+  g_request = nullptr;
+  request->patches = g_late.address();
+  request->patch_count = g_late.count();
+#endif
+  return true;
 }
 
 }  // namespace memprof::platform

@@ -100,7 +100,7 @@ class Hooker {
          const Functions& functions)
       : module_(module), symbols_(symbols), names_(names), functions_(functions) {}
 
-  InnerModule* hook(const char* path, const char* name, bool may_patch) {
+  InnerModule* hook(const char* path, const char* name, Patching patching) {
     const uint64_t data_bytes = page_aligned(sizeof(InnerModule) + names_.count() * sizeof(InnerHeap) +
                                              functions_.count * sizeof(HookSite));
     const uint64_t code_bytes = page_aligned(functions_.count * kStubBytes);
@@ -118,10 +118,11 @@ class Hooker {
     copy_text(result_->path, sizeof(result_->path), path);
     result_->heaps = reinterpret_cast<InnerHeap*>(result_ + 1);
     result_->heap_count = names_.count();
-    fill(name, is_near);
-    if (!may_patch) {
+    fill(name, is_near, patching == Patching::kByTracer);
+    if (patching == Patching::kNever) {
       result_->refusal = "threads ran before it could be hooked";
-    } else if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 || !patch_all()) {
+    } else if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 ||
+               (patching == Patching::kNow && !patch_all())) {
       result_->refusal = "the system does not let code be changed";
       unhook_all();
     }
@@ -129,7 +130,7 @@ class Hooker {
   }
 
  private:
-  void fill(const char* name, bool is_near) {
+  void fill(const char* name, bool is_near, bool is_for_tracer) {
     auto* site = reinterpret_cast<HookSite*>(result_->heaps + result_->heap_count);
     const SlowPaths paths = slow_paths();
     for (uint32_t h = 0; h < result_->heap_count; ++h) {
@@ -148,12 +149,24 @@ class Hooker {
           ask(&heap, f);
         } else if (heap.site_count < InnerHeap::kMostSites) {
           fill_site(site, &heap, f, is_near, paths);
+          if (is_for_tracer && site->refusal == Refusal::kNone && is_across_pages(*site)) {
+            site->refusal = Refusal::kAcrossPages;
+          }
           ++heap.site_count;
           ++site;
         }
       }
       judge(&heap);
+      if (is_for_tracer && heap.reason == nullptr) {
+        heap.state.store(InnerState::kPrepared, std::memory_order_relaxed);
+      }
     }
+  }
+
+  // A tracer that is killed between the pages would leave half a jump.
+  static bool is_across_pages(const HookSite& site) {
+    const uint64_t at = site.address + site.entry_bytes;
+    return at / kPage != (at + kJumpBytes - 1) / kPage;
   }
 
   void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, const SlowPaths& paths) {
@@ -241,17 +254,11 @@ class Hooker {
 
   bool patch_all() const {
     const SignalsBlocked blocked;
-    for (uint32_t h = 0; h < result_->heap_count; ++h) {
-      const InnerHeap& heap = result_->heaps[h];
-      for (uint32_t i = 0; heap.reason == nullptr && i < heap.site_count; ++i) {
-        const HookSite& site = heap.sites[i];
-        if (site.refusal == Refusal::kNone &&
-            !write_jump(site.address + site.entry_bytes, reinterpret_cast<uint64_t>(stub_of(site)))) {
-          return false;
-        }
-      }
-    }
-    return true;
+    bool is_done = true;
+    each_hooked(*result_, [&](const InnerHeap&, const HookSite& site) {
+      is_done = is_done && write_jump(site.address + site.entry_bytes, site.stub);
+    });
+    return is_done;
   }
 
   const dl_phdr_info& module_;
@@ -265,7 +272,7 @@ class Hooker {
 }  // namespace
 
 InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
-                         bool may_patch) {
+                         Patching patching) {
   const ModuleSymbols symbols(module, path);
   auto* functions =
       symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
@@ -276,7 +283,7 @@ InnerModule* hook_module(const dl_phdr_info& module, const char* path, const cha
   find_functions(symbols, &names, functions);
   InnerModule* hooked = nullptr;
   if (functions->count != 0) {
-    hooked = Hooker(module, symbols, names, *functions).hook(path, name, may_patch);
+    hooked = Hooker(module, symbols, names, *functions).hook(path, name, patching);
   }
   release_pages(functions, sizeof(Functions));
   return hooked;

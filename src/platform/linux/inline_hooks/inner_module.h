@@ -3,8 +3,8 @@
 //
 // Model: what belongs to it lies in pages near its code, and goes when the module does:
 //     InnerModule, its InnerHeaps, their HookSites (writable) | stubs (executable)
-// Modules are hooked while nobody can run the code that is changed: before the program has threads, or where a library has
-// just been mapped and is not relocated yet.
+// Code is changed while nobody can run it: before the program has threads, where a library has just been mapped and is
+// not relocated yet, or by a tracer that has stopped all threads (Patching::kByTracer).
 //
 // Threads: one at a time; the caller keeps the module from being unloaded.
 // Allocates: pages.
@@ -35,11 +35,29 @@ struct InnerModule {
   }
 };
 
+enum class Patching {
+  kNow,       // nobody can run its code
+  kByTracer,  // threads may run it: all is prepared, and nothing of it happens
+  kNever      // somebody may run its code; only what there is of allocators is found
+};
+
 // Hooks the allocators of a module.  nullptr: it has none.  `path`: of its file; `name`: how it is called in the names of
 // heaps.
-// `may_patch` false: somebody may run its code; only what there is of allocators is found.
 InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
-                         bool may_patch);
+                         Patching patching);
+
+// visit(heap, site) for each function that is or will be patched.
+template <typename Visit>
+void each_hooked(const InnerModule& module, const Visit& visit) {
+  for (uint32_t h = 0; h < module.heap_count; ++h) {
+    const InnerHeap& heap = module.heaps[h];
+    for (uint32_t i = 0; heap.reason == nullptr && i < heap.site_count; ++i) {
+      if (heap.sites[i].refusal == Refusal::kNone) {
+        visit(heap, heap.sites[i]);
+      }
+    }
+  }
+}
 
 // After the module was unloaded.
 void release_module(InnerModule* module);

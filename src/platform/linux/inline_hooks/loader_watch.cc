@@ -12,6 +12,7 @@
 #include "platform/linux/inline_hooks/code/code_writer.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/relocation.h"
+#include "platform/linux/inline_hooks/late_patches.h"
 
 namespace memprof::platform {
 namespace {
@@ -19,9 +20,10 @@ namespace {
 #if defined(__x86_64__)
 void (*g_changed)();
 const r_debug* g_debug;
+uint64_t g_watched;  // 0: not yet; a tracer writes 1
 
 void on_loader_state() {
-  if (g_debug->r_state == r_debug::RT_CONSISTENT) {
+  if (__atomic_load_n(&g_watched, __ATOMIC_RELAXED) != 0 && g_debug->r_state == r_debug::RT_CONSISTENT) {
     g_changed();
   }
 }
@@ -51,21 +53,41 @@ size_t bytes_of_empty(const uint8_t* code) {
                                                                        : 0;
 }
 
-bool put_jump(uint64_t function) {
+// The place of the jump, and the page that it leads to; 0: there can be none.
+struct WatchJump {
+  uint64_t at;
+  uint64_t page;
+};
+
+WatchJump prepare_jump(uint64_t function) {
   const auto* code = reinterpret_cast<const uint8_t*>(function);
   const Relocation r = relocate(code, bytes_of_empty(code), function, function);
   const bool has_room = bytes_of_empty(code) != 0 && r.refusal == Refusal::kNone;
   void* page = has_room ? map_near(function, function, kStubPage) : nullptr;
   if (page == nullptr) {
-    return false;
+    return {};
   }
   write_stub(static_cast<uint8_t*>(page), on_loader_state);
-  const SignalsBlocked blocked;
-  if (mprotect(page, kStubPage, PROT_READ | PROT_EXEC) == 0 &&
-      write_jump(function + r.entry_bytes, reinterpret_cast<uint64_t>(page))) {
-    return true;
+  if (mprotect(page, kStubPage, PROT_READ | PROT_EXEC) != 0) {
+    munmap(page, kStubPage);
+    return {};
   }
-  munmap(page, kStubPage);
+  return {function + r.entry_bytes, reinterpret_cast<uint64_t>(page)};
+}
+
+// The loader's function; 0: there is none.
+uint64_t find_function() {
+  g_debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
+  return g_debug != nullptr ? g_debug->r_brk : 0;
+}
+
+bool put_jump(uint64_t function) {
+  const WatchJump jump = prepare_jump(function);
+  const SignalsBlocked blocked;
+  if (jump.at == 0 || write_jump(jump.at, jump.page)) {
+    return jump.at != 0;
+  }
+  munmap(reinterpret_cast<void*>(jump.page), kStubPage);
   return false;
 }
 #endif
@@ -74,11 +96,33 @@ bool put_jump(uint64_t function) {
 
 bool watch_loader([[maybe_unused]] void (*changed)()) {
 #if defined(__x86_64__)
-  g_debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
+  const uint64_t function = find_function();
   g_changed = changed;
-  return g_debug != nullptr && g_debug->r_brk != 0 && put_jump(g_debug->r_brk);
+  g_watched = function != 0 && put_jump(function) ? 1 : 0;
+  return g_watched != 0;
 #else
   return false;
+#endif
+}
+
+uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(), [[maybe_unused]] LatePatch (&patches)[2]) {
+#if defined(__x86_64__)
+  constexpr uint64_t kOne = 1;
+  static bool is_prepared = false;
+  const uint64_t function = is_prepared || g_watched != 0 ? 0 : find_function();
+  const WatchJump jump = function != 0 ? prepare_jump(function) : WatchJump{};
+  if (jump.at == 0) {
+    return 0;
+  }
+  is_prepared = true;
+  g_changed = changed;
+  uint8_t bytes[kJumpBytes];
+  encode_jump(jump.at, jump.page, bytes);
+  patches[0] = code_patch(jump.at, kJumpBytes, bytes);
+  patches[1] = data_patch(reinterpret_cast<uint64_t>(&g_watched), sizeof(g_watched), &kOne);
+  return 2;
+#else
+  return 0;
 #endif
 }
 

@@ -159,9 +159,8 @@ void look_at_images(const std::string& executable, Target* target) {
     if (image.function("malloc") == 0 || image.function("free") == 0) continue;
     if (image.path == executable) {
       refuse(target->shown +
-             " brings a malloc of its own, which a library cannot see; build it without that allocator, or "
-             "let it "
-             "report its blocks (docs/own-allocators.md)");
+             " brings a malloc of its own, which loading a library would call at any moment; start it anew "
+             "with `memprof run`, which sees that malloc");
     }
     target->unsafe.add_image(image, "the allocator " + image.path.substr(image.path.rfind('/') + 1));
   }

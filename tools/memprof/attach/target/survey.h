@@ -34,7 +34,8 @@ struct Target {
 };
 
 // Of what memprof exports.
-constexpr const char* kMemprofCalls[] = {"memprof_init", "memprof_start", "memprof_stop", "memprof_set_rate"};
+constexpr const char* kMemprofCalls[] = {"memprof_init", "memprof_start", "memprof_stop", "memprof_set_rate",
+                                         "memprof_attach_prepare_hooks"};
 
 Target survey(uint64_t pid);
 

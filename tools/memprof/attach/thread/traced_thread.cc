@@ -138,6 +138,10 @@ void TracedThread::repeat_interrupted_call() const {
   }
 }
 
+void TracedThread::ask_to_stop() const {
+  if (!is_gone_) trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0});
+}
+
 TracedThread::Stop TracedThread::interrupt(int64_t timeout_ns) {
   if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0) return Stop::kGone;
   const int64_t end = monotonic_ns() + timeout_ns;

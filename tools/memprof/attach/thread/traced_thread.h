@@ -4,7 +4,7 @@
 //
 // Signals: what the thread gets meanwhile is passed on to it, but for traps of the breakpoint that was set here.
 //   SIGCHLD, by which the kernel tells of stops, is blocked while an object lives.
-// Threads: the one that made the object; at most one object at a time.
+// Threads: the one that made the object; of several objects the youngest goes first.
 // Failure: a thread that is gone is Stop::kGone; when this process is killed, the kernel lets the thread go on.
 #pragma once
 
@@ -38,6 +38,8 @@ class TracedThread {
   pid_t id() const { return thread_; }
   bool is_stopped() const { return is_stopped_; }
 
+  // Stops it soon, wherever it is; wait() says when.
+  void ask_to_stop() const;
   // Stops it wherever it is.
   Stop interrupt(int64_t timeout_ns);
   // Of a stopped thread: stops it anew as an event, without any code of the program between.

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "platform/linux/inline_hooks/code/relocation.h"
-
 namespace memprof::platform {
 namespace {
 
@@ -23,10 +21,15 @@ SignalsBlocked::~SignalsBlocked() {
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-bool write_jump(uint64_t at, uint64_t target) {
+void encode_jump(uint64_t at, uint64_t target, uint8_t (&jump)[kJumpBytes]) {
   const auto distance = static_cast<int32_t>(target - (at + kJumpBytes));
-  uint8_t jump[kJumpBytes] = {0xe9};
+  jump[0] = 0xe9;
   memcpy(jump + 1, &distance, sizeof(distance));
+}
+
+bool write_jump(uint64_t at, uint64_t target) {
+  uint8_t jump[kJumpBytes];
+  encode_jump(at, target, jump);
   const uint64_t start = at & ~(kPage - 1);
   const uint64_t bytes = ((at + kJumpBytes + kPage - 1) & ~(kPage - 1)) - start;
   auto* pages = reinterpret_cast<void*>(start);

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "platform/linux/inline_hooks/code/relocation.h"
+
 namespace memprof::platform {
 
 // No handler of the calling thread's may run code that is half written.
@@ -22,6 +24,9 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
+
+// The bytes of a jump from `at` to `target`, which is less than 2 GiB away.
+void encode_jump(uint64_t at, uint64_t target, uint8_t (&jump)[kJumpBytes]);
 
 // A jump of kJumpBytes to `target`, which is less than 2 GiB away.  false: the system does not let code be changed.
 bool write_jump(uint64_t at, uint64_t target);

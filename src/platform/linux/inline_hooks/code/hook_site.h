@@ -38,15 +38,18 @@ struct HookSite {
   uint64_t original;
   InnerHeap* heap;
   AllocatorSignature signature;
-  Refusal refusal;      // kNone: it is patched, or will be
-  bool is_indirect;     // it is not, but calls another one that is
-  uint8_t entry_bytes;  // before the jump
+  uint64_t stub;
+  Refusal refusal;       // kNone: it is patched, or will be
+  bool is_indirect;      // it is not, but calls another one that is
+  uint8_t entry_bytes;   // before the jump
+  uint8_t window_bytes;  // of instructions from the jump on, in whose place it is
   char name[kMostNameBytes];
 
   AnyCall call() const { return reinterpret_cast<AnyCall>(original); }
 };
 
-enum class InnerState : uint32_t { kUntried, kTrying, kSeen, kThroughMalloc, kRefused };
+// kPrepared: nothing is tried yet; a tracer that has stopped all threads makes kUntried of it (format/allocators/late_patches.h).
+enum class InnerState : uint32_t { kUntried, kTrying, kSeen, kThroughMalloc, kRefused, kPrepared };
 
 // An allocator of a module.
 struct InnerHeap {

@@ -31,6 +31,8 @@ const char* refusal_text(Refusal refusal) {
       return "is too far from free memory";
     case Refusal::kChanged:
       return "is not what its file says";
+    case Refusal::kAcrossPages:
+      return "begins at the end of a page";
   }
   return "";
 }

@@ -149,6 +149,7 @@ Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, u
                    const SlowPaths& paths) {
   Assembler code(at);
   const auto self = reinterpret_cast<uint64_t>(site);
+  site->stub = code.address();
   // The stub: jmp *target(%rip)
   code.byte(0xff);
   code.byte(0x25);
@@ -187,6 +188,7 @@ Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, u
   go_slow(code, self, paths.first);
   site->fast = has_fast_path ? site->fast : site->always;
   site->entry_bytes = static_cast<uint8_t>(r.entry_bytes);
+  site->window_bytes = static_cast<uint8_t>(r.window_bytes > kJumpBytes ? r.window_bytes : kJumpBytes);
   return Refusal::kNone;
 }
 
