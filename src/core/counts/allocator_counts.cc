@@ -8,6 +8,7 @@
 #include "platform/imports.h"
 #include "platform/modules.h"
 #include "platform/process.h"
+#include "platform/stack.h"
 
 namespace memprof::counts {
 
@@ -125,6 +126,12 @@ bool has_moved(const Source& source, uint64_t live_bytes) {
   return live_bytes >= before + step || live_bytes + step <= before;
 }
 
+// There a handler may have interrupted the allocator, as one that says why a program crashed; and there is little room.
+bool is_on_signal_stack() {
+  constexpr size_t kMoreThanOneHas = size_t{1} << 40;
+  return !platform::has_stack_for_walk({__builtin_frame_address(0)}, kMoreThanOneHas);
+}
+
 // By who has taken the source.  When it is due again; UINT64_MAX: never.
 uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedState* state) {
   if (source == &g_malloc && source->interface == Interface::kNone) {
@@ -180,6 +187,7 @@ void ask_when_due(Source* source, uint64_t now_ns) {
   }
   const uint64_t live_bytes = header->statistics.live_weight_bytes.load(std::memory_order_relaxed);
   if ((now_ns < due_ns && !has_moved(*source, live_bytes)) || platform::is_sandboxed() ||
+      is_on_signal_stack() ||
       !source->due_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_acquire)) {
     return;
   }

@@ -8,9 +8,10 @@
 //   When: each kPauseNs, and as soon as what lives has changed by a kMoved-th: a program that is at rest was asked
 //   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMostCreditNs once.
 //   A small process that is young is spared the first question, which is the dearest.
+//   On a signal stack nobody asks: the handler may have interrupted the allocator.
 //
 // Threads: any; one at a time asks an allocator, the others go on.
-// Signals: as malloc itself: a handler may not allocate.  fork: forget_all() for a child's tables.
+// Signals: on a stack of the program a handler asks, as malloc itself: it may not allocate there.  fork: forget_all() for a child's tables.
 // Allocates: never; jemalloc makes room for its answers when it is asked first (0.4 MiB, with 256 arenas 1.4 MiB).
 #pragma once
 

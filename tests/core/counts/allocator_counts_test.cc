@@ -3,10 +3,12 @@
 #include "core/counts/allocator_counts.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstring>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "platform/clock.h"
 #include "tests/support/arena.h"
@@ -252,6 +254,34 @@ TEST(AddCounts, OfSeveralProcessesTheOldestAge) {
   EXPECT_EQ(kResidentFreeKnown | kResidentJemalloc, sum.state) << "not all blocks are counted";
   EXPECT_EQ(30u, sum.counted_bytes);
   EXPECT_EQ(9u, sum.counted_age_ns);
+}
+
+Source* g_in_handler;
+
+// A handler may have interrupted the allocator that is to be asked.
+TEST_F(AllocatorCountsTest, OnASignalStackNobodyAsks) {
+  Source source{};
+  source.interface = Interface::kMallctl;
+  source.function = address_of(fake_mallctl);
+  source.due_ns.store(1);
+  g_in_handler = &source;
+  std::vector<char> memory(64 * 1024);
+  stack_t before{};
+  stack_t own{};
+  own.ss_sp = memory.data();
+  own.ss_size = memory.size();
+  ASSERT_EQ(0, sigaltstack(&own, &before));
+  struct sigaction action{};
+  struct sigaction old{};
+  action.sa_handler = [](int) { ask_when_due(g_in_handler, platform::monotonic_ns()); };
+  action.sa_flags = SA_ONSTACK;
+  ASSERT_EQ(0, sigaction(SIGUSR1, &action, &old));
+  ASSERT_EQ(0, ::raise(SIGUSR1));
+  EXPECT_EQ(0, g_asked);
+  ask_when_due(&source, platform::monotonic_ns());
+  EXPECT_EQ(1, g_asked);
+  sigaction(SIGUSR1, &old, nullptr);
+  sigaltstack(&before, nullptr);
 }
 
 }  // namespace
