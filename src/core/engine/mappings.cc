@@ -63,22 +63,13 @@ bool is_recording() {
   return true;
 }
 
-// A full ring: who has the table does not run.  It is given the processor for a while.
-bool put_patiently(const MappingEvent& event) {
-  constexpr int kMostYields = 1000;
-  for (int i = 0; !g_log.put(event); ++i) {
-    if (i == kMostYields || platform::is_sandboxed()) {
-      return false;
-    }
-    if (!g_log.enter_into(&g_table)) {
-      platform::yield_thread();
-    }
-  }
-  return true;
-}
+// A thread that has the table and waits for a processor has one within some time slices.
+constexpr uint64_t kLongestWaitNs = 10'000'000;
 
 void put(const MappingEvent& event) {
-  if (!put_patiently(event)) {
+  const bool is_in =
+      platform::is_sandboxed() ? g_log.put(event) : g_log.put_waiting(event, &g_table, kLongestWaitNs);
+  if (!is_in) {
     count(profiler::g_arena.header().later_statistics.dropped_mappings);
     if (event.range.stack != kNoMappingStack) {
       release_stack(event.range.stack);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mappings/mapping_log.h"
 
+#include "platform/clock.h"
 #include "platform/process.h"
 
 namespace memprof {
@@ -31,6 +32,27 @@ bool MappingLog::put(const MappingEvent& event) {
       number = tail_.load(std::memory_order_relaxed);
     }
   }
+}
+
+bool MappingLog::put_waiting(const MappingEvent& event, MappingTable* table, uint64_t longest_ns) {
+  if (put(event)) {
+    return true;
+  }
+  const uint64_t head = seen_head_.load(std::memory_order_relaxed);
+  if (waited_for_.load(std::memory_order_relaxed) == head + 1) {
+    return false;
+  }
+  const uint64_t end_ns = platform::monotonic_ns() + longest_ns;
+  do {
+    if (!enter_into(table)) {
+      platform::yield_thread();
+    }
+    if (put(event)) {
+      return true;
+    }
+  } while (platform::monotonic_ns() < end_ns);
+  waited_for_.store(seen_head_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return false;
 }
 
 bool MappingLog::has_event() const {
@@ -95,6 +117,7 @@ void MappingLog::reset_in_child() {
   tail_.store(0, std::memory_order_relaxed);
   head_ = 0;
   seen_head_.store(0, std::memory_order_relaxed);
+  waited_for_.store(0, std::memory_order_relaxed);
   is_taken_.store(false, std::memory_order_release);
 }
 

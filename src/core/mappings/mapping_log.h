@@ -10,7 +10,7 @@
 // Threads, signals: any.
 // fork: a child calls reset_in_child() before its first event.
 // Allocates: never.
-// Failure: a full ring (whoever has the table does not run): put() is false.
+// Failure: a full ring (whoever has the table does not run): put() is false, put_waiting() after a while.
 #pragma once
 
 #include <atomic>
@@ -38,6 +38,9 @@ class MappingLog {
   constexpr MappingLog() = default;
 
   bool put(const MappingEvent& event);
+  // Where the ring is full, gives the processor to who has the table, for `longest_ns` at most.  Once that was in vain
+  // (a thread was jumped out of a signal handler), nobody waits until something is entered.
+  bool put_waiting(const MappingEvent& event, MappingTable* table, uint64_t longest_ns);
   // Enters what is there, unless another thread is at it, which then will.  false: somebody else has the table.
   bool enter_into(MappingTable* table);
   // Has the table for itself meanwhile, as far as that is to be had in bounded time.
@@ -69,6 +72,7 @@ class MappingLog {
   std::atomic<uint64_t> tail_{0};  // the next event's number
   uint64_t head_ = 0;              // of who has the table
   std::atomic<uint64_t> seen_head_{0};
+  std::atomic<uint64_t> waited_for_{0};  // 1 and the head at which a wait was in vain
   std::atomic<bool> is_taken_{false};
   Cell cells_[kCells]{};
 };

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
@@ -84,6 +87,51 @@ TEST(MappingLog, AFullRingRefuses) {
 
 // Each thread has pages of its own; whoever has the table enters what all of them say, and nothing is left in the
 // ring when all have ended.
+constexpr uint64_t kHourNs = 3'600'000'000'000;
+
+void fill_ring(MappingLog* log) {
+  while (log->put(add(0x1000, 1, 1))) {
+  }
+}
+
+TEST(MappingLog, AFullRingIsWaitedForWhileWhoHasTheTableDoesNotRun) {
+  Fixture f;
+  std::atomic<bool> is_held{false};
+  std::atomic<bool> may_go_on{false};
+  run_threads(3, [&](int thread) {
+    const auto wait_for = [](const std::atomic<bool>& flag) {
+      while (!flag.load()) std::this_thread::yield();
+    };
+    if (thread == 0) {
+      EXPECT_TRUE(f.log->with_table(&f.table, [&] {
+        is_held.store(true);
+        wait_for(may_go_on);
+      }));
+    } else if (thread == 1) {
+      wait_for(is_held);
+      fill_ring(f.log.get());
+      EXPECT_TRUE(f.log->put_waiting(add(0x2000, 1, 2), &f.table, kHourNs));
+    } else {
+      wait_for(is_held);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // more than a thousand yields
+      may_go_on.store(true);
+    }
+  });
+  f.log->enter_into(&f.table);
+  EXPECT_EQ(2u, f.ranges());
+}
+
+// As a thread that a signal handler jumped out of while it had the table.
+TEST(MappingLog, WhoNeverComesBackIsWaitedForOnce) {
+  Fixture f;
+  EXPECT_TRUE(f.log->with_table(&f.table, [&f] {
+    fill_ring(f.log.get());
+    EXPECT_FALSE(f.log->put_waiting(add(0x2000, 1, 2), &f.table, 1));
+    EXPECT_FALSE(f.log->put_waiting(add(0x2000, 1, 2), &f.table, kHourNs));
+  }));
+  EXPECT_TRUE(f.log->put_waiting(add(0x2000, 1, 2), &f.table, 1)) << "it did come back";
+}
+
 TEST(MappingLog, ManyThreadsLoseNothing) {
   constexpr int kThreads = 8;
   constexpr uint64_t kOwn = 64;
