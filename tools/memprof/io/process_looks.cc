@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/process_looks.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +63,7 @@ profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* r
 }
 
 bool ProcessLooks::is_there() const {
-  return access(process_.arena.c_str(), F_OK) == 0 && is_running(process_.pid);
+  return !is_missing(process_.arena) && is_running(process_.pid);
 }
 
 }  // namespace memprof::cli

@@ -16,8 +16,8 @@ constexpr size_t kMostWarnings = 5;
 
 const char kSourceMapHelp[] =
     R"(  --source-maps    of scripts (.js) that were made of TypeScript, or put into a
-                   bundle: files and lines of the sources, by the source maps beside
-                   the scripts or inside of them
+                   bundle: files and lines of the sources, by the source maps
+                   beside the scripts or inside of them
   --source-maps-in DIR
                    the same, with the maps DIR/SCRIPT.js.map first
 )";

@@ -16,6 +16,7 @@
 #include "memprof/host/process/memory_map.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
+#include "memprof/host/process/running_process.h"
 #include "profile/symbolize/files/regular_file.h"
 
 namespace memprof::cli {
@@ -52,6 +53,11 @@ uint64_t find_in_namespace(const ArenaFile& file) {
     if (namespace_of(pid) == file.pid_namespace && pid_inside(pid) == file.pid) return pid;
   }
   return 0;
+}
+
+// Of a look at a process: it is somebody else's, or we have no descriptor or memory for it.  Whether it runs is open.
+bool is_refusal(int error) {
+  return error == EACCES || error == EPERM || error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 }  // namespace
@@ -99,7 +105,7 @@ Owner owner_of(const ArenaFile& file) {
   const bool is_here = is_same_namespace(file);
   const uint64_t pid = is_here ? file.pid : find_in_namespace(file);
   if (pid == 0) return Owner::kUnknown;
-  if (access(file.path.c_str(), F_OK) != 0) return Owner::kIsGone;
+  if (is_missing(file.path)) return Owner::kIsGone;
   // Not its id alone: that may be another process's by now, or the process another program.
   bool is_mapped = false;
   const int error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
@@ -107,7 +113,7 @@ Owner owner_of(const ArenaFile& file) {
     return is_mapped;
   });
   if (is_mapped) return Owner::kLives;
-  if (error == EACCES || error == EPERM) return Owner::kLives;  // it is there, and somebody else's
+  if (is_refusal(error)) return Owner::kLives;
   // It makes the file before it maps it.
   if (error == 0 && !is_begun(file.path)) return Owner::kLives;
   return Owner::kIsGone;

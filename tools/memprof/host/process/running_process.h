@@ -31,6 +31,9 @@ uint64_t resident_bytes(uint64_t pid);
 
 bool is_running(uint64_t pid);
 
+// Whether there is nothing at `path`; not: whatever is there may not be looked at.
+bool is_missing(const std::string& path);
+
 // Whether it sees other files than we do, as in a container.
 bool has_other_root(uint64_t pid);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +121,23 @@ TEST(ArenaFiles, TheOwnerLivesWhileItHasTheFileMapped) {
   munmap(pages, 4096);
   EXPECT_EQ(owner_of({mine.path, pid, space + 1, 0}), Owner::kUnknown);
   EXPECT_EQ(owner_of({mine.path, pid, 0, 0}), Owner::kUnknown);
+}
+
+// Else memprof run would remove the data of processes that run.
+TEST(ArenaFiles, WhoCannotLookTakesNobodyForGone) {
+  const Folder folder;
+  const auto pid = static_cast<uint64_t>(getpid());
+  const uint64_t space = namespace_of_this();
+  const ArenaFile mine{make_file(folder, name_of(pid, space)), pid, space, 0};
+  void* pages = map(mine.path);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const Owner owner = owner_of(mine);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(owner, Owner::kLives);
+  munmap(pages, 4096);
 }
 
 TEST(ArenaFiles, AProcessIsAskedForItsOwn) {

@@ -84,6 +84,13 @@ TEST(RunningProcess, AZombieHasNothing) {
   EXPECT_FALSE(is_running(static_cast<uint64_t>(child)));
 }
 
+TEST(RunningProcess, WhatMayNotBeLookedAtIsNotMissing) {
+  EXPECT_FALSE(is_missing("/proc/self/stat"));
+  EXPECT_TRUE(is_missing("/proc/2147483647/stat"));
+  EXPECT_TRUE(is_missing("/proc/self/stat/below"));
+  EXPECT_FALSE(is_missing("/" + std::string(100000, 'x')));  // ENAMETOOLONG
+}
+
 TEST(RunningProcess, FactsOfTheSystem) {
   const auto self = static_cast<uint64_t>(getpid());
   EXPECT_EQ(program_of(self), "memprof_cli_tests");
