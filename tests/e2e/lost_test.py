@@ -105,13 +105,13 @@ class Lost(e2e.Test):
 
     def static_sleeper(self):
         source = self.folder / "sleeper.c"
-        source.write_text("#include <unistd.h>\nint main(void) { sleep(3); return 3; }\n")
+        source.write_text("#include <unistd.h>\nint main(void) { sleep(5); return 3; }\n")
         self.check(e2e.run([os.environ["MEMPROF_E2E_CC"], "-static", source, "-o", self.folder / "sleeper"]))
 
     def test_a_wrapper_is_not_the_result(self):
         self.static_sleeper()
         sleep = e2e.need("sleep")
-        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "sh", "-c", f"env -i {sleep} 3 & ./sleeper & wait; exit 0")
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "sh", "-c", f"env -i {sleep} 5 & ./sleeper & wait; exit 0")
         lines = done.stderr.decode().splitlines()
         self.assertEqual(lines[0], "memprof: warning: 2 processes ran without memprof, among them")
         self.assertRegex(lines[1], r"^memprof:   sleep \(pid \d+\) was started without LD_PRELOAD in its environment")

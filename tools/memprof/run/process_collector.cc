@@ -53,15 +53,18 @@ void ProcessCollector::run() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
     lock.unlock();
-    const Duration before = processor_time_of_thread();
+    // What is collected is work that is to be done anyway, and after a process that ends others may come soon.
+    Duration look{};
     try {
+      const Duration before = processor_time_of_thread();
       watched_.look();
+      look = processor_time_of_thread() - before;
       if (!arenas_.empty()) collect(Which::kOfTheDead);
     } catch (const std::exception&) {
       return;  // out of memory: finish() does what it can
     }
     least = std::min<Duration>(2 * least, kLeastPause);
-    pause = std::max<Duration>(least, (processor_time_of_thread() - before) * kLookShare);
+    pause = std::max<Duration>(least, look * kLookShare);
   }
 }
 
