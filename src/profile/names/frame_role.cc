@@ -26,13 +26,17 @@ constexpr std::string_view kWrappers[] = {
     "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Calloc",
     "_PyObject_Realloc", "_PyMem_Raw*", "PyDataMem_NEW*", "PyDataMem_RENEW", "PyDataMem_UserNEW*",
     "PyDataMem_UserRENEW", "default_malloc", "default_calloc", "default_realloc",
-    // OpenSSL, SQLite, FFmpeg, libuv, zlib, Redis
+    // OpenSSL, SQLite, FFmpeg, libuv, zlib and Redis, nginx
     "CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_calloc", "CRYPTO_realloc", "CRYPTO_clear_realloc",
     "CRYPTO_strdup", "CRYPTO_strndup", "CRYPTO_memdup", "CRYPTO_malloc_array", "CRYPTO_realloc_array",
     "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3MemMalloc", "sqlite3Realloc", "sqlite3_realloc*",
     "sqlite3MemRealloc", "sqlite3DbMalloc*", "sqlite3DbRealloc*", "av_malloc*", "av_calloc", "av_realloc*",
     "av_fast_malloc*", "av_fast_realloc", "av_strdup", "uv__malloc", "uv__calloc", "uv__realloc",
-    "uv__strdup", "zcalloc", "zmalloc", "zrealloc", "ztrymalloc*", "ztrycalloc*", "ztryrealloc*",
+    "uv__strdup", "zcalloc*", "zmalloc*", "zrealloc*", "zstrdup", "ztrymalloc*", "ztrycalloc*",
+    "ztryrealloc*", "ngx_alloc", "ngx_calloc", "ngx_memalign",
+    // PostgreSQL: a context grows by blocks of malloc for who asks it
+    "palloc*", "repalloc*", "pstrdup", "MemoryContextAlloc*", "MemoryContextStrdup", "AllocSetAlloc*",
+    "AllocSetRealloc", "GenerationAlloc*", "SlabAlloc*", "BumpAlloc*",
     // Rust's, before the allocator
     "__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rdl_alloc", "__rdl_alloc_zeroed",
     "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc"};

@@ -29,8 +29,9 @@ TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
   EXPECT_EQ(role_of("malloc"), FrameRole::kAllocation);
   EXPECT_EQ(role_of("operator new(unsigned long)", "_Znwm"), FrameRole::kAllocation);
   for (const char* name :
-       {"xmalloc", "xmalloc.part.0", "g_malloc0_n", "CRYPTO_zalloc", "av_mallocz", "sqlite3Malloc",
-        "PyMem_RawMalloc", "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
+       {"zmalloc_usable", "AllocSetAllocFromNewBlock", "palloc0", "ngx_alloc", "xmalloc", "xmalloc.part.0",
+        "g_malloc0_n", "CRYPTO_zalloc", "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc",
+        "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
     EXPECT_EQ(role_of(name), FrameRole::kWrapper) << name;
   }
 }
