@@ -733,8 +733,8 @@ typedef struct memprof_resident {
   uint64_t free_bytes;      /* free, kept by the allocator, in memory                                      */
   double unexplained_bytes; /* of rss: of the heap, anonymous mappings, and the difference                 */
   double fragmentation;     /* the part of heap_bytes that is not blocks of the program, 0 to 1            */
-  uint64_t
-      counted_bytes; /* blocks in use as jemalloc and tcmalloc count them, exact; 0: not known. No part of the sum */
+  /* Beside the sum, not a part of it. */
+  uint64_t counted_bytes;  /* blocks in use as jemalloc and tcmalloc count them, exact; 0: not known       */
   uint64_t tables_bytes;   /* what these have for tables of their own; not all of it need be in memory     */
   uint64_t counted_age_ns; /* how long before that they were asked                                         */
 } memprof_resident;

@@ -11,7 +11,8 @@
 //   On a signal stack nobody asks: the handler may have interrupted the allocator.
 //
 // Threads: any; one at a time asks an allocator, the others go on.
-// Signals: on a stack of the program a handler asks, as malloc itself: it may not allocate there.  fork: forget_all() for a child's tables.
+// Signals: on a stack of the program a handler asks, as malloc itself: it may not allocate there.
+// fork: attach() for a child's tables.
 // Allocates: never; jemalloc makes room for its answers when it is asked first (0.4 MiB, with 256 arenas 1.4 MiB).
 #pragma once
 

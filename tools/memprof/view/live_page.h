@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running processes, or a series (series_follower.h), as a live page: looked at once a second while somebody watches, at each request, and as
-// often as a recording wants.
+// Running processes, or a series (series_follower.h), as a live page: looked at once a second while somebody watches,
+// at each request, and as often as a recording wants.
 //
 // Model: looks are paced by what they take of a processor, with all that is sent of them: 2 % of a core.  A
-// request of the page looks at once, and is beside that.  When the processes have ended the last look stays, and the page says so.
+// request of the page looks at once, and is beside that.  When the processes have ended the last look stays, and the
+// page says so.
 //
 // Threads: the server's.
 // Failure: the constructor throws profile::Error and Failure; later errors are told to the viewers.
@@ -35,8 +36,8 @@ class LivePage : public PageSource {
   LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {});
 
   std::string page() override;
-  std::optional<PageFile> file(
-      const std::string& name) override;  // "profile.pb.gz": the last look; "between-MS-MS"
+  // "profile.pb.gz": the last look; "between-MS-MS"
+  std::optional<PageFile> file(const std::string& name) override;
   bool is_live() const override { return true; }
   std::optional<Clock::time_point> next_look(bool has_viewers) const override;
   void look() override;
