@@ -186,12 +186,10 @@ typedef struct memprof_options {
                                   sbrk), each with its stack; see memprof_snapshot_mappings                */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
-  uint64_t
-      memory_limit_bytes; /* that all tables together stay within; at least 4 MiB.  0 = default: a 64th of
-                                  what the process's group (a container) may have, at least 4 MiB; no limit
-                                  where it has none, with rate 0, or where one of the limits above is given.
-                                  Full tables cost detail, never totals (memprof_stats.folded_stacks,
-                                  thinned_samples)                                                         */
+  /* That all tables together stay within; at least 4 MiB.  0 = default: a 64th of what the process's group (a
+   * container) may have, at least 4 MiB; no limit where it has none, with rate 0, or where one of the limits above
+   * is given.  Full tables cost detail, never totals (memprof_stats.folded_stacks, thinned_samples). */
+  uint64_t memory_limit_bytes;
 } memprof_options;
 
 /* Fills *options with the defaults.  struct_size is sizeof(memprof_options) as the caller was compiled; what
