@@ -41,6 +41,10 @@ struct WalkResult {
 // signal stacks; other stacks are large enough, or their size is not known.
 bool has_stack_for_walk(const Entry& entry, size_t more_bytes);
 
+// Does the thread run on its signal stack?  There a handler may have interrupted any function, an allocator too.
+// false also where that is not known.
+bool is_on_signal_stack();
+
 // Writes return addresses, leaf first, at most `max_depth` of them.  Frames of the hooks are left out.  Of a
 // deeper stack, both ends are kept if that is cheap, with kFramesLeftOut between them; else the leaf's end.
 // Every read is inside the stack that the thread is running on.

@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<ArenaHeader*> g_header{nullptr};  // release in attach(), acquire
 std::atomic<bool> g_is_on{true};
-std::atomic<uint32_t> g_places{1};  // taken, with that of malloc's
+std::atomic<uint32_t> g_places{1};  // a bit each that is taken; the lowest is malloc's
 
 using Mallctl = int (*)(const char*, void*, size_t*, void*, size_t);
 using NumericProperty = int (*)(const char*, size_t*);
@@ -112,10 +112,13 @@ bool take_place(Source* source) {
     source->place = 1;
   } else if (source->place == 0) {
     uint32_t taken = g_places.load(std::memory_order_relaxed);
-    while (taken < CountedState::kPlaces &&
-           !g_places.compare_exchange_weak(taken, taken + 1, std::memory_order_relaxed)) {
-    }
-    source->place = taken < CountedState::kPlaces ? taken + 1 : 0;
+    uint32_t place = 0;
+    do {
+      place = static_cast<uint32_t>(__builtin_ctz(~taken));
+    } while (place < CountedState::kPlaces &&
+             !g_places.compare_exchange_weak(taken, taken | 1u << place, std::memory_order_acquire,
+                                             std::memory_order_relaxed));
+    source->place = place < CountedState::kPlaces ? place + 1 : 0;
   }
   return source->place != 0;
 }
@@ -124,12 +127,6 @@ bool has_moved(const Source& source, uint64_t live_bytes) {
   const uint64_t before = source.live_bytes.load(std::memory_order_relaxed);
   const uint64_t step = before / kMoved > kLeastMoveBytes ? before / kMoved : kLeastMoveBytes;
   return live_bytes >= before + step || live_bytes + step <= before;
-}
-
-// There a handler may have interrupted the allocator, as one that says why a program crashed; and there is little room.
-bool is_on_signal_stack() {
-  constexpr size_t kMoreThanOneHas = size_t{1} << 40;
-  return !platform::has_stack_for_walk({__builtin_frame_address(0)}, kMoreThanOneHas);
 }
 
 // By who has taken the source.  When it is due again; UINT64_MAX: never.
@@ -187,7 +184,7 @@ void ask_when_due(Source* source, uint64_t now_ns) {
   }
   const uint64_t live_bytes = header->statistics.live_weight_bytes.load(std::memory_order_relaxed);
   if ((now_ns < due_ns && !has_moved(*source, live_bytes)) || platform::is_sandboxed() ||
-      is_on_signal_stack() ||
+      platform::is_on_signal_stack() ||
       !source->due_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_acquire)) {
     return;
   }
@@ -209,10 +206,16 @@ void configure(bool is_on) {
 }
 
 void forget(Source* source) {
-  ArenaHeader* const header = g_header.load(std::memory_order_acquire);
-  if (source->place != 0 && header != nullptr) {
-    header->counted.allocators[source->place - 1].time_ns.store(0, std::memory_order_relaxed);
+  if (source->place == 0) {
+    return;
   }
+  const uint32_t place = source->place - 1;
+  ArenaHeader* const header = g_header.load(std::memory_order_acquire);
+  if (header != nullptr) {
+    header->counted.allocators[place].time_ns.store(0, std::memory_order_relaxed);
+  }
+  source->place = 0;
+  g_places.fetch_and(~(1u << place), std::memory_order_release);
 }
 
 void attach(const Arena& arena) {

@@ -82,6 +82,10 @@ uint64_t stack_left(uint64_t stack_pointer) {
   return is_known && stack_pointer >= low ? stack_pointer - low : UINT64_MAX;
 }
 
+bool is_on_signal_stack() {
+  return stack_left(reinterpret_cast<uint64_t>(__builtin_frame_address(0))) != UINT64_MAX;
+}
+
 bool is_readable(uint64_t address) {
   if (is_sandboxed()) {
     return false;
