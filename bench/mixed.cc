@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr uint64_t kMostThreads = 64;
+constexpr uint64_t kMaxThreads = 64;
 constexpr int kSizes = 1024;
 constexpr int kLevels = 5;  // of 4 ways each
 uint32_t g_sizes[kSizes];
@@ -122,8 +122,8 @@ int main(int argc, char** argv) {
   const uint64_t operations = bench_argument(argc, argv, 2, 50000);
   uint64_t threads = bench_argument(argc, argv, 3, 1);
   const uint64_t live_blocks = bench_argument(argc, argv, 4, 100000);
-  threads = threads < 1 ? 1 : threads > kMostThreads ? kMostThreads : threads;
-  static Worker workers[kMostThreads];
+  threads = threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads;
+  static Worker workers[kMaxThreads];
   fill_sizes();
   bench_begin();
 

@@ -105,14 +105,14 @@ Event happened() {
 class Longest {
  public:
   void add(uint32_t cpu_ns, uint64_t steps, const Event& before, const Event& after) {
-    if (kept_.size() == kMost && cpu_ns <= kept_.back().cpu_ns) {
+    if (kept_.size() == kMax && cpu_ns <= kept_.back().cpu_ns) {
       return;
     }
     kept_.push_back({cpu_ns, after.page_faults - before.page_faults, after.switches - before.switches,
                      after.grew - before.grew, after.folds - before.folds, after.sweeps - before.sweeps,
                      static_cast<uint32_t>(steps)});
     std::sort(kept_.begin(), kept_.end(), [](const Event& a, const Event& b) { return a.cpu_ns > b.cpu_ns; });
-    kept_.resize(std::min(kept_.size(), kMost));
+    kept_.resize(std::min(kept_.size(), kMax));
   }
   void print() const {
     for (const Event& e : kept_) {
@@ -124,11 +124,11 @@ class Longest {
   }
 
  private:
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMax = 8;
   std::vector<Event> kept_;
 };
 
-struct Most {
+struct Costliest {
   uint64_t steps = 0;
   uint32_t cpu_ns = 0;
 };
@@ -142,7 +142,7 @@ struct Storm {
   std::vector<uint32_t> idle_times;  // of as many that do nothing with memory
   std::vector<uint32_t> steps;
   Longest longest;
-  Most most;  // the event of the most steps
+  Costliest costliest;  // the event of the most steps
   double allocated = 0;
   double living = 0;
   uint64_t sink = 0;
@@ -197,8 +197,8 @@ struct Storm {
     const uint64_t taken = g_steps - first_step;
     steps.push_back(static_cast<uint32_t>(taken));
     longest.add(times.back(), taken, before, happened());
-    if (taken > most.steps) {
-      most = {taken, times.back()};
+    if (taken > costliest.steps) {
+      costliest = {taken, times.back()};
     }
     compute();
     module = ModuleTable::entry_of(frames[1]);
@@ -330,7 +330,7 @@ Result report(const Storm& storm, uint64_t seed) {
         "99.99 "
         "%%\": %u}}\n",
         quantile(storm.steps, 0.5), quantile(storm.steps, 0.9999), quantile(storm.steps, 1),
-        storm.most.cpu_ns, quantile(first, 0.9999));
+        storm.costliest.cpu_ns, quantile(first, 0.9999));
   }
   storm.longest.print();
   fflush(stdout);

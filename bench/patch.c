@@ -14,7 +14,7 @@
 
 #include "memprof.h"
 
-enum { kMostThreads = 64, kBlock = 16384 };
+enum { kMaxThreads = 64, kBlock = 16384 };
 
 static atomic_int g_phase;  // 0: before, 1: what is measured, 2: the end
 static atomic_ulong g_longest_ns[2];
@@ -53,7 +53,7 @@ static int count(struct dl_phdr_info* info, size_t size, void* n) {
 
 int main(int argc, char** argv) {
   const int thread_count = argc < 4 ? -1 : atoi(argv[3]);
-  if (thread_count < 0 || thread_count > kMostThreads) return 2;
+  if (thread_count < 0 || thread_count > kMaxThreads) return 2;
   void** blocks = NULL;
   for (long i = atol(argv[2]) * (1 << 30) / kBlock; i > 0; --i) {
     void** block = malloc(kBlock);
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   int (*stop)(void) = (int (*)(void))dlsym(library, "memprof_stop");
   int (*get_stats)(memprof_stats*) = (int (*)(memprof_stats*))dlsym(library, "memprof_get_stats");
   if (init(NULL) != MEMPROF_OK) return 1;
-  pthread_t threads[kMostThreads];
+  pthread_t threads[kMaxThreads];
   for (int i = 0; i < thread_count; ++i) pthread_create(&threads[i], NULL, run, NULL);
   const struct timespec warm = {0, 300000000};
   nanosleep(&warm, NULL);

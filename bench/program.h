@@ -117,12 +117,12 @@ static inline uint64_t bench_proc_kib(const char* path, const char* name) {
 // Slices of work, done in turn with another process that does the same (BENCH_TURNS=IN,OUT, two file
 // descriptors: a byte that comes in is the permission, a byte that goes out passes it on).  A slice takes
 // milliseconds, so whatever else the machine does meets both processes.
-enum { kBenchMostSlices = 1024 };
+enum { kBenchMaxSlices = 1024 };
 struct bench_turns {
   int in, out;
   uint64_t begin_ns;
   uint64_t count;
-  uint64_t cpu_ns[kBenchMostSlices];
+  uint64_t cpu_ns[kBenchMaxSlices];
 };
 
 static inline struct bench_turns* bench_turns_begin(void) {
@@ -147,7 +147,7 @@ static inline void bench_slice_begin(struct bench_turns* turns) {
 
 static inline void bench_slice_end(struct bench_turns* turns) {
   const uint64_t end_ns = bench_cpu_ns();
-  if (turns->count < kBenchMostSlices) {
+  if (turns->count < kBenchMaxSlices) {
     turns->cpu_ns[turns->count++] = end_ns - turns->begin_ns;
   }
   if (turns->out >= 0) {

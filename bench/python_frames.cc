@@ -16,7 +16,7 @@
 namespace memprof {
 namespace {
 
-constexpr uint32_t kMostFrames = 256;
+constexpr uint32_t kMaxFrames = 256;
 constexpr uint32_t kFunctions = 40;
 constexpr uint32_t kLess = 20;
 constexpr uint32_t kMore = 120;
@@ -41,11 +41,11 @@ class Stack {
     const runtimes::NativeCode code{};
     const runtimes::NativeStack native{
         frames, pointers, {3, platform::Walk::kRoot}, false, reinterpret_cast<uint64_t>(memory_ + 64), &code};
-    uint64_t out[kMostFrames];
+    uint64_t out[kMaxFrames];
     const uint64_t begin = bench_cpu_ns();
     for (uint64_t i = 0; i < kMerges; ++i) {
       cpython::merge_frames({&python_->interpreter, &python_->layout, state_, true, false}, native, out,
-                            kMostFrames);
+                            kMaxFrames);
       bench_escape(out);
     }
     return static_cast<double>(bench_cpu_ns() - begin) / kMerges;

@@ -13,7 +13,7 @@
 
 #include "program.h"
 
-enum { kMostVariables = 8 };
+enum { kMaxVariables = 8 };
 
 static uint64_t nanoseconds(struct timeval t) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
@@ -23,8 +23,7 @@ static uint64_t nanoseconds(struct timeval t) {
 static void split(char* setting, char** environment) {
   int count = 0;
   if (strcmp(setting, "-") != 0) {
-    for (char* part = strtok(setting, ","); part != NULL && count < kMostVariables;
-         part = strtok(NULL, ",")) {
+    for (char* part = strtok(setting, ","); part != NULL && count < kMaxVariables; part = strtok(NULL, ",")) {
       environment[count++] = part;
     }
   }
@@ -37,7 +36,7 @@ int main(int argc, char** argv) {
   }
   const uint64_t rounds = bench_argument(argc, argv, 1, 0);
   const int settings = argc - 3;
-  char*(*environments)[kMostVariables + 1] = calloc((size_t)settings, sizeof(*environments));
+  char*(*environments)[kMaxVariables + 1] = calloc((size_t)settings, sizeof(*environments));
   if (environments == NULL) {
     bench_fail("no memory");
   }

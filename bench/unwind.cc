@@ -22,7 +22,7 @@
 namespace memprof {
 namespace {
 
-constexpr uint32_t kMostFrames = 256;
+constexpr uint32_t kMaxFrames = 256;
 constexpr uint32_t kFunctions = 48;
 volatile uint64_t g_sink;
 
@@ -34,11 +34,11 @@ void print_quantile(std::vector<double>* times, double part, const char* what) {
 
 // What the hook does: it keeps a frame pointer.
 __attribute__((noinline)) double time_captures(uint64_t n, uint32_t* depth) {
-  uint64_t frames[kMostFrames];
+  uint64_t frames[kMaxFrames];
   const void* frame = __builtin_frame_address(0);
   const uint64_t begin = bench_cpu_ns();
   for (uint64_t i = 0; i < n; ++i) {
-    *depth = platform::capture_stack({frame}, frames, kMostFrames).depth;
+    *depth = platform::capture_stack({frame}, frames, kMaxFrames).depth;
     bench_escape(frames);
   }
   return static_cast<double>(bench_cpu_ns() - begin) / static_cast<double>(n);

@@ -14,7 +14,7 @@
 namespace memprof::capi {
 
 // Of a versioned struct: every caller has as much.
-inline constexpr uint32_t kLeastBytes = 8;
+inline constexpr uint32_t kMinBytes = 8;
 
 // errno as the caller left it, whatever the system calls of ours made of it.
 class KeepErrno {

@@ -66,7 +66,7 @@ bool read_runtimes(const memprof_options& options, memprof::runtimes::Settings* 
   memcpy(uses, options.runtimes, sizeof(uses));
   uint32_t& python = uses[MEMPROF_RUNTIME_CPYTHON - 1];
   python = python != 0 ? python : options.python;
-  for (uint32_t i = 0; i < memprof::kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < memprof::kMaxRuntimes; ++i) {
     if (uses[i] > MEMPROF_USE_STACKS) {
       return false;
     }
@@ -84,7 +84,7 @@ bool read_budget(const memprof_options& options, memprof::Budget* budget) {
   if (options.max_rate_bytes != 0) {
     budget->max_rate_bytes = options.max_rate_bytes;
   }
-  return budget->share_ppm <= memprof::Budget::kMostPpm && budget->max_rate_bytes <= memprof::kMaxRateBytes &&
+  return budget->share_ppm <= memprof::Budget::kMaxPpm && budget->max_rate_bytes <= memprof::kMaxRateBytes &&
          budget->min_rate_bytes <= budget->max_rate_bytes;
 }
 
@@ -158,8 +158,8 @@ int memprof_init(const memprof_options* options) {
   memprof_options known{};  // what the caller does not have is 0
   memprof::runtimes::Settings runtimes;
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
-      options->max_depth > memprof::kMostDepth || options->max_live_samples > memprof::kMostLiveSamples ||
-      options->max_stacks > memprof::kMostStacks) {
+      options->max_depth > memprof::kMaxDepth || options->max_live_samples > memprof::kMaxLiveSamples ||
+      options->max_stacks > memprof::kMaxStacks) {
     return MEMPROF_ERR_INVALID;
   }
   memcpy(&known, options, options->struct_size < sizeof(known) ? options->struct_size : sizeof(known));
@@ -168,7 +168,7 @@ int memprof_init(const memprof_options* options) {
   }
   memprof::Budget budget;
   if (!read_budget(known, &budget) ||
-      (known.memory_limit_bytes != 0 && known.memory_limit_bytes < memprof::kLeastMemoryLimit)) {
+      (known.memory_limit_bytes != 0 && known.memory_limit_bytes < memprof::kMinMemoryLimit)) {
     return MEMPROF_ERR_INVALID;
   }
   Limits limits = memprof::default_limits(options->rate_bytes);

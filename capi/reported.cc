@@ -23,8 +23,8 @@ using memprof::g_sampled_filter;
 using memprof::sampler_tick;
 namespace reported = memprof::reported;
 
-static_assert(MEMPROF_MAX_HEAPS == memprof::HeapNames::kMostHeaps);
-static_assert(MEMPROF_MAX_HEAP_NAME_BYTES == memprof::HeapNames::kMostNameBytes);
+static_assert(MEMPROF_MAX_HEAPS == memprof::HeapNames::kMaxHeaps);
+static_assert(MEMPROF_MAX_HEAP_NAME_BYTES == memprof::HeapNames::kMaxNameBytes);
 static_assert(MEMPROF_ABI1_GRANULE_BITS == memprof::SampledFilter::kGranuleBits);
 static_assert((uint64_t{1} << (32 - MEMPROF_ABI1_GRANULE_BITS)) == memprof::SampledFilter::kSlots);
 

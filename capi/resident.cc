@@ -9,7 +9,7 @@ using memprof::ResidentMemory;
 using memprof::Snapshot;
 using memprof::capi::give;
 using memprof::capi::KeepErrno;
-using memprof::capi::kLeastBytes;
+using memprof::capi::kMinBytes;
 
 static_assert(MEMPROF_RESIDENT_FREE_KNOWN == memprof::kResidentFreeKnown &&
               MEMPROF_RESIDENT_FREE_CUT == memprof::kResidentFreeCut &&
@@ -36,7 +36,7 @@ int memprof_snapshot_read_resident(memprof_snapshot* snapshot, uint32_t pid) {
 }
 
 int memprof_snapshot_get_resident(const memprof_snapshot* snapshot, memprof_resident* resident) {
-  if (snapshot == nullptr || resident == nullptr || resident->struct_size < kLeastBytes) {
+  if (snapshot == nullptr || resident == nullptr || resident->struct_size < kMinBytes) {
     return MEMPROF_ERR_INVALID;
   }
   const ResidentMemory& m = ours(snapshot)->resident;

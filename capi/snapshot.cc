@@ -15,7 +15,7 @@ using memprof::Snapshot;
 using memprof::SnapshotTotals;
 using memprof::capi::give;
 using memprof::capi::KeepErrno;
-using memprof::capi::kLeastBytes;
+using memprof::capi::kMinBytes;
 
 // A snapshot's arrays are handed out as they stand.
 #define MEMPROF_SAME_LAYOUT(PUBLIC, OURS, LAST)            \
@@ -83,7 +83,7 @@ int memprof_snapshot_open(const char* path, memprof_snapshot** snapshot) {
 }
 
 int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info) {
-  if (snapshot == nullptr || info == nullptr || info->struct_size < kLeastBytes) {
+  if (snapshot == nullptr || info == nullptr || info->struct_size < kMinBytes) {
     return MEMPROF_ERR_INVALID;
   }
   const Snapshot& s = *ours(snapshot);

@@ -12,7 +12,7 @@
 #include "memprof.h"
 
 using memprof::capi::give;
-using memprof::capi::kLeastBytes;
+using memprof::capi::kMinBytes;
 namespace profiler = memprof::profiler;
 
 static_assert(MEMPROF_HOOKS_INTERPOSED == memprof::kHooksInterposed &&
@@ -38,7 +38,7 @@ constexpr size_t kOtherBytes = sizeof(memprof_stats::struct_size) + sizeof(mempr
                                sizeof(memprof_stats::reserved) + sizeof(memprof_stats::runtimes);
 static_assert(sizeof(memprof_stats) == sizeof(EachCounter) + kOtherBytes,
               "format/counters.h lacks a counter");
-static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMostRuntimes);
+static_assert(MEMPROF_MAX_RUNTIMES == memprof::kMaxRuntimes);
 #define MEMPROF_SAME_STATE(PUBLIC, OURS) static_assert((PUBLIC) == static_cast<int>(memprof::OURS))
 MEMPROF_SAME_STATE(MEMPROF_OBJECTS_NONE, RuntimeObjects::kNone);
 MEMPROF_SAME_STATE(MEMPROF_OBJECTS_HOOKED, RuntimeObjects::kHooked);
@@ -54,7 +54,7 @@ static_assert(MEMPROF_STATE_TERMINATED == static_cast<int>(memprof::State::kTerm
 namespace {
 
 int give_counters(const memprof::Counters& c, memprof_stats* stats) {
-  if (stats == nullptr || stats->struct_size < kLeastBytes) {
+  if (stats == nullptr || stats->struct_size < kMinBytes) {
     return MEMPROF_ERR_INVALID;
   }
   memprof_stats out{};
@@ -63,7 +63,7 @@ int give_counters(const memprof::Counters& c, memprof_stats* stats) {
   MEMPROF_COUNTERS(MEMPROF_COPY, MEMPROF_COPY, MEMPROF_NO_FACT)
 #undef MEMPROF_COPY
   memcpy(out.walks, c.walks, sizeof(out.walks));
-  for (uint32_t i = 0; i < memprof::kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < memprof::kMaxRuntimes; ++i) {
     out.runtimes[i] = {c.runtimes[i].version, c.runtimes[i].objects, c.runtimes[i].stacks, 0};
   }
   // The older names of the first.

@@ -38,7 +38,7 @@ namespace {
 using namespace memprof;
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMaxBytes = size_t{1} << 20;
 
 #define MEMPROF_REQUIRE(CONDITION) require(static_cast<bool>(CONDITION), __LINE__, #CONDITION)
 
@@ -143,9 +143,9 @@ std::vector<uint8_t> make_arena() {
 // The end of a mapping, before a page that cannot be touched.
 uint8_t* memory_of(size_t size) {
   static uint8_t* const end = [] {
-    void* p = mmap(nullptr, kMostBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* p = mmap(nullptr, kMaxBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     MEMPROF_REQUIRE(p != MAP_FAILED);
-    uint8_t* e = static_cast<uint8_t*>(p) + kMostBytes;
+    uint8_t* e = static_cast<uint8_t*>(p) + kMaxBytes;
     MEMPROF_REQUIRE(mprotect(e, kPage, PROT_NONE) == 0);
     return e;
   }();
@@ -258,7 +258,7 @@ uint64_t walk_over(const Snapshot& s) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0 || size > kMostBytes) {
+  if (size == 0 || size > kMaxBytes) {
     return 0;
   }
   Damaged arena{};

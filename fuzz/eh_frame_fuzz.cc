@@ -25,7 +25,7 @@ constexpr size_t kRegisterWords = 7;
 constexpr size_t kInputStackWords = 16;
 constexpr size_t kStackWords = 256;
 constexpr size_t kPrefix = 4 + 8 * (kRegisterWords + kInputStackWords);
-constexpr uint32_t kMostFrames = 64;
+constexpr uint32_t kMaxFrames = 64;
 constexpr uint64_t kCodeBytes = 1 << 24;  // before and behind the module; there is none, and nothing reads it
 
 Image g_image;
@@ -78,20 +78,20 @@ void check_rows(const RegisterFile& registers, uint64_t address) {
 void check_walks(const RegisterFile& registers, uint64_t address) {
   const Surroundings surroundings{find_image, [](uint64_t) { return true; }, stack_of,
                                   [](uint64_t) { return false; }};
-  uint64_t frames[kMostFrames];
+  uint64_t frames[kMaxFrames];
   bool needs_all = false;
   const Start start{address + 1, registers.values[kRsp], registers.values[kRbp]};
   for (int round = 0; round < 2; ++round) {  // the second finds the rules in the cache
-    const auto result = walk_by_tables(start, stack_of(0), surroundings, frames, kMostFrames, &needs_all);
-    if (result.depth > kMostFrames) {
+    const auto result = walk_by_tables(start, stack_of(0), surroundings, frames, kMaxFrames, &needs_all);
+    if (result.depth > kMaxFrames) {
       abort();
     }
   }
   RegisterFile all = registers;
   all.set(kReturnAddress, address + 1);
   const auto result =
-      walk_with_all_registers(all, registers.values[kRsp], stack_of(0), surroundings, frames, kMostFrames);
-  if (result.depth > kMostFrames) {
+      walk_with_all_registers(all, registers.values[kRsp], stack_of(0), surroundings, frames, kMaxFrames);
+  if (result.depth > kMaxFrames) {
     abort();
   }
 }

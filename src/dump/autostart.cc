@@ -49,14 +49,14 @@ char g_profile_path[4096];  // a copy: the program may change its environment; "
 bool g_keep_arena = false;
 std::atomic<bool> g_ended{false};
 
-void read_number(const char* name, uint64_t least, uint64_t most, const char* wanted, bool quiet,
+void read_number(const char* name, uint64_t min, uint64_t max, const char* wanted, bool quiet,
                  uint64_t* value) {
   const char* text = platform::environment(name);
   if (text == nullptr || *text == '\0') {
     return;
   }
   uint64_t n = 0;
-  if (parse_size(text, &n) && n >= least && n <= most) {
+  if (parse_size(text, &n) && n >= min && n <= max) {
     *value = n;
   } else if (!quiet) {
     complain_of_variable(name, text, wanted);
@@ -67,7 +67,7 @@ void read_budget(bool quiet, Budget* budget) {
   const char* text = platform::environment("MEMPROF_BUDGET");
   if (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) {
     uint32_t ppm = 0;
-    if (parse_share(text, &ppm) && ppm <= Budget::kMostPpm) {
+    if (parse_share(text, &ppm) && ppm <= Budget::kMaxPpm) {
       budget->share_ppm = ppm;
     } else if (!quiet) {
       complain_of_variable("MEMPROF_BUDGET", text, "a share of the CPU time like 0.5%, at most 50%");
@@ -166,14 +166,14 @@ Configuration read_configuration() {
               &c.rate_bytes);
   read_budget(quiet, &c.budget);
   uint64_t memory = 0;
-  read_number("MEMPROF_MEMORY", kLeastMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet,
+  read_number("MEMPROF_MEMORY", kMinMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet,
               &memory);
   c.limits = default_limits(c.rate_bytes);
   uint64_t depth = c.limits.max_depth;
-  read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMostLiveSamples, "a number from 1 to 1G", quiet,
+  read_number("MEMPROF_MAX_LIVE_SAMPLES", 1, kMaxLiveSamples, "a number from 1 to 1G", quiet,
               &c.limits.max_live_samples);
-  read_number("MEMPROF_MAX_STACKS", 1, kMostStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
-  read_number("MEMPROF_MAX_DEPTH", 1, kMostDepth, "a number from 1 to 1024", quiet, &depth);
+  read_number("MEMPROF_MAX_STACKS", 1, kMaxStacks, "a number from 1 to 16M", quiet, &c.limits.max_stacks);
+  read_number("MEMPROF_MAX_DEPTH", 1, kMaxDepth, "a number from 1 to 1024", quiet, &depth);
   c.limits.max_depth = static_cast<uint32_t>(depth);
   const Limits usual = default_limits(c.rate_bytes);
   c.memory_limit_bytes = memory_limit_of(
@@ -193,7 +193,7 @@ Configuration read_configuration() {
   c.arena_folder = read_arena_folder();
   c.follow_fork = is_set("MEMPROF_FOLLOW_FORK");
   read_run(&c);
-  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     c.runtimes.uses[i] = read_use(runtimes::variable_of(i + 1), quiet);
   }
   c.runtimes.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");

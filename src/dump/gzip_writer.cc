@@ -10,9 +10,9 @@ constexpr size_t kWindow = 32768;  // the largest distance
 constexpr size_t kBuffer = 2 * kWindow;
 constexpr size_t kOut = 16384;
 constexpr uint32_t kHashBits = 15;
-constexpr size_t kLeastMatch = 4;  // one of 3 bytes is no shorter than its bytes
-constexpr size_t kMostMatch = 258;
-constexpr int kMostTries = 16;
+constexpr size_t kMinMatch = 4;  // one of 3 bytes is no shorter than its bytes
+constexpr size_t kMaxMatch = 258;
+constexpr int kMaxTries = 16;
 constexpr uint32_t kNoExtraFields = 0, kUnknownSystem = 255;
 
 struct Checksums {
@@ -94,7 +94,7 @@ bool GzipWriter::write(const uint8_t* data, size_t size) {
   total_ += static_cast<uint32_t>(size);
   while (size != 0 && is_good_) {
     if (size_ == kBuffer) {
-      code(size_ - kMostMatch);
+      code(size_ - kMaxMatch);
       slide();
     }
     const size_t room = kBuffer - size_;
@@ -113,12 +113,12 @@ void GzipWriter::code(size_t limit) {
   while (at < limit) {
     uint32_t distance = 0;
     const size_t length = find_match(at, size_, &distance);
-    if (length >= kLeastMatch) {
+    if (length >= kMinMatch) {
       put_match(static_cast<uint32_t>(length), distance);
     } else {
       put_literal(memory_->text[at]);
     }
-    const size_t next = length >= kLeastMatch ? at + length : at + 1;
+    const size_t next = length >= kMinMatch ? at + length : at + 1;
     for (; at < next; ++at) {
       remember(at);
     }
@@ -136,16 +136,16 @@ void GzipWriter::slide() {
 
 // The length of the longest match that is found for the text at `at`; 0: none.
 size_t GzipWriter::find_match(size_t at, size_t end, uint32_t* distance) const {
-  if (end - at < kLeastMatch) {
+  if (end - at < kMinMatch) {
     return 0;
   }
   const uint8_t* const text = memory_->text;
   const uint32_t number = first_ + static_cast<uint32_t>(at);
-  const size_t most = end - at < kMostMatch ? end - at : kMostMatch;
+  const size_t max = end - at < kMaxMatch ? end - at : kMaxMatch;
   size_t longest = 0;
   uint32_t back = 0;
   uint32_t candidate = memory_->last[hash_of(text + at)];
-  for (int tries = 0; tries < kMostTries && longest < most; ++tries) {
+  for (int tries = 0; tries < kMaxTries && longest < max; ++tries) {
     const uint32_t further = number - candidate;
     if (further <= back || further > kWindow || further > at) {
       break;
@@ -153,7 +153,7 @@ size_t GzipWriter::find_match(size_t at, size_t end, uint32_t* distance) const {
     back = further;
     const uint8_t* const earlier = text + at - back;
     size_t length = 0;
-    while (length < most && earlier[length] == text[at + length]) {
+    while (length < max && earlier[length] == text[at + length]) {
       ++length;
     }
     if (length > longest) {
@@ -166,7 +166,7 @@ size_t GzipWriter::find_match(size_t at, size_t end, uint32_t* distance) const {
 }
 
 void GzipWriter::remember(size_t at) {
-  if (size_ - at < kLeastMatch) {
+  if (size_ - at < kMinMatch) {
     return;
   }
   const uint32_t number = first_ + static_cast<uint32_t>(at);
@@ -187,7 +187,7 @@ void GzipWriter::put_literal(uint32_t symbol) {
 
 void GzipWriter::put_match(uint32_t length, uint32_t distance) {
   const uint32_t above = length - 3;
-  if (length == kMostMatch) {
+  if (length == kMaxMatch) {
     put_literal(285);
   } else {
     const uint32_t extra = above < 8 ? 0 : log2_of(above) - 2;

@@ -14,7 +14,7 @@ namespace field = schema::profile_field;
 
 constexpr size_t kOutputBytes = size_t{64} << 10;
 // The functions of frames that stand for others use their addresses as ids.
-constexpr uint64_t kLastGapFunction = schema::kMostGap;
+constexpr uint64_t kLastGapFunction = schema::kMaxGap;
 
 struct FrameCounts {
   size_t total = 0;
@@ -137,11 +137,11 @@ class RawPprofWriter {
   }
 
   uint32_t write_build_id(const RawModule& module) {
-    constexpr size_t kMostBytes = 64;
-    if (module.build_id_size == 0 || module.build_id_size > kMostBytes) {
+    constexpr size_t kMaxBytes = 64;
+    if (module.build_id_size == 0 || module.build_id_size > kMaxBytes) {
       return schema::kEmpty;
     }
-    char hex[2 * kMostBytes];
+    char hex[2 * kMaxBytes];
     for (size_t i = 0; i < module.build_id_size; ++i) {
       hex[2 * i] = "0123456789abcdef"[module.build_id[i] >> 4];
       hex[2 * i + 1] = "0123456789abcdef"[module.build_id[i] & 15];

@@ -129,10 +129,10 @@ struct RawProfile : ProfileFacts {
   uint64_t duration_ns = 0;        // from memprof_init to then
   const RateUse* rates = nullptr;  // that were in force
   size_t rate_count = 0;
-  uint64_t walks[kWalkReasons] = {};   // samples by MEMPROF_WALK_*
-  RawRuntime runtimes[kMostRuntimes];  // by ids from 1 on
-  ResidentMemory resident;             // nothing known: no comment
-  const char* note = "";               // a comment for people; empty: none
+  uint64_t walks[kWalkReasons] = {};  // samples by MEMPROF_WALK_*
+  RawRuntime runtimes[kMaxRuntimes];  // by ids from 1 on
+  ResidentMemory resident;            // nothing known: no comment
+  const char* note = "";              // a comment for people; empty: none
 };
 
 // Bytes of scratch memory that write_raw_pprof needs at most for a profile of this size.  Map them directly from

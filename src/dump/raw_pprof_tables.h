@@ -58,8 +58,8 @@ class Scratch {
 // Numbers the distinct keys of locations from 1, in the order of their first use.
 class LocationTable {
  public:
-  LocationTable(Scratch& scratch, size_t most)
-      : scratch_(scratch), addresses_(scratch.take<uint64_t>(most)), slots_(new_slots(kFirstSlots)) {}
+  LocationTable(Scratch& scratch, size_t max)
+      : scratch_(scratch), addresses_(scratch.take<uint64_t>(max)), slots_(new_slots(kFirstSlots)) {}
 
   bool ok() const { return addresses_ != nullptr && slots_ != nullptr; }
   size_t size() const { return size_; }

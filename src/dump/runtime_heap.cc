@@ -5,7 +5,7 @@ namespace memprof {
 namespace {
 
 // As of stacks that are walked; the root's side of a deeper one is left out.
-constexpr uint32_t kMostDepth = 1024;
+constexpr uint32_t kMaxDepth = 1024;
 
 // From a node to its root; `use` is given the index of each.
 template <typename Use>
@@ -15,7 +15,7 @@ uint32_t walk_up(const RuntimeHeap& heap, uint64_t node, const Use& use) {
     use(depth, node);
     ++depth;
     const uint32_t parent = heap.nodes[node].parent;
-    if (parent >= node || depth == kMostDepth) {
+    if (parent >= node || depth == kMaxDepth) {
       return depth;
     }
     node = parent;

@@ -95,9 +95,9 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));
   const Pages stacks((s.stacks.size + js_size.stacks + 1) * sizeof(profile::RawStack));
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
-  const uint64_t most_births =
+  const uint64_t max_births =
       s.records.size < s.stacks.size * kBirthParts ? s.records.size : s.stacks.size * kBirthParts;
-  const Pages births((most_births + 1) * sizeof(Birth));
+  const Pages births((max_births + 1) * sizeof(Birth));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
   const Pages js_frames((js_size.frames + 1) * sizeof(uint64_t));
   const Pages heaps((s.heaps.size + 2) * sizeof(const char*));
@@ -197,7 +197,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
     p.resident.js_external_bytes = js->external_bytes;
   }
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
-  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     const RuntimeCounters& runtime = s.counters.runtimes[i];
     p.runtimes[i] = {runtime.version, runtime.objects, runtime.stacks, runtimes::name_of(i + 1)};
   }

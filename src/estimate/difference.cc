@@ -43,11 +43,11 @@ MissedMass::Kind unseen_kind(uint64_t rate_bytes, const Shown& other) {
   return {0, other.blocks > 0 ? rate * other.blocks / std::max(other.bytes, other.blocks) : 0};
 }
 
-Cells least_cells(const MissedSide& side) {
+Cells min_cells(const MissedSide& side) {
   return cells_of(side, side.missed->lower());
 }
 
-Cells most_cells(const MissedSide& side, const MissedMass::Kind& unseen) {
+Cells max_cells(const MissedSide& side, const MissedMass::Kind& unseen) {
   return cells_of(side, side.missed->upper(unseen));
 }
 
@@ -80,19 +80,18 @@ QuantileEnds difference_quantile(const Cells& a, const Cells& b, double part) {
 
 void widen_to_interval(const MissedSide& before, const MissedMass::Kind& unseen_before,
                        const MissedSide& after, const MissedMass::Kind& unseen_after, Bounds* difference) {
-  const Cells least_before = least_cells(before);
-  const Cells most_before = most_cells(before, unseen_before);
-  const Cells least_after = least_cells(after);
-  const Cells most_after = most_cells(after, unseen_after);
-  for (const Cells* cells : {&least_before, &most_before, &least_after, &most_after}) {
+  const Cells min_before = min_cells(before);
+  const Cells max_before = max_cells(before, unseen_before);
+  const Cells min_after = min_cells(after);
+  const Cells max_after = max_cells(after, unseen_after);
+  for (const Cells* cells : {&min_before, &max_before, &min_after, &max_after}) {
     if (cells->has_failed() || cells->empty()) {
       difference->is_known = false;
       return;
     }
   }
-  difference->low = std::min(difference->low, difference_quantile(least_after, most_before, kTail).low);
-  difference->high =
-      std::max(difference->high, difference_quantile(most_after, least_before, 1 - kTail).high);
+  difference->low = std::min(difference->low, difference_quantile(min_after, max_before, kTail).low);
+  difference->high = std::max(difference->high, difference_quantile(max_after, min_before, 1 - kTail).high);
 }
 
 Bounds difference_of(const SampleSum& before, const SampleSum& after, bool is_of_bytes) {

@@ -37,8 +37,8 @@ struct Shown {
 MissedMass::Kind unseen_kind(uint64_t rate_bytes, const Shown& other);
 
 // The values that the side may have, ascending: as its samples tell, and with one sample more.
-Cells least_cells(const MissedSide& side);
-Cells most_cells(const MissedSide& side, const MissedMass::Kind& unseen);
+Cells min_cells(const MissedSide& side);
+Cells max_cells(const MissedSide& side, const MissedMass::Kind& unseen);
 
 // P(a - b <= difference), of two independent ones.
 double probability_up_to(const Cells& a, const Cells& b, double difference);

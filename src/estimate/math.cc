@@ -150,7 +150,7 @@ double log_gamma(double x) {
 double gamma_cdf(double shape, double x) {
   constexpr double kEnough = 1e-15;
   constexpr double kTiny = 1e-300;
-  constexpr int kMostTerms = 10000;
+  constexpr int kMaxTerms = 10000;
   if (!(x > 0)) {
     return 0;
   }
@@ -168,7 +168,7 @@ double gamma_cdf(double shape, double x) {
   double c = 1 / kTiny;
   double d = 1 / b;
   double h = d;
-  for (int i = 1; i < kMostTerms; ++i) {
+  for (int i = 1; i < kMaxTerms; ++i) {
     const double a = -i * (i - shape);
     b += 2;
     d = a * d + b;

@@ -11,18 +11,18 @@ namespace {
 
 using Atom = MissedDistribution::Atom;
 
-constexpr size_t kMostAtoms = 256;
+constexpr size_t kMaxAtoms = 256;
 constexpr double kNegligible = 1e-7;  // probability
 
-// Values closer than `least_width` become one atom at their mean; if there are still more than `most`, more
+// Values closer than `min_width` become one atom at their mean; if there are still more than `max`, more
 // do.
-void merge_atoms(Array<Atom>& atoms, double least_width, size_t most) {
+void merge_atoms(Array<Atom>& atoms, double min_width, size_t max) {
   if (atoms.empty()) {
     return;
   }
   std::sort(atoms.begin(), atoms.end(), [](const Atom& a, const Atom& b) { return a.at < b.at; });
   const double range = atoms.back().at - atoms.front().at;
-  double limit = std::max(least_width, 1e-9 * range);  // equal, but for the rounding of sums
+  double limit = std::max(min_width, 1e-9 * range);  // equal, but for the rounding of sums
   for (;;) {
     size_t kept = 0;
     double group_begins = atoms[0].at;
@@ -38,10 +38,10 @@ void merge_atoms(Array<Atom>& atoms, double least_width, size_t most) {
       }
     }
     atoms.truncate(kept + 1);
-    if (atoms.size() <= most) {
+    if (atoms.size() <= max) {
       return;
     }
-    limit = std::max(2 * limit, range / (2 * static_cast<double>(most)));
+    limit = std::max(2 * limit, range / (2 * static_cast<double>(max)));
   }
 }
 
@@ -90,18 +90,18 @@ void MissedDistribution::add_rest(const MissedCumulants& more) {
 }
 
 void MissedDistribution::coarsen(double width) {
-  merge_atoms(atoms_, width, kMostAtoms);
+  merge_atoms(atoms_, width, kMaxAtoms);
   // The rest smears the atoms, so that its own distribution may be coarser, too.
   normal_shape_ = 20;
 }
 
 void MissedDistribution::convolve(const MissedGroup& group) {
   const double q = 1 - group.probability;
-  double terms[kMostAtoms];
+  double terms[kMaxAtoms];
   size_t count = 0;
   double term = power(group.probability, group.samples);
   double sum = 0;
-  while (count < kMostAtoms && sum < 1 - kNegligible) {
+  while (count < kMaxAtoms && sum < 1 - kNegligible) {
     const auto k = static_cast<double>(count);
     terms[count++] = term;
     sum += term;
@@ -124,7 +124,7 @@ void MissedDistribution::convolve(const MissedGroup& group) {
     result.note_failure();
   }
   atoms_ = std::move(result);
-  merge_atoms(atoms_, 0, kMostAtoms);
+  merge_atoms(atoms_, 0, kMaxAtoms);
 }
 
 double MissedDistribution::rest_cdf(double x) const {
@@ -159,7 +159,7 @@ double MissedDistribution::cdf(double x) const {
 }
 
 // Cells of equal width over all that is not negligible.
-Array<Atom> MissedDistribution::rest_cells(size_t most) const {
+Array<Atom> MissedDistribution::rest_cells(size_t max) const {
   Array<Atom> cells;
   if (!(deviation_ > 0)) {
     cells.push_back({rest_.mean, 1});
@@ -170,33 +170,33 @@ Array<Atom> MissedDistribution::rest_cells(size_t most) const {
   const double begin =
       shape_ == 0 ? rest_.mean - 7 * deviation_ : shift_ + scale_ * std::max(0.0, shape_ - 7 * root);
   const double end = shape_ == 0 ? rest_.mean + 7 * deviation_ : shift_ + scale_ * (shape_ + 7 * root + 21);
-  const double width = (end - begin) / static_cast<double>(most);
+  const double width = (end - begin) / static_cast<double>(max);
   double below = 0;
-  for (size_t i = 0; i < most; ++i) {
+  for (size_t i = 0; i < max; ++i) {
     const double upper = begin + width * static_cast<double>(i + 1);
-    const double up_to = i + 1 == most ? 1 : rest_cdf(upper);
+    const double up_to = i + 1 == max ? 1 : rest_cdf(upper);
     if (up_to > below) cells.push_back({upper - width / 2, up_to - below});
     below = std::max(below, up_to);
   }
   return cells;
 }
 
-Array<Atom> MissedDistribution::cells(size_t most) const {
+Array<Atom> MissedDistribution::cells(size_t max) const {
   if (atoms_.empty()) {
     Array<Atom> cells;
     if (has_rest_) {
-      return rest_cells(most);
+      return rest_cells(max);
     }
     cells.push_back({0, 1});
     return cells;
   }
   if (!has_rest_) {
     Array<Atom> cells = atoms_;
-    merge_atoms(cells, 0, most);
+    merge_atoms(cells, 0, max);
     return cells;
   }
   // Many atoms blur the rest's cells, which may be fewer then.
-  const size_t of_rest = atoms_.size() == 1 ? most : std::max<size_t>(most / 4, 16);
+  const size_t of_rest = atoms_.size() == 1 ? max : std::max<size_t>(max / 4, 16);
   Array<Atom> cells;
   if (atoms_.has_failed()) {
     cells.note_failure();
@@ -208,7 +208,7 @@ Array<Atom> MissedDistribution::cells(size_t most) const {
       cells.push_back({atom.at + cell.at, atom.probability * cell.probability});
     }
   }
-  if (atoms_.size() > 1) merge_atoms(cells, 0, most);
+  if (atoms_.size() > 1) merge_atoms(cells, 0, max);
   return cells;
 }
 

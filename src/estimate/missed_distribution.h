@@ -53,16 +53,16 @@ class MissedDistribution {
   void coarsen(double width);
 
   double cdf(double x) const;
-  // The whole as at most about `most` values with their probabilities, ascending: each is the mean of what it
+  // The whole as at most about `max` values with their probabilities, ascending: each is the mean of what it
   // stands for.  Upper tails below 1e-9 are in the last.
-  Array<Atom> cells(size_t most) const;
+  Array<Atom> cells(size_t max) const;
 
  private:
   // A gamma with the cumulants of the rest; from `normal_shape_` on, a normal distribution of the cube root
   // stands in for it.
   double rest_cdf(double x) const;
   void fit_rest();
-  Array<Atom> rest_cells(size_t most) const;
+  Array<Atom> rest_cells(size_t max) const;
 
   Array<Atom> atoms_;  // none: one, 0 with certainty
   MissedCumulants rest_;

@@ -22,7 +22,7 @@ constexpr double kFineStep = 0.1;
 // The same where steps of several lengths blur each other.
 constexpr double kFineStepAmongSeveral = 0.2;
 constexpr size_t kFewSteps = 2;
-constexpr size_t kMostConvolved = 8;
+constexpr size_t kMaxConvolved = 8;
 
 struct Bracket {
   double below = 0;
@@ -156,11 +156,11 @@ MissedMass::Parts MissedMass::parts() const {
     parts.fine = kFineStepAmongSeveral * deviation;
     drop_fine_steps(felt, parts.fine);
   }
-  if (felt.size() > kMostConvolved) {
+  if (felt.size() > kMaxConvolved) {
     std::nth_element(
-        felt.begin(), felt.begin() + kMostConvolved, felt.end(),
+        felt.begin(), felt.begin() + kMaxConvolved, felt.end(),
         [](const Group& a, const Group& b) { return a.cumulants().variance > b.cumulants().variance; });
-    felt.truncate(kMostConvolved);
+    felt.truncate(kMaxConvolved);
   }
   Cumulants rest = cumulants_;
   for (const Group& group : felt) rest -= group.cumulants();

@@ -26,9 +26,9 @@ struct ArenaName {
 
 inline constexpr char kArenaSuffix[] = ".arena";
 // With its NUL: four numbers of 20 digits.
-inline constexpr size_t kMostArenaNameBytes = sizeof("memprof----") + 4 * 20 + sizeof(kArenaSuffix);
+inline constexpr size_t kMaxArenaNameBytes = sizeof("memprof----") + 4 * 20 + sizeof(kArenaSuffix);
 
-// Writes the NUL-terminated name, without a folder, into kMostArenaNameBytes.
+// Writes the NUL-terminated name, without a folder, into kMaxArenaNameBytes.
 void write_arena_name(const ArenaName& name, char* to);
 
 // false: it is not the name of an arena.

@@ -46,11 +46,11 @@ constexpr uint64_t lifetime_class_end_ns(uint32_t index) {
 constexpr uint32_t lifetime_class(uint64_t lifetime_ns) {
   const auto octave = static_cast<uint32_t>(63 - __builtin_clzll(lifetime_ns | 1));
   // Bounds that are not above 2^octave: floor(2 log10(2) octave - 6) + 1, which a test checks against the table.
-  const uint32_t least = octave < 10 ? 0 : (octave * 1233 >> 11) - 5;
-  if (least >= kLifetimeBounds) {
+  const uint32_t min = octave < 10 ? 0 : (octave * 1233 >> 11) - 5;
+  if (min >= kLifetimeBounds) {
     return kLifetimeBounds;
   }
-  return least + (lifetime_ns >= kLifetimeScale.bounds_ns[least] ? 1 : 0);
+  return min + (lifetime_ns >= kLifetimeScale.bounds_ns[min] ? 1 : 0);
 }
 
 // The mean of what a class holds, where as many are in each part of its logarithm.
@@ -122,7 +122,7 @@ Totals younger_totals(const Totals& allocated, const Lifetime* lifetimes, uint64
     sum.max_missed_bytes = size / samples * sum.max_missed_count;
     return sum;
   }
-  const auto at_least = [](double most, double mean) { return most > mean ? most : mean; };
+  const auto at_least = [](double max, double mean) { return max > mean ? max : mean; };
   sum.max_missed_bytes = at_least(allocated.max_missed_bytes, missed_bytes / samples);
   sum.max_missed_count = at_least(allocated.max_missed_count, missed_count / samples);
   return sum;

@@ -192,7 +192,7 @@ inline void add_counts(const AllocatorCounts& counts, uint64_t now_ns, ResidentM
 }
 
 // Room that an arena has for them; new ones come at the end.
-inline constexpr size_t kMostResidentFields = 24;
-static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) <= kMostResidentFields);
+inline constexpr size_t kMaxResidentFields = 24;
+static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) <= kMaxResidentFields);
 
 }  // namespace memprof

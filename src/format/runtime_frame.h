@@ -14,7 +14,7 @@ namespace memprof {
 
 inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
 // Runtimes have ids from 1 to this one (MEMPROF_RUNTIME_* of memprof.h).
-inline constexpr uint32_t kMostRuntimes = 4;
+inline constexpr uint32_t kMaxRuntimes = 4;
 
 // The largest code entry.  Of a frame whose code found no room in the table: unknown_code(runtime).
 inline constexpr uint32_t kUnknownCode = 0x7fffffff;
@@ -24,7 +24,7 @@ inline constexpr uint32_t unknown_code(uint32_t runtime) {
 // The runtime of such an entry; 0: it is another one.
 inline constexpr uint32_t runtime_of_unknown(uint32_t code) {
   const uint32_t runtime = kUnknownCode + 1 - code;
-  return runtime <= kMostRuntimes ? runtime : 0;
+  return runtime <= kMaxRuntimes ? runtime : 0;
 }
 
 inline bool is_runtime_frame(uint64_t frame) {

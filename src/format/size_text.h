@@ -74,8 +74,8 @@ inline bool parse_size(std::string_view text, uint64_t* bytes) {
   int digits = 0;
   if (at + 1 < text.size() && text[at] == '.' && size_text::is_digit(text[at + 1])) {
     for (++at; at < text.size() && size_text::is_digit(text[at]); ++at) {
-      constexpr int kMostDigits = 13;
-      if (digits++ == kMostDigits) {
+      constexpr int kMaxDigits = 13;
+      if (digits++ == kMaxDigits) {
         return false;
       }
       fraction = fraction * 10 + uint64_t(text[at] - '0');

@@ -60,6 +60,6 @@ void advise_sparse(void* start, size_t size_bytes);
 
 // Resident memory of the process; *most: the most that it ever was; *files: files and shared memory of it.  0: unknown.
 // Keeps errno.
-uint64_t resident_bytes(uint64_t* most, uint64_t* files = nullptr);
+uint64_t resident_bytes(uint64_t* max, uint64_t* files = nullptr);
 
 }  // namespace memprof::platform

@@ -9,12 +9,12 @@ namespace {
 constexpr uint64_t kBins = 127;
 constexpr uint64_t kWord = sizeof(uint64_t);
 constexpr uint64_t kBinWords = 2 * kBins;
-constexpr uint64_t kLeastEmpty = 64;       // of the main arena: no program fills so many lists
-constexpr uint64_t kLeastEmptyOther = 16;  // where an arena is already expected
-constexpr uint64_t kMostArenas = 1024;
-constexpr uint64_t kMostChunks = 1 << 20;
-constexpr uint64_t kMostFastChunks = 1 << 16;
-constexpr uint64_t kMostChunkBytes = uint64_t{1} << 40;
+constexpr uint64_t kMinEmpty = 64;       // of the main arena: no program fills so many lists
+constexpr uint64_t kMinEmptyOther = 16;  // where an arena is already expected
+constexpr uint64_t kMaxArenas = 1024;
+constexpr uint64_t kMaxChunks = 1 << 20;
+constexpr uint64_t kMaxFastChunks = 1 << 16;
+constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 40;
 constexpr uint64_t kHeapBytes = 64 << 20;  // of an arena that is not the main one: size and alignment
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSizeFlags = 7;
@@ -35,7 +35,7 @@ struct Chunk {
 };
 
 bool is_chunk_size(uint64_t bytes) {
-  return bytes >= 32 && bytes % 16 == 0 && bytes < kMostChunkBytes;
+  return bytes >= 32 && bytes % 16 == 0 && bytes < kMaxChunkBytes;
 }
 
 // Where the head of list `i` would lie as a chunk.
@@ -121,7 +121,7 @@ class Walk {
   }
 
   bool may_go_on() {
-    if (++chunks_ > kMostChunks || (chunks_ % 256 == 0 && !source_.may_go_on())) {
+    if (++chunks_ > kMaxChunks || (chunks_ % 256 == 0 && !source_.may_go_on())) {
       sum_.is_cut = true;
     }
     return !sum_.is_cut;
@@ -152,7 +152,7 @@ class Walk {
       Chunk chunk;
       uint64_t count = 0;  // nothing points back: a circle would not be seen
       for (uint64_t at = firsts[i]; at != 0 && at % 16 == 0 && may_go_on();) {
-        if (++count > kMostFastChunks) {
+        if (++count > kMaxFastChunks) {
           sum_.is_cut = true;
           return;
         }
@@ -171,7 +171,7 @@ class Walk {
   uint64_t chunks_ = 0;
 };
 
-bool are_bins(const MemorySource& source, uint64_t bins, uint64_t least_empty) {
+bool are_bins(const MemorySource& source, uint64_t bins, uint64_t min_empty) {
   constexpr uint64_t kAtOnce = 16;  // signal handlers may have a small stack
   uint64_t words[2 * kAtOnce];
   uint64_t empty = 0;
@@ -183,7 +183,7 @@ bool are_bins(const MemorySource& source, uint64_t bins, uint64_t least_empty) {
     }
     empty += count_empty(words, bins, first, count);
   }
-  return empty >= least_empty;
+  return empty >= min_empty;
 }
 
 // What stands behind the lists: the next arena, and how much the arena has of the system, in pages.  A window of the
@@ -200,7 +200,7 @@ bool is_state(const MemorySource& source, uint64_t bins) {
 }
 
 bool is_arena(const MemorySource& source, uint64_t bins) {
-  return are_bins(source, bins, kLeastEmptyOther) && is_state(source, bins);
+  return are_bins(source, bins, kMinEmptyOther) && is_state(source, bins);
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit,
     const uint64_t at = start + i * kWord;
     const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) ||
                         is_empty(words + i, at, 60) || is_empty(words + i, at, 40);
-    if (may_be && count_empty(words + i, at, 0, kBins) >= kLeastEmpty && is_state(source, at)) {
+    if (may_be && count_empty(words + i, at, 0, kBins) >= kMinEmpty && is_state(source, at)) {
       *bins = at;
       return true;
     }
@@ -246,7 +246,7 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
       bins_in = candidate;
     }
   }
-  while (bins_in != 0 && next != main_bins - bins_in && sum.arenas < kMostArenas && !sum.is_cut) {
+  while (bins_in != 0 && next != main_bins - bins_in && sum.arenas < kMaxArenas && !sum.is_cut) {
     if (!is_arena(source, next + bins_in)) {
       break;
     }
@@ -281,8 +281,8 @@ uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_
     return *is_mapped ? bytes : 0;
   }
   // A remainder that is too small for a chunk of its own stays with the block.
-  const uint64_t least = size_bytes + 8 < 32 ? 32 : (size_bytes + 8 + 15) / 16 * 16;
-  return bytes >= least && bytes <= least + 48 ? bytes : 0;
+  const uint64_t min = size_bytes + 8 < 32 ? 32 : (size_bytes + 8 + 15) / 16 * 16;
+  return bytes >= min && bytes <= min + 48 ? bytes : 0;
 }
 
 bool is_glibc_heap(const MemorySource& source, uint64_t start, uint64_t limit) {

@@ -58,16 +58,16 @@ bool parse_kilobytes(std::string_view line, std::string_view key, uint64_t* byte
 }  // namespace
 
 void MapParser::feed(const char* text, size_t size) {
-  constexpr size_t kTail = kMostLine / 4;
+  constexpr size_t kTail = kMaxLine / 4;
   for (size_t i = 0; i < size; ++i) {
     if (text[i] == '\n') {
       end_line();
       continue;
     }
-    if (size_ == kMostLine) {
+    if (size_ == kMaxLine) {
       // The name's end says which library it is, and its beginning what kind of file.
-      std::memmove(line_ + kMostLine - kTail, line_ + kMostLine - kTail + 1, kTail - 1);
-      line_[kMostLine - 1] = text[i];
+      std::memmove(line_ + kMaxLine - kTail, line_ + kMaxLine - kTail + 1, kTail - 1);
+      line_[kMaxLine - 1] = text[i];
     } else {
       line_[size_++] = text[i];
     }

@@ -37,7 +37,7 @@ class MapParser {
   void finish();
 
  private:
-  static constexpr size_t kMostLine = 1024;  // longer ones lose bytes in their middle
+  static constexpr size_t kMaxLine = 1024;  // longer ones lose bytes in their middle
   void end_line();
   bool parse_mapping(std::string_view line);
   void give();
@@ -47,8 +47,8 @@ class MapParser {
   Mapping mapping_;
   bool has_mapping_ = false;
   size_t size_ = 0;  // of the line
-  char line_[kMostLine];
-  char name_[kMostLine];
+  char line_[kMaxLine];
+  char name_[kMaxLine];
 };
 
 }  // namespace memprof::resident

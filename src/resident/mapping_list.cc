@@ -8,7 +8,7 @@
 namespace memprof::resident {
 namespace {
 
-constexpr uint64_t kMostGuardBytes = 64 * 1024;
+constexpr uint64_t kMaxGuardBytes = 64 * 1024;
 
 bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
@@ -111,7 +111,7 @@ MappingKind MappingList::kind_of(const Mapping& m) {
     return MappingKind::kFiles;  // [vdso] and its neighbours
   }
   if (!is_accessible) {
-    before_ = m.limit - m.start <= kMostGuardBytes ? Before::kGuard : Before::kNothing;
+    before_ = m.limit - m.start <= kMaxGuardBytes ? Before::kGuard : Before::kNothing;
     return MappingKind::kAnonymous;
   }
   if (before == Before::kFileData || before == Before::kMemprofData) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMapTextBytes = kGlibcScratchBytes;
 constexpr size_t kTextAt = 4096;  // behind the parser
-constexpr size_t kMostBlocksLookedAt = 32768;
+constexpr size_t kMaxBlocksLookedAt = 32768;
 // What is larger may take all the time that there is, so it comes last.
 constexpr uint64_t kLargeBytes = uint64_t{1} << 30;
 
@@ -40,9 +40,9 @@ class Reader {
         blocks_(blocks),
         block_count_(block_count),
         text_(static_cast<char*>(scratch)),
-        mappings_(reinterpret_cast<MappingEntry*>(text_ + kMapTextBytes), kMostMappings),
+        mappings_(reinterpret_cast<MappingEntry*>(text_ + kMapTextBytes), kMaxMappings),
         mapped_bytes_(
-            reinterpret_cast<double*>(text_ + kMapTextBytes + kMostMappings * sizeof(MappingEntry))) {}
+            reinterpret_cast<double*>(text_ + kMapTextBytes + kMaxMappings * sizeof(MappingEntry))) {}
 
   ResidentMemory read(const OwnPages* own, size_t own_count) {
     std::sort(blocks_, blocks_ + block_count_,
@@ -146,7 +146,7 @@ class Reader {
   }
 
   void look_at_blocks() {
-    const size_t step = block_count_ / kMostBlocksLookedAt + 1;
+    const size_t step = block_count_ / kMaxBlocksLookedAt + 1;
     double live = 0;
     double seen = 0;
     double absent = 0;
@@ -271,7 +271,7 @@ class Reader {
 }  // namespace
 
 size_t scratch_bytes() {
-  return kMapTextBytes + kMostMappings * (sizeof(MappingEntry) + sizeof(double));
+  return kMapTextBytes + kMaxMappings * (sizeof(MappingEntry) + sizeof(double));
 }
 
 ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,

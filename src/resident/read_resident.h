@@ -44,7 +44,7 @@ struct OwnPages {
   uint64_t limit = 0;
 };
 
-inline constexpr size_t kMostMappings = 65536;  // what Linux lets a process have, by default
+inline constexpr size_t kMaxMappings = 65536;  // what Linux lets a process have, by default
 size_t scratch_bytes();
 
 // Orders `blocks` by address.  `scratch`: scratch_bytes() of zeros, aligned to 16.

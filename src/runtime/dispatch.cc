@@ -17,7 +17,7 @@ std::atomic<FindThread> g_find_thread{nullptr};
 namespace {
 
 // By ids; relaxed: set before the profiler starts.
-std::atomic<uint32_t> g_uses[kMostRuntimes];
+std::atomic<uint32_t> g_uses[kMaxRuntimes];
 std::atomic<uint32_t> g_lookers{0};  // a bit for each runtime that wants to look in events
 
 Use use_of(const Runtime& runtime) {
@@ -109,7 +109,7 @@ void look_in_events(const Runtime& runtime, bool on) {
 }
 
 void configure(const Settings& settings) {
-  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     g_uses[i].store(static_cast<uint32_t>(settings.uses[i]), std::memory_order_relaxed);
   }
   for_each([&](const Runtime& runtime) {

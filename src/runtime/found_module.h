@@ -8,7 +8,7 @@
 //
 // Traits says what is found:
 //     using Found = ...;                               functions and variables of the runtime
-//     static constexpr uint32_t kMostFound             entries; what is loaded elsewhere again and again is not followed
+//     static constexpr uint32_t kMaxFound             entries; what is loaded elsewhere again and again is not followed
 //                                                      for ever
 //     static constexpr uint32_t kNames                 how many exports are looked for
 //     static const char* const* names()                the first says which module it is
@@ -110,7 +110,7 @@ class FoundModule {
         return &found_[i];  // it came back to where it was
       }
     }
-    if (count_ == Traits::kMostFound) {
+    if (count_ == Traits::kMaxFound) {
       return nullptr;
     }
     found_[count_] = fresh;
@@ -133,7 +133,7 @@ class FoundModule {
     return known;
   }
 
-  Found found_[Traits::kMostFound];  // written by the one that is at it, before it is published
+  Found found_[Traits::kMaxFound];  // written by the one that is at it, before it is published
   uint32_t count_;
   std::atomic<bool> is_busy_;  // acquire and release
   // What is published while nothing is unloaded.  Release in note(), acquire everywhere.

@@ -5,7 +5,7 @@ namespace memprof::runtimes {
 
 uint32_t find_frame(const NativeStack& native, uint64_t address, uint32_t from) {
   // Where the walk could not leave the loop: more than its frame has.
-  constexpr uint64_t kMostLoopBytes = 1024;
+  constexpr uint64_t kMaxLoopBytes = 1024;
   const uint32_t depth = native.walk.depth;
   if (address == 0 || from >= depth) {
     return kNotFound;
@@ -18,7 +18,7 @@ uint32_t find_frame(const NativeStack& native, uint64_t address, uint32_t from) 
     }
     low = high;
   }
-  return low <= address && address < low + kMostLoopBytes ? depth - 1 : kNotFound;
+  return low <= address && address < low + kMaxLoopBytes ? depth - 1 : kNotFound;
 }
 
 platform::WalkResult leave_native(const NativeStack& native, uint64_t* frames, uint32_t max_depth) {

@@ -26,7 +26,7 @@ class RunningThread;
 
 // What may be nullptr says so.
 struct Runtime {
-  uint32_t id;               // MEMPROF_RUNTIME_*, 1 to kMostRuntimes: it is written to profiles
+  uint32_t id;               // MEMPROF_RUNTIME_*, 1 to kMaxRuntimes: it is written to profiles
   const char* name;          // as people know it
   const char* variable;      // of the environment: "0" leaves the runtime alone, "stacks" its objects
   const char* unknown_code;  // the name of a function whose code found no room in the table of code

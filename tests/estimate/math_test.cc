@@ -54,10 +54,10 @@ TEST(Math, LogarithmKeepsItsDigitsNearOne) {
 TEST(Math, LogarithmOfTheEdges) {
   EXPECT_EQ(0.0, natural_log(1.0));
   EXPECT_LE(ulps(natural_log(0x1p-65), std::log(0x1p-65L)), 1.0);
-  const double least = std::numeric_limits<double>::min();
-  EXPECT_LE(ulps(natural_log(least), std::log(static_cast<long double>(least))), 1.0);
-  const double most = std::numeric_limits<double>::max();
-  EXPECT_LE(ulps(natural_log(most), std::log(static_cast<long double>(most))), 1.0);
+  const double min = std::numeric_limits<double>::min();
+  EXPECT_LE(ulps(natural_log(min), std::log(static_cast<long double>(min))), 1.0);
+  const double max = std::numeric_limits<double>::max();
+  EXPECT_LE(ulps(natural_log(max), std::log(static_cast<long double>(max))), 1.0);
   for (const double x : {std::nextafter(1.0, 0.0), std::nextafter(1.0, 2.0), std::sqrt(2.0),
                          std::nextafter(std::sqrt(2.0), 2.0)}) {
     EXPECT_LE(ulps(natural_log(x), std::log(static_cast<long double>(x))), 2.0) << std::hexfloat << x;

@@ -10,7 +10,7 @@ namespace memprof {
 namespace {
 
 std::string written(const ArenaName& name) {
-  char text[kMostArenaNameBytes];
+  char text[kMaxArenaNameBytes];
   memset(text, 'x', sizeof(text));
   write_arena_name(name, text);
   EXPECT_LT(strnlen(text, sizeof(text)), sizeof(text));

@@ -39,7 +39,7 @@ static PyMemAllocatorEx old_allocators[2];
 static Report report;
 static unsigned long every, growth;
 static _Atomic unsigned long calls, next_call;
-static long most;
+static long max;
 static _Atomic long taken;
 static Truth* truths;
 static _Thread_local int inside;
@@ -78,8 +78,8 @@ static struct _PyInterpreterFrame* current(void) {
 
 __attribute__((noinline)) static void take(void) {
   const long i = atomic_fetch_add(&taken, 1);
-  if (i >= most) {
-    atomic_store(&taken, most);
+  if (i >= max) {
+    atomic_store(&taken, max);
     return;
   }
   Place places[MOST_FRAMES];
@@ -105,7 +105,7 @@ static inline void note(void) {
   }
   const unsigned long call = atomic_fetch_add(&calls, 1);
   unsigned long next = atomic_load(&next_call);
-  if (call >= next && atomic_load(&taken) < most &&
+  if (call >= next && atomic_load(&taken) < max &&
       atomic_compare_exchange_strong(&next_call, &next, call + every + (growth == 0 ? 0 : call / growth))) {
     inside = 1;
     take();
@@ -136,13 +136,13 @@ static void hook_free(void* ctx, void* block) {
   old->free(old->ctx, block);
 }
 
-EXPORT void probe_start(unsigned long n, long most_blocks, unsigned long growth_blocks,
+EXPORT void probe_start(unsigned long n, long max_blocks, unsigned long growth_blocks,
                         Report memprof_report_alloc) {
   static const PyMemAllocatorDomain domains[2] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
   every = n;
   growth = growth_blocks;
-  most = most_blocks;
-  truths = calloc((size_t)most, sizeof(Truth));
+  max = max_blocks;
+  truths = calloc((size_t)max, sizeof(Truth));
   for (int i = 0; i < 2; ++i) {
     PyMem_GetAllocator(domains[i], &old_allocators[i]);
     PyMemAllocatorEx hooks = {&old_allocators[i], hook_malloc, hook_calloc, hook_realloc, hook_free};

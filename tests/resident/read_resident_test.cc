@@ -22,7 +22,7 @@ struct MadeUpMap {
   std::map<uint64_t, uint64_t> words;
   uint64_t absent_start = 0, absent_limit = 0;
   bool has_time = true;
-  uint64_t most_bytes = UINT64_MAX;  // time is over when so many have been counted
+  uint64_t max_bytes = UINT64_MAX;  // time is over when so many have been counted
   uint64_t counted_bytes = 0;
 
   MemorySource source() {
@@ -54,7 +54,7 @@ struct MadeUpMap {
             },
             [](void* context) {
               const auto* const self = static_cast<MadeUpMap*>(context);
-              return self->has_time && self->counted_bytes < self->most_bytes;
+              return self->has_time && self->counted_bytes < self->max_bytes;
             }};
   }
 
@@ -176,13 +176,13 @@ TEST(ReadResidentTest, WhatReservesTerabytesComesLastAndEndsWithTheTime) {
       "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
   process.absent_start = 0x100000000000;
   process.absent_limit = 0x200000000000;
-  process.most_bytes = uint64_t{1} << 40;
+  process.max_bytes = uint64_t{1} << 40;
   const ResidentMemory m = process.read({}, {5 * kMiB, 5 * kMiB, 0, 0, 0});
   EXPECT_EQ(4 * kMiB, m.anonymous_bytes);
   EXPECT_EQ(0u, m.files_bytes);
   EXPECT_EQ(kResidentCut, m.state & kResidentCut);
-  EXPECT_GE(process.counted_bytes, process.most_bytes);
-  EXPECT_LT(process.counted_bytes, process.most_bytes + (uint64_t{1} << 38));
+  EXPECT_GE(process.counted_bytes, process.max_bytes);
+  EXPECT_LT(process.counted_bytes, process.max_bytes + (uint64_t{1} << 38));
 }
 
 }  // namespace

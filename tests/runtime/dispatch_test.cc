@@ -45,7 +45,7 @@ TEST(Runtimes, OneThatLooksInEventsIsCalledDirectly) {
   look_in_events(cpython::kRuntime, true);
   EXPECT_EQ(cpython::kRuntime.look, g_look.load());
   Runtime other = cpython::kRuntime;
-  other.id = kMostRuntimes;
+  other.id = kMaxRuntimes;
   look_in_events(other, true);
   EXPECT_NE(cpython::kRuntime.look, g_look.load()) << "both are";
   EXPECT_NE(nullptr, g_look.load());
@@ -58,11 +58,11 @@ TEST(Runtimes, OneThatLooksInEventsIsCalledDirectly) {
 
 // What this build does not know comes from profiles of other builds.
 TEST(Runtimes, AnUnknownIdHasNothing) {
-  EXPECT_STREQ("", name_of(kMostRuntimes));
-  EXPECT_EQ(nullptr, variable_of(kMostRuntimes));
-  EXPECT_STREQ("[unknown code]", unknown_code_name(kMostRuntimes));
+  EXPECT_STREQ("", name_of(kMaxRuntimes));
+  EXPECT_EQ(nullptr, variable_of(kMaxRuntimes));
+  EXPECT_STREQ("[unknown code]", unknown_code_name(kMaxRuntimes));
   const uint8_t lines[4] = {};
-  EXPECT_EQ(0u, line_of(kMostRuntimes, lines, sizeof(lines), 1, 0));
+  EXPECT_EQ(0u, line_of(kMaxRuntimes, lines, sizeof(lines), 1, 0));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(Registry, EachRuntimeHasAnIdAndAllThatMayNotBeMissing) {
   std::set<std::string> texts;
   for (uint32_t i = 0; i < kRegistrySize; ++i) {
     const Runtime& r = *kRegistry[i];
-    EXPECT_TRUE(1 <= r.id && r.id <= kMostRuntimes) << r.name;
+    EXPECT_TRUE(1 <= r.id && r.id <= kMaxRuntimes) << r.name;
     EXPECT_TRUE(ids.insert(r.id).second) << r.name;
     EXPECT_TRUE(texts.insert(r.name).second && texts.insert(r.variable).second &&
                 texts.insert(r.unknown_code).second)
@@ -30,7 +30,7 @@ TEST(Registry, EachRuntimeHasAnIdAndAllThatMayNotBeMissing) {
   }
   EXPECT_EQ(1u, ids.count(cpython::kRuntime.id));
   EXPECT_EQ(nullptr, find_runtime(0));
-  EXPECT_EQ(nullptr, find_runtime(kMostRuntimes + 1));
+  EXPECT_EQ(nullptr, find_runtime(kMaxRuntimes + 1));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ napi_value Js::estimate(const memprof_estimate& estimate) const {
 }
 
 Call::Call(napi_env env, napi_callback_info info) : Js(env) {
-  size_t count = kMostArguments;
+  size_t count = kMaxArguments;
   ok(napi_get_cb_info(env, info, &count, arguments_.data(), nullptr, nullptr));
 }
 

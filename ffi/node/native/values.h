@@ -76,7 +76,7 @@ class Scope {
 // A call of one of the addon's functions.  The arguments were checked in JavaScript.
 class Call : public Js {
  public:
-  static constexpr size_t kMostArguments = 5;
+  static constexpr size_t kMaxArguments = 5;
 
   Call(napi_env env, napi_callback_info info);
 
@@ -87,7 +87,7 @@ class Call : public Js {
   double member(size_t index, const char* name) const;
 
  private:
-  std::array<napi_value, kMostArguments> arguments_{};
+  std::array<napi_value, kMaxArguments> arguments_{};
 };
 
 // Throws it into JavaScript.

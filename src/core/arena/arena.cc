@@ -14,15 +14,15 @@ namespace {
 // One step of growth.  Small, because committing is what costs (0.3 ms a MiB in a shared file).
 constexpr uint64_t kCommitStepBytes = 16 * 1024;
 // Address space is mapped ahead: as much as there is, at most so much.
-constexpr uint64_t kMostMapStepBytes = 1024 * 1024;
+constexpr uint64_t kMaxMapStepBytes = 1024 * 1024;
 // That are mapped; the rest of the file's are a hole.
 constexpr uint64_t kHeaderBytes = platform::kPieceBytes;
 static_assert(kHeaderBytes >= kPageBytes);
-constexpr Limits kLeastLimits{1024, 256, 1};
+constexpr Limits kMinLimits{1024, 256, 1};
 
 // Of a limited address space (RLIMIT_AS) an arena takes this part at most: the rest is the program's, and a
 // snapshot needs some of it.
-constexpr uint64_t kLeastShare = 4;
+constexpr uint64_t kMinShare = 4;
 
 constexpr uint64_t round_up(uint64_t n, uint64_t unit) {
   return (n + unit - 1) / unit * unit;
@@ -109,7 +109,7 @@ void* map_file(const char* path, uint64_t total, const Pieces& p) {
 // Sets *is_file.  nullptr: it does not fit.
 void* map_first(const char* path, uint64_t total, const Pieces& p, bool* is_file) {
   // Asked first: a file would have to be removed again.
-  if (!platform::has_address_space(total * kLeastShare)) {
+  if (!platform::has_address_space(total * kMinShare)) {
     return nullptr;
   }
   void* memory = path != nullptr ? map_file(path, total, p) : nullptr;
@@ -124,12 +124,12 @@ bool is_within_share(const ArenaHeader& header, uint64_t more) {
     const Section& s = header.section(id);
     mapped += s.mapped_bytes.load(std::memory_order_relaxed);
   }
-  return mapped <= platform::address_space_limit() / kLeastShare;
+  return mapped <= platform::address_space_limit() / kMinShare;
 }
 
 }  // namespace
 
-uint64_t most_bytes(const Limits& limits) {
+uint64_t max_bytes(const Limits& limits) {
   return total_bytes(limits);
 }
 
@@ -150,14 +150,14 @@ Arena Arena::create(const Limits& wanted, const char* path, const ProcessIdentit
       fill_header(*header, limits, pieces, total, owner, run_token, is_file);
       return Arena(header);
     }
-    if (limits.max_live_samples <= kLeastLimits.max_live_samples &&
-        limits.max_stacks <= kLeastLimits.max_stacks) {
+    if (limits.max_live_samples <= kMinLimits.max_live_samples &&
+        limits.max_stacks <= kMinLimits.max_stacks) {
       return Arena();
     }
-    if (limits.max_live_samples > kLeastLimits.max_live_samples) {
+    if (limits.max_live_samples > kMinLimits.max_live_samples) {
       limits.max_live_samples /= 2;
     }
-    if (limits.max_stacks > kLeastLimits.max_stacks) {
+    if (limits.max_stacks > kMinLimits.max_stacks) {
       limits.max_stacks /= 2;
     }
   }
@@ -250,7 +250,7 @@ bool Arena::map(SectionId id, uint64_t size_bytes) const {
   // acquire pairs with the release below.
   uint64_t mapped = s.mapped_bytes.load(std::memory_order_acquire);
   while (mapped < size_bytes) {
-    const uint64_t ahead = mapped < kMostMapStepBytes ? mapped : kMostMapStepBytes;
+    const uint64_t ahead = mapped < kMaxMapStepBytes ? mapped : kMaxMapStepBytes;
     const uint64_t next = mapped + ahead < room ? mapped + ahead : room;
     if (!is_within_share(*header_, next - mapped) ||
         !platform::extend_piece(base() + s.offset, mapped, next, room)) {

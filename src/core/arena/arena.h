@@ -46,9 +46,9 @@ inline constexpr Limits kExactLimits{1u << 22, 1u << 20, kDefaultDepth};
 inline const Limits& default_limits(uint64_t rate_bytes) {
   return rate_bytes <= 1 ? kExactLimits : kDefaultLimits;
 }
-inline constexpr uint64_t kMostLiveSamples = uint64_t{1} << 30;
-inline constexpr uint64_t kMostStacks = uint64_t{1} << 24;  // what StackTable::ref() has bits for
-inline constexpr uint32_t kMostDepth = 1024;
+inline constexpr uint64_t kMaxLiveSamples = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxStacks = uint64_t{1} << 24;  // what StackTable::ref() has bits for
+inline constexpr uint32_t kMaxDepth = 1024;
 inline constexpr uint64_t kMaxModules = 4096;
 
 enum SectionId : uint32_t {
@@ -202,8 +202,8 @@ struct MappingState {
 
 // What of the process was in memory when its end began.  All relaxed but `is_kept`.
 struct ResidentState {
-  std::atomic<uint64_t> is_kept;                      // 1: the others are there (release; readers acquire)
-  std::atomic<uint64_t> fields[kMostResidentFields];  // by kResidentFields
+  std::atomic<uint64_t> is_kept;                     // 1: the others are there (release; readers acquire)
+  std::atomic<uint64_t> fields[kMaxResidentFields];  // by kResidentFields
 };
 
 // What allocators count themselves, as last asked, and more of the peak (core/counts/, core/tables/peak.h).  All
@@ -267,7 +267,7 @@ struct ArenaHeader {
   Section last_sections[kVersion8Sections - kVersion7Sections];
   FoldState fold;
   ThinState thin;
-  RuntimeFacts later_runtimes[kMostRuntimes - 1];
+  RuntimeFacts later_runtimes[kMaxRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
   RateLog rates;
@@ -364,7 +364,7 @@ class Arena {
 };
 
 // Bytes that an arena can come to have with these limits: of its file, and of memory.
-uint64_t most_bytes(const Limits& limits);
+uint64_t max_bytes(const Limits& limits);
 
 // What the tables take (core/tables/capacities.cc).
 

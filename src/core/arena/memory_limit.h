@@ -14,14 +14,14 @@
 
 namespace memprof {
 
-inline constexpr uint64_t kLeastMemoryLimit = uint64_t{4} << 20;
+inline constexpr uint64_t kMinMemoryLimit = uint64_t{4} << 20;
 inline constexpr uint64_t kNoMemoryLimit = UINT64_MAX;
 inline constexpr uint64_t kMemoryLimitOfGroup = 0;  // default_memory_limit()
 
-// A 64th of what the process's group may have, at least kLeastMemoryLimit; kNoMemoryLimit: it has no limit.
+// A 64th of what the process's group may have, at least kMinMemoryLimit; kNoMemoryLimit: it has no limit.
 uint64_t default_memory_limit(uint64_t group_limit_bytes);
 
-// `wanted`, or less.  `limit_bytes`: kLeastMemoryLimit at least.
+// `wanted`, or less.  `limit_bytes`: kMinMemoryLimit at least.
 Limits limits_within(const Limits& wanted, uint64_t limit_bytes);
 
 }  // namespace memprof

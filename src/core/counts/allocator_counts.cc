@@ -125,7 +125,7 @@ bool take_place(Source* source) {
 
 bool has_moved(const Source& source, uint64_t live_bytes) {
   const uint64_t before = source.live_bytes.load(std::memory_order_relaxed);
-  const uint64_t step = before / kMoved > kLeastMoveBytes ? before / kMoved : kLeastMoveBytes;
+  const uint64_t step = before / kMoved > kMinMoveBytes ? before / kMoved : kMinMoveBytes;
   return live_bytes >= before + step || live_bytes + step <= before;
 }
 
@@ -139,7 +139,7 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedSt
   }
   const uint64_t earned_ns = now_ns > source->last_ns ? (now_ns - source->last_ns) / kShare : 0;
   const uint64_t credit_ns = source->credit_ns + earned_ns;
-  source->credit_ns = credit_ns < kMostCreditNs ? credit_ns : kMostCreditNs;
+  source->credit_ns = credit_ns < kMaxCreditNs ? credit_ns : kMaxCreditNs;
   source->last_ns = now_ns;
   if (source->credit_ns < source->cost_ns) {
     return now_ns + (source->cost_ns - source->credit_ns) * kShare;
@@ -156,7 +156,7 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedSt
   const uint64_t usual_ns = source->cost_ns != 0 ? source->cost_ns : kFirstCostNs;
   const uint64_t took_ns = end_ns - now_ns < 4 * usual_ns ? end_ns - now_ns : 4 * usual_ns;
   const uint64_t cost_ns = (3 * usual_ns + took_ns) / 4 + 1;
-  source->cost_ns = cost_ns < kMostCreditNs ? cost_ns : kMostCreditNs;
+  source->cost_ns = cost_ns < kMaxCreditNs ? cost_ns : kMaxCreditNs;
   source->credit_ns -= took_ns < source->credit_ns ? took_ns : source->credit_ns;
   source->live_bytes.store(live_bytes, std::memory_order_relaxed);
   return end_ns + kPauseNs;
@@ -190,7 +190,7 @@ void ask_when_due(Source* source, uint64_t now_ns) {
   }
   if (due_ns == 0) {
     source->last_ns = now_ns;
-    source->credit_ns = kMostCreditNs;
+    source->credit_ns = kMaxCreditNs;
     source->cost_ns = 0;
     source->live_bytes.store(kSmallBytes - kSmallBytes / kMoved, std::memory_order_relaxed);
     due_ns = now_ns + kPauseNs;

@@ -6,7 +6,7 @@
 // would wait for itself, so no reader asks.  Asked is where the program itself has just called the allocator, and so
 // holds none of its locks: in the event of a sample or of its free.  An answer takes some 10 us.
 //   When: each kPauseNs, and as soon as what lives has changed by a kMoved-th: a program that is at rest was asked
-//   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMostCreditNs once.
+//   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMaxCreditNs once.
 //   A small process that is young is spared the first question, which is the dearest.
 //   On a signal stack nobody asks: the handler may have interrupted the allocator.
 //
@@ -27,10 +27,10 @@ namespace memprof::counts {
 inline constexpr uint64_t kPauseNs = 20'000'000;
 inline constexpr uint64_t kMoved = 32;
 inline constexpr uint64_t kShare = 1000;
-inline constexpr uint64_t kMostCreditNs = 2'000'000;
+inline constexpr uint64_t kMaxCreditNs = 2'000'000;
 inline constexpr uint64_t kFirstCostNs = 10'000;
 inline constexpr uint64_t kSmallBytes = 4 << 20;
-inline constexpr uint64_t kLeastMoveBytes = 64 << 10;
+inline constexpr uint64_t kMinMoveBytes = 64 << 10;
 
 // How an allocator is asked.
 enum class Interface : uint32_t { kNone, kMallctl, kNumericProperty };

@@ -9,8 +9,8 @@
 namespace memprof::profiler {
 namespace {
 
-std::atomic<bool> g_hooks{false};        // relaxed: set before main
-RuntimeFacts g_runtimes[kMostRuntimes];  // relaxed
+std::atomic<bool> g_hooks{false};       // relaxed: set before main
+RuntimeFacts g_runtimes[kMaxRuntimes];  // relaxed
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void store_facts(ArenaHeader* header) {
   s.import_refused.store(imports.refused, std::memory_order_relaxed);
   s.import_foreign.store(imports.foreign, std::memory_order_relaxed);
   s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     RuntimeFacts& to = header->runtime(i);
     to.version_and_objects.store(g_runtimes[i].version_and_objects.load(std::memory_order_relaxed),
                                  std::memory_order_relaxed);

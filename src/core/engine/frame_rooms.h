@@ -28,13 +28,13 @@ class FrameRoom {
   // In a child that has only one thread, which has none.
   static void reset_in_child();
 
-  // kMostDepth of them, or nullptr.
+  // kMaxDepth of them, or nullptr.
   uint64_t* frames() const { return room_ != nullptr ? room_->frames : nullptr; }
 
  private:
   struct alignas(64) Room {
     std::atomic<bool> is_taken;
-    uint64_t frames[kMostDepth];
+    uint64_t frames[kMaxDepth];
   };
   static constexpr uint32_t kRooms = 32;
   static Room all_rooms[kRooms];

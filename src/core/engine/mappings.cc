@@ -19,7 +19,7 @@ std::atomic<bool> g_is_on{false};
 
 namespace {
 
-constexpr uint32_t kMostAllocators = 8;
+constexpr uint32_t kMaxAllocators = 8;
 
 bool g_is_wanted = false;
 // Both are there before any code runs, and no constructor makes them anew.
@@ -33,7 +33,7 @@ struct Code {
   std::atomic<uint64_t> start;
   std::atomic<uint64_t> limit;  // release, after `start`
 };
-Code g_allocators[kMostAllocators];
+Code g_allocators[kMaxAllocators];
 std::atomic<uint32_t> g_allocator_count{0};
 
 MappingState& state() {
@@ -108,7 +108,7 @@ void attach(const Arena& arena) {
 
 void add_allocator(uint64_t start, uint64_t limit) {
   const uint32_t place = g_allocator_count.fetch_add(1, std::memory_order_relaxed);
-  if (place < kMostAllocators) {
+  if (place < kMaxAllocators) {
     g_allocators[place].start.store(start, std::memory_order_relaxed);
     g_allocators[place].limit.store(limit, std::memory_order_release);
   }

@@ -53,7 +53,7 @@ struct {
   ProcessIdentity owner;  // who called initialize()
 } g_settings;
 
-char g_arena_path[sizeof(g_settings.folder) + 1 + kMostArenaNameBytes];
+char g_arena_path[sizeof(g_settings.folder) + 1 + kMaxArenaNameBytes];
 // How often tables were made; relaxed: changes before anybody has a new id.
 std::atomic<uint32_t> g_tables_made{0};
 
@@ -97,10 +97,10 @@ const char* choose_arena_path(const ProcessIdentity& owner) {
 
 // By one thread, while no other reads what it writes: they look at it only after g_following and the mark.
 bool make_tables(const ProcessIdentity& owner) {
-  const uint64_t most = g_settings.memory_limit_bytes != kMemoryLimitOfGroup
-                            ? g_settings.memory_limit_bytes
-                            : default_memory_limit(platform::memory_limit());
-  const Arena arena = Arena::create(limits_within(g_settings.limits, most), choose_arena_path(owner), owner,
+  const uint64_t max = g_settings.memory_limit_bytes != kMemoryLimitOfGroup
+                           ? g_settings.memory_limit_bytes
+                           : default_memory_limit(platform::memory_limit());
+  const Arena arena = Arena::create(limits_within(g_settings.limits, max), choose_arena_path(owner), owner,
                                     g_settings.run_token);
   if (!arena || arena.header().is_file == 0) {
     g_arena_path[0] = '\0';

@@ -27,9 +27,9 @@ std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes 
 void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
   count(statistics.walks[static_cast<uint32_t>(walk.reason)]);
   count(statistics.frames, walk.depth);
-  uint64_t least = statistics.min_depth_plus_one.load(std::memory_order_relaxed);
-  while ((least == 0 || walk.depth + 1 < least) && !statistics.min_depth_plus_one.compare_exchange_weak(
-                                                       least, walk.depth + 1, std::memory_order_relaxed)) {
+  uint64_t min = statistics.min_depth_plus_one.load(std::memory_order_relaxed);
+  while ((min == 0 || walk.depth + 1 < min) && !statistics.min_depth_plus_one.compare_exchange_weak(
+                                                   min, walk.depth + 1, std::memory_order_relaxed)) {
   }
 }
 
@@ -55,25 +55,25 @@ void walk_to(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth,
 
 // How many frames there is room for: in `room`; where all are taken, on the stack; where it is short, too, in
 // Pending::kept, and the walk says that it was cut.
-uint32_t most_frames(const FrameRoom& room, const platform::Entry& entry) {
+uint32_t max_frames(const FrameRoom& room, const platform::Entry& entry) {
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  return room.frames() != nullptr || max_depth < Pending::kMostKept ||
+  return room.frames() != nullptr || max_depth < Pending::kMaxKept ||
                  platform::has_stack_for_walk(entry, max_depth * sizeof(uint64_t))
              ? max_depth
-             : Pending::kMostKept;
+             : Pending::kMaxKept;
 }
 
 // On the stack of the function that it is used in.
 #define MEMPROF_FRAMES_OF(room, max_depth, p)   \
   ((room).frames() != nullptr ? (room).frames() \
-   : (max_depth) <= Pending::kMostKept          \
+   : (max_depth) <= Pending::kMaxKept           \
        ? (p)->kept                              \
        : static_cast<uint64_t*>(__builtin_alloca((max_depth) * sizeof(uint64_t))))
 
 void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_depth, Pending* p) {
   walk_to(entry, frames, max_depth, p);
   p->key = stack_key(frames, p->walk.depth, p->walk.reason, p->heap);
-  const bool is_deep = p->walk.depth > Pending::kMostKept;
+  const bool is_deep = p->walk.depth > Pending::kMaxKept;
   if (g_is_deep.load(std::memory_order_relaxed) != is_deep) {
     g_is_deep.store(is_deep, std::memory_order_relaxed);
   }
@@ -82,20 +82,20 @@ void walk_stack(const platform::Entry& entry, uint64_t* frames, uint32_t max_dep
 // On the stack, where memory is warm.  false: it is deeper.
 bool walk_shallow(const platform::Entry& entry, Pending* p) {
   const uint32_t max_depth = g_arena.header().limits.max_depth;
-  if (g_is_deep.load(std::memory_order_relaxed) && max_depth > Pending::kMostKept) {
+  if (g_is_deep.load(std::memory_order_relaxed) && max_depth > Pending::kMaxKept) {
     return false;
   }
-  walk_to(entry, p->kept, max_depth < Pending::kMostKept ? max_depth : Pending::kMostKept, p);
+  walk_to(entry, p->kept, max_depth < Pending::kMaxKept ? max_depth : Pending::kMaxKept, p);
   p->key = stack_key(p->kept, p->walk.depth, p->walk.reason, p->heap);
-  return max_depth <= Pending::kMostKept || p->walk.reason != platform::Walk::kDepthLimit;
+  return max_depth <= Pending::kMaxKept || p->walk.reason != platform::Walk::kDepthLimit;
 }
 
 [[gnu::noinline]] void walk_deep(const platform::Entry& entry, Pending* p) {
   const FrameRoom room;
-  const uint32_t max_depth = most_frames(room, entry);
+  const uint32_t max_depth = max_frames(room, entry);
   uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
   walk_stack(entry, frames, max_depth, p);
-  if (p->walk.depth <= Pending::kMostKept && frames != p->kept) {
+  if (p->walk.depth <= Pending::kMaxKept && frames != p->kept) {
     memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
   }
 }
@@ -127,14 +127,14 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
 // Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more
 // where the walk went by what was remembered of a module that is gone.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
-  if (p->walk.depth <= Pending::kMostKept) {
+  if (p->walk.depth <= Pending::kMaxKept) {
     if (!enter_frames(p->kept, p)) {
       return;
     }
     platform::forget_code();
   }
   const FrameRoom room;
-  const uint32_t max_depth = most_frames(room, entry);
+  const uint32_t max_depth = max_frames(room, entry);
   uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
   walk_stack(entry, frames, max_depth, p);
   if (enter_frames(frames, p)) {

@@ -28,7 +28,7 @@ void call_at(uint64_t time_ns);
 
 // What is known of a sample before its block exists.
 struct Pending {
-  static constexpr uint32_t kMostKept = 48;  // on the stack while the real malloc runs
+  static constexpr uint32_t kMaxKept = 48;  // on the stack while the real malloc runs
 
   bool recording;  // false: nothing is recorded now, and nothing else here is set
   bool is_walked;  // false: the thread has too little stack left
@@ -36,7 +36,7 @@ struct Pending {
   StackKey key;
   uint32_t stack;
   uint32_t heap;
-  uint64_t kept[kMostKept];  // the frames, if they are no more than that
+  uint64_t kept[kMaxKept];  // the frames, if they are no more than that
 };
 
 // After a sampling event: walks the stack.  `heap`: core/tables/heap_names.h; 0: malloc's, or one without a

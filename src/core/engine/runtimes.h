@@ -19,7 +19,7 @@ enum class Use : uint32_t {
   kStacksOnly = 2,  // for frames in stacks, but not for its objects
 };
 struct Settings {
-  Use uses[kMostRuntimes] = {};     // of the runtime of id i + 1
+  Use uses[kMaxRuntimes] = {};      // of the runtime of id i + 1
   bool native_interpreter = false;  // frames of evaluation loops stay in the stacks
 };
 // Before the profiler starts.

@@ -10,11 +10,11 @@ namespace memprof::profiler {
 namespace {
 
 // Samples that a new rate is chosen by.
-constexpr uint32_t kMostAsked = 32;
+constexpr uint32_t kMaxAsked = 32;
 // How many slots are looked at for them.
-constexpr uint32_t kMostSlotsAsked = 256;
+constexpr uint32_t kMaxSlotsAsked = 256;
 // Live samples that an event moves from stacks that leave, and at most those of a range more.
-constexpr uint32_t kMostMoves = 16;
+constexpr uint32_t kMaxMoves = 16;
 
 double kept_share(uint64_t size_bytes, uint64_t old_rate, uint64_t new_rate) {
   return weigh(size_bytes, new_rate).probability / weigh(size_bytes, old_rate).probability;
@@ -25,19 +25,19 @@ uint64_t choose_rate(uint64_t slots) {
   struct {
     uint64_t size_bytes;
     uint64_t rate_bytes;
-  } asked[kMostAsked];
+  } asked[kMaxAsked];
   uint32_t found = 0;
-  const uint64_t step = slots / kMostSlotsAsked + 1;
-  for (uint64_t slot = 0; slot < slots && found < kMostAsked; slot += step) {
+  const uint64_t step = slots / kMaxSlotsAsked + 1;
+  for (uint64_t slot = 0; slot < slots && found < kMaxAsked; slot += step) {
     LiveSample sample;
     HeapMap::Token token;
     if (g_live.read_slot(slot, &sample, &token)) {
       asked[found++] = {sample.size_bytes, sample.rate_bytes};
     }
   }
-  constexpr uint64_t kMostRate = uint64_t{1} << 50;
+  constexpr uint64_t kMaxRate = uint64_t{1} << 50;
   uint64_t rate = sampler_rate() < 8 ? 8 : sampler_rate();
-  for (double kept = found; found != 0 && kept > 0.5 * found && rate < kMostRate;) {
+  for (double kept = found; found != 0 && kept > 0.5 * found && rate < kMaxRate;) {
     rate *= 2;
     kept = 0;
     for (uint32_t i = 0; i < found; ++i) {
@@ -168,7 +168,7 @@ void move_some(uint64_t now_ns) {
   const uint64_t slots = g_live.slots();
   std::atomic<uint64_t>& hand = g_arena.header().fold.live_hand;
   uint32_t moved = 0;
-  for (uint32_t i = 0; i < kMoveSlots / kThinSlots && slots != 0 && moved < kMostMoves; ++i) {
+  for (uint32_t i = 0; i < kMoveSlots / kThinSlots && slots != 0 && moved < kMaxMoves; ++i) {
     const uint64_t first = hand.fetch_add(kThinSlots, std::memory_order_relaxed) % slots;
     if (has_leaving(first)) {
       tend_range(first, slots, now_ns, [&moved](uint64_t slot) { moved += move_slot(slot); });
@@ -198,9 +198,9 @@ void thin_live_samples(uint64_t now_ns) {
                        0)) {
     return thin_some(now_ns);
   }
-  const uint64_t most = header.limits.max_live_samples;
+  const uint64_t max = header.limits.max_live_samples;
   const uint64_t live = g_live.size();
-  if (__builtin_expect(live > most - most / 8, 0)) {
+  if (__builtin_expect(live > max - max / 8, 0)) {
     // Whoever changes the count of thinnings begins the next one.
     uint64_t thinnings = state.thinnings.load(std::memory_order_relaxed);
     if (state.hand.load(std::memory_order_relaxed) < state.end.load(std::memory_order_relaxed) ||
@@ -212,7 +212,7 @@ void thin_live_samples(uint64_t now_ns) {
     state.hand.store(0, std::memory_order_relaxed);
     state.end.store(slots, std::memory_order_relaxed);
   } else if (__builtin_expect(
-                 live < most / 16 && state.rate_before.load(std::memory_order_relaxed) != ThinState::kNone,
+                 live < max / 16 && state.rate_before.load(std::memory_order_relaxed) != ThinState::kNone,
                  0)) {
     rates::fall_back(&header, now_ns);
   }

@@ -7,7 +7,7 @@
 namespace memprof {
 namespace {
 
-constexpr int kMostYields = 1000;
+constexpr int kMaxYields = 1000;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ bool MappingLog::enter_into(MappingTable* table) {
 
 bool MappingLog::take() {
   for (int i = 0; !try_take(); ++i) {
-    if (i == kMostYields) {
+    if (i == kMaxYields) {
       return false;
     }
     platform::yield_thread();

@@ -57,7 +57,7 @@ static_assert(sizeof(MappingNode) == 64);
 class MappingTable {
  public:
   // As many as the kernel gives a process by default (vm.max_map_count).
-  static constexpr uint32_t kMostRanges = 1u << 16;
+  static constexpr uint32_t kMaxRanges = 1u << 16;
 
   // Of the stacks that ranges hold a use of.
   struct Uses {

@@ -34,13 +34,13 @@ std::atomic<uint64_t> g_spent_ns{0};  // LaterStatistics::sampling_ns when the r
 std::atomic<uint64_t> g_events{0};  // since then, as far as they were measured; relaxed
 
 uint64_t clock_cost() {
-  uint64_t least = UINT64_MAX;
+  uint64_t min = UINT64_MAX;
   for (int i = 0; i < 16; ++i) {
     const uint64_t before = platform::monotonic_ns();
     const uint64_t spent = platform::monotonic_ns() - before;
-    least = spent < least ? spent : least;
+    min = spent < min ? spent : min;
   }
-  return least;
+  return min;
 }
 
 uint64_t since(uint64_t now, uint64_t before) {
@@ -106,7 +106,7 @@ void control(uint64_t now_ns) {
                                                std::memory_order_relaxed)) {
     return;
   }
-  if (since(now_ns, g_control.time_ns) >= kLeastPeriodNs) {
+  if (since(now_ns, g_control.time_ns) >= kMinPeriodNs) {
     g_due_ns.store(now_ns + kPeriodNs, std::memory_order_relaxed);
     set_rate(h, now_ns, platform::process_cpu_ns());
   }
@@ -137,7 +137,7 @@ void Meter::count() const {
       stands_for_ == 1) {
     sampler_measure_one_in(kMeasuredEvents);
   }
-  const uint64_t more = stands_for_ * (spent_ns_ < kMostEventNs ? spent_ns_ : kMostEventNs);
+  const uint64_t more = stands_for_ * (spent_ns_ < kMaxEventNs ? spent_ns_ : kMaxEventNs);
   const uint64_t spent = h->later_statistics.sampling_ns.fetch_add(more, std::memory_order_relaxed) + more;
   if (since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
     control(platform::monotonic_ns());

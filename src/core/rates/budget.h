@@ -9,7 +9,7 @@
 // at its next event: with a budget each thread has one every kPartBytes at the latest.
 //   CPU time and not time: a program becomes so much slower, on however many processors, and one that sleeps
 //   is not sampled more for it.  In a sandbox, where the system is not asked, time stands for it.
-// An event of more than kMostEventNs counts as that much: its thread waited for a processor, or it set up what
+// An event of more than kMaxEventNs counts as that much: its thread waited for a processor, or it set up what
 // no rate saves (tables, a new module).
 //
 // Threads: any; one at a time sets the rate, the others go on.
@@ -28,8 +28,8 @@ namespace memprof::budget {
 
 inline constexpr uint64_t kPartBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kPeriodNs = 100000000;
-inline constexpr uint64_t kLeastPeriodNs = 5000000;
-inline constexpr uint64_t kMostEventNs = 30000;
+inline constexpr uint64_t kMinPeriodNs = 5000000;
+inline constexpr uint64_t kMaxEventNs = 30000;
 inline constexpr uint64_t kFewEvents = 64;
 
 // Before there are tables.  Sets the rate that a program begins with, if there is a budget.

@@ -39,7 +39,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
     c.modules -= free < c.modules ? free : c.modules;
   }
   c.frames = get(s.frames);
-  uint64_t least = get(s.min_depth_plus_one);
+  uint64_t min = get(s.min_depth_plus_one);
   for (uint32_t i = 0; i < kWalkReasons; ++i) {
     c.walks[i] = get(s.walks[i]);
   }
@@ -56,7 +56,7 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
     c.frames += samples * depth;
     c.walks[walk < kWalkReasons ? walk : static_cast<uint32_t>(Walk::kNoRule)] += samples;
     if (stack_kind(__atomic_load_n(&e.walk, __ATOMIC_RELAXED)) == StackKind::kWhole) {
-      least = least == 0 || depth + 1 < least ? depth + 1 : least;
+      min = min == 0 || depth + 1 < min ? depth + 1 : min;
     }
   }
   for (const uint64_t walks : c.walks) {
@@ -67,9 +67,9 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   const uint64_t dropped = c.dropped_samples + c.thinned_samples;
   c.live_samples = live;
   c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
-  c.min_depth = least == 0 ? 0 : least - 1;
+  c.min_depth = min == 0 ? 0 : min - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);
-  const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMostRuntimes;
+  const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMaxRuntimes;
   for (uint32_t i = 0; i < runtimes; ++i) {
     const RuntimeFacts& runtime = header.runtime(i);
     const uint64_t facts = get(runtime.version_and_objects);

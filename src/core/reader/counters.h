@@ -27,7 +27,7 @@ struct Counters {
   MEMPROF_COUNTERS(MEMPROF_MEMBER, MEMPROF_MEMBER, MEMPROF_NO_FACT)
 #undef MEMPROF_MEMBER
   uint64_t walks[kWalkReasons];
-  RuntimeCounters runtimes[kMostRuntimes];  // of ids from 1 on
+  RuntimeCounters runtimes[kMaxRuntimes];  // of ids from 1 on
 };
 
 // Reads them one by one, relaxed, while writers go on.  Believes nothing: any bytes will do.  Samples, frames

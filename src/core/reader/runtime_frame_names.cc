@@ -64,7 +64,7 @@ class Snapshot::RuntimeFrames {
         codes_(source->count<CodeEntry>(kCodeSection)),
         slots_(IndexOfKey::slots_for(count)),
         scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t) +
-                       codes_ * sizeof(uint16_t) + CodeTable::kMostLinesBytes),
+                       codes_ * sizeof(uint16_t) + CodeTable::kMaxLinesBytes),
         scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
     auto* slots = reinterpret_cast<IndexOfKey::Slot*>(scratch_);
     of_frame_ = IndexOfKey(slots, slots_);
@@ -134,7 +134,7 @@ class Snapshot::RuntimeFrames {
     const uint64_t offset = TextPiece::place(load_once(e->lines));
     const uint64_t bytes = load_once(e->lines_bytes);
     const uint64_t there = source_.used[kTextSection];
-    if (bytes > CodeTable::kMostLinesBytes || offset > there || bytes > there - offset) {
+    if (bytes > CodeTable::kMaxLinesBytes || offset > there || bytes > there - offset) {
       return 0;
     }
     const uint32_t runtime = load_once(e->runtime);
@@ -174,7 +174,7 @@ class Snapshot::RuntimeFrames {
     if (offset == 0) {
       Span<char>& texts = snapshot_.strings;
       const char* const name = runtimes::unknown_code_name(runtime);
-      const uint64_t length = std::min<uint64_t>(strlen(name), kMostUnknownNameBytes - 1);
+      const uint64_t length = std::min<uint64_t>(strlen(name), kMaxUnknownNameBytes - 1);
       offset = texts.size;
       memcpy(texts.data + texts.size, name, length);
       texts.data[texts.size + length] = '\0';
@@ -186,7 +186,7 @@ class Snapshot::RuntimeFrames {
   // A damaged word counts as one of the first runtime.
   static uint32_t runtime_of(uint32_t code, const CodeEntry* entry) {
     const uint32_t runtime = entry != nullptr ? load_once(entry->runtime) : runtime_of_unknown(code);
-    return runtime >= 1 && runtime <= kMostRuntimes ? runtime : 1;
+    return runtime >= 1 && runtime <= kMaxRuntimes ? runtime : 1;
   }
 
   // Its index plus one.
@@ -223,8 +223,8 @@ class Snapshot::RuntimeFrames {
   uint8_t* lines_ = nullptr;  // a copy of those that are looked at
   IndexOfKey of_frame_;
   IndexOfKey of_place_;
-  uint64_t* name_offsets_ = nullptr;            // of name ids; 0: not copied yet
-  uint64_t unknown_names_[kMostRuntimes] = {};  // by ids; 0: not copied yet
+  uint64_t* name_offsets_ = nullptr;           // of name ids; 0: not copied yet
+  uint64_t unknown_names_[kMaxRuntimes] = {};  // by ids; 0: not copied yet
 };
 
 bool Snapshot::copy_runtime_frames(Source* source) {

@@ -116,40 +116,39 @@ Snapshot* Snapshot::read(Source* from) {
   Source& source = *from;
   // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
   // not touched: what is resident is what is copied.
-  const uint64_t most_records = slots_before(source.live_levels);
-  const uint64_t most_stacks = source.capacities[kStackSection] / sizeof(StackEntry);
-  const uint64_t most_frames = source.capacities[kFrameSection] / sizeof(uint64_t);
-  const uint64_t most_modules =
-      std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
-  const uint64_t most_heaps = HeapNames::kMostHeaps + 1;
+  const uint64_t max_records = slots_before(source.live_levels);
+  const uint64_t max_stacks = source.capacities[kStackSection] / sizeof(StackEntry);
+  const uint64_t max_frames = source.capacities[kFrameSection] / sizeof(uint64_t);
+  const uint64_t max_modules = std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
+  const uint64_t max_heaps = HeapNames::kMaxHeaps + 1;
   // Names of runtimes are copied once each.
-  const uint64_t most_text = 1 + (most_modules + most_heaps) * (NameTable::kMostNameBytes + 1) +
-                             2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
+  const uint64_t max_text = 1 + (max_modules + max_heaps) * (NameTable::kMaxNameBytes + 1) +
+                            2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
-  const uint64_t stacks_at = records_at + most_records * sizeof(SnapshotRecord);
-  const uint64_t peaks_at = stacks_at + most_stacks * sizeof(SnapshotStack);
-  const uint64_t most_lifetimes = source.capacities[kLifetimeSection] / sizeof(LifetimeUnit) * kUnitClasses;
-  const uint64_t lifetimes_at = peaks_at + most_stacks * sizeof(SnapshotTotals);
-  const uint64_t lifetime_places_at = lifetimes_at + most_lifetimes * sizeof(SnapshotLifetime);
-  const uint64_t frames_at = lifetime_places_at + most_stacks * sizeof(LifetimePlace);
-  const uint64_t modules_at = frames_at + most_frames * sizeof(uint64_t);
-  const uint64_t frame_modules_at = modules_at + most_modules * sizeof(SnapshotModule);
-  const uint64_t module_of_entry_at = frame_modules_at + most_frames * sizeof(uint32_t);
-  const uint64_t stack_heaps_at = module_of_entry_at + most_modules * sizeof(uint32_t);
-  const uint64_t heaps_at = (stack_heaps_at + most_stacks * sizeof(uint32_t) + 7) / 8 * 8;
-  const uint64_t mappings_at = heaps_at + most_heaps * sizeof(SnapshotHeap);
-  const uint64_t most_mappings = source.capacities[kMappingSection] / sizeof(MappingNode);
-  const uint64_t strings_at = mappings_at + most_mappings * sizeof(SnapshotMapping);
-  const uint64_t total = strings_at + most_text;
+  const uint64_t stacks_at = records_at + max_records * sizeof(SnapshotRecord);
+  const uint64_t peaks_at = stacks_at + max_stacks * sizeof(SnapshotStack);
+  const uint64_t max_lifetimes = source.capacities[kLifetimeSection] / sizeof(LifetimeUnit) * kUnitClasses;
+  const uint64_t lifetimes_at = peaks_at + max_stacks * sizeof(SnapshotTotals);
+  const uint64_t lifetime_places_at = lifetimes_at + max_lifetimes * sizeof(SnapshotLifetime);
+  const uint64_t frames_at = lifetime_places_at + max_stacks * sizeof(LifetimePlace);
+  const uint64_t modules_at = frames_at + max_frames * sizeof(uint64_t);
+  const uint64_t frame_modules_at = modules_at + max_modules * sizeof(SnapshotModule);
+  const uint64_t module_of_entry_at = frame_modules_at + max_frames * sizeof(uint32_t);
+  const uint64_t stack_heaps_at = module_of_entry_at + max_modules * sizeof(uint32_t);
+  const uint64_t heaps_at = (stack_heaps_at + max_stacks * sizeof(uint32_t) + 7) / 8 * 8;
+  const uint64_t mappings_at = heaps_at + max_heaps * sizeof(SnapshotHeap);
+  const uint64_t max_mappings = source.capacities[kMappingSection] / sizeof(MappingNode);
+  const uint64_t strings_at = mappings_at + max_mappings * sizeof(SnapshotMapping);
+  const uint64_t total = strings_at + max_text;
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
   if (memory == nullptr) {
     return nullptr;
   }
   Snapshot* s = new (memory) Snapshot;
   s->mapping_bytes_ = total;
-  s->most_text_ = most_text;
-  s->most_frames_ = most_frames;
-  s->most_lifetimes_ = most_lifetimes;
+  s->max_text_ = max_text;
+  s->max_frames_ = max_frames;
+  s->max_lifetimes_ = max_lifetimes;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
@@ -283,8 +282,8 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
   const NameEntry& entry = source.at<NameEntry>(kNameSection)[id];
   const uint64_t from = TextPiece::place(load_once(entry.piece));
   const uint64_t size = load_once(entry.size_bytes);
-  if (size > NameTable::kMostNameBytes || from > source.used[kTextSection] ||
-      size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= most_text_ - strings.size) {
+  if (size > NameTable::kMaxNameBytes || from > source.used[kTextSection] ||
+      size > source.used[kTextSection] - from || size + kUnknownCodeNameBytes >= max_text_ - strings.size) {
     return 0;
   }
   const uint64_t offset = strings.size;
@@ -297,7 +296,7 @@ uint64_t Snapshot::copy_name(const Source& source, uint32_t id) {
 // After the stacks: a heap has its name before it has a stack.
 void Snapshot::copy_heaps(const Source& source) {
   heaps.data[heaps.size++] = {0};
-  const uint64_t count = std::min<uint64_t>(source.count<HeapEntry>(kHeapSection), HeapNames::kMostHeaps + 1);
+  const uint64_t count = std::min<uint64_t>(source.count<HeapEntry>(kHeapSection), HeapNames::kMaxHeaps + 1);
   const HeapEntry* entries = source.at<HeapEntry>(kHeapSection);
   for (uint32_t id = 1; id < count; ++id) {
     // acquire pairs with the release in heap_names.cc.

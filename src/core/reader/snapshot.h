@@ -193,8 +193,8 @@ class Snapshot {
   struct Source;
   class RuntimeFrames;
   // Room that is kept for the names of unknown code, one of each runtime.
-  static constexpr uint64_t kMostUnknownNameBytes = 32;
-  static constexpr uint64_t kUnknownCodeNameBytes = kMostRuntimes * kMostUnknownNameBytes;
+  static constexpr uint64_t kMaxUnknownNameBytes = 32;
+  static constexpr uint64_t kUnknownCodeNameBytes = kMaxRuntimes * kMaxUnknownNameBytes;
   static Snapshot* read(Source* from);
   void find_end(const Source& source);
   void copy_resident(const Source& source);
@@ -236,9 +236,9 @@ class Snapshot {
     uint64_t room;
   };
   Span<LifetimePlace> lifetime_places_;
-  uint64_t most_lifetimes_ = 0;
-  uint64_t most_frames_ = 0;  // what `frames` has room for
-  uint64_t most_text_ = 0;    // what `strings` has room for
+  uint64_t max_lifetimes_ = 0;
+  uint64_t max_frames_ = 0;  // what `frames` has room for
+  uint64_t max_text_ = 0;    // what `strings` has room for
   uint64_t resident_shares_bytes_ = 0;
   void* symbol_mapping_ = nullptr;
   uint64_t symbol_mapping_bytes_ = 0;

@@ -15,11 +15,11 @@ constexpr uint32_t kNoStack = UINT32_MAX;  // an element that is not in use
 // Bytes that somebody else may be writing, or that are garbage: what cannot be a sum over samples, each of
 // which stands for at least itself, is made one.  false: there is nothing.
 bool copy_class(const StackTotals& from, SnapshotLifetime* to) {
-  constexpr double kMost = 1e300;
+  constexpr double kMax = 1e300;
   to->samples = from.samples.load(std::memory_order_acquire);
   copy_sums_of(from, to);
-  const auto at_least = [](double value, uint64_t least) {
-    return value >= static_cast<double>(least) && value < kMost ? value : static_cast<double>(least);
+  const auto at_least = [](double value, uint64_t min) {
+    return value >= static_cast<double>(min) && value < kMax ? value : static_cast<double>(min);
   };
   to->weight_bytes = at_least(to->weight_bytes, to->size_bytes);
   to->weight_count = at_least(to->weight_count, to->samples);
@@ -55,8 +55,8 @@ void Snapshot::copy_lifetimes(const Source& source, uint64_t i) {
     const auto* before = reinterpret_cast<const std::atomic<uint64_t>*>(e.units);
     const auto* sum = reinterpret_cast<const std::atomic<double>*>(e.units);
     s.lifetime_ns = sum->load(std::memory_order_relaxed);
-    const uint64_t least = before[1].load(std::memory_order_relaxed);
-    s.min_lifetime_ns = least == 0 ? 0 : least - 1;
+    const uint64_t min = before[1].load(std::memory_order_relaxed);
+    s.min_lifetime_ns = min == 0 ? 0 : min - 1;
     s.max_lifetime_ns = before[2].load(std::memory_order_relaxed);
     return;
   }
@@ -95,7 +95,7 @@ void Snapshot::store_lifetimes(uint64_t i, const SnapshotLifetime* classes, uint
     lifetimes.data[k].stack_id = kNoStack;
   }
   if (count > place.room) {
-    if (count > most_lifetimes_ - lifetimes.size) {
+    if (count > max_lifetimes_ - lifetimes.size) {
       return;
     }
     place = {lifetimes.size, count};

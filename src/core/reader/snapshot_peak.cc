@@ -11,9 +11,9 @@ namespace {
 
 // Bytes that somebody else may be writing, or that are garbage: what cannot be a sum over samples, each of
 // which stands for at least itself, is made one.
-double at_least(const std::atomic<double>& sum, double least) {
+double at_least(const std::atomic<double>& sum, double min) {
   const double value = sum.load(std::memory_order_relaxed);
-  return value >= least && value < 1e300 ? value : least;
+  return value >= min && value < 1e300 ? value : min;
 }
 
 // In this order, and written in the other one (core/tables/peak.cc).
@@ -84,9 +84,9 @@ void Snapshot::copy_peaks(Source* source) {
   if (!source->has_peaks()) {
     return;
   }
-  constexpr int kMostTries = 3;
+  constexpr int kMaxTries = 3;
   const PeakState& state = source->header().peak;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     source->refresh();
     peak_climb_ = state.climb.load(std::memory_order_acquire);
     source->load(kPeakSection);
@@ -154,7 +154,7 @@ void Snapshot::sum_records_as_peaks() {
 // grew until the end, but for a little.  Where more went since, the halves stay apart: the choosing half would
 // bring its luck with it.
 void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
-  constexpr double kMostGone = 1.0 / 16;
+  constexpr double kMaxGone = 1.0 / 16;
   const auto share_of = [seed](const SnapshotRecord& r) {
     return peak_share({r.address, r.size_bytes, r.rate_bytes, r.time_ns, r.stack_id, r.thread_id}, seed);
   };
@@ -167,7 +167,7 @@ void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
     const PeakShare share = share_of(records.data[i]);
     gone_bytes -= records.data[i].time_ns <= closed_ns && share.counts ? share.weight.bytes : 0;
   }
-  if (gone_bytes > kMostGone * all_bytes) {
+  if (gone_bytes > kMaxGone * all_bytes) {
     return;
   }
   for (uint64_t i = 0; i < records.size; ++i) {

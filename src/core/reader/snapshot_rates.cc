@@ -45,9 +45,9 @@ void Snapshot::copy_rates(const Source& source) {
   for (uint64_t i = 0; i < stacks.size; ++i) {
     allocated += stacks.data[i].allocated.weight_bytes;
   }
-  constexpr double kMost = 1e18;
+  constexpr double kMax = 1e18;
   for (uint64_t i = 0; i < rates.size; ++i) {
-    if (rates_[i].rate_bytes == first && allocated > counted && allocated < kMost) {
+    if (rates_[i].rate_bytes == first && allocated > counted && allocated < kMax) {
       rates_[i].weight_bytes = sum(rates_[i].weight_bytes, static_cast<uint64_t>(allocated - counted));
     }
   }

@@ -17,11 +17,11 @@ namespace memprof {
 namespace {
 
 // A process that is stopped in the middle of a fold never comes to its end, and a hostile one folds for ever.
-constexpr int kMostTries = 1000;
-constexpr uint64_t kMostFolds = 16 * kFoldLogPlaces;
-constexpr int kMostCopies = 3;
+constexpr int kMaxTries = 1000;
+constexpr uint64_t kMaxFolds = 16 * kFoldLogPlaces;
+constexpr int kMaxCopies = 3;
 // Threads that may be in a fold at once.
-constexpr uint64_t kMostAtOnce = 64;
+constexpr uint64_t kMaxAtOnce = 64;
 
 // `is_thinned`: sums without a sample are what live samples stand for beyond what they stood for at first.
 void copy_totals(const StackTotals& from, SnapshotTotals* to, bool is_thinned = false) {
@@ -38,7 +38,7 @@ void take_off_rounding(SnapshotTotals* allocated) {
     *allocated = {};
     return;
   }
-  const auto at_least = [](double sum, uint64_t least) { return std::max(sum, static_cast<double>(least)); };
+  const auto at_least = [](double sum, uint64_t min) { return std::max(sum, static_cast<double>(min)); };
   allocated->weight_bytes = at_least(allocated->weight_bytes, allocated->size_bytes);
   allocated->weight_count = at_least(allocated->weight_count, allocated->samples);
   allocated->variance_bytes = at_least(allocated->variance_bytes, 0);
@@ -62,8 +62,8 @@ void Snapshot::copy_stack(const Source& source, uint64_t i) {
   const uint64_t used = source.count<uint64_t>(kFrameSection);
   // An entry that is read again has its old place, or a new one.
   const bool is_old_place = depth <= old_depth;
-  if (depth <= kMostDepth && first <= used && depth <= used - first &&
-      (is_old_place || depth <= most_frames_ - frames.size)) {
+  if (depth <= kMaxDepth && first <= used && depth <= used - first &&
+      (is_old_place || depth <= max_frames_ - frames.size)) {
     s.first_frame = is_old_place ? old_first : frames.size;
     s.frame_count = depth;
     frames.size += is_old_place ? 0 : depth;
@@ -111,14 +111,14 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
   // The log from here on tells what to read again.
   const auto first_unsettled = [&state] {
     const uint64_t done = state.done.load(std::memory_order_acquire);
-    return done == state.begun.load(std::memory_order_acquire) ? done : done - std::min(done, kMostAtOnce);
+    return done == state.begun.load(std::memory_order_acquire) ? done : done - std::min(done, kMaxAtOnce);
   };
   source->refresh();
   uint64_t settled = first_unsettled();
   copy_all();
   int copies = 1;
   uint64_t folds = 0;
-  for (int tries = 0; tries < kMostTries && folds < kMostFolds; ++tries) {
+  for (int tries = 0; tries < kMaxTries && folds < kMaxFolds; ++tries) {
     source->refresh();
     // In this order: where both are the same, no fold is under way.
     const uint64_t done = state.done.load(std::memory_order_acquire);
@@ -131,7 +131,7 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
       platform::yield_thread();  // to the one that is in the middle of a fold
     }
     if (begun - settled > kFoldLogPlaces) {
-      if (++copies > kMostCopies) {
+      if (++copies > kMaxCopies) {
         return;
       }
       settled = first_unsettled();

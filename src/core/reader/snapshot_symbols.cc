@@ -38,9 +38,9 @@ int64_t Snapshot::resolve_symbols() {
   for (uint64_t i = 0; i < frames.size; ++i) {
     different += i == 0 || !order[i].is(order[i - 1]);
   }
-  // A name has at most kMostNameBytes; what is reserved and not touched costs nothing.
+  // A name has at most kMaxNameBytes; what is reserved and not touched costs nothing.
   const uint64_t symbols_bytes = (frames.size * sizeof(SnapshotSymbol) + 63) / 64 * 64;
-  const uint64_t bytes = symbols_bytes + strings.size + (different + 1) * (NameTable::kMostNameBytes + 1);
+  const uint64_t bytes = symbols_bytes + strings.size + (different + 1) * (NameTable::kMaxNameBytes + 1);
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(bytes));
   if (memory == nullptr) {
     platform::release_pages(order, order_bytes);
@@ -71,7 +71,7 @@ int64_t Snapshot::resolve_symbols() {
         start = frame;
       }
       if (name != nullptr || (!is_gone && platform::find_symbol(order[i].address, &name, &start))) {
-        const uint64_t length = strnlen(name, NameTable::kMostNameBytes);
+        const uint64_t length = strnlen(name, NameTable::kMaxNameBytes);
         symbol = {text.size, order[i].address + 1 - start};
         memcpy(text.data + text.size, name, length);
         text.size += length;

@@ -10,18 +10,18 @@ constexpr double kRecentNs = 0.1e9;
 // CPU time in which a debt is paid back, and the most of it that is remembered: as much as the share is of so
 // much CPU time.
 constexpr double kRepayNs = 4e9;
-constexpr double kMostCreditNs = 0.5e9;
+constexpr double kMaxCreditNs = 0.5e9;
 // The share that is aimed at meanwhile, over the one that is wanted.
-constexpr double kLeastAim = 0.25;
-constexpr double kMostAim = 1.125;
+constexpr double kMinAim = 0.25;
+constexpr double kMaxAim = 1.125;
 // What lately cost so many times more or less than expected is another program, if it is so much.
 constexpr double kOtherwise = 2;
 constexpr double kTellingNs = 200e3;
 // A rate that is as near to the wanted one stays.
 constexpr double kNear = 1.18;
 
-double clamp(double x, double least, double most) {
-  return x < least ? least : x > most ? most : x;
+double clamp(double x, double min, double max) {
+  return x < min ? min : x > max ? max : x;
 }
 
 }  // namespace
@@ -76,14 +76,14 @@ uint64_t RateLaw::next(uint64_t rate_bytes, uint64_t spent_ns, uint64_t cpu_ns) 
     expected_ns_ = spent_ns_;
   }
 
-  debt_ns_ = clamp(debt_ns_ + spent - share * cpu, -share * kMostCreditNs, share * kRepayNs);
-  const double aim = share * clamp(1 - debt_ns_ / (share * kRepayNs), kLeastAim, kMostAim);
+  debt_ns_ = clamp(debt_ns_ + spent - share * cpu, -share * kMaxCreditNs, share * kRepayNs);
+  const double aim = share * clamp(1 - debt_ns_ / (share * kRepayNs), kMinAim, kMaxAim);
   const double wanted = all_.work / all_.cpu_ns / aim;
   if (wanted < rate * kNear && wanted > rate / kNear) {
     return within_bounds(rate_bytes);
   }
-  constexpr double kMost = 1e15;
-  return within_bounds(nearest_grid_rate(static_cast<uint64_t>(clamp(wanted, 0, kMost))));
+  constexpr double kMax = 1e15;
+  return within_bounds(nearest_grid_rate(static_cast<uint64_t>(clamp(wanted, 0, kMax))));
 }
 
 }  // namespace memprof

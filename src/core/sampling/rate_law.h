@@ -19,7 +19,7 @@ namespace memprof {
 struct Budget {
   static constexpr uint64_t kDefaultMinRate = 16 * 1024;
   static constexpr uint64_t kDefaultMaxRate = 64 * 1024 * 1024;
-  static constexpr uint32_t kMostPpm = 500000;
+  static constexpr uint32_t kMaxPpm = 500000;
 
   uint32_t share_ppm = 0;  // of the process's CPU time, in parts in a million; 0: the rate stays as it is set
   uint64_t min_rate_bytes = kDefaultMinRate;

@@ -24,7 +24,7 @@ constexpr uint64_t kMutedCount = uint64_t{1} << 63;
 // In an event: after so many bytes it is looked whether there still is one.  Few events have as much in them.
 constexpr uint64_t kEventCount = uint64_t{1} << 24;
 // Times that an event of which nothing can be told runs out before it is given up.
-constexpr uint32_t kMostRunOuts = 16;
+constexpr uint32_t kMaxRunOuts = 16;
 
 std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 std::atomic<uint64_t> g_part_bytes{0};       // relaxed; 0: distances are whole
@@ -83,8 +83,8 @@ struct Parts {
 };
 
 Parts parts_of(uint64_t distance) {
-  const uint64_t most = g_part_bytes.load(std::memory_order_relaxed);
-  return most == 0 || distance <= most ? Parts{distance, 0} : Parts{most, distance - most};
+  const uint64_t max = g_part_bytes.load(std::memory_order_relaxed);
+  return max == 0 || distance <= max ? Parts{distance, 0} : Parts{max, distance - max};
 }
 
 void set_next(SamplingEvent* event, uint64_t distance) {
@@ -145,7 +145,7 @@ void begin_event(ThreadSampler& thread, uint64_t frame) {
 }
 
 bool is_given_up(ThreadSampler& thread, uint64_t here) {
-  return platform::is_frame_gone(thread.event_frame, here) || ++thread.event_run_outs > kMostRunOuts;
+  return platform::is_frame_gone(thread.event_frame, here) || ++thread.event_run_outs > kMaxRunOuts;
 }
 
 }  // namespace
@@ -204,9 +204,9 @@ SamplingEvent sampler_no_event() {
 }
 
 uint64_t SamplingEvent::muted_bytes() const {
-  constexpr uint64_t kMost = uint64_t{1} << 62;  // more where the clock was drawn anew meanwhile
+  constexpr uint64_t kMax = uint64_t{1} << 62;  // more where the clock was drawn anew meanwhile
   const uint64_t bytes = bytes_in_event() - muted_before;
-  return bytes < kMost ? bytes : 0;
+  return bytes < kMax ? bytes : 0;
 }
 
 void sampler_redraw() {

@@ -19,22 +19,22 @@ constexpr uint64_t kMeanNameBytes = 64;
 constexpr uint64_t kMeanLinesBytes = 192;
 
 // As many functions as stacks, within bounds: a process with little room has small tables of all kinds.
-uint64_t most_codes(const Limits& limits) {
-  constexpr uint64_t kLeastCodes = 1024;
-  return limits.max_stacks < kLeastCodes             ? kLeastCodes
-         : limits.max_stacks < CodeTable::kMostCodes ? limits.max_stacks
-                                                     : uint64_t{CodeTable::kMostCodes};
+uint64_t max_codes(const Limits& limits) {
+  constexpr uint64_t kMinCodes = 1024;
+  return limits.max_stacks < kMinCodes              ? kMinCodes
+         : limits.max_stacks < CodeTable::kMaxCodes ? limits.max_stacks
+                                                    : uint64_t{CodeTable::kMaxCodes};
 }
 
 // As many mappings as stacks, within bounds.
-uint64_t most_ranges(const Limits& limits) {
-  return limits.max_stacks < MappingTable::kMostRanges ? limits.max_stacks
-                                                       : uint64_t{MappingTable::kMostRanges};
+uint64_t max_ranges(const Limits& limits) {
+  return limits.max_stacks < MappingTable::kMaxRanges ? limits.max_stacks
+                                                      : uint64_t{MappingTable::kMaxRanges};
 }
 
 // A path for each module, a name and a file for each function.
-uint64_t most_names(const Limits& limits) {
-  return kMaxModules + 2 * most_codes(limits);
+uint64_t max_names(const Limits& limits) {
+  return kMaxModules + 2 * max_codes(limits);
 }
 
 }  // namespace
@@ -48,15 +48,15 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
     case kStackSection:
       return limits.max_stacks * sizeof(StackEntry);
     case kFrameSection:
-      return (limits.max_stacks * kMeanDepth + kMostDepth) * sizeof(uint64_t);
+      return (limits.max_stacks * kMeanDepth + kMaxDepth) * sizeof(uint64_t);
     case kModuleSection:
       return kMaxModules * sizeof(ModuleEntry);
     case kNameIndexSection:
-      return slots_before(intern_levels_for(most_names(limits))) * sizeof(uint64_t);
+      return slots_before(intern_levels_for(max_names(limits))) * sizeof(uint64_t);
     case kNameSection:
-      return most_names(limits) * sizeof(NameEntry);
+      return max_names(limits) * sizeof(NameEntry);
     case kTextSection:
-      return most_names(limits) * kMeanNameBytes + most_codes(limits) * kMeanLinesBytes;
+      return max_names(limits) * kMeanNameBytes + max_codes(limits) * kMeanLinesBytes;
     case kPeakSection:
       return limits.max_stacks * sizeof(StackPeak);
     case kFoldSection:
@@ -64,13 +64,13 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
     case kLifetimeSection:
       return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
     case kMappingSection:
-      return (most_ranges(limits) + 1) * sizeof(MappingNode);
+      return (max_ranges(limits) + 1) * sizeof(MappingNode);
     case kHeapSection:
-      return (HeapNames::kMostHeaps + 1) * sizeof(HeapEntry);
+      return (HeapNames::kMaxHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:
-      return slots_before(intern_levels_for(most_codes(limits))) * sizeof(uint64_t);
+      return slots_before(intern_levels_for(max_codes(limits))) * sizeof(uint64_t);
     case kCodeSection:
-      return most_codes(limits) * sizeof(CodeEntry);
+      return max_codes(limits) * sizeof(CodeEntry);
     case kSectionCount:
       break;
   }
@@ -80,8 +80,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
 void set_level_limits(const Limits& limits, ArenaHeader* header) {
   header->live_levels.limit = live_levels_for(limits.max_live_samples);
   header->stack_levels.limit = intern_levels_for(limits.max_stacks);
-  header->name_levels.limit = intern_levels_for(most_names(limits));
-  header->code_levels.limit = intern_levels_for(most_codes(limits));
+  header->name_levels.limit = intern_levels_for(max_names(limits));
+  header->code_levels.limit = intern_levels_for(max_codes(limits));
 }
 
 uint64_t used_bytes(const ArenaHeader& header) {

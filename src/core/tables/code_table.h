@@ -10,7 +10,7 @@
 //
 // Threads: any number.  An entry is closed by a compare-exchange of its uses before it is written anew.
 // Allocates: from its sections.
-// Failure: kNone when a limit is reached.  A line table longer than kMostLinesBytes is cut: the lines after
+// Failure: kNone when a limit is reached.  A line table longer than kMaxLinesBytes is cut: the lines after
 // that are unknown; so are those of code for whose line table there is no room.
 #pragma once
 
@@ -58,16 +58,16 @@ class CodeTable {
  public:
   static constexpr uint32_t kNone = InternIndex::kNone;
   static constexpr int kEntryBits = 16;
-  static constexpr uint32_t kMostCodes = 1u << kEntryBits;  // with fewer stacks, as many as those
-  static constexpr uint32_t kReuses = 0x7fff;               // one less than bits allow: unknown_code()
-  static constexpr uint64_t kMostLinesBytes = 64 * 1024;
+  static constexpr uint32_t kMaxCodes = 1u << kEntryBits;  // with fewer stacks, as many as those
+  static constexpr uint32_t kReuses = 0x7fff;              // one less than bits allow: unknown_code()
+  static constexpr uint64_t kMaxLinesBytes = 64 * 1024;
 
   CodeTable() = default;
   CodeTable(const Arena& arena, NameTable* names);
 
   uint32_t intern(const CodeFacts& facts);
 
-  static uint32_t entry_of(uint32_t id) { return id & (kMostCodes - 1); }
+  static uint32_t entry_of(uint32_t id) { return id & (kMaxCodes - 1); }
   static uint32_t reuse_of(uint32_t id) { return id >> kEntryBits; }
 
   uint64_t size() const;

@@ -25,7 +25,7 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<T>* field, T fr
   return false;
 }
 
-constexpr uint32_t kMostLooks = 64;
+constexpr uint32_t kMaxLooks = 64;
 
 // Levels beyond are opened only when there are thousands of samples.
 constexpr uint32_t kPrefetchedLevels = 3;
@@ -63,13 +63,13 @@ uint32_t ResidentShare::code(float share) {
   if (!(share >= 0)) {
     return kUnknown;
   }
-  constexpr float kSteps = kMost - 1;
+  constexpr float kSteps = kMax - 1;
   const auto steps = static_cast<uint32_t>((share < 1 ? share : 1) * kSteps + 0.5F);
   return 1 + (steps == 0 && share > 0 ? 1 : steps);
 }
 
 float ResidentShare::share(uint32_t code) {
-  return code == kUnknown || code > kMost ? -1 : static_cast<float>(code - 1) / (kMost - 1);
+  return code == kUnknown || code > kMax ? -1 : static_cast<float>(code - 1) / (kMax - 1);
 }
 
 uint32_t live_levels_for(uint64_t max_live_samples) {
@@ -170,7 +170,7 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   }
   const uint64_t hash = hash_of(address);
   // An erase that comes late has the key of a successor for a moment (there): looked for again, a bounded number of times.
-  for (uint32_t look = 0; look < kMostLooks; ++look) {
+  for (uint32_t look = 0; look < kMaxLooks; ++look) {
     bool is_one_busy = false;
     const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
     for (uint32_t level = 0; level < open; ++level) {
@@ -205,7 +205,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   for (uint32_t look = 1; !slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
                                                              std::memory_order_relaxed);
        ++look) {
-    if (expected != kBusy || look == kMostLooks) {
+    if (expected != kBusy || look == kMaxLooks) {
       return false;
     }
     expected = address;

@@ -54,7 +54,7 @@ struct LiveSample {
 // How much of a block is in memory, as a record has it beside the id of its thread, which takes no more than 22 bits.
 struct ResidentShare {
   static constexpr uint32_t kUnknown = 0;
-  static constexpr uint32_t kMost = 1023;
+  static constexpr uint32_t kMax = 1023;
   static constexpr uint32_t kThreadBits = 22;
 
   // Right to a thousandth; 0 is none of it, and never for what has a part in memory.

@@ -69,7 +69,7 @@ void HeapNames::publish(uint32_t id) const {
 }
 
 void HeapNames::attach(const Arena& arena) {
-  if (arena.allocate(kHeapSection, (kMostHeaps + 1) * sizeof(HeapEntry)) == Arena::kNoOffset) {
+  if (arena.allocate(kHeapSection, (kMaxHeaps + 1) * sizeof(HeapEntry)) == Arena::kNoOffset) {
     return;  // no memory: the heaps stay apart, without their names
   }
   arena_.store(&arena.header(), std::memory_order_seq_cst);

@@ -25,17 +25,17 @@ namespace memprof {
 class HeapNames {
  public:
   static constexpr uint32_t kUnnamed = 0;
-  static constexpr uint32_t kMostHeaps = 1023;  // ids 1 to kMostHeaps
-  static constexpr uint32_t kOthers = kMostHeaps;
+  static constexpr uint32_t kMaxHeaps = 1023;  // ids 1 to kMaxHeaps
+  static constexpr uint32_t kOthers = kMaxHeaps;
   static constexpr char kOthersName[] = "[other heaps]";
-  static constexpr uint32_t kMostNameBytes = 127;
+  static constexpr uint32_t kMaxNameBytes = 127;
   static constexpr uint32_t kPoolBytes = 64 * 1024;  // for names; the last one has its own place behind them
 
-  // The id of the heap of this name (1 to kMostNameBytes bytes, none of them 0), made if there is none.
+  // The id of the heap of this name (1 to kMaxNameBytes bytes, none of them 0), made if there is none.
   uint32_t find_or_add(const char* name, uint32_t size_bytes);
 
   bool has(uint32_t id) const {
-    return id != kUnnamed && id <= kMostHeaps && slots_[id].load(std::memory_order_acquire) != 0;
+    return id != kUnnamed && id <= kMaxHeaps && slots_[id].load(std::memory_order_acquire) != 0;
   }
   const char* name(uint32_t id) const { return pool_ + slots_[id].load(std::memory_order_acquire) - 1; }
 
@@ -52,8 +52,8 @@ class HeapNames {
   uint32_t write(const char* name, uint32_t size_bytes);
   uint32_t share();
 
-  std::atomic<uint64_t> shared_;                 // names that are not known
-  std::atomic<uint32_t> slots_[kMostHeaps + 1];  // 1 + place in the pool; 0: free
+  std::atomic<uint64_t> shared_;                // names that are not known
+  std::atomic<uint32_t> slots_[kMaxHeaps + 1];  // 1 + place in the pool; 0: free
   std::atomic<uint32_t> pool_used_;
   char pool_[kPoolBytes + sizeof(kOthersName)];
   std::atomic<ArenaHeader*> arena_;

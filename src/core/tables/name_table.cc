@@ -7,7 +7,7 @@ namespace memprof {
 namespace {
 
 // Entries that are looked at for one that nobody uses.
-constexpr uint32_t kMostLooks = 64;
+constexpr uint32_t kMaxLooks = 64;
 
 // What a text is shortened to, one after the other; with the NUL a multiple of TextPiece::kRoomUnit.
 constexpr uint64_t kShortened[] = {63, 31, 15};
@@ -80,7 +80,7 @@ uint32_t NameTable::make_anew(uint64_t hash, const char* text, uint64_t size_byt
   const uint64_t entries =
       arena_.section(kNameSection).used_bytes.load(std::memory_order_relaxed) / sizeof(NameEntry);
   std::atomic<uint64_t>& hand = arena_.header().sweep.name_hand;
-  for (uint32_t looks = 0; looks < kMostLooks && entries != 0; ++looks) {
+  for (uint32_t looks = 0; looks < kMaxLooks && entries != 0; ++looks) {
     const auto id = static_cast<uint32_t>(hand.fetch_add(1, std::memory_order_relaxed) % entries);
     NameEntry& e = entries_[id];
     uint32_t unused = 0;
@@ -123,16 +123,16 @@ uint32_t NameTable::find_or_make(const char* text, uint64_t size) {
 }
 
 uint32_t NameTable::intern(const char* text, uint64_t size_bytes) {
-  const uint64_t size = size_bytes < kMostNameBytes ? size_bytes : kMostNameBytes;
+  const uint64_t size = size_bytes < kMaxNameBytes ? size_bytes : kMaxNameBytes;
   uint32_t id = find_or_make(text, size);
-  for (const uint64_t most : kShortened) {
+  for (const uint64_t max : kShortened) {
     if (id != kNone) {
       break;
     }
     count(arena_.header().sweep.shortages);
-    if (size > most) {
+    if (size > max) {
       char shorter[kShortened[0] + 1];
-      const uint64_t kept = cut_at(text, most - kEllipsisBytes);
+      const uint64_t kept = cut_at(text, max - kEllipsisBytes);
       memcpy(shorter, text, kept);
       memcpy(shorter + kept, kEllipsis, kEllipsisBytes);
       id = find_or_make(shorter, kept + kEllipsisBytes);

@@ -8,7 +8,7 @@
 //
 // Threads: any number.  An entry is closed by a compare-exchange of its uses before it is written anew.
 // Allocates: from its sections.
-// Failure: kNone when a limit is reached.  A text longer than kMostNameBytes is cut.
+// Failure: kNone when a limit is reached.  A text longer than kMaxNameBytes is cut.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ struct NameEntry {
 class NameTable {
  public:
   static constexpr uint32_t kNone = InternIndex::kNone;
-  static constexpr uint64_t kMostNameBytes = 4096;
+  static constexpr uint64_t kMaxNameBytes = 4096;
 
   NameTable() = default;
   explicit NameTable(const Arena& arena);

@@ -80,11 +80,11 @@ void PeakTable::fall(uint64_t to_bytes, uint64_t now_ns) const {
 
 void PeakTable::note_resident(bool is_at_peak) const {
   PeakState& s = state();
-  uint64_t most = 0;
+  uint64_t max = 0;
   uint64_t files = 0;
-  const uint64_t now = platform::resident_bytes(&most, &files);
+  const uint64_t now = platform::resident_bytes(&max, &files);
   if (now != 0) {
-    raise(s.max_resident_bytes, most);
+    raise(s.max_resident_bytes, max);
   }
   if (is_at_peak) {
     CountedState& counted = arena_.header().counted;

@@ -20,11 +20,11 @@ namespace memprof {
 namespace {
 
 // Entries that one event looks at.
-constexpr uint32_t kMostLooks = 16;
+constexpr uint32_t kMaxLooks = 16;
 // Where they are rare, for one that nobody uses.
-constexpr uint32_t kLeastLooks = 4;
+constexpr uint32_t kMinLooks = 4;
 // For one that has left.
-constexpr uint32_t kMostLooksForLeft = 48;
+constexpr uint32_t kMaxLooksForLeft = 48;
 
 // What stays of a stack: so many frames at the leaf, at most half of them, and one at the root.
 constexpr uint32_t kLeafFrames = 8;
@@ -106,8 +106,8 @@ uint32_t StackTable::age_of(const StackEntry& e) const {
 uint64_t StackTable::wanted_leaving() const {
   const uint64_t slots = slots_before(arena_.header().live_levels.open.load(std::memory_order_relaxed));
   const uint64_t events = slots / kMoveSlots * 3 / 2 + 128;
-  const uint64_t most = arena_.header().limits.max_stacks / 4;
-  return events < most ? events : most;
+  const uint64_t max = arena_.header().limits.max_stacks / 4;
+  return events < max ? events : max;
 }
 
 // An entry becomes the caller's alone, unless somebody uses it.
@@ -148,8 +148,8 @@ StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint
   const uint64_t newest = is_whole ? (entries / 4 < kNewestStacks ? entries / 4 : kNewestStacks) : 0;
   const uint32_t spared = static_cast<uint32_t>(header.leaving.spared_looks.load(std::memory_order_relaxed));
   Looked found;
-  for (; found.looks < kMostLooks && entries != 0; ++found.looks) {
-    if (found.idle != kNone && found.looks + (is_whole ? spared : 0) >= kMostLooks) {
+  for (; found.looks < kMaxLooks && entries != 0; ++found.looks) {
+    if (found.idle != kNone && found.looks + (is_whole ? spared : 0) >= kMaxLooks) {
       break;
     }
     const auto id = static_cast<uint32_t>(first + hand.fetch_add(1, std::memory_order_relaxed) % entries);
@@ -173,7 +173,7 @@ StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint
     }
   }
   if (is_whole) {
-    const uint32_t now = found.unused != kNone ? spared / 2 : (kMostLooks - kLeastLooks + spared) / 2;
+    const uint32_t now = found.unused != kNone ? spared / 2 : (kMaxLooks - kMinLooks + spared) / 2;
     if (now != spared) {
       header.leaving.spared_looks.store(now, std::memory_order_relaxed);
     }
@@ -192,10 +192,10 @@ uint32_t StackTable::close_left(const Content& content, uint64_t entries) {
   uint64_t first = state.hand.load(std::memory_order_relaxed);
   // It never comes by the other hand.
   const uint64_t ahead = arena_.header().fold.hands[0].load(std::memory_order_relaxed) % entries;
-  const uint64_t most = (ahead + entries - first % entries) % entries;
+  const uint64_t max = (ahead + entries - first % entries) % entries;
   uint64_t next = first;
   uint32_t closed = kNone;
-  for (uint32_t looks = 0; looks < kMostLooksForLeft && looks < most && closed == kNone; ++looks) {
+  for (uint32_t looks = 0; looks < kMaxLooksForLeft && looks < max && closed == kNone; ++looks) {
     const auto id = static_cast<uint32_t>((first + looks) % entries);
     const StackEntry& e = entries_[id];
     const uint32_t uses = e.uses.load(std::memory_order_relaxed);

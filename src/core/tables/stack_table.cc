@@ -41,9 +41,9 @@ StackTable::StackTable(const Arena& arena)
 namespace {
 
 // Of the entries, and of the words of frames: how many whole stacks may take, these and shortened ones, and all.
-uint64_t most_for(StackKind kind, uint64_t all) {
-  constexpr uint64_t kMostRests = 64;
-  const uint64_t rests = all / 4 == 0 ? 1 : all / 4 < kMostRests ? all / 4 : kMostRests;
+uint64_t max_for(StackKind kind, uint64_t all) {
+  constexpr uint64_t kMaxRests = 64;
+  const uint64_t rests = all / 4 == 0 ? 1 : all / 4 < kMaxRests ? all / 4 : kMaxRests;
   switch (kind) {
     case StackKind::kWhole:
       return all - rests - all / 8;
@@ -63,7 +63,7 @@ uint64_t room_bytes(uint32_t depth) {
   return uint64_t{units_for(depth)} * kFrameUnit * sizeof(uint64_t);
 }
 
-uint64_t least_of(uint64_t a, uint64_t b) {
+uint64_t min_of(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
@@ -84,19 +84,18 @@ uint32_t StackTable::make(const Content& content) {
 uint64_t StackTable::fresh_for(const Content& content) const {
   const uint64_t all = arena_.header().limits.max_stacks;
   const uint64_t shortened = arena_.header().leaving.shortened.load(std::memory_order_relaxed);
-  const uint64_t most_shortened = most_for(StackKind::kShortened, all) - most_for(StackKind::kWhole, all);
-  const uint64_t most = most_for(content.kind, all) +
-                        (content.kind == StackKind::kWhole ? least_of(shortened, most_shortened) : 0);
+  const uint64_t max_shortened = max_for(StackKind::kShortened, all) - max_for(StackKind::kWhole, all);
+  const uint64_t max =
+      max_for(content.kind, all) + (content.kind == StackKind::kWhole ? min_of(shortened, max_shortened) : 0);
   const uint64_t size_now = size();
-  if (size_now >= most || (content.kind == StackKind::kShortened && shortened >= most_shortened)) {
+  if (size_now >= max || (content.kind == StackKind::kShortened && shortened >= max_shortened)) {
     return 0;
   }
   const Section& frames = arena_.section(kFrameSection);
-  const uint64_t most_frames =
-      most_for(content.kind, frames.capacity_bytes / sizeof(uint64_t)) * sizeof(uint64_t);
+  const uint64_t max_frames =
+      max_for(content.kind, frames.capacity_bytes / sizeof(uint64_t)) * sizeof(uint64_t);
   const uint64_t used = frames.used_bytes.load(std::memory_order_relaxed);
-  return used >= most_frames ? 0
-                             : least_of(most - size_now, (most_frames - used) / room_bytes(content.depth));
+  return used >= max_frames ? 0 : min_of(max - size_now, (max_frames - used) / room_bytes(content.depth));
 }
 
 // An entry that nobody had yet.  Whole stacks leave some for the others: a few whose frames are left out.
@@ -154,9 +153,9 @@ void StackTable::write(uint32_t id, const Content& content) {
 }
 
 uint32_t StackTable::intern(const Content& content, bool* is_new) {
-  constexpr int kMostTries = 3;
+  constexpr int kMaxTries = 3;
   *is_new = false;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     uint32_t made = kNone;
     const uint32_t id = index_.find_or_insert(
         content.key.hash, [&](uint32_t other) { return is(other, content.key); },

@@ -104,11 +104,11 @@ inline StackKind stack_kind(uint8_t walk) {
 
 // Room for frames is handed out in units, so that the next stack at its place finds room for its own.
 inline constexpr uint32_t kFrameUnit = 8;
-static_assert(kMostDepth / kFrameUnit <= UINT8_MAX);
+static_assert(kMaxDepth / kFrameUnit <= UINT8_MAX);
 
 // What a live sample keeps of its stack: its id, and which of the stacks that had that id.
 inline constexpr uint32_t kStackIdBits = 24;
-static_assert(kMostStacks <= uint64_t{1} << kStackIdBits);
+static_assert(kMaxStacks <= uint64_t{1} << kStackIdBits);
 inline uint32_t stack_id_of(uint32_t ref) {
   return ref & ((uint32_t{1} << kStackIdBits) - 1);
 }

@@ -14,11 +14,11 @@ constexpr uint64_t kTakenShare = 4;
 // Code is looked at faster than stacks and modules.
 constexpr uint64_t kCodeSlice = 4 * TableSweep::kSlice;
 // Candidates that a step moves before it leaves the rest of its slice to the next one.
-constexpr uint64_t kMostMoved = 1024;
-constexpr uint64_t kLeastIdleSteps = 32;
-constexpr uint64_t kMostIdleSteps = uint64_t{1} << 20;
+constexpr uint64_t kMaxMoved = 1024;
+constexpr uint64_t kMinIdleSteps = 32;
+constexpr uint64_t kMaxIdleSteps = uint64_t{1} << 20;
 
-uint64_t most_codes(const Arena& arena) {
+uint64_t max_codes(const Arena& arena) {
   return arena.section(kCodeSection).capacity_bytes / sizeof(CodeEntry);
 }
 
@@ -56,8 +56,8 @@ bool TableSweep::has_few_modules() const {
 }
 
 bool TableSweep::has_few_codes() const {
-  const uint64_t most = most_codes(arena_);
-  return codes_->in_use() > most - most / 8 ||
+  const uint64_t max = max_codes(arena_);
+  return codes_->in_use() > max - max / 8 ||
          arena_.header().sweep.shortages.load(std::memory_order_relaxed) !=
              shortages_.load(std::memory_order_relaxed);
 }
@@ -100,7 +100,7 @@ void TableSweep::begin() {
   takes_modules_ = takes_modules_ && has_modules_;
   takes_codes_ = takes_codes_ && has_codes_;
   modules_left_ = takes_modules_ ? kMaxModules / kTakenShare : 0;
-  codes_left_ = takes_codes_ ? most_codes(arena_) / kTakenShare : 0;
+  codes_left_ = takes_codes_ ? max_codes(arena_) / kTakenShare : 0;
   shortages_.store(arena_.header().sweep.shortages.load(std::memory_order_relaxed),
                    std::memory_order_relaxed);
   modules_seen_ = has_modules_ ? modules_->size() : 0;
@@ -112,7 +112,7 @@ void TableSweep::begin() {
     bits->clear(kMaxModules);
   }
   for (Bits* bits : {&taken_codes_, &named_codes_, &forgotten_codes_}) {
-    bits->clear(most_codes(arena_));
+    bits->clear(max_codes(arena_));
   }
   // From here on what runs is met, and entered anew by runtimes.
   number_ = static_cast<uint32_t>(arena_.header().sweep.number.fetch_add(1, std::memory_order_relaxed) + 1);
@@ -159,7 +159,7 @@ void TableSweep::choose() {
   const uint64_t codes = takes_codes_ ? codes_->size() : 0;
   if (next_ < modules) {
     uint64_t moved = 0;
-    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules && moved < kMostMoved; ++next_) {
+    for (const uint64_t end = next_ + kSlice; next_ < end && next_ < modules && moved < kMaxMoved; ++next_) {
       moved += choose_module((first_module_ + next_) % modules);
     }
     return;
@@ -276,7 +276,7 @@ void TableSweep::mark_stack(uint32_t id) {
 void TableSweep::mark() {
   const uint64_t stacks = stacks_->size();
   const uint64_t share = arena_.header().limits.max_stacks / kSteps;
-  const uint64_t end = next_ + (share < kLeastStacks ? kLeastStacks : share);
+  const uint64_t end = next_ + (share < kMinStacks ? kMinStacks : share);
   for (; next_ < end && next_ < stacks; ++next_) {
     mark_stack(static_cast<uint32_t>(next_));
   }
@@ -319,10 +319,10 @@ void TableSweep::end() {
   // What the next one is to take from its stacks.
   takes_modules_ = has_modules_ && has_few_modules();
   takes_codes_ = has_codes_ && has_few_codes();
-  const bool is_useless = freed_ == 0 && idle_steps_ >= kLeastIdleSteps;
-  idle_steps_wanted_ = !is_useless                        ? kLeastIdleSteps
-                       : idle_steps_ < kMostIdleSteps / 2 ? 2 * idle_steps_
-                                                          : kMostIdleSteps;
+  const bool is_useless = freed_ == 0 && idle_steps_ >= kMinIdleSteps;
+  idle_steps_wanted_ = !is_useless                       ? kMinIdleSteps
+                       : idle_steps_ < kMaxIdleSteps / 2 ? 2 * idle_steps_
+                                                         : kMaxIdleSteps;
   idle_steps_ = 0;
   go_on_with(Phase::kIdle);
 }

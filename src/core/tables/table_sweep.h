@@ -31,7 +31,7 @@ namespace memprof {
 class TableSweep {
  public:
   static constexpr uint64_t kSlice = 128;
-  static constexpr uint64_t kLeastStacks = 32;
+  static constexpr uint64_t kMinStacks = 32;
   static constexpr uint64_t kSteps = 1024;
 
   // From now on for these tables.  No other thread uses them yet.
@@ -63,7 +63,7 @@ class TableSweep {
     void set(uint64_t i);
 
    private:
-    std::atomic<uint64_t> words_[CodeTable::kMostCodes / 64] = {};
+    std::atomic<uint64_t> words_[CodeTable::kMaxCodes / 64] = {};
   };
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kIsMarking = 1;  // what follows is as this sweep chose it
@@ -123,7 +123,7 @@ class TableSweep {
   Bits named_codes_;
   Bits forgotten_modules_;  // that were taken from a stack
   Bits forgotten_codes_;
-  uint32_t older_[CodeTable::kMostCodes] = {};  // of those: the code that stands for them
+  uint32_t older_[CodeTable::kMaxCodes] = {};  // of those: the code that stands for them
 };
 
 }  // namespace memprof

@@ -120,7 +120,7 @@ void AllocatorNames::note(const char* name) {
     }
   }
   // Neither a function of C++ or Rust whose name ends so, nor one that tcmalloc has for jemalloc's callers.
-  if (prefix > InnerAllocator::kMostPrefixBytes || begins_with(name, "_Z") || begins_with(name, "_R") ||
+  if (prefix > InnerAllocator::kMaxPrefixBytes || begins_with(name, "_Z") || begins_with(name, "_R") ||
       strchr(name, '.') != nullptr || begins_with(name, "TCMalloc") || begins_with(name, "mi_") ||
       (prefix == 0 && (!is_program_ || strcmp(name, "sdallocx") == 0))) {
     return;
@@ -130,7 +130,7 @@ void AllocatorNames::note(const char* name) {
       return;
     }
   }
-  if (prefix_count_ < kMost) {
+  if (prefix_count_ < kMax) {
     memcpy(prefixes_[prefix_count_], name, prefix);
     prefixes_[prefix_count_++][prefix] = '\0';
   }
@@ -143,7 +143,7 @@ int AllocatorNames::find_or_add(const char* family, const char* prefix, size_t p
       return static_cast<int>(i);
     }
   }
-  if (count_ == kMost) {
+  if (count_ == kMax) {
     return -1;
   }
   InnerAllocator& added = found_[count_];

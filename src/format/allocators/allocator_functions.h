@@ -38,7 +38,7 @@ constexpr bool is_asked_only(AllocatorCall call) {
 }
 
 inline constexpr uint8_t kNoArgument = 0xff;
-inline constexpr uint32_t kMostAllocatorArguments = 5;
+inline constexpr uint32_t kMaxAllocatorArguments = 5;
 
 // Which argument is what; kNoArgument: there is none.
 struct AllocatorSignature {
@@ -58,9 +58,9 @@ struct AllocatorSignature {
 
 // An allocator of a module.
 struct InnerAllocator {
-  static constexpr uint32_t kMostPrefixBytes = 31;
+  static constexpr uint32_t kMaxPrefixBytes = 31;
   const char* family;  // "jemalloc"
-  char prefix[kMostPrefixBytes + 1];
+  char prefix[kMaxPrefixBytes + 1];
 };
 
 // false: all that is known of its functions is their names, "malloc" and the like.
@@ -68,7 +68,7 @@ bool is_known_family(const char* family);
 
 class AllocatorNames {
  public:
-  static constexpr uint32_t kMost = 8;  // allocators of a module
+  static constexpr uint32_t kMax = 8;  // allocators of a module
 
   // `is_program`: its own malloc and operators come before those of libraries, and are meant, too.
   explicit AllocatorNames(bool is_program) : is_program_(is_program) {}
@@ -90,9 +90,9 @@ class AllocatorNames {
   const bool is_program_;
   bool is_excluded_ = false;
   uint32_t count_ = 0;
-  InnerAllocator found_[kMost] = {};
+  InnerAllocator found_[kMax] = {};
   uint32_t prefix_count_ = 0;
-  char prefixes_[kMost][InnerAllocator::kMostPrefixBytes + 1] = {};
+  char prefixes_[kMax][InnerAllocator::kMaxPrefixBytes + 1] = {};
   uint32_t markers_ = 0;  // a bit for each family whose marker was among the names
 };
 

@@ -63,8 +63,8 @@ class LocationKeys {
   static uint64_t told(size_t mapping_id) { return uint64_t{mapping_id} << kAddressBits; }
 
   bool find_overlap() const {
-    constexpr size_t kMostMappings = 4096;  // kMaxModules of the engine
-    if (count_ > kMostMappings) {
+    constexpr size_t kMaxMappings = 4096;  // kMaxModules of the engine
+    if (count_ > kMaxMappings) {
       return false;
     }
     for (size_t i = 0; i < count_; ++i) {
@@ -117,7 +117,7 @@ class StackId {
 // Text in a fixed buffer; what does not fit is left out.
 class CommentText {
  public:
-  // Enough for either comment (most_of_profile_comment).  Signal handlers have it on their stack.
+  // Enough for either comment (max_of_profile_comment).  Signal handlers have it on their stack.
   static constexpr size_t kCapacity = 4096;
 
   const char* data() const { return text_; }
@@ -179,10 +179,10 @@ class CommentText {
     hex16(name, bits);
   }
 
-  // Spaces, '%' and control characters become %XX.  What is longer than `most` characters is cut.
-  void text(const char* name, std::string_view value, size_t most) {
+  // Spaces, '%' and control characters become %XX.  What is longer than `max` characters is cut.
+  void text(const char* name, std::string_view value, size_t max) {
     key(name);
-    for (const char c : value.substr(0, most)) {
+    for (const char c : value.substr(0, max)) {
       const auto byte = static_cast<unsigned char>(c);
       if (byte <= ' ' || byte == '%' || byte == 0x7f) {
         character('%');
@@ -220,17 +220,17 @@ inline constexpr RuntimeKeys kRuntimeKeys[] = {
     {"runtime3", "runtime3_objects", "runtime3_stacks", "runtime3_name"},
     {"runtime4", "runtime4_objects", "runtime4_stacks", "runtime4_name"},
 };
-static_assert(sizeof(kRuntimeKeys) / sizeof(kRuntimeKeys[0]) == kMostRuntimes);
+static_assert(sizeof(kRuntimeKeys) / sizeof(kRuntimeKeys[0]) == kMaxRuntimes);
 
-inline constexpr size_t kMostProgram = 400;  // longer than any file name
-inline constexpr size_t kMostRuntimeName = 20;
+inline constexpr size_t kMaxProgram = 400;  // longer than any file name
+inline constexpr size_t kMaxRuntimeName = 20;
 
 // Facts is RawProfile or Profile.
 template <typename Facts>
 void profile_comment(CommentText& text, const char* program, size_t program_size, const Facts& facts) {
   text.literal(kProfileComment);
   text.decimal("version", kCommentVersion);
-  text.text("program", {program, program_size}, kMostProgram);
+  text.text("program", {program, program_size}, kMaxProgram);
   text.decimal("pid", facts.pid);
   bool has_imports = false;
   for (const ProfileFact& fact : kProfileFacts) {
@@ -246,41 +246,41 @@ void profile_comment(CommentText& text, const char* program, size_t program_size
       text.decimal(fact.key, fact.of(facts));
     }
   }
-  for (size_t i = 0; i < kMostRuntimes; ++i) {
+  for (size_t i = 0; i < kMaxRuntimes; ++i) {
     const auto& runtime = facts.runtimes[i];
     const RuntimeKeys& keys = kRuntimeKeys[i];
     if (runtime.version != 0) {
       text.decimal(keys.version, runtime.version);
       text.decimal(keys.objects, runtime.objects);
       text.decimal(keys.stacks, runtime.stacks);
-      if (keys.name != nullptr) text.text(keys.name, runtime.name, kMostRuntimeName);
+      if (keys.name != nullptr) text.text(keys.name, runtime.name, kMaxRuntimeName);
     }
   }
 }
 
 // The longest that this comment can be.
-inline constexpr size_t most_of_profile_comment() {
+inline constexpr size_t max_of_profile_comment() {
   constexpr size_t kDigits = 20;
   constexpr size_t kEscaped = 3;  // %XX
   const auto field = [](std::string_view key, size_t value) { return 1 + key.size() + 1 + value; };
-  size_t most = sizeof(kProfileComment) - 1 + field("version", kDigits) +
-                field("program", kEscaped * kMostProgram) + field("pid", kDigits);
-  for (const ProfileFact& fact : kProfileFacts) most += field(fact.key, kDigits);
-  for (const WalkName& walk : kWalkNames) most += field(walk.key, kDigits);
+  size_t max = sizeof(kProfileComment) - 1 + field("version", kDigits) +
+               field("program", kEscaped * kMaxProgram) + field("pid", kDigits);
+  for (const ProfileFact& fact : kProfileFacts) max += field(fact.key, kDigits);
+  for (const WalkName& walk : kWalkNames) max += field(walk.key, kDigits);
   for (const RuntimeKeys& keys : kRuntimeKeys) {
-    most += field(keys.version, kDigits) + field(keys.objects, kDigits) + field(keys.stacks, kDigits);
-    if (keys.name != nullptr) most += field(keys.name, kEscaped * kMostRuntimeName);
+    max += field(keys.version, kDigits) + field(keys.objects, kDigits) + field(keys.stacks, kDigits);
+    if (keys.name != nullptr) max += field(keys.name, kEscaped * kMaxRuntimeName);
   }
-  return most;
+  return max;
 }
-static_assert(most_of_profile_comment() <= CommentText::kCapacity);
+static_assert(max_of_profile_comment() <= CommentText::kCapacity);
 
 // Rate, bytes that its samples stand for and nanoseconds, of each rate.
-inline constexpr size_t kMostRates = 32;
+inline constexpr size_t kMaxRates = 32;
 inline void rates_comment(CommentText& text, const RateUse* rates, size_t count) {
   text.literal(kRatesComment);
   text.key("used");
-  for (size_t i = 0; i < count && i < kMostRates; ++i) {
+  for (size_t i = 0; i < count && i < kMaxRates; ++i) {
     if (i != 0) text.literal(",");
     text.number(rates[i].rate_bytes);
     text.literal(":");
@@ -289,7 +289,7 @@ inline void rates_comment(CommentText& text, const RateUse* rates, size_t count)
     text.number(rates[i].time_ns);
   }
 }
-static_assert(sizeof(kRatesComment) + sizeof("used=") + kMostRates * 3 * 21 <= CommentText::kCapacity);
+static_assert(sizeof(kRatesComment) + sizeof("used=") + kMaxRates * 3 * 21 <= CommentText::kCapacity);
 
 // What of the process was in memory; what is 0 is left out.
 inline void resident_comment(CommentText& text, const ResidentMemory& memory) {

@@ -101,9 +101,9 @@ inline constexpr char kFramesLeftOutName[] = "[frames left out]";
 inline constexpr char kOlderStacksName[] = "[older stacks]";
 inline constexpr char kOlderModulesName[] = "[older modules]";
 inline constexpr const char* kGapNames[] = {nullptr, kFramesLeftOutName, kOlderStacksName, kOlderModulesName};
-inline constexpr uint64_t kMostGap = sizeof(kGapNames) / sizeof(kGapNames[0]) - 1;
+inline constexpr uint64_t kMaxGap = sizeof(kGapNames) / sizeof(kGapNames[0]) - 1;
 constexpr bool is_gap(uint64_t address) {
-  return address != 0 && address <= kMostGap;
+  return address != 0 && address <= kMaxGap;
 }
 template <typename Text>
 bool is_gap_name(const Text& name) {

@@ -108,8 +108,8 @@ class SampleWriter {
   void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes,
                       double peak_blocks, double peak_bytes, double resident_blocks = 0,
                       double resident_bytes = 0) {
-    int64_t values[kMostValues] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
-                                   peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
+    int64_t values[kMaxValues] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
+                                  peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
     if (has_resident_) {
       values[first_resident_] = resident_objects_.round(resident_blocks);
       values[first_resident_ + 1] = resident_space_.round(resident_bytes);
@@ -121,7 +121,7 @@ class SampleWriter {
   // Live blocks of one size and rate.
   void live(const uint32_t* location_ids, size_t depth, uint64_t size_bytes, uint64_t rate_bytes,
             uint64_t samples, double blocks, double bytes) {
-    const int64_t values[kMostValues] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
+    const int64_t values[kMaxValues] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
     begin(location_ids, depth, values);
     sample_label(message_, schema::kBytes, size_bytes, schema::kBytes);
     if (rate_bytes != period_) {
@@ -135,7 +135,7 @@ class SampleWriter {
 
   // What the stack mapped, and what of it is resident.
   void mapped(const uint32_t* location_ids, size_t depth, const int64_t (&mapped)[schema::kMappedCount]) {
-    int64_t values[kMostValues] = {};
+    int64_t values[kMaxValues] = {};
     for (size_t i = 0; i < schema::kMappedCount; ++i) {
       values[first_mapped_ + i] = mapped[i];
     }
@@ -145,17 +145,17 @@ class SampleWriter {
 
   // What the stack's functions hold in the runtime's own heap: the last of the sample types.
   void js(const uint32_t* location_ids, size_t depth, int64_t bytes) {
-    int64_t values[kMostValues] = {};
+    int64_t values[kMaxValues] = {};
     values[value_count_ - 1] = bytes;
     begin(location_ids, depth, values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
  private:
-  static constexpr size_t kMostValues =
+  static constexpr size_t kMaxValues =
       schema::kValueCount + schema::kMappedCount + schema::kResidentCount + 1;
 
-  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMostValues]) {
+  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMaxValues]) {
     message_.clear();
     sample_values(message_, location_ids, depth, values, value_count_);
     if (heap_ != 0) {

@@ -15,11 +15,11 @@ namespace memprof::platform {
 
 class MessagePieces {
  public:
-  // `parts` ends with nullptr.  Of more than kMostParts parts or kMostPieces pieces the rest is left out.
+  // `parts` ends with nullptr.  Of more than kMaxParts parts or kMaxPieces pieces the rest is left out.
   explicit MessagePieces(const char* const* parts) {
     append("memprof: ", 9);
-    for (int i = 0; i < kMostParts && parts[i] != nullptr; ++i) {
-      for (const char* at = parts[i]; *at != '\0' && count_ < kMostPieces;) {
+    for (int i = 0; i < kMaxParts && parts[i] != nullptr; ++i) {
+      for (const char* at = parts[i]; *at != '\0' && count_ < kMaxPieces;) {
         if (const size_t length = printable_length(at)) {
           append(at, length);
           at += length;
@@ -36,15 +36,15 @@ class MessagePieces {
   int count() const { return count_; }
 
  private:
-  static constexpr int kMostParts = 16;
-  static constexpr int kMostPieces = 64;
+  static constexpr int kMaxParts = 16;
+  static constexpr int kMaxPieces = 64;
 
   void append(const char* text, size_t length) {
     pieces_[count_].iov_base = const_cast<char*>(text);
     pieces_[count_++].iov_len = length;
   }
 
-  iovec pieces_[kMostPieces + 1];
+  iovec pieces_[kMaxPieces + 1];
   int count_ = 0;
 };
 

@@ -58,8 +58,8 @@ bool read_memory(uint64_t, void*, size_t) {
 
 void advise_sparse(void*, size_t) {}
 
-uint64_t resident_bytes(uint64_t* most, uint64_t* files) {
-  *most = 0;
+uint64_t resident_bytes(uint64_t* max, uint64_t* files) {
+  *max = 0;
   if (files != nullptr) {
     *files = 0;
   }

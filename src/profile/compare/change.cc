@@ -100,10 +100,10 @@ double sampling_p(const Side& more, const Side& less, Metric metric) {
       (more.facts.rate_bytes == less.facts.rate_bytes && difference * difference < variance)) {
     return std::erfc(difference / std::sqrt(2 * variance));
   }
-  const Cells least = least_cells(missed_of(more, metric));
-  const Cells most = most_cells(missed_of(less, metric), unseen_of(less, more, metric));
-  if (least.has_failed() || most.has_failed()) throw std::bad_alloc();
-  return std::min(1.0, 2 * probability_up_to(least, most, 0));
+  const Cells min = min_cells(missed_of(more, metric));
+  const Cells max = max_cells(missed_of(less, metric), unseen_of(less, more, metric));
+  if (min.has_failed() || max.has_failed()) throw std::bad_alloc();
+  return std::min(1.0, 2 * probability_up_to(min, max, 0));
 }
 
 void set_p(const Side& before, const Side& after, Metric metric, Change* change) {

@@ -164,8 +164,8 @@ class Comparer {
                std::tie(b.group.name, b.group.file, b.group.line, b.group.module);
       });
       const bool is_listed = list != &result_.others;
-      const size_t most = options_.has_all_intervals ? SIZE_MAX : is_listed ? options_.max_intervals : 0;
-      for (size_t i = 0; i < std::min(most, list->size()); ++i) {
+      const size_t max = options_.has_all_intervals ? SIZE_MAX : is_listed ? options_.max_intervals : 0;
+      for (size_t i = 0; i < std::min(max, list->size()); ++i) {
         ComparisonRow& row = (*list)[i];
         row.change = whole_change(rows_[row.index].sides[0], rows_[row.index].sides[1], facts(0), facts(1),
                                   result_.metric);

@@ -32,8 +32,8 @@ std::string percent_text(const Change& change) {
 }
 
 std::string p_text(double p) {
-  constexpr double kLeast = 1e-6;  // tails below are not computed exactly
-  if (p < kLeast) return "<1e-6";
+  constexpr double kMin = 1e-6;  // tails below are not computed exactly
+  if (p < kMin) return "<1e-6";
   return p < 0.001 ? fmt::format("{:.0e}", p) : fmt::format("{:.2g}", p);
 }
 

@@ -19,8 +19,8 @@ constexpr char kHow[] =
 
 bool is_over(const Limit& limit, const Change& change) {
   // Percent of nothing: everything is more.
-  const double most = limit.is_percent ? limit.amount / 100 * std::abs(change.before.value) : limit.amount;
-  return is_over_limit(limit, change.value, most);
+  const double max = limit.is_percent ? limit.amount / 100 * std::abs(change.before.value) : limit.amount;
+  return is_over_limit(limit, change.value, max);
 }
 
 std::string described(const Comparison& comparison, Metric metric) {

@@ -11,7 +11,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMostUnseen = 64;  // comments of a sum
+constexpr size_t kMaxUnseen = 64;  // comments of a sum
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void Merger::add_facts(const Profile& profile) {
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
   for (const std::string& comment : profile.comments) {
-    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMostUnseen;
+    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMaxUnseen;
     if (comment.rfind(kUnseenComment, 0) == 0 && has_room) merged_.comments.push_back(comment);
   }
   combine_runtimes(merged_.runtimes, profile.runtimes);

@@ -24,9 +24,9 @@ constexpr double kMargin = 10;
 constexpr double kRowHeight = 18;
 constexpr double kTop = 66;
 constexpr double kNarrowest = 0.5;  // a box that is less wide is not seen
-constexpr size_t kMostBoxes = 6000;
+constexpr size_t kMaxBoxes = 6000;
 constexpr double kCharacter = 6.7;  // width of one of 11 pixels of any font for code
-constexpr double kLeastText = 3 * kCharacter;
+constexpr double kMinText = 3 * kCharacter;
 constexpr size_t kLongestTitle = 400;
 
 // Of light and dark pages alike: light boxes with dark text.
@@ -127,7 +127,7 @@ class Flame {
     while (!waiting_.empty()) {
       const Box box = waiting_.top();
       waiting_.pop();
-      if (drawn_ == kMostBoxes) {
+      if (drawn_ == kMaxBoxes) {
         hide(box.value);
         continue;
       }
@@ -190,7 +190,7 @@ class Flame {
         "<g class=\"box\"><title>{}</title><rect class=\"box\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" "
         "height=\"{:.0f}\" fill=\"{}\"/>",
         lines(says), box.x, y, width, kRowHeight - 1, color(frame));
-    if (width >= kLeastText + 4) {
+    if (width >= kMinText + 4) {
       fmt::format_to(std::back_inserter(boxes_), "<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", box.x + 3,
                      y + 12.5, xml_text(fitting(name, width - 5)));
     }

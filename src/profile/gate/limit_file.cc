@@ -71,10 +71,10 @@ GateLimit read_limit(const TomlReader& table, const LimitKey& key) {
                                "\"512 KiB\" (B, KB, MB, GB: powers of 1024)",
                                limit.amount));
     }
-    limit.most = static_cast<double>(*bytes);
+    limit.max = static_cast<double>(*bytes);
     return limit;
   }
-  limit.most = table.number(key.name);
+  limit.max = table.number(key.name);
   limit.amount = table.text_or_number(key.name);
   return limit;
 }
@@ -175,10 +175,10 @@ void read_sources(const TomlReader& table, GateCheck* check) {
     table.refuse("profile", "a check has a command or a profile, not both");
   }
   if (table.has("iterations")) read_iterations(table, check);
-  const size_t most = std::max(check->iterations.size(), size_t{1});
-  if (table.has("profile") && check->profiles.size() != most) {
-    table.refuse("profile", most == 2 ? "with two counts of iterations there are two profiles"
-                                      : "one profile is judged; [[check]] can stand as often as needed");
+  const size_t max = std::max(check->iterations.size(), size_t{1});
+  if (table.has("profile") && check->profiles.size() != max) {
+    table.refuse("profile", max == 2 ? "with two counts of iterations there are two profiles"
+                                     : "one profile is judged; [[check]] can stand as often as needed");
   }
   if (table.has("rate")) {
     const auto rate = parse_bytes(table.text_or_number("rate"));
@@ -297,28 +297,28 @@ uint64_t rate_for(const GateCheck& check) {
   constexpr double kSamplesAtLimit = 1024;  // half an interval is 6 % of the limit then
   constexpr double kExactBelow = 256 * 1024;
   if (check.rate_bytes) return *check.rate_bytes;
-  double least = static_cast<double>(kDefaultRate) * kSamplesAtLimit;
+  double min = static_cast<double>(kDefaultRate) * kSamplesAtLimit;
   const auto count = [&](Metric metric, double bytes) {
-    least = metric_is_bytes(metric) ? std::min(least, bytes) : 0;
+    min = metric_is_bytes(metric) ? std::min(min, bytes) : 0;
   };
   for (const GateScope& scope : check.scopes) {
     for (const GateLimit& limit : scope.limits) {
-      double most = limit.most;
+      double max = limit.max;
       if (limit.per == LimitPer::kIteration && check.iterations.size() == 2) {
-        most *= static_cast<double>(check.iterations[1] - check.iterations[0]);
+        max *= static_cast<double>(check.iterations[1] - check.iterations[0]);
       } else if (limit.per != LimitPer::kWhole && !check.iterations.empty()) {
-        most *= static_cast<double>(check.iterations.back());
+        max *= static_cast<double>(check.iterations.back());
       }
-      if (limit.per == LimitPer::kCall) most *= scope.calls;
-      count(limit.metric, most);
+      if (limit.per == LimitPer::kCall) max *= scope.calls;
+      count(limit.metric, max);
     }
   }
   for (const Limit& limit : check.fail_on) {
     if (!limit.is_percent && (!limit.metric || metric_is_bytes(*limit.metric)))
-      least = std::min(least, limit.amount);
+      min = std::min(min, limit.amount);
   }
-  if (least <= kExactBelow) return 0;
-  return std::min(kDefaultRate, static_cast<uint64_t>(least / kSamplesAtLimit));
+  if (min <= kExactBelow) return 0;
+  return std::min(kDefaultRate, static_cast<uint64_t>(min / kSamplesAtLimit));
 }
 
 }  // namespace memprof::profile

@@ -30,7 +30,7 @@ struct GateLimit {
   int line = 0;
   Metric metric = Metric::kInuseSpace;
   LimitPer per = LimitPer::kWhole;
-  double most = 0;  // bytes or blocks
+  double max = 0;  // bytes or blocks
 };
 
 enum class ScopeKind : unsigned char { kWhole, kSite, kRow };

@@ -90,7 +90,7 @@ std::string TomlReader::text_or_number(const std::string& key) const {
 }
 
 double TomlReader::number(const std::string& key) const {
-  constexpr double kMost = 1e15;
+  constexpr double kMax = 1e15;
   const auto node = as_table(table_)[key];
   double number = -1;
   if (const auto whole = node.value_exact<int64_t>()) {
@@ -98,7 +98,7 @@ double TomlReader::number(const std::string& key) const {
   } else if (const auto exact = node.value_exact<double>()) {
     number = *exact;
   }
-  if (!std::isfinite(number) || number < 0 || number > kMost)
+  if (!std::isfinite(number) || number < 0 || number > kMax)
     refuse(key, "give a number without a unit and without quotes, 0 or more");
   return number;
 }

@@ -52,12 +52,12 @@ void decide(const GateLimit& limit, const Estimate& estimate, double unlisted, G
   constexpr double kTooUncertain = 2;
   result->estimate = estimate;
   result->what = estimate_text(*result, estimate);
-  if (estimate.low > limit.most) {
+  if (estimate.low > limit.max) {
     result->verdict = Verdict::kFail;
     return;
   }
   const double high = estimate.value == 0 ? std::max(estimate.high, unlisted) : estimate.high;
-  if (estimate.has_interval && high > limit.most && high > kTooUncertain * limit.most) {
+  if (estimate.has_interval && high > limit.max && high > kTooUncertain * limit.max) {
     result->verdict = Verdict::kNone;
     result->what += std::isinf(high)
                         ? ": no sample, and blocks may be too small for one"
@@ -66,7 +66,7 @@ void decide(const GateLimit& limit, const Estimate& estimate, double unlisted, G
     return;
   }
   result->verdict = Verdict::kPass;
-  if (estimate.value > limit.most) result->what += ": more, but it may be chance";
+  if (estimate.value > limit.max) result->what += ": more, but it may be chance";
 }
 
 Estimate divided(Estimate estimate, double by) {
@@ -99,7 +99,7 @@ class Judge {
     result.kind = scope.kind;
     result.scope = scope.name;
     result.key = limit.key;
-    result.most = limit.amount;
+    result.max = limit.amount;
     result.line = limit.line;
     result.metric = limit.metric;
     result.per = limit.per;
@@ -142,14 +142,14 @@ class Judge {
       if (selected[i]) sums[profile.stacks[i].process].add(profile.stacks[i]);
     }
     Accumulator none;
-    const Accumulator* most = &none;
+    const Accumulator* max = &none;
     std::string process;
     for (const auto& [name, sum] : sums) {
-      if (most != &none && sum.value(limit.metric) <= most->value(limit.metric)) continue;
-      most = &sum;
+      if (max != &none && sum.value(limit.metric) <= max->value(limit.metric)) continue;
+      max = &sum;
       process = name;
     }
-    decide(limit, most->estimate(limit.metric), unlisted_bound(limit.metric, coarsest_rate(profile)), result);
+    decide(limit, max->estimate(limit.metric), unlisted_bound(limit.metric, coarsest_rate(profile)), result);
     StackFilter filter = scope.filter;
     if (sums.size() > 1) {
       result->what += fmt::format("; of {} processes {} has the most", sums.size(), process);
@@ -199,7 +199,7 @@ class Judge {
     decide(limit, self(largest), unlisted, result);
     result->what += ": " + largest.name;
     for (const ReportRow& row : report.rows) {
-      if (!(self(row).low > limit.most) || result->sites.size() == kSites) break;
+      if (!(self(row).low > limit.max) || result->sites.size() == kSites) break;
       result->sites.push_back({{row.name, row.file, row.line, row.module, ""}, self(row).value});
     }
   }

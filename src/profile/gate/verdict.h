@@ -37,7 +37,7 @@ struct GateResult {
   ScopeKind kind = ScopeKind::kWhole;
   std::string scope;  // empty for the whole
   std::string key;    // "peak"; of --fail-on its text
-  std::string most;   // "64 MB"; empty for --fail-on
+  std::string max;    // "64 MB"; empty for --fail-on
   int line = 0;       // in the file of limits
   Metric metric = Metric::kInuseSpace;
   LimitPer per = LimitPer::kWhole;

@@ -14,7 +14,7 @@ constexpr double kStoppedChance = 0.002;  // of one of three looks
 constexpr double kSlowingChance = 0.01;
 constexpr double kSlowing = 0.6;  // of the rate of before
 constexpr double kFaded = 0.3;
-constexpr double kLeastShareOfRate = 0.25;
+constexpr double kMinShareOfRate = 0.25;
 constexpr double kDense = 0.9;
 constexpr double kNsPerMinute = 60e9;
 
@@ -60,7 +60,7 @@ double dispersion(const std::vector<double>& counts) {
 double third_p_value(const std::vector<double>& counts, size_t from, size_t until, double all) {
   const auto length = static_cast<double>(until - from);
   const auto rest = static_cast<double>(counts.size()) - length;
-  const double share = kLeastShareOfRate * length / (kLeastShareOfRate * length + rest);
+  const double share = kMinShareOfRate * length / (kMinShareOfRate * length + rest);
   return binomial_tail(sum_of(counts, from, until), all, share);
 }
 
@@ -89,13 +89,13 @@ bool has_stopped(const std::vector<double>& counts) {
 
 // Most parts up to the last one have some, and it has been silent for half as long as that.
 bool is_silent(const std::vector<double>& counts, const BirthSpread& spread) {
-  constexpr double kMostParts = 0.7;
+  constexpr double kMaxParts = 0.7;
   constexpr uint32_t kFewestParts = 2;
   uint32_t occupied = 0;
   for (const double count : counts) occupied += count > 0 ? 1 : 0;
   const uint32_t length = spread.last - spread.first + 1;
   const uint32_t silent = spread.parts - spread.last - 1;
-  return occupied >= kMostParts * length && silent >= std::max(kFewestParts, length / 2);
+  return occupied >= kMaxParts * length && silent >= std::max(kFewestParts, length / 2);
 }
 
 // The rate of the last third over that of the middle one, where it is less by more than chance; else 1.
@@ -163,10 +163,10 @@ BirthSpread birth_spread(const SiteLives& lives, uint32_t parts) {
       static_cast<uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_there)) - 1;
   find_dense(counts, &spread);
 
-  const double most = 3 * median_of(counts) + 3;
+  const double max = 3 * median_of(counts) + 3;
   std::vector<double> capped;
   capped.reserve(counts.size());
-  for (const double count : counts) capped.push_back(std::min(count, most));
+  for (const double count : counts) capped.push_back(std::min(count, max));
   const double factor = dispersion(capped);
   std::vector<double> worths;
   worths.reserve(capped.size());

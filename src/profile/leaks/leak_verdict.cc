@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFewSamples = 5;
 constexpr double kSettled = 0.9;  // of those that come to an age, at least so many are never freed
-constexpr double kMost = 0.9;
+constexpr double kMax = 0.9;
 
 // The least age, in parts of the run, from which on nearly nothing is freed; nothing: there is none.
 std::optional<uint32_t> settled_part(const SurvivalCurve& curve) {
@@ -65,7 +65,7 @@ bool may_be_kept(const SurvivalCurve& curve, const SiteLives& lives) {
 LeakVerdict without_old(const Assessment& a, const SiteLives& lives) {
   if (a.freed_samples >= kFewSamples) return LeakVerdict::kLevel;
   const LivesSum& newest = lives.living[kBirthParts - 1];
-  return newest.samples >= kMost * a.live_samples ? LeakVerdict::kYoung : LeakVerdict::kUnknown;
+  return newest.samples >= kMax * a.live_samples ? LeakVerdict::kYoung : LeakVerdict::kUnknown;
 }
 
 LeakVerdict of_births(const BirthSpread& births) {
@@ -87,7 +87,7 @@ bool is_turning_over(const Assessment& a, const SiteLives& lives) {
   constexpr double kNearlyRun = 0.9;
   constexpr double kYounger = 0.5;
   const double fewest = lives.is_corrected ? 5 : 2;
-  const double least_share = lives.is_corrected ? 0.05 : 0.01;
+  const double min_share = lives.is_corrected ? 0.05 : 0.01;
   double late = 0;
   double before = 0;  // of the class below
   for (uint32_t i = 0; i < kLifetimeClasses; ++i) {
@@ -97,7 +97,7 @@ bool is_turning_over(const Assessment& a, const SiteLives& lives) {
       before = lives.freed[i].samples;
     }
   }
-  return late >= fewest && late >= least_share * a.births.samples && late > kYounger * before;
+  return late >= fewest && late >= min_share * a.births.samples && late > kYounger * before;
 }
 
 }  // namespace

@@ -249,7 +249,7 @@ std::set<std::string> lasting_processes(const std::vector<Sites>& looks) {
 // What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
 std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
                               const std::set<std::string>& lasting, const LeakOptions& options) {
-  constexpr double kMost = 0.9;
+  constexpr double kMax = 0.9;
   std::vector<Look> values;
   for (const Sites& look : looks) {
     Look sum;
@@ -269,7 +269,7 @@ std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& loo
     values.push_back(sum);
   }
   const Site& last = looks.back().by_place.at(key);
-  if (values.back().bytes < kMost * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
+  if (values.back().bytes < kMax * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
   return slope_of(values);
 }
 

@@ -49,13 +49,13 @@ std::string answer(const Leaks& leaks) {
 // What no place can explain.
 void resident(const Report& report, TextWriter* writer) {
   const double peak = report.totals[metric_index(Metric::kPeakSpace)].value;
-  const auto most = static_cast<double>(report.max_resident_bytes);
-  if (!(most > 0) || !(peak > 0)) return;
+  const auto max = static_cast<double>(report.max_resident_bytes);
+  if (!(max > 0) || !(peak > 0)) return;
   constexpr double kMuch = 2;
   constexpr double kMuchBytes = 32.0 * 1024 * 1024;
   writer->sentence(
-      fmt::format("Most resident: {}; the heap's peak: {}.{}", format_bytes(most), format_bytes(peak),
-                  most > kMuch * peak && most - peak > kMuchBytes
+      fmt::format("Most resident: {}; the heap's peak: {}.{}", format_bytes(max), format_bytes(peak),
+                  max > kMuch * peak && max - peak > kMuchBytes
                       ? " What is between them is held by no place: free memory that the allocator keeps "
                         "(fragmentation), code, stacks."
                       : ""));
@@ -71,17 +71,17 @@ void write_caller(const LeakRow& row, TextWriter* writer) {
   if (row.caller) writer->line("   called by " + name_of(*row.caller, *writer));
 }
 
-void write_suspects(const Leaks& leaks, size_t most, TextWriter* writer) {
-  for (size_t i = 0; i < leaks.suspects && i < most; ++i) {
+void write_suspects(const Leaks& leaks, size_t max, TextWriter* writer) {
+  for (size_t i = 0; i < leaks.suspects && i < max; ++i) {
     const LeakRow& row = leaks.rows[i];
     writer->line(fmt::format("{}. {}", i + 1, name_of(row.place, *writer)));
     write_caller(row, writer);
     writer->sentence(
         fmt::format("   {}; {} live.", leak_reason(row, leaks), format_bytes(row.live_bytes.value)));
   }
-  if (leaks.suspects > most) {
+  if (leaks.suspects > max) {
     writer->sentence(writer->faint(
-        fmt::format("{} of {} suspects shown; -n {} shows all.", most, leaks.suspects, leaks.suspects)));
+        fmt::format("{} of {} suspects shown; -n {} shows all.", max, leaks.suspects, leaks.suspects)));
   }
 }
 
@@ -107,7 +107,7 @@ void write_table(const LeakRow* first, size_t count, GroupBy by, TextWriter* wri
 
 void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWriter* writer) {
   const size_t others = leaks.rows.size() - leaks.suspects;
-  const size_t shown = std::min(others, rows.most);
+  const size_t shown = std::min(others, rows.max);
   if (shown == 0) return;
   const LeakRow* const first = leaks.rows.data() + leaks.suspects;
   writer->blank();
@@ -193,7 +193,7 @@ std::string leaks_text(const Leaks& leaks, const Report& report, const LeakRows&
   writer.sentence(writer.bold(answer(leaks)));
   if (leaks.suspects != 0) {
     writer.blank();
-    write_suspects(leaks, rows.most, &writer);
+    write_suspects(leaks, rows.max, &writer);
   }
   write_others(leaks, report.by, rows, &writer);
   writer.blank();
@@ -231,7 +231,7 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
     json["verdicts"][verdict_name(static_cast<LeakVerdict>(i))] = leaks.numbers[i];
   }
   json["rows"] = Json::array();
-  for (size_t i = 0; i < leaks.rows.size() && i < rows.most; ++i) {
+  for (size_t i = 0; i < leaks.rows.size() && i < rows.max; ++i) {
     json["rows"].push_back(row_json(leaks.rows[i], leaks));
   }
   // Names come from files and need not be UTF-8.

@@ -21,7 +21,7 @@ std::string leak_reason(const LeakRow& row, const Leaks& leaks);
 const char* verdict_text(LeakVerdict verdict);
 
 struct LeakRows {
-  size_t most = SIZE_MAX;    // of suspects, and of the others; of JSON together
+  size_t max = SIZE_MAX;     // of suspects, and of the others; of JSON together
   bool has_reasons = false;  // of the others, too
 };
 

@@ -19,7 +19,7 @@ constexpr double kDeviations = 1.959964;
 // The standard deviation of a slope of what is at its level.
 double chance_deviation(const Look& first, const Look& last) {
   // None in a time may be so many in the long run, with 95 %.
-  constexpr double kLeastEvents = 4;
+  constexpr double kMinEvents = 4;
   // Of a line through a random walk, over that of its ends.
   constexpr double kWalk = 1.2;
   const double samples = first.samples + last.samples;
@@ -27,7 +27,7 @@ double chance_deviation(const Look& first, const Look& last) {
   if (!(samples > 0) || !(minutes > 0)) return 0;
   const double events = last.events < first.events ? samples : std::min(last.events - first.events, samples);
   const double square = (first.square_bytes + last.square_bytes) / samples;
-  return std::sqrt(kWalk * std::max(events, kLeastEvents) * square) / minutes;
+  return std::sqrt(kWalk * std::max(events, kMinEvents) * square) / minutes;
 }
 
 }  // namespace

@@ -162,10 +162,10 @@ class LiveFrame {
 
   // The wider the terminal, the more of it is for names and places.
   void drop_columns() {
-    constexpr size_t kLeastText = 28;
+    constexpr size_t kMinText = 28;
     constexpr size_t kNarrow = 80;
     const size_t width = cells_.width();
-    const size_t wanted = kLeastText + (width > kNarrow ? (width - kNarrow) / 2 : 0);
+    const size_t wanted = kMinText + (width > kNarrow ? (width - kNarrow) / 2 : 0);
     for (const ColumnId column : kDropped) {
       if (numbers_width() + wanted <= width) return;
       if (column != column_of(model_.choice().sort)) is_shown_[column] = false;
@@ -196,9 +196,9 @@ class LiveFrame {
   }
 
   bool has_places() const {
-    constexpr size_t kLeastRoom = 44;
+    constexpr size_t kMinRoom = 44;
     return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine) &&
-           cells_.width() >= numbers_width() + kLeastRoom;
+           cells_.width() >= numbers_width() + kMinRoom;
   }
   // Where the place begins: two thirds are for the name.
   size_t place_column() const {

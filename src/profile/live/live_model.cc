@@ -12,7 +12,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr size_t kAllocated = metric_index(Metric::kAllocSpace);
-constexpr size_t kMostTreeRows = 1000;
+constexpr size_t kMaxTreeRows = 1000;
 constexpr double kTreePercent = 0.5;
 
 std::string key_of(const ReportRow& row) {
@@ -80,7 +80,7 @@ Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice) co
   options.has_table = !choice.is_tree;
   options.has_tree = choice.is_tree;
   if (choice.is_tree) {
-    options.max_rows = kMostTreeRows;
+    options.max_rows = kMaxTreeRows;
     options.tree.min_percent = kTreePercent;
   }
   Report report = build_report(profile, options);

@@ -53,10 +53,10 @@ class LiveView {
   bool has_ended() const { return !end_.empty(); }
   const std::string& ending() const { return end_; }
   // As asked for, but no less than is allowed.
-  double interval_s() const { return interval_s_ < least_interval_s_ ? least_interval_s_ : interval_s_; }
+  double interval_s() const { return interval_s_ < min_interval_s_ ? min_interval_s_ : interval_s_; }
   // Looks may not come faster; 0: as fast as the user wants.
-  void allow_interval_s(double least) { least_interval_s_ = least; }
-  bool is_held_back() const { return interval_s_ < least_interval_s_; }
+  void allow_interval_s(double min) { min_interval_s_ = min; }
+  bool is_held_back() const { return interval_s_ < min_interval_s_; }
   bool has_help() const { return has_help_; }
   const std::optional<LivePrompt>& prompt() const { return prompt_; }
   const std::string& message() const { return message_; }
@@ -83,7 +83,7 @@ class LiveView {
 
   LiveModel model_;
   double interval_s_;
-  double least_interval_s_ = 0;
+  double min_interval_s_ = 0;
   bool is_paused_ = false;
   bool has_help_ = false;
   bool wants_look_ = false;

@@ -14,7 +14,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMostSuggestions = 3;
+constexpr size_t kMaxSuggestions = 3;
 constexpr size_t kLongestCompared = 64;  // of what is compared letter by letter
 
 bool is_word(char c) {
@@ -58,7 +58,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> close_names(const std::vector<std::string>& names, const std::string& text) {
   const std::string wanted = lower(text);
   const std::string wanted_end(last_component(wanted));
-  const size_t most = wanted_end.size() / 3 + 1;
+  const size_t max = wanted_end.size() / 3 + 1;
   std::vector<std::pair<size_t, std::string_view>> found;
   for (const std::string& name : names) {
     const std::string plain = lower(plain_name(name));
@@ -69,13 +69,13 @@ std::vector<std::string> close_names(const std::vector<std::string>& names, cons
     const std::string_view end = last_component(plain);
     const size_t difference =
         std::max(end.size(), wanted_end.size()) - std::min(end.size(), wanted_end.size());
-    if (difference > most || std::max(end.size(), wanted_end.size()) > kLongestCompared) continue;
+    if (difference > max || std::max(end.size(), wanted_end.size()) > kLongestCompared) continue;
     const size_t distance = edit_distance(end, wanted_end);
-    if (distance <= most) found.emplace_back(distance, name);
+    if (distance <= max) found.emplace_back(distance, name);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> result;
-  for (size_t i = 0; i < found.size() && i < kMostSuggestions; ++i) result.emplace_back(found[i].second);
+  for (size_t i = 0; i < found.size() && i < kMaxSuggestions; ++i) result.emplace_back(found[i].second);
   return result;
 }
 

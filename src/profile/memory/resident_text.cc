@@ -48,7 +48,7 @@ class SumLines {
 };
 
 // A part below this is not worth a place in one line.
-double least_shown(const ResidentMemory& m) {
+double min_shown(const ResidentMemory& m) {
   constexpr double kFew = 0.001;
   return kFew * static_cast<double>(m.total_bytes);
 }
@@ -57,12 +57,12 @@ void add_unexplained(const ResidentMemory& m, SumLines* lines) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
   lines->add("+ not explained " + bytes(m.unexplained_bytes()));
-  const double least = least_shown(m);
-  if (in_heap < -least) {
+  const double min = min_shown(m);
+  if (in_heap < -min) {
     lines->add(
         fmt::format("({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
                     bytes(elsewhere), bytes(-in_heap)));
-  } else if (in_heap >= least && std::abs(elsewhere) >= least) {
+  } else if (in_heap >= min && std::abs(elsewhere) >= min) {
     lines->add(fmt::format("({} in the allocator's memory, {} in mappings of nobody that is known)",
                            bytes(in_heap), bytes(elsewhere)));
   }
@@ -167,13 +167,12 @@ std::string resident_at_peak(uint64_t resident_bytes, uint64_t files_bytes, uint
 std::string resident_line(const ResidentMemory& m) {
   if (!m.is_known()) return {};
   std::string text = fmt::format("{} (heap {}", bytes(m.total_bytes), bytes(m.blocks_bytes()));
-  const double least = least_shown(m);
+  const double min = min_shown(m);
   const std::string runtime = runtime_heap_name(m);
   std::vector<Part> parts{{"slack", m.slack_bytes}, {"kept free", m.free_bytes}};
   for (const Part& part : other_parts(m, runtime)) parts.push_back(part);
   for (const Part& part : parts) {
-    if (static_cast<double>(part.value) >= least)
-      text += fmt::format(", {} {}", part.name, bytes(part.value));
+    if (static_cast<double>(part.value) >= min) text += fmt::format(", {} {}", part.name, bytes(part.value));
   }
   return text + fmt::format(", not explained {})", bytes(m.unexplained_bytes()));
 }

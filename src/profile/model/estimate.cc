@@ -142,9 +142,9 @@ double Accumulator::value(Metric metric) const {
 
 bool Accumulator::has_interval(Metric metric) const {
   if (metric_is_js(metric) && value(metric) != 0) return false;  // the runtime does not say how exact it is
-  constexpr double kMostDoubtful = 0.01;
+  constexpr double kMaxDoubtful = 0.01;
   const double all = value(metric);
-  return !has_values_ || (all > 0 && doubtful_[metric_index(metric)] <= kMostDoubtful * all);
+  return !has_values_ || (all > 0 && doubtful_[metric_index(metric)] <= kMaxDoubtful * all);
 }
 
 Estimate Accumulator::estimate(Metric metric) const {

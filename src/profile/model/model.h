@@ -162,7 +162,7 @@ struct RuntimeFacts {
   uint64_t stacks = 0;
   std::string name;  // empty for those that every reader knows (profile/names/runtime_name.h)
 };
-using Runtimes = std::array<RuntimeFacts, kMostRuntimes>;  // by their ids, from 1 on
+using Runtimes = std::array<RuntimeFacts, kMaxRuntimes>;  // by their ids, from 1 on
 
 // Of several processes: the larger value counts for all; the states are numbered so that problems are larger.
 inline void combine_runtimes(Runtimes& sum, const Runtimes& more) {

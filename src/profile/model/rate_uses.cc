@@ -10,8 +10,8 @@ namespace {
 
 // What files say may be anything.
 uint64_t sum(uint64_t a, uint64_t b) {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  return a > kMost - b ? kMost : a + b;
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  return a > kMax - b ? kMax : a + b;
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ std::vector<RateUse> rates_of(const Profile& profile) {
   if (!profile.rates.empty()) return profile.rates;
   double bytes = 0;
   for (const Stack& stack : profile.stacks) bytes += stack.allocated.weight_bytes;
-  constexpr double kMost = 1e18;
-  return {{profile.rate_bytes, static_cast<uint64_t>(std::clamp(bytes, 0.0, kMost)), profile.duration_ns}};
+  constexpr double kMax = 1e18;
+  return {{profile.rate_bytes, static_cast<uint64_t>(std::clamp(bytes, 0.0, kMax)), profile.duration_ns}};
 }
 
 uint64_t coarsest_rate(const Profile& profile) {

@@ -10,14 +10,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostIntervals = 200;  // they take their time
+constexpr size_t kMaxIntervals = 200;  // they take their time
 
 Json rows_of(const Comparison& comparison) {
   Json rows = Json::array();
   for (const auto* list : {&comparison.growth, &comparison.shrinkage}) {
     size_t known = 0;
     for (const ComparisonRow& row : *list) {
-      const bool has_interval = comparison.is_tested && known++ < kMostIntervals;
+      const bool has_interval = comparison.is_tested && known++ < kMaxIntervals;
       rows.push_back({{"name", row.group.name},
                       {"file", row.group.file},
                       {"module", row.group.module},
@@ -43,7 +43,7 @@ Json page_changes(const std::vector<ComparedProfile>& before, const std::vector<
     }
     ComparisonOptions options;
     options.metric = metric;
-    options.max_intervals = kMostIntervals;
+    options.max_intervals = kMaxIntervals;
     const Comparison comparison = compare(before, after, options);
     changes[metric_name(metric)] = {{"is_tested", comparison.is_tested}, {"rows", rows_of(comparison)}};
   }

@@ -43,7 +43,7 @@ uint64_t PageStream::add(const Profile& profile, const nlohmann::ordered_json& f
   }
   marks_.push_back({tables_.sizes(), tree_.size(), rows_.size()});
   if (looks_ == 1) first_ = marks_.back();
-  if (marks_.size() > kMostMarks) marks_.pop_front();
+  if (marks_.size() > kMaxMarks) marks_.pop_front();
   return looks_;
 }
 

@@ -50,7 +50,7 @@ class PageStream {
   void write_nodes(size_t from, ByteWriter* out) const;
   void write_stacks(size_t from, ByteWriter* out) const;
 
-  static constexpr size_t kMostMarks = 600;
+  static constexpr size_t kMaxMarks = 600;
 
   uint64_t looks_ = 0;
   std::string facts_;

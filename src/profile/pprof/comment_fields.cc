@@ -11,7 +11,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMostNumbers = 5;  // of an entry
+constexpr size_t kMaxNumbers = 5;  // of an entry
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::vector<Lifetime> CommentFields::lifetimes(std::string_view key) {
 std::vector<Birth> CommentFields::births(std::string_view key) {
   std::vector<Birth> all;
   for_each_entry(key, [&](std::string_view entry) {
-    uint64_t numbers[kMostNumbers] = {};
+    uint64_t numbers[kMaxNumbers] = {};
     const size_t count = read_numbers(entry, 2, 4, numbers);
     Birth birth;
     birth.part = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kBirthParts));
@@ -97,7 +97,7 @@ std::vector<RateUse> CommentFields::rates(std::string_view key) const {
   const std::string_view* found = find(key);
   std::string_view rest = found == nullptr ? std::string_view() : *found;
   std::vector<RateUse> all;
-  while (!rest.empty() && all.size() < kMostRates) {
+  while (!rest.empty() && all.size() < kMaxRates) {
     RateUse use;
     const char* at = rest.data();
     const char* const end = at + rest.size();
@@ -131,9 +131,9 @@ std::string CommentFields::text(std::string_view key) const {
   return out;
 }
 
-size_t CommentFields::read_numbers(std::string_view text, size_t decimals, size_t most, uint64_t* numbers) {
+size_t CommentFields::read_numbers(std::string_view text, size_t decimals, size_t max, uint64_t* numbers) {
   size_t count = 0;
-  for (bool more = true; more && count < most; ++count) {
+  for (bool more = true; more && count < max; ++count) {
     const size_t end = std::min(text.find(':'), text.size());
     more = end < text.size();
     const char* begin = text.data();
@@ -147,8 +147,8 @@ size_t CommentFields::read_numbers(std::string_view text, size_t decimals, size_
 
 Lifetime CommentFields::lifetime(std::string_view text) {
   Lifetime read;
-  uint64_t numbers[kMostNumbers] = {};
-  const size_t count = read_numbers(text, 3, kMostNumbers, numbers);
+  uint64_t numbers[kMaxNumbers] = {};
+  const size_t count = read_numbers(text, 3, kMaxNumbers, numbers);
   read.lifetime_class = static_cast<uint32_t>(std::min<uint64_t>(numbers[0], kLifetimeClasses));
   read.samples = numbers[1];
   read.size_bytes = numbers[2];
@@ -160,12 +160,12 @@ Lifetime CommentFields::lifetime(std::string_view text) {
   return read;
 }
 
-double CommentFields::short_real(uint64_t bits, double least) {
+double CommentFields::short_real(uint64_t bits, double min) {
   const auto half = static_cast<uint32_t>(bits);
   float value = 0;
   std::memcpy(&value, &half, sizeof(value));
   ok_ = ok_ && bits <= UINT32_MAX && std::isfinite(value) && value >= 0;
-  return ok_ ? std::max(static_cast<double>(value), least) : least;
+  return ok_ ? std::max(static_cast<double>(value), min) : min;
 }
 
 uint64_t CommentFields::integer(std::string_view key, int base) {

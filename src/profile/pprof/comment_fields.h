@@ -42,10 +42,10 @@ class CommentFields {
   template <typename Each>
   void for_each_entry(std::string_view key, const Each& each);
   // Colons separate them; those after the first `decimals` are hexadecimal.  Returns how many there are.
-  size_t read_numbers(std::string_view text, size_t decimals, size_t most, uint64_t* numbers);
+  size_t read_numbers(std::string_view text, size_t decimals, size_t max, uint64_t* numbers);
   Lifetime lifetime(std::string_view text);
   // At least so much: rounding may have left it below.
-  double short_real(uint64_t bits, double least);
+  double short_real(uint64_t bits, double min);
   uint64_t integer(std::string_view key, int base);
 
   struct Field {

@@ -29,8 +29,8 @@ enum class LifetimeForm : unsigned char {
 inline constexpr uint64_t kLifetimeForms = 4;
 
 // A comment has no more stacks, and unpacks to no more bytes.
-inline constexpr uint64_t kMostStacks = 8192;
-inline constexpr uint64_t kMostUnpackedBytes = uint64_t{1} << 20;
+inline constexpr uint64_t kMaxStacks = 8192;
+inline constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 20;
 
 // A number to 0.05 % in 16 bits.
 uint16_t short_code(double value);

@@ -27,8 +27,8 @@ using packed::is_alike;
 using packed::is_same;
 using packed::kFirstKind;
 using packed::kLifetimeForms;
-using packed::kMostStacks;
-using packed::kMostUnpackedBytes;
+using packed::kMaxStacks;
+using packed::kMaxUnpackedBytes;
 using packed::kNothing;
 using packed::kSame;
 using packed::kSums;
@@ -49,7 +49,7 @@ constexpr char kPrefixOfBefore[] = "#memprof.stacks version=1 bits=";
 constexpr char kData[] = " data=";
 constexpr unsigned kAllBits = 64;
 // Services cut texts of more than 65,535 characters.
-constexpr size_t kMostBytes = 48000;
+constexpr size_t kMaxBytes = 48000;
 
 // One column of samples: of what was allocated, of the peak, or freed.
 struct Column {
@@ -219,7 +219,7 @@ void pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint6
           std::vector<std::string>* comments) {
   const std::string unpacked = Packer(stacks, count, bits, rate_bytes).pack();
   const std::string bytes = gzip(unpacked);
-  if ((bytes.size() > kMostBytes || unpacked.size() > kMostUnpackedBytes) && count > 1) {
+  if ((bytes.size() > kMaxBytes || unpacked.size() > kMaxUnpackedBytes) && count > 1) {
     pack(stacks, count / 2, bits, rate_bytes, comments);
     pack(stacks + count / 2, count - count / 2, bits, rate_bytes, comments);
     return;
@@ -276,8 +276,8 @@ std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stack
             [](const IdentifiedStatistics& a, const IdentifiedStatistics& b) { return a.id < b.id; });
   const unsigned bits = bits_for(stacks);
   // Parts of what fits in one comment where stacks are of the usual kind.
-  for (size_t i = 0; i < stacks.size(); i += kMostStacks) {
-    pack(&stacks[i], std::min<size_t>(kMostStacks, stacks.size() - i), bits, rate_bytes, &comments);
+  for (size_t i = 0; i < stacks.size(); i += kMaxStacks) {
+    pack(&stacks[i], std::min<size_t>(kMaxStacks, stacks.size() - i), bits, rate_bytes, &comments);
   }
   return comments;
 }
@@ -297,7 +297,7 @@ bool unpack_statistics(std::string_view comment,
   auto bytes = from_base64(comment.substr(kMiddle.size()));
   if (!bytes) return false;
   try {
-    if (is_packed) bytes = gunzip(*bytes, "", kMostUnpackedBytes);
+    if (is_packed) bytes = gunzip(*bytes, "", kMaxUnpackedBytes);
   } catch (const Error&) {
     return false;
   }

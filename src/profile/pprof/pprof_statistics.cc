@@ -181,7 +181,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     has_resident_ = true;
   } else if (after(kStacksComment, text)) {
     // A file can name one comment any number of times, and each takes its time.
-    if (budget_ != nullptr) budget_->charge(packed::kMostUnpackedBytes);
+    if (budget_ != nullptr) budget_->charge(packed::kMaxUnpackedBytes);
     unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
       if (is_plausible(facts.allocated) && is_plausible(facts.peak)) add(id, facts, &packed_[bits]);
@@ -236,7 +236,7 @@ std::optional<uint64_t> gap_key(const Profile& profile, const Location& location
     return std::nullopt;
   }
   const std::string& name = profile.functions[location.lines[0].function].system_name;
-  for (uint64_t gap = 1; gap <= schema::kMostGap; ++gap) {
+  for (uint64_t gap = 1; gap <= schema::kMaxGap; ++gap) {
     if (name == schema::kGapNames[gap]) return gap - 1;
   }
   return std::nullopt;

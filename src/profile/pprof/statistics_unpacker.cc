@@ -13,7 +13,7 @@ namespace memprof::profile {
 using packed::alike;
 using packed::kFirstKind;
 using packed::kLifetimeForms;
-using packed::kMostStacks;
+using packed::kMaxStacks;
 using packed::kNothing;
 using packed::kSame;
 using packed::kSums;
@@ -96,7 +96,7 @@ class Unpacker {
 
   std::vector<IdentifiedStatistics> unpack() {
     const uint64_t count = in_.count();
-    if (is_derived_ && count > kMostStacks) return {};
+    if (is_derived_ && count > kMaxStacks) return {};
     std::vector<SampleKind> kinds(in_.count());
     if (is_derived_) rate_bytes_ = in_.varint();
     for (SampleKind& kind : kinds) kind.size_bytes = in_.varint();

@@ -51,12 +51,12 @@ class TreeBuilder {
       values_.push_back(estimated_value(*path.stack, metric));
       whole += values_.back();
     }
-    least_ = std::abs(whole) * limits.min_percent / 100;
+    min_ = std::abs(whole) * limits.min_percent / 100;
   }
 
   CallTree build() {
     CallTree tree;
-    tree.least_value = least_;
+    tree.min_value = min_;
     open_children({0, paths_.size(), 0, 0}, kNoParent, 1, &tree.hidden_roots, &tree.hidden_root_value);
     while (!candidates_.empty()) {
       const Candidate candidate = candidates_.top();
@@ -98,7 +98,7 @@ class TreeBuilder {
     std::vector<Range> children;
     find_children(range, &children);
     for (const Range& child : children) {
-      if (child.weight() >= least_ && depth <= limits_.max_depth) {
+      if (child.weight() >= min_ && depth <= limits_.max_depth) {
         candidates_.push({child, parent, depth});
       } else {
         ++*hidden;
@@ -112,11 +112,11 @@ class TreeBuilder {
     const Range* largest = nullptr;
     for (const Range& child : children) {
       if (child.size() == range.size()) return &child;
-      if (child.weight() < least_) continue;
+      if (child.weight() < min_) continue;
       if (largest != nullptr) return nullptr;
       largest = &child;
     }
-    return largest != nullptr && std::abs(first.value - largest->value) < least_ ? largest : nullptr;
+    return largest != nullptr && std::abs(first.value - largest->value) < min_ ? largest : nullptr;
   }
 
   void open(const Candidate& candidate) {
@@ -170,7 +170,7 @@ class TreeBuilder {
 
   std::vector<TreePath> paths_;
   const TreeLimits limits_;
-  double least_ = 0;
+  double min_ = 0;
   std::vector<double> values_;  // of paths_
   std::priority_queue<Candidate> candidates_;
   std::vector<Row> rows_;

@@ -42,7 +42,7 @@ struct CallTree {
   std::vector<TreeNode> nodes;  // each before its children, heavier siblings first
   size_t hidden_roots = 0;
   double hidden_root_value = 0;
-  double least_value = 0;  // that a node must hold
+  double min_value = 0;  // that a node must hold
 
   size_t hidden_nodes() const;
 };

@@ -42,12 +42,12 @@ class LineSums {
   // By group: the line that allocates the most itself, else together with what it calls; 0: none is known.
   std::vector<int64_t> heaviest(size_t groups) const {
     std::vector<int64_t> lines(groups);
-    std::vector<Held> most(groups);
+    std::vector<Held> max(groups);
     for (const auto& [place, held] : sums_) {
       const auto [group, line] = place;
-      if (lines[group] != 0 && held <= most[group]) continue;
+      if (lines[group] != 0 && held <= max[group]) continue;
       lines[group] = line;
-      most[group] = held;
+      max[group] = held;
     }
     return lines;
   }

@@ -111,14 +111,14 @@ class Header {
     const auto percent = [](uint64_t part, double whole) {
       return fmt::format("{:.0f} %", whole > 0 ? 100 * static_cast<double>(part) / whole : 0);
     };
-    constexpr size_t kMostListed = 4;
+    constexpr size_t kMaxListed = 4;
     std::string text = "The rate changed, and each sample counts by its own: ";
-    for (size_t i = 0; i < uses.size() && i < kMostListed; ++i) {
+    for (size_t i = 0; i < uses.size() && i < kMaxListed; ++i) {
       text += fmt::format("{}{} for {} of the bytes and {} of the time", i == 0 ? "" : ", ",
                           format_rate(uses[i].rate_bytes), percent(uses[i].weight_bytes, bytes),
                           percent(uses[i].time_ns, time));
     }
-    if (uses.size() > kMostListed) text += fmt::format(", and {} more", uses.size() - kMostListed);
+    if (uses.size() > kMaxListed) text += fmt::format(", and {} more", uses.size() - kMaxListed);
     say(text + ".");
   }
 
@@ -190,12 +190,12 @@ class Header {
 
   // What is missing of the run.
   void processes() {
-    constexpr size_t kMostNamed = 3;
+    constexpr size_t kMaxNamed = 3;
     const uint64_t unseen = report_.unseen_processes;
     if (unseen != 0) {
       say(fmt::format("{} process{} of the run ran without memprof, and {} missing below:", number(unseen),
                       unseen == 1 ? "" : "es", unseen == 1 ? "is" : "are"));
-      for (size_t i = 0; i < std::min(report_.unseen.size(), kMostNamed); ++i) {
+      for (size_t i = 0; i < std::min(report_.unseen.size(), kMaxNamed); ++i) {
         say("  " + printable(report_.unseen[i]));
       }
     }
@@ -362,11 +362,11 @@ class Header {
   }
 
   void heaps() {
-    constexpr size_t kMostHeaps = 4;
+    constexpr size_t kMaxHeaps = 4;
     const size_t metric = metric_index(report_.metric);
     std::vector<std::string> shown;
     for (const ReportHeap& heap : report_.heaps) {
-      if (heap.values[metric].value == 0 || shown.size() == kMostHeaps) break;
+      if (heap.values[metric].value == 0 || shown.size() == kMaxHeaps) break;
       shown.push_back(
           fmt::format("{} {}", printable(heap.name), value_cell(report_, report_.metric, heap.values)));
     }

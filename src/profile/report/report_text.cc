@@ -18,7 +18,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMostNames = 5;  // of functions that a text means
+constexpr size_t kMaxNames = 5;  // of functions that a text means
 
 class TextReport {
  public:
@@ -121,7 +121,7 @@ class TextReport {
     constexpr double kTooWide = 0.5;
     constexpr double kTooWideRow = 1.0;
     constexpr double kWanted = 0.2;
-    constexpr double kLeastRate = 1024;
+    constexpr double kMinRate = 1024;
     if (!report_.has_intervals || is_exact(report_)) return;
     const size_t metric = metric_index(report_.metric);
     const double total = relative_error(report_.selected[metric]);
@@ -131,9 +131,9 @@ class TextReport {
     const double share = std::pow(kWanted / std::max(total, row / 2), 2);
     const double wanted = std::exp2(std::floor(std::log2(static_cast<double>(report_.rate_bytes) * share)));
     std::string rate = "0";
-    if (wanted >= kLeastRate) {
-      rate = wanted >= 1024 * kLeastRate ? fmt::format("{:.0f}M", wanted / (1024 * kLeastRate))
-                                         : fmt::format("{:.0f}k", wanted / kLeastRate);
+    if (wanted >= kMinRate) {
+      rate = wanted >= 1024 * kMinRate ? fmt::format("{:.0f}M", wanted / (1024 * kMinRate))
+                                       : fmt::format("{:.0f}k", wanted / kMinRate);
     }
     const uint64_t samples = metric_is_live(report_.metric) ? report_.live_samples : report_.samples;
     say(fmt::format("Too few samples to rank rows ({}{}{}): profile it again with -r {} (now {}).",
@@ -180,11 +180,11 @@ class TextReport {
                     percent.empty() ? "" : ", " + percent + " of the total"));
     if (!has_several) return;
     std::string names;
-    for (size_t i = 0; i < edges.matched.size() && i < kMostNames; ++i) {
+    for (size_t i = 0; i < edges.matched.size() && i < kMaxNames; ++i) {
       names += (i == 0 ? "" : ", ") + printable(short_in_sentence(edges.matched[i]));
     }
-    if (edges.matched.size() > kMostNames) {
-      names += fmt::format(" and {} more", edges.matched.size() - kMostNames);
+    if (edges.matched.size() > kMaxNames) {
+      names += fmt::format(" and {} more", edges.matched.size() - kMaxNames);
     }
     say("  taken together; the whole name of one takes that alone: " + names);
   }

@@ -57,7 +57,7 @@ class TreeText {
     std::string below_guide;  // of those under it
   };
 
-  bool says_what_is_hidden(double value) const { return value != 0 && std::abs(value) >= tree_.least_value; }
+  bool says_what_is_hidden(double value) const { return value != 0 && std::abs(value) >= tree_.min_value; }
 
   void push_children(const std::vector<size_t>& children, size_t parent, double hidden_value,
                      const std::string& guide, std::vector<Item>* open) const {
@@ -142,11 +142,11 @@ class TreeText {
     writer_.blank();
     const size_t hidden = tree_.hidden_nodes();
     if (hidden == 0) return;
-    const double least = report_.tree_limits.min_percent;
+    const double min = report_.tree_limits.min_percent;
     writer_.sentence(writer_.faint(fmt::format(
         "{} row{}; {} branch{} left out: -n shows more rows, --min-percent smaller ones (now {:g}){}.",
         format_count(static_cast<double>(tree_.nodes.size())), tree_.nodes.size() == 1 ? "" : "s",
-        format_count(static_cast<double>(hidden)), hidden == 1 ? "" : "es", least,
+        format_count(static_cast<double>(hidden)), hidden == 1 ? "" : "es", min,
         report_.tree_limits.max_depth == SIZE_MAX ? "" : ", --depth deeper ones")));
   }
 

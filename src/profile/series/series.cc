@@ -11,11 +11,11 @@
 namespace memprof::profile {
 
 SeriesLook figures_of(const Profile& profile, uint64_t processes) {
-  constexpr size_t kMostSites = 50;
+  constexpr size_t kMaxSites = 50;
   ReportOptions options;
   options.skip_empty = true;
   options.metric = Metric::kInuseSpace;
-  options.max_rows = kMostSites;
+  options.max_rows = kMaxSites;
   const Report report = build_report(profile, options);
   SeriesLook look;
   look.time_unix_ns = profile.time_unix_ns;

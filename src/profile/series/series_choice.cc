@@ -13,28 +13,28 @@ size_t judged_look(const std::vector<SeriesLook>& looks) {
   constexpr size_t kOfTheEnd = 4;
   constexpr double kStillHeld = 0.9;
   const size_t first = looks.size() - std::min(looks.size(), kOfTheEnd);
-  double most = 0;
-  for (size_t i = first; i < looks.size(); ++i) most = std::max(most, live_bytes_of(looks[i]));
+  double max = 0;
+  for (size_t i = first; i < looks.size(); ++i) max = std::max(max, live_bytes_of(looks[i]));
   size_t judged = looks.size() - 1;
-  while (judged > first && live_bytes_of(looks[judged]) < kStillHeld * most) --judged;
+  while (judged > first && live_bytes_of(looks[judged]) < kStillHeld * max) --judged;
   return judged;
 }
 
 }  // namespace
 
-SeriesChoice choose_looks(const Series& series, size_t most, const std::string& path) {
+SeriesChoice choose_looks(const Series& series, size_t max, const std::string& path) {
   const std::vector<SeriesLook>& looks = series.looks;
   if (looks.empty()) throw Error(path + ": a series without a look");
   const size_t judged = judged_look(looks);
   SeriesChoice choice;
   choice.later = looks.size() - 1 - judged;
-  if (judged < most) {
+  if (judged < max) {
     for (size_t i = 0; i <= judged; ++i) choice.looks.push_back(&looks[i]);
     return choice;
   }
   const auto first_ns = static_cast<double>(looks.front().time_unix_ns);
   const double span = static_cast<double>(looks[judged].time_unix_ns) - first_ns;
-  const size_t steps = most - 1;
+  const size_t steps = max - 1;
   // The nearest to each step; two steps may have the same one.
   size_t next = 0;
   for (size_t step = 0; step < steps; ++step) {

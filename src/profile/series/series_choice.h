@@ -24,6 +24,6 @@ struct SeriesChoice {
 };
 
 // At most so many, at least 1, spread evenly over the time until the one to judge.  `path` stands in messages.
-SeriesChoice choose_looks(const Series& series, size_t most, const std::string& path);
+SeriesChoice choose_looks(const Series& series, size_t max, const std::string& path);
 
 }  // namespace memprof::profile

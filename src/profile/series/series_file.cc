@@ -21,13 +21,13 @@ namespace {
 
 constexpr char kFirstLine[] = "memprof series 1\n";
 constexpr size_t kFirstLineBytes = sizeof(kFirstLine) - 1;
-constexpr size_t kMostFactsBytes = size_t{1} << 16;
+constexpr size_t kMaxFactsBytes = size_t{1} << 16;
 
 // In front of each look: four letters, and how many bytes its figures and its profile have, little end first.
 constexpr char kMark[] = {'L', 'O', 'O', 'K'};
 constexpr size_t kNumberBytes = 4;
 constexpr size_t kFrameBytes = sizeof kMark + 2 * kNumberBytes;
-constexpr uint64_t kMostFigureBytes = uint64_t{16} << 20;  // unpacked
+constexpr uint64_t kMaxFigureBytes = uint64_t{16} << 20;  // unpacked
 
 void put_number(uint64_t number, std::string* out) {
   for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(number >> shift & 0xff));
@@ -68,7 +68,7 @@ bool begins_as_series(std::ifstream& file) {
 // false: they are damaged.
 bool unpack_figures(const std::string& figures, const std::string& path, SeriesLook* look) {
   try {
-    return is_gzip(figures) && parse_series_look(gunzip(figures, path, kMostFigureBytes), look);
+    return is_gzip(figures) && parse_series_look(gunzip(figures, path, kMaxFigureBytes), look);
   } catch (const Error&) {
     return false;
   }
@@ -76,9 +76,9 @@ bool unpack_figures(const std::string& figures, const std::string& path, SeriesL
 
 }  // namespace
 
-SeriesWriter::SeriesWriter(std::string path, const Series& series, uint64_t most_bytes, IfExists if_exists)
+SeriesWriter::SeriesWriter(std::string path, const Series& series, uint64_t max_bytes, IfExists if_exists)
     : beginning_(kFirstLine + series_facts_json(series) + "\n"),
-      most_bytes_(std::max(most_bytes, kLeastBytes)),
+      max_bytes_(std::max(max_bytes, kMinBytes)),
       file_(std::move(path), beginning_, if_exists) {}
 
 void SeriesWriter::add(const SeriesLook& look, const Profile& profile) {
@@ -89,12 +89,12 @@ void SeriesWriter::add(const SeriesLook& look, const Profile& profile) {
   put_number(pprof.size(), &record);
   record += figures;
   record += pprof;
-  if (beginning_.size() + record.size() > most_bytes_ || pprof.size() > UINT32_MAX) {
+  if (beginning_.size() + record.size() > max_bytes_ || pprof.size() > UINT32_MAX) {
     throw Error(fmt::format("{}: a look takes {}, more than the whole series may ({}); allow it more",
                             file_.path(), format_bytes(static_cast<double>(record.size())),
-                            format_bytes(static_cast<double>(most_bytes_))));
+                            format_bytes(static_cast<double>(max_bytes_))));
   }
-  if (file_.size() + record.size() > most_bytes_) make_room(record.size(), look.time_unix_ns);
+  if (file_.size() + record.size() > max_bytes_) make_room(record.size(), look.time_unix_ns);
   const uint64_t offset = file_.size();
   file_.append(record);
   kept_.push_back({look.time_unix_ns, live_bytes_of(look), offset, record.size()});
@@ -105,8 +105,8 @@ void SeriesWriter::make_room(uint64_t for_bytes, uint64_t now_unix_ns) {
   looks.reserve(kept_.size());
   for (const Kept& kept : kept_) looks.push_back({kept.time_unix_ns, kept.live_bytes, kept.bytes});
   // A quarter more than is needed: the file is written anew for it.
-  const uint64_t most = most_bytes_ - for_bytes - beginning_.size();
-  const std::vector<bool> stays = thin_looks(looks, now_unix_ns, std::min(most, most_bytes_ / 4 * 3));
+  const uint64_t max = max_bytes_ - for_bytes - beginning_.size();
+  const std::vector<bool> stays = thin_looks(looks, now_unix_ns, std::min(max, max_bytes_ / 4 * 3));
   std::ifstream file = open(file_.path());
   std::string content = beginning_;
   std::vector<Kept> kept;
@@ -133,7 +133,7 @@ bool is_series(const std::string& path) {
 
 SeriesReader::SeriesReader(const std::string& path) : path_(path), file_(open(path)) {
   if (!begins_as_series(file_)) throw Error(path + ": not a series; `memprof live --record` makes one");
-  const std::string facts = read_bytes(file_, kFirstLineBytes, kMostFactsBytes);
+  const std::string facts = read_bytes(file_, kFirstLineBytes, kMaxFactsBytes);
   const size_t facts_end = facts.find('\n');
   if (facts_end == std::string::npos || !parse_series_facts(facts.substr(0, facts_end), &series_)) {
     throw Error(path + ": a series whose second line is damaged");
@@ -148,7 +148,7 @@ SeriesReader::SeriesReader(const std::string& path) : path_(path), file_(open(pa
     const uint64_t figure_bytes = number_at(frame.data() + sizeof kMark);
     const uint64_t profile_bytes = number_at(frame.data() + sizeof kMark + kNumberBytes);
     const uint64_t next = offset + kFrameBytes + figure_bytes + profile_bytes;
-    if (next > end || figure_bytes > kMostFigureBytes) break;
+    if (next > end || figure_bytes > kMaxFigureBytes) break;
     SeriesLook look;
     if (!unpack_figures(read_bytes(file_, offset + kFrameBytes, figure_bytes), path, &look)) break;
     look.profile_offset = next - profile_bytes;

@@ -19,10 +19,10 @@ namespace memprof::profile {
 // left out of it (series_thinning.h).
 class SeriesWriter {
  public:
-  static constexpr uint64_t kLeastBytes = uint64_t{1} << 20;
+  static constexpr uint64_t kMinBytes = uint64_t{1} << 20;
 
-  // Makes the file.  `series`: its facts; looks are not taken from it.  `most_bytes`: at least kLeastBytes.
-  SeriesWriter(std::string path, const Series& series, uint64_t most_bytes, IfExists if_exists);
+  // Makes the file.  `series`: its facts; looks are not taken from it.  `max_bytes`: at least kMinBytes.
+  SeriesWriter(std::string path, const Series& series, uint64_t max_bytes, IfExists if_exists);
 
   // Later than the look before.  The file stays as it was where this throws: also where a look alone is larger
   // than the file may be.
@@ -41,7 +41,7 @@ class SeriesWriter {
   void make_room(uint64_t for_bytes, uint64_t now_unix_ns);
 
   std::string beginning_;
-  uint64_t most_bytes_;
+  uint64_t max_bytes_;
   GrowingFile file_;
   std::vector<Kept> kept_;
   uint64_t left_out_ = 0;

@@ -18,7 +18,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
-constexpr int64_t kLeastTolerance = 60 * kNsPerSecond;  // a time without seconds means that minute
+constexpr int64_t kMinTolerance = 60 * kNsPerSecond;  // a time without seconds means that minute
 
 int64_t time_of(const SeriesLook& look) {
   return static_cast<int64_t>(look.time_unix_ns);
@@ -97,7 +97,7 @@ const SeriesLook& look_at(const Series& series, const std::string& moment, const
   }
   const int64_t first_ns = time_of(looks.front());
   const int64_t last_ns = time_of(looks.back());
-  const int64_t tolerance = std::max(kLeastTolerance, static_cast<int64_t>(series.every_ns));
+  const int64_t tolerance = std::max(kMinTolerance, static_cast<int64_t>(series.every_ns));
   const auto is_within = [&](int64_t ns) { return ns >= first_ns - tolerance && ns <= last_ns + tolerance; };
   std::optional<int64_t> wanted;
   if (!moment.empty() && (moment[0] == '+' || moment[0] == '-')) {

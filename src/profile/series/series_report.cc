@@ -42,15 +42,15 @@ constexpr std::pair<const char*, const char*> kCounted[] = {
     {"major_faults", "pages read from disk"}};
 
 struct Extremes {
-  double first = 0, least = 0, most = 0, last = 0;
+  double first = 0, min = 0, max = 0, last = 0;
 };
 
 Extremes extremes_of(const Values& values) {
   Extremes extremes{values.front().second, values.front().second, values.front().second,
                     values.back().second};
   for (const auto& [time, value] : values) {
-    extremes.least = std::min(extremes.least, value);
-    extremes.most = std::max(extremes.most, value);
+    extremes.min = std::min(extremes.min, value);
+    extremes.max = std::max(extremes.max, value);
   }
   return extremes;
 }
@@ -109,7 +109,7 @@ class Drawing {
       TextRow row;
       const Extremes extremes = extremes_of(site.values);
       row.numbers = {format_signed_bytes(site.growth()), format_bytes(extremes.first),
-                     format_bytes(extremes.most), format_bytes(extremes.last), line(site.values)};
+                     format_bytes(extremes.max), format_bytes(extremes.last), line(site.values)};
       row.names = {printable(site.of->name)};
       row.place = printable(place_cell(site.of->name, site.of->file, site.of->line, site.of->module));
       table.add(std::move(row));
@@ -125,7 +125,7 @@ class Drawing {
 
     double growth() const { return values.back().second - values.front().second; }
     // Above the first look: at the last one a process may have begun to clean up.
-    double rise() const { return extremes_of(values).most - values.front().second; }
+    double rise() const { return extremes_of(values).max - values.front().second; }
   };
 
   std::string line(const Values& values) const {
@@ -135,9 +135,9 @@ class Drawing {
   void add_row(const std::string& title, const Values& values, TextTable* table) const {
     if (values.empty()) return;
     const Extremes extremes = extremes_of(values);
-    if (extremes.most == 0) return;
+    if (extremes.max == 0) return;
     TextRow row;
-    row.numbers = {format_bytes(extremes.first), format_bytes(extremes.least), format_bytes(extremes.most),
+    row.numbers = {format_bytes(extremes.first), format_bytes(extremes.min), format_bytes(extremes.max),
                    format_bytes(extremes.last), line(values)};
     row.name_text = title;
     table->add(std::move(row));
@@ -179,7 +179,7 @@ class Drawing {
     std::vector<Site> sites;
     for (auto& [key, site] : by_name) sites.push_back(std::move(site));
     const auto rank = [](const Site& site) {
-      return std::make_tuple(-site.rise(), -extremes_of(site.values).most, site.of->name, site.of->file);
+      return std::make_tuple(-site.rise(), -extremes_of(site.values).max, site.of->name, site.of->file);
     };
     std::sort(sites.begin(), sites.end(), [&](const Site& a, const Site& b) { return rank(a) < rank(b); });
     return sites;
@@ -197,13 +197,13 @@ void write_title(const Series& series, TextWriter* writer) {
   const std::string title = series.pid == 0 ? name : fmt::format("{} (pid {})", name, series.pid);
   const uint64_t first = series.looks.front().time_unix_ns;
   const uint64_t last = series.looks.back().time_unix_ns;
-  uint64_t most_processes = 0;
-  for (const SeriesLook& look : series.looks) most_processes = std::max(most_processes, look.processes);
+  uint64_t max_processes = 0;
+  for (const SeriesLook& look : series.looks) max_processes = std::max(max_processes, look.processes);
   std::string text =
       fmt::format("{}: {} looks, one every {} when new, {} to {} ({})", writer->bold(title),
                   series.looks.size(), format_duration_ns(static_cast<double>(series.every_ns)),
                   time_text(first), time_text(last), format_duration_ns(static_cast<double>(last - first)));
-  if (most_processes > 1) text += fmt::format("; up to {} processes at once", most_processes);
+  if (max_processes > 1) text += fmt::format("; up to {} processes at once", max_processes);
   writer->sentence(text);
 }
 
@@ -215,13 +215,13 @@ std::string line_of(const Values& values, uint64_t first_ns, uint64_t last_ns, s
   static constexpr const char* kAscii[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
   constexpr size_t kSteps = 8;
   std::vector<double> highest(columns, -1);
-  double most = 0;
+  double max = 0;
   const double span = std::max(static_cast<double>(last_ns - first_ns), 1.0);
   for (const auto& [time, value] : values) {
     const double share = static_cast<double>(time - first_ns) / span;
     const auto column = std::min(static_cast<size_t>(share * static_cast<double>(columns)), columns - 1);
     highest[column] = std::max(highest[column], value);
-    most = std::max(most, value);
+    max = std::max(max, value);
   }
   // Between two looks that are further apart than a column is wide, the earlier one holds.
   double last = -1;
@@ -235,7 +235,7 @@ std::string line_of(const Values& values, uint64_t first_ns, uint64_t last_ns, s
       text += " ";
       continue;
     }
-    const double share = most > 0 ? value / most : 0;  // 0 to 1
+    const double share = max > 0 ? value / max : 0;  // 0 to 1
     text += (has_utf8 ? kSigns : kAscii)[static_cast<size_t>(share * (kSteps - 1) + 0.5)];
   }
   return text;

@@ -47,7 +47,7 @@ class Chain {
 }  // namespace
 
 std::vector<bool> thin_looks(const std::vector<ThinningLook>& looks, uint64_t now_unix_ns,
-                             uint64_t most_bytes) {
+                             uint64_t max_bytes) {
   std::vector<bool> stays(looks.size(), true);
   uint64_t bytes = 0;
   for (const ThinningLook& look : looks) bytes += look.bytes;
@@ -64,7 +64,7 @@ std::vector<bool> thin_looks(const std::vector<ThinningLook>& looks, uint64_t no
   for (size_t i = 1; i + 1 < looks.size(); ++i) {
     if (i != highest) candidates.emplace(chain.gap_over_age(i), i);
   }
-  while (bytes > most_bytes && !candidates.empty()) {
+  while (bytes > max_bytes && !candidates.empty()) {
     const auto [share, i] = candidates.top();
     candidates.pop();
     if (const double now = chain.gap_over_age(i); now > share) {
@@ -76,7 +76,7 @@ std::vector<bool> thin_looks(const std::vector<ThinningLook>& looks, uint64_t no
     bytes -= looks[i].bytes;
   }
   // No room for those that always stay: the oldest go.
-  for (size_t i = 0; i < looks.size() && bytes > most_bytes; ++i) {
+  for (size_t i = 0; i < looks.size() && bytes > max_bytes; ++i) {
     if (!stays[i]) continue;
     stays[i] = false;
     bytes -= looks[i].bytes;

@@ -19,9 +19,9 @@ struct ThinningLook {
   uint64_t bytes = 0;  // in the file
 };
 
-// `looks` by time.  A true for each that stays; together they have at most `most_bytes`.  Where there is no room
+// `looks` by time.  A true for each that stays; together they have at most `max_bytes`.  Where there is no room
 // for those that always stay, the oldest of these go, too.
 std::vector<bool> thin_looks(const std::vector<ThinningLook>& looks, uint64_t now_unix_ns,
-                             uint64_t most_bytes);
+                             uint64_t max_bytes);
 
 }  // namespace memprof::profile

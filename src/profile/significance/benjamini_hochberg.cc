@@ -13,10 +13,10 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p_values) {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> corrected(p_values.size());
   const auto count = static_cast<double>(p_values.size());
-  double least = 1;
+  double min = 1;
   for (size_t rank = order.size(); rank > 0; --rank) {
-    least = std::min(least, p_values[order[rank - 1]] * count / static_cast<double>(rank));
-    corrected[order[rank - 1]] = least;
+    min = std::min(min, p_values[order[rank - 1]] * count / static_cast<double>(rank));
+    corrected[order[rank - 1]] = min;
   }
   return corrected;
 }

@@ -125,7 +125,7 @@ bool Debuginfod::begin() {
     return false;
   }
   // Newer versions of the library wait without asking on_progress; they go by this, 90 s if nobody sets it.
-  const auto silence = std::chrono::ceil<std::chrono::seconds>(options_.most_silence);
+  const auto silence = std::chrono::ceil<std::chrono::seconds>(options_.max_silence);
   setenv("DEBUGINFOD_TIMEOUT", std::to_string(std::max<int64_t>(silence.count(), 1)).c_str(), 0);
   setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);  // as long as that once, not three times
   client_ = library_->begin();
@@ -145,7 +145,7 @@ bool Debuginfod::is_given_up(Query* query, long bytes, long total) const {
   if (bytes != query->bytes) query->last_byte = now;
   query->bytes = bytes;
   query->total = total;
-  if (now - query->last_byte > options_.most_silence || now - query->begin > options_.most_time) {
+  if (now - query->last_byte > options_.max_silence || now - query->begin > options_.max_time) {
     query->is_given_up = true;
     return true;
   }

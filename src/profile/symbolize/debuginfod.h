@@ -17,8 +17,8 @@
 namespace memprof::profile {
 
 struct DebuginfodOptions {
-  std::chrono::milliseconds most_silence{15'000};  // without a byte of a file whose size is known
-  std::chrono::milliseconds most_time{180'000};    // for one file
+  std::chrono::milliseconds max_silence{15'000};  // without a byte of a file whose size is known
+  std::chrono::milliseconds max_time{180'000};    // for one file
   // Called while a file is on its way, a few times a second, by a thread that find() makes and ends, and last by find():
   // what for, bytes so far, bytes in all (0: unknown), whether it has ended.
   std::function<void(const std::string& path, uint64_t bytes, uint64_t total, bool is_over)> progress;

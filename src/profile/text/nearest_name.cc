@@ -9,7 +9,7 @@ namespace memprof::profile {
 std::string nearest_name(const std::string& text, const std::vector<std::string>& names) {
   std::string nearest;
   // A third of the letters may differ.
-  size_t least = text.size() / 3 + 2;
+  size_t min = text.size() / 3 + 2;
   for (const std::string& name : names) {
     std::vector<size_t> row(name.size() + 1);
     for (size_t i = 0; i < row.size(); ++i) row[i] = i;
@@ -21,8 +21,8 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
         row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
       }
     }
-    if (row.back() < least) {
-      least = row.back();
+    if (row.back() < min) {
+      min = row.back();
       nearest = name;
     }
   }

@@ -11,11 +11,11 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kGap = 2;              // between columns
-constexpr size_t kLeastTextWidth = 24;  // before the last of them, and places
-constexpr size_t kLeastNameWidth = 12;  // come what may
-constexpr size_t kGoodTextWidth = 36;   // before columns are left out
-constexpr size_t kFilePadWidth = 100;   // of names where no terminal limits a line: longer ones stick out
+constexpr size_t kGap = 2;             // between columns
+constexpr size_t kMinTextWidth = 24;   // before the last of them, and places
+constexpr size_t kMinNameWidth = 12;   // come what may
+constexpr size_t kGoodTextWidth = 36;  // before columns are left out
+constexpr size_t kFilePadWidth = 100;  // of names where no terminal limits a line: longer ones stick out
 
 std::string padding(size_t width, const std::string& text) {
   const size_t used = text_width(text);
@@ -48,8 +48,8 @@ std::string run_text(const std::vector<std::string>& names, const std::string& a
   const std::string mark = left_out(begin);
   const size_t mark_width = text_width(mark);
   if (mark_width + text_width(tail) <= width) return mark + tail;
-  return mark_width + kLeastNameWidth <= width ? mark + short_name(last, width - mark_width)
-                                               : short_name(last, width);
+  return mark_width + kMinNameWidth <= width ? mark + short_name(last, width - mark_width)
+                                             : short_name(last, width);
 }
 
 TextTable::TextTable(TextRow titles, std::vector<std::pair<std::string, size_t>> groups)
@@ -77,7 +77,7 @@ void TextTable::drop_columns(size_t width) {
     is_shown_[column] = false;
   }
   for (const size_t column : last_resort_) {
-    if (numbers_width() + kLeastTextWidth <= width) return;
+    if (numbers_width() + kMinTextWidth <= width) return;
     is_shown_[column] = false;
   }
 }
@@ -85,8 +85,8 @@ void TextTable::drop_columns(size_t width) {
 // Shares what a terminal leaves beside the numbers.
 void TextTable::fit(size_t width) {
   const size_t used = numbers_width();
-  const size_t room = std::max(width > used ? width - used : 0, kLeastNameWidth);
-  if (room < kLeastTextWidth) place_width_ = 0;
+  const size_t room = std::max(width > used ? width - used : 0, kMinNameWidth);
+  if (room < kMinTextWidth) place_width_ = 0;
   has_places_ = place_width_ != 0;
   if (!has_places_) {
     name_width_ = room;

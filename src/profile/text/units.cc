@@ -89,7 +89,7 @@ std::optional<uint64_t> parse_duration_ns(std::string_view text) {
     double ns;
   } kUnits[] = {{"ns", 1},   {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-  constexpr double kMost = 100.0 * 365 * 86400e9;
+  constexpr double kMax = 100.0 * 365 * 86400e9;
   double number = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -98,7 +98,7 @@ std::optional<uint64_t> parse_duration_ns(std::string_view text) {
   if (unit.size() > 1 && unit[0] == ' ') unit.remove_prefix(1);
   for (const auto& known : kUnits) {
     const double ns = number * known.ns;
-    if (unit == known.name && ns >= 1 && ns <= kMost) return static_cast<uint64_t>(std::llround(ns));
+    if (unit == known.name && ns >= 1 && ns <= kMax) return static_cast<uint64_t>(std::llround(ns));
   }
   return std::nullopt;
 }

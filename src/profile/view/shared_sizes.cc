@@ -12,7 +12,7 @@ namespace {
 
 // Sizes that share differ by less than 4.5 %.
 constexpr double kStepsAnOctave = 16;
-constexpr size_t kMostShared = 4;  // so many stand for those of one step
+constexpr size_t kMaxShared = 4;  // so many stand for those of one step
 
 int step_of(uint64_t size_bytes) {
   return static_cast<int>(std::log2(static_cast<double>(std::max<uint64_t>(size_bytes, 1))) * kStepsAnOctave);
@@ -20,9 +20,9 @@ int step_of(uint64_t size_bytes) {
 
 // Small blocks stand for many: one byte more or less of their size would be blocks.
 bool may_share(const LiveGroup& group) {
-  constexpr double kLeast = 16;
+  constexpr double kMin = 16;
   const auto size = static_cast<double>(group.size_bytes);
-  return size * size >= kLeast * static_cast<double>(group.rate_bytes);
+  return size * size >= kMin * static_cast<double>(group.rate_bytes);
 }
 
 // What a sampled block of the size stands for.
@@ -87,14 +87,14 @@ void SizeSharing::miss(const LiveGroup& group, double sign) {
 
 double SizeSharing::take_blocks() {
   // With what rounding takes a reader still knows the number of samples.
-  constexpr double kMost = 0.45;
-  const double taken = std::clamp(missing_blocks_, -kMost, kMost);
+  constexpr double kMax = 0.45;
+  const double taken = std::clamp(missing_blocks_, -kMax, kMax);
   missing_blocks_ -= taken;
   return taken;
 }
 
 std::vector<LiveGroup> SizeSharing::shared(const std::vector<LiveGroup>& groups) {
-  if (groups.size() <= kMostOwnSizes) return groups;
+  if (groups.size() <= kMaxOwnSizes) return groups;
   std::vector<LiveGroup> sorted = groups;
   const auto key = [](const LiveGroup& group) { return std::tie(group.rate_bytes, group.size_bytes); };
   std::sort(sorted.begin(), sorted.end(),
@@ -106,7 +106,7 @@ std::vector<LiveGroup> SizeSharing::shared(const std::vector<LiveGroup>& groups)
            step_of(sorted[end].size_bytes) == step_of(sorted[begin].size_bytes)) {
       ++end;
     }
-    if (end - begin > kMostShared && may_share(sorted[begin])) {
+    if (end - begin > kMaxShared && may_share(sorted[begin])) {
       share(&sorted[begin], end - begin, &result);
     } else {
       result.insert(result.end(), sorted.begin() + static_cast<std::ptrdiff_t>(begin),

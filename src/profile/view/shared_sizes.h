@@ -17,7 +17,7 @@
 namespace memprof::profile {
 
 // Stacks with at most so many sizes keep them.
-inline constexpr size_t kMostOwnSizes = 64;
+inline constexpr size_t kMaxOwnSizes = 64;
 
 class SizeSharing {
  public:

@@ -73,12 +73,12 @@ bool has_type(const Layout& l, uint64_t object, const void* type) {
 
 template <typename Memory>
 bool read_text(const Interpreter& interpreter, const Layout& l, uint64_t object, char* buffer, Text* text) {
-  constexpr uint64_t kMostCharacters = 1u << 20;
+  constexpr uint64_t kMaxCharacters = 1u << 20;
   uint64_t length = 0;
   uint32_t state = 0;
   if (!has_type<Memory>(l, object, interpreter.unicode_type) ||
       !Memory::read(object + l.text_length, &length) || !Memory::read(object + l.text_state, &state) ||
-      length > kMostCharacters) {
+      length > kMaxCharacters) {
     return false;
   }
   state >>= l.text_kind_shift;
@@ -107,12 +107,12 @@ bool read_facts(const Interpreter& interpreter, const Layout& l, const Identity&
   Text function{};
   Text file{};
   uint64_t lines_bytes = 0;
-  constexpr uint64_t kMostLines = uint64_t{1} << 30;
+  constexpr uint64_t kMaxLines = uint64_t{1} << 30;
   if (!has_type<Memory>(l, identity.object, interpreter.code_type) ||
       !read_text<Memory>(interpreter, l, identity.name, out->function, &function) ||
       !read_text<Memory>(interpreter, l, identity.file, out->file, &file) ||
       !has_type<Memory>(l, identity.lines, interpreter.bytes_type) ||
-      !Memory::read(identity.lines + l.bytes_size, &lines_bytes) || lines_bytes > kMostLines ||
+      !Memory::read(identity.lines + l.bytes_size, &lines_bytes) || lines_bytes > kMaxLines ||
       !Memory::is_readable(identity.lines + l.bytes_data, lines_bytes)) {
     return false;
   }

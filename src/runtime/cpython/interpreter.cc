@@ -84,7 +84,7 @@ bool is_the_same(const Interpreter& a, const Interpreter& b) {
 
 struct Traits {
   using Found = Interpreter;
-  static constexpr uint32_t kMostFound = 16;
+  static constexpr uint32_t kMaxFound = 16;
   static constexpr uint32_t kNames = cpython::kNames;
   static const char* const* names() { return kNamesOf; }
   static bool fill(const void* const* addresses, Found* found) { return cpython::fill(addresses, found); }

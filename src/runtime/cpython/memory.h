@@ -20,9 +20,9 @@ namespace memprof::cpython {
 
 // Not a small number, and an address that a program can have.
 inline bool is_plausible(uint64_t address) {
-  constexpr uint64_t kLeast = 4096;
+  constexpr uint64_t kMin = 4096;
   constexpr uint64_t kLimit = uint64_t{1} << 47;
-  return address - kLeast < kLimit - kLeast;
+  return address - kMin < kLimit - kMin;
 }
 
 // Of the C stack that the thread is running on.

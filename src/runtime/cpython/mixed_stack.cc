@@ -12,9 +12,9 @@ using platform::WalkResult;
 using runtimes::NativeStack;
 
 bool is_small_function(const NativeStack& native, uint64_t address) {
-  constexpr uint64_t kMostBytes = 8192;
+  constexpr uint64_t kMaxBytes = 8192;
   const uint64_t bytes = native.code->function_bytes(address);
-  return bytes != 0 && bytes < kMostBytes;
+  return bytes != 0 && bytes < kMaxBytes;
 }
 
 StackRange range_of(const NativeStack& native) {

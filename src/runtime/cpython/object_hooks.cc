@@ -12,7 +12,7 @@ namespace memprof::cpython {
 namespace {
 
 // Written before the hooks of a set are handed out; not changed while anybody has them.
-HookSet g_sets[kMostHookSets];
+HookSet g_sets[kMaxHookSets];
 uint32_t g_set_count = 0;
 
 }  // namespace
@@ -23,7 +23,7 @@ using memprof::MuteScope;
 using memprof::sampler_event;
 using memprof::sampler_tick;
 using memprof::cpython::HookSet;
-using memprof::cpython::kPoolMostBytes;
+using memprof::cpython::kPoolMaxBytes;
 using memprof::cpython::Serving;
 
 // Nothing but hooks is on the stack when the real function is called.
@@ -38,8 +38,8 @@ template <typename Allocate>
                                            const Allocate& allocate, bool is_all) {
   const int errno_before = errno;
   const memprof::SamplingEvent event = sampler_event(size);
-  const bool lends = set->serving == Serving::kLender && event.sampled && size <= kPoolMostBytes;
-  const size_t asked = lends ? kPoolMostBytes + 1 : size;
+  const bool lends = set->serving == Serving::kLender && event.sampled && size <= kPoolMaxBytes;
+  const size_t asked = lends ? kPoolMaxBytes + 1 : size;
   // A block that malloc's hooks did not see is one whose free they will not see.
   return memprof::sampled_call(
       event, errno_before, size, frame, [&]() MEMPROF_IN_HOOK { return allocate(asked); }, is_all || lends,
@@ -90,8 +90,8 @@ MEMPROF_SLOW_PATH void* memprof_object_slow_lend(void* ctx, void* block, size_t 
   const memprof::SamplingEvent event = sampler_event(size);
   bool has_moved = false;
   const auto move = [&]() MEMPROF_IN_HOOK {
-    void* moved = event.sampled ? set->next.realloc(ctx, block, kPoolMostBytes + 1) : nullptr;
-    has_moved = moved != nullptr && event.muted_bytes() > kPoolMostBytes;
+    void* moved = event.sampled ? set->next.realloc(ctx, block, kPoolMaxBytes + 1) : nullptr;
+    has_moved = moved != nullptr && event.muted_bytes() > kPoolMaxBytes;
     return moved != nullptr ? moved : block;
   };
   return memprof::sampled_call(event, errno_before, size, __builtin_frame_address(0), move, true,
@@ -154,10 +154,10 @@ namespace {
     return g_sets[N].next.calloc(ctx, count, size);                                              \
   }
 #define MEMPROF_HOOKS_OF_SET(N)                                                        \
-  MEMPROF_HOOKS_THAT_GIVE(pool, kPoolMostBytes, N)                                     \
+  MEMPROF_HOOKS_THAT_GIVE(pool, kPoolMaxBytes, N)                                      \
   MEMPROF_HOOKS_THAT_GIVE(whole, SIZE_MAX, N)                                          \
   MEMPROF_HOOK void* pool_realloc_##N(void* ctx, void* block, size_t size) {           \
-    if (size - 1 < kPoolMostBytes || g_sampled_filter.may_contain(block)) {            \
+    if (size - 1 < kPoolMaxBytes || g_sampled_filter.may_contain(block)) {             \
       return memprof_object_careful_realloc(ctx, block, size, &g_sets[N]);             \
     }                                                                                  \
     return g_sets[N].next.realloc(ctx, block, size);                                   \
@@ -170,7 +170,7 @@ namespace {
     return g_sets[N].next.realloc(ctx, block, size);                                   \
   }                                                                                    \
   MEMPROF_HOOK void* lend_##N(void* ctx, void* block, size_t size) {                   \
-    if (size > kPoolMostBytes) {                                                       \
+    if (size > kPoolMaxBytes) {                                                        \
       return g_sets[N].next.realloc(ctx, block, size);                                 \
     }                                                                                  \
     const uint64_t count = memprof::t_sampler.count;                                   \
@@ -215,9 +215,9 @@ MEMPROF_HOOKS_OF_SET(7)
   }
 // By set and Serving.
 constexpr uint32_t kServings = 4;
-const Allocator kHooks[kMostHookSets][kServings] = {MEMPROF_SET(0), MEMPROF_SET(1), MEMPROF_SET(2),
-                                                    MEMPROF_SET(3), MEMPROF_SET(4), MEMPROF_SET(5),
-                                                    MEMPROF_SET(6), MEMPROF_SET(7)};
+const Allocator kHooks[kMaxHookSets][kServings] = {MEMPROF_SET(0), MEMPROF_SET(1), MEMPROF_SET(2),
+                                                   MEMPROF_SET(3), MEMPROF_SET(4), MEMPROF_SET(5),
+                                                   MEMPROF_SET(6), MEMPROF_SET(7)};
 
 }  // namespace
 
@@ -238,7 +238,7 @@ const HookSet* hook_set_for(const Allocator& allocator, Serving serving) {
   if (const HookSet* existing = existing_hook_set(allocator, serving)) {
     return existing;
   }
-  if (g_set_count == kMostHookSets) {
+  if (g_set_count == kMaxHookSets) {
     return nullptr;
   }
   HookSet& set = g_sets[g_set_count++];

@@ -33,18 +33,18 @@ namespace memprof::cpython {
 enum class Serving : uint8_t { kPool, kLender, kWhole, kCareful };
 
 // Largest block that pymalloc serves itself, in all versions since 3.3 (SMALL_REQUEST_THRESHOLD).
-inline constexpr size_t kPoolMostBytes = 512;
+inline constexpr size_t kPoolMaxBytes = 512;
 
 // From this rate on pymalloc is a lender: samples of blocks of 64 bytes then take 1.5 % more memory for all
 // of them together (513 / rate).
-inline constexpr uint64_t kLeastLenderRateBytes = 32 * 1024;
+inline constexpr uint64_t kMinLenderRateBytes = 32 * 1024;
 
 struct HookSet {
   Allocator next;  // what the hooks go on to; its ctx is not used
   Serving serving;
 };
 
-inline constexpr uint32_t kMostHookSets = 8;
+inline constexpr uint32_t kMaxHookSets = 8;
 
 // The set whose hooks go on to the functions of `allocator`, made if need be; nullptr: there are too many.
 // One caller at a time, in this and what follows.

@@ -15,7 +15,7 @@ namespace memprof::cpython {
 namespace {
 
 constexpr Domain kDomains[] = {Domain::kRaw, Domain::kMem, Domain::kObject};
-constexpr uint32_t kMostTables = 3;
+constexpr uint32_t kMaxTables = 3;
 // Of the process's first allocations, those that are events in any case: Python's main has chosen its
 // allocators long before.
 constexpr uint32_t kFirstEvents = 1000;
@@ -36,7 +36,7 @@ const Interpreter* g_attached = nullptr;
 std::atomic<const ThreadSampler*> g_attacher{nullptr};  // the thread that did; relaxed
 Allocator g_malloc;                // the functions that lead to malloc; nullptr: not known
 std::atomic<uint32_t> g_state{0};  // ObjectState; relaxed
-Watched g_watched[kMostTables];
+Watched g_watched[kMaxTables];
 uint32_t g_watched_count = 0;
 uint64_t g_data_start = 0;  // the interpreter's variables
 uint64_t g_data_limit = 0;
@@ -121,7 +121,7 @@ Plan plan_of(Domain domain, const char* name, bool raw_reaches) {
 
 // Large blocks of pymalloc come from the raw domain: it lends where malloc's hooks see those.
 Serving pool_serving(bool raw_reaches) {
-  return raw_reaches && sampler_rate() >= kLeastLenderRateBytes ? Serving::kLender : Serving::kPool;
+  return raw_reaches && sampler_rate() >= kMinLenderRateBytes ? Serving::kLender : Serving::kPool;
 }
 
 Serving serving_of(Plan plan, bool raw_reaches) {
@@ -135,7 +135,7 @@ Serving serving_of(Plan plan, bool raw_reaches) {
 void find_tables(const Allocator& hooks) {
   Table wanted;
   memcpy(&wanted, &hooks, sizeof(wanted));
-  for (uint64_t at = g_data_start; at + sizeof(Table) <= g_data_limit && g_watched_count < kMostTables;
+  for (uint64_t at = g_data_start; at + sizeof(Table) <= g_data_limit && g_watched_count < kMaxTables;
        at += sizeof(uint64_t)) {
     if (load_word(at + sizeof(uint64_t)) != wanted.words[1]) {
       continue;
@@ -165,12 +165,12 @@ void find_data(const Interpreter& python) {
 
 // Does an allocator call our hooks?  Wrappers keep what they wrap in what their context points to.
 bool wraps_hooks(const Allocator& allocator) {
-  constexpr uint64_t kMostWords = 8;
+  constexpr uint64_t kMaxWords = 8;
   const uint64_t context = reinterpret_cast<uint64_t>(allocator.ctx);
   if (context % sizeof(uint64_t) != 0 || context < g_data_start || context >= g_data_limit) {
     return false;
   }
-  for (uint64_t i = 0; i < kMostWords && context + (i + 1) * sizeof(uint64_t) <= g_data_limit; ++i) {
+  for (uint64_t i = 0; i < kMaxWords && context + (i + 1) * sizeof(uint64_t) <= g_data_limit; ++i) {
     if (is_object_hook(load_word(context + i * sizeof(uint64_t)))) {
       return true;
     }
@@ -244,7 +244,7 @@ bool is_writer(const Interpreter& python) {
 // pymalloc's objects are seen: the arenas that it maps for them are no mappings of the program's.  The function that
 // maps one calls mmap from within its first instructions.
 void note_arenas(const Interpreter& python) {
-  constexpr uint64_t kMostCodeBytes = 160;
+  constexpr uint64_t kMaxCodeBytes = 160;
   static uint64_t noted = 0;  // by one thread at a time
   ArenaAllocator arenas{};
   if (python.get_arena_allocator != nullptr) {
@@ -253,7 +253,7 @@ void note_arenas(const Interpreter& python) {
   const uint64_t code = reinterpret_cast<uint64_t>(arenas.alloc);
   if (code != 0 && code != noted) {
     noted = code;
-    mappings::add_allocator(code, code + kMostCodeBytes);
+    mappings::add_allocator(code, code + kMaxCodeBytes);
   }
 }
 
@@ -305,7 +305,7 @@ void attach_objects(const Interpreter& python) {
   }
   bool is_refused = false;
   bool is_hooked = false;
-  Allocator installed[kMostTables]{};
+  Allocator installed[kMaxTables]{};
   uint32_t count = 0;
   for (const Domain domain : kDomains) {
     Allocator& here = installed[count];

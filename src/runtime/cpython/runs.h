@@ -34,7 +34,7 @@ template <typename Memory, Pass kPass>
 class Runs {
  public:
   using Run = cpython::Run;
-  static constexpr uint32_t kMostFrames = 4096;  // of a run
+  static constexpr uint32_t kMaxFrames = 4096;  // of a run
 
   Runs(const Interpreter& interpreter, const Layout& layout, uint64_t thread, const StackRange& stack)
       : interpreter_(interpreter), layout_(layout), stack_(stack), memory_(stack), cache_(code_cache()) {
@@ -98,7 +98,7 @@ class Runs {
   static constexpr uint8_t kOwnedByGenerator = 1;
   static constexpr uint8_t kOwnedByInterpreter = 3;
   static constexpr int64_t kCodeUnit = 2;
-  static constexpr uint32_t kMostWords = 128;
+  static constexpr uint32_t kMaxWords = 128;
 
   // at_ is the next frame.
   bool next_by_entry_frame(Run* run) {
@@ -140,7 +140,7 @@ class Runs {
     uint32_t words = 0;
     bool goes_on = true;
     if (kPass == Pass::kEncode) {
-      while (count < kMostWords && (goes_on = enter<kHasEntryFrames>(frame, run, &owner, &previous))) {
+      while (count < kMaxWords && (goes_on = enter<kHasEntryFrames>(frame, run, &owner, &previous))) {
         words += encode(frame, owner, &words_[words]) ? 1 : 0;
         ++count;
         frame = previous;
@@ -149,8 +149,7 @@ class Runs {
     word_count_ = words;
     frames_left_ = 0;
     first_left_ = frame;
-    for (;
-         goes_on && count < kMostFrames && (goes_on = enter<kHasEntryFrames>(frame, run, &owner, &previous));
+    for (; goes_on && count < kMaxFrames && (goes_on = enter<kHasEntryFrames>(frame, run, &owner, &previous));
          ++count, ++frames_left_) {
       frame = previous;
     }
@@ -189,7 +188,7 @@ class Runs {
     if (!Memory::may_be(at_) || !memory_.read(at_ + layout_.cframe_frame, &of_loop_before)) {
       return false;
     }
-    for (uint32_t i = 0; i < kMostFrames && frame != of_loop_before && Memory::may_be(frame); ++i) {
+    for (uint32_t i = 0; i < kMaxFrames && frame != of_loop_before && Memory::may_be(frame); ++i) {
       uint8_t is_entry = 0;
       uint8_t owner = 0;
       uint64_t previous = 0;
@@ -261,7 +260,7 @@ class Runs {
   uint64_t at_ = 0;
   bool is_started_ = false;
   // Of the run that was found last: words, and the frames that found no room.
-  uint64_t words_[kMostWords];
+  uint64_t words_[kMaxWords];
   uint32_t word_count_ = 0;
   uint32_t frames_left_ = 0;
   uint64_t first_left_ = 0;

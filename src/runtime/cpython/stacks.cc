@@ -11,7 +11,7 @@ namespace memprof::cpython {
 namespace {
 
 constexpr uint32_t kMaking = 100;  // one thread fills the layout
-constexpr uint32_t kMostFailures = 3;
+constexpr uint32_t kMaxFailures = 3;
 
 // Written by compare-exchange; acquire where the layout is read, pairs with the releases in prepare() and
 // settle().
@@ -123,7 +123,7 @@ void settle(bool is_good, bool has_tail_calls) {
   if (is_good) {
     state = StackState::kRead;
     g_has_tail_calls.store(has_tail_calls, std::memory_order_relaxed);
-  } else if (g_failures.fetch_add(1, std::memory_order_relaxed) + 1 < kMostFailures) {
+  } else if (g_failures.fetch_add(1, std::memory_order_relaxed) + 1 < kMaxFailures) {
     return;
   }
   if (g_state.compare_exchange_strong(expected, raw(state), std::memory_order_release)) {

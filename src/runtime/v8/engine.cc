@@ -71,7 +71,7 @@ bool is_the_same(const Engine& a, const Engine& b) {
 struct Traits {
   using Found = Engine;
   // A process has one.  More are for a libnode.so that was loaded again elsewhere.
-  static constexpr uint32_t kMostFound = 4;
+  static constexpr uint32_t kMaxFound = 4;
   static constexpr uint32_t kNames = v8::kNames;
   static const char* const* names() { return kNamesOf; }
   static bool fill(const void* const* addresses, Found* found) { return v8::fill(addresses, found); }

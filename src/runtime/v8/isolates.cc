@@ -11,7 +11,7 @@
 namespace memprof::v8 {
 namespace {
 
-Isolate g_isolates[kMostIsolates];
+Isolate g_isolates[kMaxIsolates];
 std::atomic<bool> g_is_choosing{false};  // acquire and release
 std::atomic<uint64_t> g_uses{0};         // relaxed
 
@@ -86,7 +86,7 @@ bool Isolate::begin(const Engine& engine, void* isolate) {
   isolate_.store(nullptr, std::memory_order_release);
   if (codes_ == nullptr) {
     void* const codes = platform::reserve_pages(sizeof(Codes));
-    void* const pending = platform::reserve_pages(kMostPending * sizeof(PositionLine));
+    void* const pending = platform::reserve_pages(kMaxPending * sizeof(PositionLine));
     void* const scratch = platform::reserve_pages(kScratchBytes);
     void* const work = platform::reserve_pages(sizeof(Work));
     if (codes == nullptr || pending == nullptr || scratch == nullptr || work == nullptr) {
@@ -153,7 +153,7 @@ void Isolate::find_lines(const Engine& engine, const JitCodeEvent& event, uint32
 }
 
 void Isolate::begin_positions() {
-  if (pending_codes_count_ == kMostPendingCodes || pending_count_ > kMostPending / 2) {
+  if (pending_codes_count_ == kMaxPendingCodes || pending_count_ > kMaxPending / 2) {
     pending_codes_count_ = 0;  // of those V8 told no name
   }
   if (pending_codes_count_ == 0) {
@@ -163,7 +163,7 @@ void Isolate::begin_positions() {
 }
 
 void Isolate::end_positions(uint64_t start) {
-  if (pending_count_ > pending_first_ && pending_codes_count_ < kMostPendingCodes) {
+  if (pending_count_ > pending_first_ && pending_codes_count_ < kMaxPendingCodes) {
     work_->pending_codes[pending_codes_count_++] = {start, pending_first_, pending_count_ - pending_first_};
   }
 }
@@ -209,10 +209,10 @@ void Isolate::find_baseline_lines(const Engine& engine, const JitCodeEvent& even
 }
 
 bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
-  constexpr int32_t kMostHeaderBytes = 256;
+  constexpr int32_t kMaxHeaderBytes = 256;
   constexpr uint32_t kNewTables = 14;
   const int32_t header = engine.bytecode_header != nullptr ? *engine.bytecode_header : 0;
-  if (header <= 0 || header > kMostHeaderBytes) {
+  if (header <= 0 || header > kMaxHeaderBytes) {
     return false;
   }
   const Code code{reinterpret_cast<uint64_t>(event.code_start), static_cast<uint32_t>(event.code_bytes),
@@ -256,7 +256,7 @@ void Isolate::tell(const Engine& engine, const JitCodeEvent& event) {
     case JitCodeEvent::kLinesBegin:
       return t_isolate == this ? begin_positions() : void();
     case JitCodeEvent::kLine:
-      if (t_isolate == this && pending_count_ < kMostPending && event.line.offset < UINT32_MAX &&
+      if (t_isolate == this && pending_count_ < kMaxPending && event.line.offset < UINT32_MAX &&
           event.line.position < INT32_MAX) {
         pending_[pending_count_++] = {static_cast<uint32_t>(event.line.offset),
                                       static_cast<uint32_t>(event.line.position), 0};

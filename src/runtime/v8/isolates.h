@@ -16,7 +16,7 @@
 // Signals: a hook in a signal handler asks nothing.
 // fork: a child has the isolate of the thread that forked.
 // Allocates: before_call() takes zeroed pages, of which those are touched that are used; a hook never.
-// Failure: no pages, or more than kMostIsolates at once: native frames only.
+// Failure: no pages, or more than kMaxIsolates at once: native frames only.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@
 
 namespace memprof::v8 {
 
-inline constexpr uint32_t kMostIsolates = 128;
+inline constexpr uint32_t kMaxIsolates = 128;
 
 // Where V8's machine code lies: functions that are part of its library, and what it compiles, with copies of the
 // former.
@@ -68,9 +68,9 @@ class Isolate {
 
  private:
   class Writing;
-  static constexpr uint32_t kMostPending = 1u << 16;
+  static constexpr uint32_t kMaxPending = 1u << 16;
   static constexpr uint32_t kScratchBytes = Inlining::kScratchBytes;
-  static constexpr uint32_t kMostPendingCodes = 256;
+  static constexpr uint32_t kMaxPendingCodes = 256;
   // Positions that were told of code, of which the name is told later: V8 compiles several functions together.
   struct PendingCode {
     uint64_t start;
@@ -80,7 +80,7 @@ class Isolate {
 
   // What an isolate needs while it is told of code: processes without V8 have 128 places for isolates, too.
   struct Work {
-    PendingCode pending_codes[kMostPendingCodes];
+    PendingCode pending_codes[kMaxPendingCodes];
     Inlining inlining;
   };
 

@@ -19,8 +19,8 @@ using platform::Walk;
 using platform::WalkResult;
 using runtimes::NativeStack;
 
-constexpr uint32_t kMostFrames = 512;  // of JavaScript
-constexpr uint8_t kNoLines = 0;        // a position is its line: there is no table
+constexpr uint32_t kMaxFrames = 512;  // of JavaScript
+constexpr uint8_t kNoLines = 0;       // a position is its line: there is no table
 
 std::atomic<bool> g_shows_glue{false};  // relaxed
 std::atomic<bool> g_has_stacks{false};  // relaxed: MEMPROF_STACKS_READ was said
@@ -31,7 +31,7 @@ __thread ThreadKind t_kind __attribute__((tls_model("initial-exec")));
 struct Sample {
   uint32_t count;
   uint16_t state;
-  uint64_t addresses[kMostFrames];
+  uint64_t addresses[kMaxFrames];
 };
 
 // The calling thread must be the isolate's own: V8 reads its stack.
@@ -42,11 +42,10 @@ struct Sample {
   registers.sp = __builtin_frame_address(0);
   registers.fp = __builtin_frame_address(0);
   SampleInfo info{};
-  engine.get_stack_sample(isolate, &registers, sample->addresses, kMostFrames, &info);
+  engine.get_stack_sample(isolate, &registers, sample->addresses, kMaxFrames, &info);
   sample->state = info.state;
-  sample->count = info.state == kStateGc || info.frames_count > kMostFrames
-                      ? 0
-                      : static_cast<uint32_t>(info.frames_count);
+  sample->count =
+      info.state == kStateGc || info.frames_count > kMaxFrames ? 0 : static_cast<uint32_t>(info.frames_count);
 }
 
 // What is left of V8's frames.
@@ -86,7 +85,7 @@ class Merging {
 
  private:
   static constexpr uint32_t kNotFound = UINT32_MAX;
-  static constexpr uint32_t kMostInlined = 64;  // of one frame
+  static constexpr uint32_t kMaxInlined = 64;  // of one frame
 
   // Which of the next of V8's frames the native frame is; kNotFound: none.
   uint32_t find_match(uint32_t place) const {
@@ -159,7 +158,7 @@ class Merging {
       }
       own_ += found.is_internal ? 0 : 1;
       Codes::InlinedFrame inlined{};
-      for (uint32_t at = found.inlined, left = kMostInlined;
+      for (uint32_t at = found.inlined, left = kMaxInlined;
            left != 0 && isolate_.codes()->inlined(at, &inlined); at = inlined.caller, --left) {
         if (!out->add(word_of(inlined.name, inlined.line))) {
           return false;

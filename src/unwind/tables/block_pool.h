@@ -2,9 +2,9 @@
 // Memory for tables of any size that come and go: blocks of powers of two out of pages of its own.
 //
 // Threads: one at a time.  fork: reset_in_child where another thread was inside.
-// Allocates: pages; blocks up to kMostPooled are used again and never given back to the system, larger ones
+// Allocates: pages; blocks up to kMaxPooled are used again and never given back to the system, larger ones
 // are.
-// Failure: nullptr without memory, and above kMostBytes of blocks that are in use.
+// Failure: nullptr without memory, and above kMaxBytes of blocks that are in use.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace memprof::unwind {
 
 class BlockPool {
  public:
-  static constexpr size_t kMostBytes = size_t{256} << 20;
-  static constexpr size_t kMostPooled = 1 << 22;
+  static constexpr size_t kMaxBytes = size_t{256} << 20;
+  static constexpr size_t kMaxPooled = 1 << 22;
 
   // In front of each block.
   struct Header {
@@ -27,16 +27,16 @@ class BlockPool {
 
   // Aligned to 16 bytes; what is in it is undefined.
   void* take(size_t size_bytes) {
-    if (size_bytes > kMostBytes - sizeof(Header)) {
+    if (size_bytes > kMaxBytes - sizeof(Header)) {
       return nullptr;
     }
     const uint32_t n = class_of(size_bytes + sizeof(Header));
-    const size_t whole = kLeast << n;
-    if (whole > kMostBytes - used_bytes_) {
+    const size_t whole = kMin << n;
+    if (whole > kMaxBytes - used_bytes_) {
       return nullptr;
     }
     Header* block = nullptr;
-    if (whole > kMostPooled) {
+    if (whole > kMaxPooled) {
       block = static_cast<Header*>(platform::reserve_pages(whole));
     } else if (free_[n] != nullptr) {
       block = free_[n];
@@ -54,7 +54,7 @@ class BlockPool {
 
   void give(Header* block) {
     used_bytes_ -= block->size_bytes;
-    if (block->size_bytes > kMostPooled) {
+    if (block->size_bytes > kMaxPooled) {
       platform::release_pages(block, block->size_bytes);
       return;
     }
@@ -75,14 +75,14 @@ class BlockPool {
   }
 
  private:
-  static constexpr size_t kLeast = 256;
+  static constexpr size_t kMin = 256;
   static constexpr size_t kChunkBytes = 1 << 18;
-  static constexpr uint32_t kClasses = 15;  // 256 bytes to kMostPooled
-  static_assert(kLeast << (kClasses - 1) == kMostPooled);
+  static constexpr uint32_t kClasses = 15;  // 256 bytes to kMaxPooled
+  static_assert(kMin << (kClasses - 1) == kMaxPooled);
 
   static uint32_t class_of(size_t whole) {
     uint32_t n = 0;
-    while (kLeast << n < whole) {
+    while (kMin << n < whole) {
       ++n;
     }
     return n;

@@ -45,7 +45,7 @@ class CfaMachine {
   const CfaState& state() const { return state_; }
 
  private:
-  static constexpr int kMostRemembered = 4;  // compilers write one
+  static constexpr int kMaxRemembered = 4;  // compilers write one
 
   bool advance(uint64_t delta) {  // false: the next row begins above the address
     location_ += delta * common_.code_alignment;
@@ -66,7 +66,7 @@ class CfaMachine {
   const Bases bases_;
   CfaState state_{};
   CfaState initial_{};
-  CfaState remembered_[kMostRemembered];
+  CfaState remembered_[kMaxRemembered];
   int remembered_count_ = 0;
 };
 
@@ -146,7 +146,7 @@ inline bool CfaMachine::run(Bytes program) {
         break;
       }
       case 0x0a:  // remember_state
-        if (remembered_count_ == kMostRemembered) {
+        if (remembered_count_ == kMaxRemembered) {
           return false;
         }
         remembered_[remembered_count_++] = state_;

@@ -4,8 +4,8 @@
 namespace memprof::unwind {
 namespace {
 
-constexpr int kMostOperands = 32;
-constexpr int kMostSteps = 256;  // expressions may branch backwards
+constexpr int kMaxOperands = 32;
+constexpr int kMaxSteps = 256;  // expressions may branch backwards
 
 class Evaluation {
  public:
@@ -16,7 +16,7 @@ class Evaluation {
         bytes_(expression.start, expression.end) {}
 
   void push(uint64_t value) {
-    if (count_ == kMostOperands) {
+    if (count_ == kMaxOperands) {
       ok_ = false;
     } else {
       operands_[count_++] = value;
@@ -25,7 +25,7 @@ class Evaluation {
 
   bool run(uint64_t* result) {
     for (int steps = 0; ok_ && bytes_.ok() && !bytes_.empty(); ++steps) {
-      if (steps == kMostSteps) {
+      if (steps == kMaxSteps) {
         return false;
       }
       step(bytes_.read<uint8_t>());
@@ -120,7 +120,7 @@ class Evaluation {
   const RegisterFile& registers_;
   StackMemory& stack_;
   Bytes bytes_;
-  uint64_t operands_[kMostOperands];
+  uint64_t operands_[kMaxOperands];
   int count_ = 0;
   bool ok_ = true;
 };

@@ -16,7 +16,7 @@ RegisteredTables g_registered_tables;
 
 namespace {
 
-constexpr int kMostYields = 20000;  // some 100 ms, or more where others run
+constexpr int kMaxYields = 20000;  // some 100 ms, or more where others run
 
 }  // namespace
 
@@ -66,7 +66,7 @@ struct RegisteredTables::Snapshot {
 class RegisteredTables::Lock {
  public:
   explicit Lock(RegisteredTables& tables) : tables_(tables) {
-    for (int i = 0; !is_held_ && i < kMostYields; ++i) {
+    for (int i = 0; !is_held_ && i < kMaxYields; ++i) {
       is_held_ = !tables.is_locked_.exchange(true, std::memory_order_acquire);
       if (!is_held_) {
         platform::yield_thread();
@@ -229,7 +229,7 @@ bool RegisteredTables::publish(Section* added) {
     live += !old->entries()[i].section->is_gone.load(std::memory_order_relaxed);
   }
   // One that is marked meanwhile is in it, or not.
-  void* block = live < kMostSections ? pool_.take(sizeof(Snapshot) + (live + 1) * sizeof(Entry)) : nullptr;
+  void* block = live < kMaxSections ? pool_.take(sizeof(Snapshot) + (live + 1) * sizeof(Entry)) : nullptr;
   if (block == nullptr) {
     return false;
   }

@@ -15,8 +15,8 @@
 // thread stays in it, the tables are then not kept.
 // Signals: reading is safe; add() and remove() are not, as the functions of libgcc that lead to them.
 // fork: reset_in_child; what other threads were just adding is lost.
-// Allocates: pages of its own, kMostBytes of block_pool.h.
-// Failure: sections that cannot be read, are empty, larger than kMostSectionBytes or more than kMostSections
+// Allocates: pages of its own, kMaxBytes of block_pool.h.
+// Failure: sections that cannot be read, are empty, larger than kMaxSectionBytes or more than kMaxSections
 // are not kept: their code is left as code without tables is.
 #pragma once
 
@@ -32,8 +32,8 @@ namespace memprof::unwind {
 
 class RegisteredTables {
  public:
-  static constexpr uint32_t kMostSections = 1 << 16;
-  static constexpr uint64_t kMostSectionBytes = uint64_t{64} << 20;
+  static constexpr uint32_t kMaxSections = 1 << 16;
+  static constexpr uint64_t kMaxSectionBytes = uint64_t{64} << 20;
 
   // A section of .eh_frame at `begin`, which ends with a length of 0, or before what cannot be read.  What is
   // there already, byte for byte, is not added again; another one with the same `begin` is replaced.

@@ -65,7 +65,7 @@ class CheckedPages {
       }
       whole += sizeof(content);
     }
-    if (content > RegisteredTables::kMostSectionBytes - extent.size_bytes - whole) {
+    if (content > RegisteredTables::kMaxSectionBytes - extent.size_bytes - whole) {
       return extent;
     }
     // Its last byte has to be there, too.
@@ -76,7 +76,7 @@ class CheckedPages {
     }
     extent.size_bytes += whole;
     ++extent.entries;
-    if (extent.size_bytes > RegisteredTables::kMostSectionBytes - 2 * sizeof(uint64_t)) {
+    if (extent.size_bytes > RegisteredTables::kMaxSectionBytes - 2 * sizeof(uint64_t)) {
       return extent;
     }
   }

@@ -79,13 +79,13 @@ Rule derive_from_expression(const Row& row) {
     return kComplexRule;
   }
   if (dwarf == kDwarfRbp && plus == 0 && (is_at_bp(rbp) || is_same(rbp)) &&
-      in_words(0 - offset, kMostA, &rule.a)) {
+      in_words(0 - offset, kMaxA, &rule.a)) {
     rule.kind = Rule::kFromBpSlot;
     rule.b = is_same(rbp) ? 0 : 1;
     return rule;
   }
-  if (dwarf == kDwarfRsp && is_same(rbp) && in_words(offset, kMostA, &rule.a) &&
-      in_words(plus, kMostB, &rule.b)) {
+  if (dwarf == kDwarfRsp && is_same(rbp) && in_words(offset, kMaxA, &rule.a) &&
+      in_words(plus, kMaxB, &rule.b)) {
     rule.kind = Rule::kFromSpSlot;
     return rule;
   }

@@ -13,13 +13,13 @@
 namespace memprof::unwind {
 
 inline constexpr uint64_t kRuleWord = 8;
-inline constexpr uint64_t kMostA = (1 << 16) - 1;
-inline constexpr uint64_t kMostB = (1 << 10) - 1;
+inline constexpr uint64_t kMaxA = (1 << 16) - 1;
+inline constexpr uint64_t kMaxB = (1 << 10) - 1;
 inline constexpr Rule kComplexRule{Rule::kComplex, 0, 0};
 
 // Unsigned, because tables may hold any number: a negative one is too large.
-inline bool in_words(uint64_t offset, uint64_t most, uint16_t* words) {
-  if (offset % kRuleWord != 0 || offset / kRuleWord > most) {
+inline bool in_words(uint64_t offset, uint64_t max, uint16_t* words) {
+  if (offset % kRuleWord != 0 || offset / kRuleWord > max) {
     return false;
   }
   *words = static_cast<uint16_t>(offset / kRuleWord);
@@ -29,7 +29,7 @@ inline bool in_words(uint64_t offset, uint64_t most, uint16_t* words) {
 // How far below the CFA it was saved.
 inline bool below_cfa(const RegisterRule& rule, uint16_t* words) {
   return rule.kind == RegisterRule::kAtCfa && rule.value < 0 &&
-         in_words(0 - static_cast<uint64_t>(rule.value), kMostB, words);
+         in_words(0 - static_cast<uint64_t>(rule.value), kMaxB, words);
 }
 
 inline bool is_same(const RegisterRule& rule) {
@@ -39,7 +39,7 @@ inline bool is_same(const RegisterRule& rule) {
 // CFA = stack or frame pointer + 8 a: the kind and a.
 inline bool from_register(const Row& row, Rule* rule) {
   if (row.cfa_kind != Row::kCfaRegister ||
-      !in_words(static_cast<uint64_t>(row.cfa_offset), kMostA, &rule->a) ||
+      !in_words(static_cast<uint64_t>(row.cfa_offset), kMaxA, &rule->a) ||
       (row.cfa_register != kStackPointer && row.cfa_register != kFrameRegister)) {
     return false;
   }

@@ -24,9 +24,9 @@ class FrameList {
  public:
   static constexpr uint32_t kRootFrames = 16;
   // With a lower limit, the root's end would take too much of the leaf's.
-  static constexpr uint32_t kLeastDepth = 4 * kRootFrames;
+  static constexpr uint32_t kMinDepth = 4 * kRootFrames;
   // The longest walk.
-  static constexpr uint32_t kMostFrames = 1024;
+  static constexpr uint32_t kMaxFrames = 1024;
 
   // `keep_root`: false: what is beyond the limit is left out, and that is all.
   FrameList(uint64_t* frames, uint32_t max_depth, bool keep_root = true)
@@ -61,7 +61,7 @@ class FrameList {
  private:
   // The next tail.
   [[gnu::noinline]] bool go_on() {
-    if (!keep_root_ || max_depth_ < kLeastDepth || max_depth_ + (tails_ + 1) * kRootFrames > kMostFrames) {
+    if (!keep_root_ || max_depth_ < kMinDepth || max_depth_ + (tails_ + 1) * kRootFrames > kMaxFrames) {
       return false;
     }
     next_ = tail_[tails_++ % 2];

@@ -103,7 +103,7 @@ bool find_frame_record(const Unruled& at, const Surroundings& surroundings, Stac
     return find_on_stack(at, surroundings, *stack, record);
   }
   const bool is_below = at.bp >= stack->low() && at.bp < at.sp;
-  if (is_below || *jumps == kMostStackJumps || !find_elsewhere(at, surroundings, record)) {
+  if (is_below || *jumps == kMaxStackJumps || !find_elsewhere(at, surroundings, record)) {
     return false;
   }
   ++*jumps;

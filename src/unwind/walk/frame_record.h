@@ -40,7 +40,7 @@ struct FrameRecord {
 };
 
 // Stacks that a walk may go to by frame pointers.
-inline constexpr int kMostStackJumps = 16;
+inline constexpr int kMaxStackJumps = 16;
 
 // false: there is none.  A record on another stack makes that one *stack, and counts in *jumps.
 bool find_frame_record(const Unruled& at, const Surroundings& surroundings, StackMemory* stack, int* jumps,

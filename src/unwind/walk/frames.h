@@ -59,12 +59,12 @@ class Frames {
 };
 
 // Code lies between this and kAddressEnd.  The cache of rules tells addresses apart by their 48 low bits.
-inline constexpr uint64_t kLeastAddress = 4096;
+inline constexpr uint64_t kMinAddress = 4096;
 inline bool is_code_address(uint64_t address) {
-  return address - kLeastAddress < kAddressEnd - kLeastAddress;
+  return address - kMinAddress < kAddressEnd - kMinAddress;
 }
 
-inline constexpr int kMostStackChanges = 4;  // signal stacks in one walk
+inline constexpr int kMaxStackChanges = 4;  // signal stacks in one walk
 
 // Nothing of the stack is left above this frame: it is the first, whatever the tables do not say of it (the
 // loader's entry, which runs the constructors of libraries, has none).

@@ -204,7 +204,7 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
       return out.end(Walk::kBadFrame);
     }
     if (before_call == 0 && (next_sp <= sp || !stack.contains(next_sp)) &&
-        ++stack_changes <= kMostStackChanges) {
+        ++stack_changes <= kMaxStackChanges) {
       stack = StackMemory(surroundings.find_stack(next_sp));
     } else if (is_elsewhere) {
       out.note_other_stack();

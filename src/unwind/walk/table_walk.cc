@@ -98,7 +98,7 @@ template <bool kWithPointers>
       }
       if (interrupted.sp <= at.sp || !stack.contains(interrupted.sp)) {
         // The handler ran on a stack of its own; the interrupted one is elsewhere.
-        if (++stack_changes > kMostStackChanges) {
+        if (++stack_changes > kMaxStackChanges) {
           return out.end(Walk::kLeftStack);
         }
         stack = StackMemory(surroundings.find_stack(interrupted.sp));
@@ -160,12 +160,12 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
 #if defined(__aarch64__)
 Start find_caller(Position inside_us, uint64_t hook_frame, const StackBounds& bounds,
                   const Surroundings& surroundings) {
-  constexpr int kMostFramesOfOurs = 64;
+  constexpr int kMaxFramesOfOurs = 64;
   StackMemory stack(bounds);
   const uint32_t ticket = g_rule_cache.ticket();
   Position at = inside_us;
   Walk reason;
-  for (int i = 0; i < kMostFramesOfOurs; ++i) {
+  for (int i = 0; i < kMaxFramesOfOurs; ++i) {
     // The hook's frame register points to its record while it calls us.
     const bool is_of_hook = at.bp == hook_frame && surroundings.is_hook(at.pc);
     const Rule rule = look_up(at.pc - 1, surroundings, ticket);

@@ -45,8 +45,8 @@ uint64_t mapped_bytes() {
 }
 
 void limit_address_space(uint64_t more) {
-  const rlim_t most = mapped_bytes() + more;
-  const rlimit limit{most, most};
+  const rlim_t max = mapped_bytes() + more;
+  const rlimit limit{max, max};
   ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
 }
 
@@ -194,11 +194,11 @@ TEST(Arena, ALimitThatComesLaterEndsItsGrowth) {
     ScopedArena a(kDefaultLimits);
     const uint64_t before = mapped_bytes();
     limit_address_space(8u << 20);
-    uint64_t most = 0;
+    uint64_t max = 0;
     while (a.arena.allocate(kTextSection, 100000) != Arena::kNoOffset) {
-      ++most;
+      ++max;
     }
-    EXPECT_GT(most, 0u);
+    EXPECT_GT(max, 0u);
     EXPECT_LT(mapped_bytes(), before + (8u << 20));
     EXPECT_LE(a.header().section(kTextSection).committed_bytes.load(),
               a.header().section(kTextSection).mapped_bytes.load());
@@ -245,11 +245,11 @@ TEST(Arena, TheLargestLimitsCanBeReserved) {
   if (kSanitized) {
     GTEST_SKIP() << "a sanitizer takes the address space";
   }
-  const Arena a = Arena::create({kMostLiveSamples, kMostStacks, kMostDepth});
+  const Arena a = Arena::create({kMaxLiveSamples, kMaxStacks, kMaxDepth});
   ASSERT_TRUE(a);
   EXPECT_LE(a.header().live_levels.limit, kMaxLevels);
   EXPECT_LE(a.header().stack_levels.limit, kMaxLevels);
-  EXPECT_GE(slots_before(a.header().live_levels.limit), kMostLiveSamples * 2);
+  EXPECT_GE(slots_before(a.header().live_levels.limit), kMaxLiveSamples * 2);
   Arena::release(a);
 }
 

@@ -29,16 +29,16 @@ constexpr uint64_t kMiB = 1024 * 1024;
 TEST(MemoryLimit, ADefaultIsA64thOfTheGroups) {
   EXPECT_EQ(kNoMemoryLimit, default_memory_limit(UINT64_MAX));
   EXPECT_EQ(32 * kMiB, default_memory_limit(2048 * kMiB));
-  EXPECT_EQ(kLeastMemoryLimit, default_memory_limit(100 * kMiB));
-  EXPECT_EQ(kLeastMemoryLimit, default_memory_limit(0));
+  EXPECT_EQ(kMinMemoryLimit, default_memory_limit(100 * kMiB));
+  EXPECT_EQ(kMinMemoryLimit, default_memory_limit(0));
 }
 
 TEST(MemoryLimit, TablesFitAndUseWhatThereIs) {
   for (const Limits& wanted : {kDefaultLimits, kExactLimits}) {
     Limits before{};
-    for (uint64_t limit = kLeastMemoryLimit; limit < 512 * kMiB; limit += limit / 3 + 12345) {
+    for (uint64_t limit = kMinMemoryLimit; limit < 512 * kMiB; limit += limit / 3 + 12345) {
       const Limits limits = limits_within(wanted, limit);
-      EXPECT_LE(most_bytes(limits), limit);
+      EXPECT_LE(max_bytes(limits), limit);
       EXPECT_LE(limits.max_live_samples, wanted.max_live_samples);
       EXPECT_LE(limits.max_stacks, wanted.max_stacks);
       EXPECT_GE(limits.max_live_samples, 8192u);
@@ -48,21 +48,21 @@ TEST(MemoryLimit, TablesFitAndUseWhatThereIs) {
       before = limits;
       Limits more = limits;
       ++more.max_live_samples;
-      EXPECT_TRUE(more.max_live_samples > wanted.max_live_samples || most_bytes(more) > limit) << limit;
+      EXPECT_TRUE(more.max_live_samples > wanted.max_live_samples || max_bytes(more) > limit) << limit;
       more = limits;
       more.max_stacks += more.max_stacks / 16 + 64;
-      EXPECT_TRUE(more.max_stacks > wanted.max_stacks || most_bytes(more) > limit) << limit;
+      EXPECT_TRUE(more.max_stacks > wanted.max_stacks || max_bytes(more) > limit) << limit;
     }
   }
 }
 
 TEST(MemoryLimit, WhatFitsStaysAsItIs) {
-  for (const uint64_t limit : {most_bytes(kDefaultLimits), 512 * kMiB, kNoMemoryLimit}) {
+  for (const uint64_t limit : {max_bytes(kDefaultLimits), 512 * kMiB, kNoMemoryLimit}) {
     const Limits limits = limits_within(kDefaultLimits, limit);
     EXPECT_EQ(kDefaultLimits.max_live_samples, limits.max_live_samples);
     EXPECT_EQ(kDefaultLimits.max_stacks, limits.max_stacks);
   }
-  const Limits small = limits_within({100, 50, 7}, kLeastMemoryLimit);
+  const Limits small = limits_within({100, 50, 7}, kMinMemoryLimit);
   EXPECT_EQ(100u, small.max_live_samples);
   EXPECT_EQ(50u, small.max_stacks);
   EXPECT_EQ(7u, small.max_depth);
@@ -94,7 +94,7 @@ Result storm(const char* folder, uint64_t seed) {
   constexpr uint64_t kBlocks = 150000;
   profiler::Sharing sharing;
   sharing.folder = folder;
-  sharing.memory_limit_bytes = kLeastMemoryLimit;
+  sharing.memory_limit_bytes = kMinMemoryLimit;
   EXPECT_EQ(Status::kOk, profiler::initialize(kDefaultLimits, 256, sharing));
   EXPECT_EQ(Status::kOk, profiler::start());
   Random random(seed);
@@ -138,7 +138,7 @@ Result storm(const char* folder, uint64_t seed) {
   struct stat status{};
   EXPECT_EQ(0, stat(profiler::arena_path(), &status));
   const Counters c = profiler::counters();
-  EXPECT_LE(c.arena_bytes, kLeastMemoryLimit);
+  EXPECT_LE(c.arena_bytes, kMinMemoryLimit);
   unlink(profiler::arena_path());
   return {{(s->live_weight_bytes - live) / std::sqrt(live_variance),
            (estimate - allocated) / std::sqrt(variance)},
@@ -169,8 +169,8 @@ TEST(MemoryLimit, AStormStaysWithinItAndTotalsStayRight) {
     ASSERT_EQ(static_cast<ssize_t>(sizeof(result)), read(ends[0], &result, sizeof(result)));
     close(ends[0]);
     close(ends[1]);
-    EXPECT_LE(result.file_bytes, kLeastMemoryLimit);
-    EXPECT_GT(result.file_bytes, kLeastMemoryLimit / 4);
+    EXPECT_LE(result.file_bytes, kMinMemoryLimit);
+    EXPECT_GT(result.file_bytes, kMinMemoryLimit / 4);
     EXPECT_GT(result.thinned, 1000u);
     EXPECT_GT(result.folded, 10000u);
     EXPECT_EQ(0u, result.dropped);
@@ -188,7 +188,7 @@ TEST(MemoryLimit, WithoutOneTheTablesAreTheUsual) {
   in_child([] {
     ASSERT_EQ(Status::kOk, profiler::initialize(kDefaultLimits, 4096));
     EXPECT_EQ(kDefaultLimits.max_stacks, profiler::arena().header().limits.max_stacks);
-    EXPECT_EQ(most_bytes(kDefaultLimits), profiler::counters().arena_bytes);
+    EXPECT_EQ(max_bytes(kDefaultLimits), profiler::counters().arena_bytes);
   });
 }
 

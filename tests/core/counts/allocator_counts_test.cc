@@ -157,14 +157,14 @@ TEST_F(AllocatorCountsTest, AskingHasABound) {
   live.store(kSmallBytes);
   ask_when_due(&source, 1);
   ASSERT_EQ(1, g_asked);
-  source.cost_ns = kMostCreditNs / 10;  // as if it had been so dear
-  source.credit_ns = kMostCreditNs / 20;
+  source.cost_ns = kMaxCreditNs / 10;  // as if it had been so dear
+  source.credit_ns = kMaxCreditNs / 20;
   live.store(8 * kSmallBytes);
   ask_when_due(&source, 2);
   EXPECT_EQ(1, g_asked) << "there is no credit";
   const uint64_t due = source.due_ns.load();
-  EXPECT_GE(due, kMostCreditNs / 20 * kShare);
-  EXPECT_LE(due, kMostCreditNs / 20 * kShare + 10);
+  EXPECT_GE(due, kMaxCreditNs / 20 * kShare);
+  EXPECT_LE(due, kMaxCreditNs / 20 * kShare + 10);
   ask_when_due(&source, due);
   EXPECT_EQ(2, g_asked) << "a thousand times what it costs later there is";
 }

@@ -26,7 +26,7 @@ TEST(FrameRooms, AreApartAndComeBack) {
     if (frames == nullptr) {
       break;
     }
-    frames[0] = frames[kMostDepth - 1] = 1;
+    frames[0] = frames[kMaxDepth - 1] = 1;
     EXPECT_TRUE(places.insert(frames).second);
   }
   EXPECT_EQ(places.size(), 32u);
@@ -41,9 +41,9 @@ TEST(FrameRooms, OneIsOfOneThreadAtATime) {
       ASSERT_NE(nullptr, room.frames());
       const uint64_t mine = static_cast<uint64_t>(thread) << 32 | static_cast<uint64_t>(i);
       room.frames()[5] = mine;
-      room.frames()[kMostDepth - 1] = mine;
+      room.frames()[kMaxDepth - 1] = mine;
       ASSERT_EQ(mine, room.frames()[5]);
-      ASSERT_EQ(mine, room.frames()[kMostDepth - 1]);
+      ASSERT_EQ(mine, room.frames()[kMaxDepth - 1]);
     }
   });
 }

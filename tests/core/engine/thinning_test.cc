@@ -55,17 +55,17 @@ uint64_t address_of(uint64_t i) {
 // What lives, by stack, is what was allocated minus what went; and nobody gives away more than it has.
 void expect_sums_agree(const Snapshot& s) {
   const auto* entries = profiler::arena().at<StackEntry>(kStackSection);
-  double most = 0;
-  double most_variance = 0;
+  double max = 0;
+  double max_variance = 0;
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
-    most += entries[i].allocated.weight_bytes;
-    most_variance += entries[i].variance_bytes;
+    max += entries[i].allocated.weight_bytes;
+    max_variance += entries[i].variance_bytes;
   }
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
     const StackTotals& allocated = entries[i].allocated;
-    EXPECT_GE(allocated.weight_bytes.load(), static_cast<double>(allocated.size_bytes) - 1e-9 * most) << i;
-    EXPECT_GE(allocated.weight_count.load(), static_cast<double>(allocated.samples) - 1e-9 * most) << i;
-    EXPECT_GE(entries[i].variance_bytes.load(), -1e-9 * most_variance) << i;
+    EXPECT_GE(allocated.weight_bytes.load(), static_cast<double>(allocated.size_bytes) - 1e-9 * max) << i;
+    EXPECT_GE(allocated.weight_count.load(), static_cast<double>(allocated.samples) - 1e-9 * max) << i;
+    EXPECT_GE(entries[i].variance_bytes.load(), -1e-9 * max_variance) << i;
     // As readers see it, to the bit.
     EXPECT_GE(s.stacks.data[i].allocated.weight_bytes,
               static_cast<double>(s.stacks.data[i].allocated.size_bytes));

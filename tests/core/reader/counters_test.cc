@@ -183,19 +183,19 @@ TEST(Counters, AnyBytesWillDo) {
 
 TEST(Counters, SumsOfDoublesLoseNothingUnderRaces) {
   std::atomic<double> sum{0};
-  std::atomic<uint64_t> most{0};
-  std::atomic<double> most_double{0};
+  std::atomic<uint64_t> max{0};
+  std::atomic<double> max_double{0};
   const uint64_t each = scaled(100000);
   run_threads(8, [&](int thread) {
     for (uint64_t i = 0; i < each; ++i) {
       add(sum, 0.5);
-      raise(most, i * 8 + static_cast<uint64_t>(thread));
-      raise(most_double, static_cast<double>(i));
+      raise(max, i * 8 + static_cast<uint64_t>(thread));
+      raise(max_double, static_cast<double>(i));
     }
   });
   EXPECT_EQ(4.0 * static_cast<double>(each), sum.load());
-  EXPECT_EQ((each - 1) * 8 + 7, most.load());
-  EXPECT_EQ(static_cast<double>(each - 1), most_double.load());
+  EXPECT_EQ((each - 1) * 8 + 7, max.load());
+  EXPECT_EQ(static_cast<double>(each - 1), max_double.load());
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_F(SnapshotRuntimeTest, InstructionsOfOneLineAreOnePlace) {
 }
 
 TEST_F(SnapshotRuntimeTest, UnknownCodeIsOfItsRuntime) {
-  constexpr uint32_t kOther = kMostRuntimes;
+  constexpr uint32_t kOther = kMaxRuntimes;
   add({runtime_frame(unknown_code(cpython::kRuntimeId), 4), runtime_frame(unknown_code(kOther), 4)});
   const auto s = take(a_.arena);
   ASSERT_EQ(2u, s->runtime_frames.size);
@@ -83,11 +83,11 @@ TEST_F(SnapshotRuntimeTest, UnknownCodeIsOfItsRuntime) {
 
 TEST_F(SnapshotRuntimeTest, AnArenaOfTheVersionBeforeHasTheFactsOfOneRuntime) {
   ArenaHeader& h = a_.arena.header();
-  for (uint32_t i = 0; i < kMostRuntimes; ++i) {
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     h.runtime(i).version_and_objects = uint64_t{0x100 + i} << 32 | 3;
     h.runtime(i).stacks = 2;
   }
-  EXPECT_EQ(0x100u + kMostRuntimes - 1, take(a_.arena)->counters.runtimes[kMostRuntimes - 1].version);
+  EXPECT_EQ(0x100u + kMaxRuntimes - 1, take(a_.arena)->counters.runtimes[kMaxRuntimes - 1].version);
   h.version = kFirstVersionOfRuntimes - 1;
   bool is_arena = false;
   EXPECT_EQ(nullptr, Snapshot::read(a_.arena.base(), h.total_bytes, &is_arena))

@@ -86,12 +86,12 @@ TEST(SnapshotLifetimes, OfVersion7AreRead) {
   StackEntry& e = a.stacks.entry(stack);
   add_totals(&e.freed, 64, weight);
   const double sum = 1234;
-  const uint64_t least_plus_one = 1235;
-  const uint64_t most = 1234;
+  const uint64_t min_plus_one = 1235;
+  const uint64_t max = 1234;
   auto* words = reinterpret_cast<unsigned char*>(e.units);
   memcpy(words, &sum, sizeof(sum));
-  memcpy(words + 8, &least_plus_one, sizeof(least_plus_one));
-  memcpy(words + 16, &most, sizeof(most));
+  memcpy(words + 8, &min_plus_one, sizeof(min_plus_one));
+  memcpy(words + 16, &max, sizeof(max));
   ArenaHeader& h = a.arena.header();
   h.version = 7;
   h.header_bytes = kVersion7HeaderBytes;

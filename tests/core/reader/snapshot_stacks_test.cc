@@ -48,14 +48,14 @@ TEST(SnapshotStacks, ReadersFindEachSampleOnce) {
   run_threads(2, [&](int thread) {
     if (thread == 0) {
       while (done.load() < passes) {
-        const uint64_t least = done.load();
+        const uint64_t min = done.load();
         const SnapshotPointer s = take(a.arena);
-        const uint64_t most = begun.load();
+        const uint64_t max = begun.load();
         const Sums sums = sums_of(*s);
         settled += s->is_settled;
-        wrong += s->is_settled && (sums.samples < least || sums.samples > most || sums.freed > most ||
-                                   sums.size_bytes < 100 * sums.samples || sums.size_bytes > 100 * most);
-        allowed.store(most + kAhead);
+        wrong += s->is_settled && (sums.samples < min || sums.samples > max || sums.freed > max ||
+                                   sums.size_bytes < 100 * sums.samples || sums.size_bytes > 100 * max);
+        allowed.store(max + kAhead);
       }
       return;
     }

@@ -16,10 +16,10 @@ using testing_support::kSanitized;
 using testing_support::Random;
 using testing_support::seed_sampler;
 
-inline constexpr double kMostSigmas = 6;
-constexpr double kLeastProbability = 1e-9;
+inline constexpr double kMaxSigmas = 6;
+constexpr double kMinProbability = 1e-9;
 // Of an estimate from its truth.  With a sanitizer there are 20 times fewer samples.
-constexpr double kMostDeviation = kSanitized ? 0.05 : 0.005;
+constexpr double kMaxDeviation = kSanitized ? 0.05 : 0.005;
 constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = 1024 * kKiB;
 constexpr uint64_t kSizes[12] = {1,         16,         64,         256,  kKiB,      4 * kKiB,

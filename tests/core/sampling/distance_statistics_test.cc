@@ -78,8 +78,8 @@ Verdict is_exponential(uint64_t rate, uint64_t seed,
   Verdict v;
   v.text = "rate " + std::to_string(rate) + ", " + std::to_string(seen.size()) + " bins\n";
   const double probability = chi_square_probability(statistic, static_cast<double>(seen.size() - 1));
-  v.require(probability >= kLeastProbability, "chi-square", statistic);
-  v.require(std::fabs(sum / kDraws - mean) <= kMostSigmas * deviation, "mean, sigmas",
+  v.require(probability >= kMinProbability, "chi-square", statistic);
+  v.require(std::fabs(sum / kDraws - mean) <= kMaxSigmas * deviation, "mean, sigmas",
             (sum / kDraws - mean) / deviation);
   return v;
 }
@@ -102,9 +102,8 @@ TEST(SamplerStatistics, OtherDistancesAreRejected) {
     EXPECT_FALSE(v.accepted) << v.text;
   };
   // Clamped above, as other profilers do; at 9 R it is one draw in 8,000.
-  for (const uint64_t most : {4u, 8u, 9u}) {
-    rejected(524288,
-             [most](uint64_t r, uint64_t u) { return std::min(exponential_distance(r, u), most * r); });
+  for (const uint64_t max : {4u, 8u, 9u}) {
+    rejected(524288, [max](uint64_t r, uint64_t u) { return std::min(exponential_distance(r, u), max * r); });
   }
   // Clamped below.
   rejected(65536, [](uint64_t r, uint64_t u) { return std::max(exponential_distance(r, u), r / 1000); });
@@ -141,7 +140,7 @@ Verdict are_independent(uint64_t lag, const std::function<uint64_t()>& draw, uin
     statistic += (static_cast<double>(n) - expected) * (static_cast<double>(n) - expected) / expected;
   }
   Verdict v;
-  v.require(chi_square_probability(statistic, kCells * kCells - 1) >= kLeastProbability, "pairs, chi-square",
+  v.require(chi_square_probability(statistic, kCells * kCells - 1) >= kMinProbability, "pairs, chi-square",
             statistic);
   return v;
 }

@@ -17,10 +17,10 @@ using testing_support::scaled;
 using testing_support::seed_sampler;
 
 // Of each estimate below: odds of 1e-7 that a right sampler is farther off.
-constexpr double kMostSigmas = 5.33;
+constexpr double kMaxSigmas = 5.33;
 constexpr uint64_t kPartBytes = 4096;
-constexpr uint64_t kLeastRate = 512;
-constexpr uint64_t kMostRate = 64 * 1024;
+constexpr uint64_t kMinRate = 512;
+constexpr uint64_t kMaxRate = 64 * 1024;
 
 struct Event {
   bool sampled;
@@ -39,7 +39,7 @@ class RealClock : public Clock {
  public:
   explicit RealClock(uint64_t seed) {
     sampler_watch(kPartBytes);
-    sampler_set_rate(kLeastRate);
+    sampler_set_rate(kMinRate);
     seed_sampler(seed);
   }
   ~RealClock() override {
@@ -105,8 +105,8 @@ class ModelClock : public Clock {
   Mistake mistake_;
   int64_t count_ = 0;
   int64_t rest_ = 0;
-  uint64_t rate_ = kLeastRate;
-  uint64_t next_rate_ = kLeastRate;
+  uint64_t rate_ = kMinRate;
+  uint64_t next_rate_ = kMinRate;
 };
 
 struct Sums {
@@ -122,7 +122,7 @@ Sums allocate(Clock* clock, uint64_t seed, uint64_t allocations) {
   constexpr uint64_t kSizes[] = {16, 40, 40, 200, 1000, 5000, 30000, 24};
   Random random(seed + 1000);
   Sums sums;
-  uint64_t rate = kLeastRate;
+  uint64_t rate = kMinRate;
   uint64_t quiet = 0;
   for (uint64_t i = 0; i < allocations; ++i) {
     const uint64_t size = kSizes[random.next() % 8];
@@ -134,11 +134,11 @@ Sums allocate(Clock* clock, uint64_t seed, uint64_t allocations) {
         const Weight w = weigh(size, event.rate_bytes);
         sums.estimate += w.bytes;
         sums.variance += (1 - w.probability) * w.bytes * w.bytes;
-        wanted = rate < kMostRate ? rate * 2 : rate;
+        wanted = rate < kMaxRate ? rate * 2 : rate;
         quiet = 0;
       }
     } else if (++quiet % 8 == 0) {
-      wanted = rate > kLeastRate ? rate / 2 : rate;
+      wanted = rate > kMinRate ? rate / 2 : rate;
     }
     if (wanted != rate) {
       rate = wanted;
@@ -156,7 +156,7 @@ TEST(SamplerParts, EstimatesAreUnbiasedWhileTheRateFollowsWhatIsSeen) {
     RealClock clock(seed);
     const Sums sums = allocate(&clock, seed, scaled(kAllocations));
     EXPECT_GT(sums.rates, scaled(kAllocations) / 100);
-    EXPECT_LT(std::fabs(sums.sigmas()), kMostSigmas) << sums.estimate / sums.truth;
+    EXPECT_LT(std::fabs(sums.sigmas()), kMaxSigmas) << sums.estimate / sums.truth;
     EXPECT_NEAR(1.0, sums.estimate / sums.truth, 0.02 * std::sqrt(kAllocations / scaled(kAllocations)));
   }
 }
@@ -166,9 +166,9 @@ TEST(SamplerParts, TheTestSeesWhatWouldBeWrong) {
     ModelClock clock(7, mistake);
     return std::fabs(allocate(&clock, 7, kAllocations).sigmas());
   };
-  EXPECT_LT(sigmas(Mistake::kNone), kMostSigmas);
-  EXPECT_GT(sigmas(Mistake::kPartEndsTheBlock), 2 * kMostSigmas);
-  EXPECT_GT(sigmas(Mistake::kRestAtAnotherRate), 2 * kMostSigmas);
+  EXPECT_LT(sigmas(Mistake::kNone), kMaxSigmas);
+  EXPECT_GT(sigmas(Mistake::kPartEndsTheBlock), 2 * kMaxSigmas);
+  EXPECT_GT(sigmas(Mistake::kRestAtAnotherRate), 2 * kMaxSigmas);
 }
 
 // At one rate parts change nothing: the same blocks are sampled.
@@ -176,7 +176,7 @@ TEST(SamplerParts, AtOneRateTheSameBlocksAreSampled) {
   std::vector<uint64_t> sampled[2];
   for (const bool in_parts : {false, true}) {
     sampler_watch(in_parts ? kPartBytes : 0);
-    sampler_set_rate(kMostRate);
+    sampler_set_rate(kMaxRate);
     seed_sampler(3);
     Random random(5);
     uint64_t events = 0;
@@ -205,10 +205,10 @@ TEST(SamplerParts, AThreadSoonTakesUpAFinerRate) {
   sampler_watch(kPartBytes);
   sampler_set_rate(uint64_t{1} << 40);
   seed_sampler(1);
-  sampler_set_rate(kLeastRate);
+  sampler_set_rate(kMinRate);
   uint64_t bytes = 0;
   uint64_t rate = 0;
-  while (rate != kLeastRate && bytes < 1 << 20) {
+  while (rate != kMinRate && bytes < 1 << 20) {
     bytes += 64;
     if (sampler_tick(64)) {
       const SamplingEvent event = sampler_event(64);

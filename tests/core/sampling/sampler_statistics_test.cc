@@ -53,13 +53,13 @@ Verdict unbiased_at(Clock& clock, uint64_t size, uint64_t rate) {
   Verdict v;
   v.text = std::to_string(size) + " B at " + std::to_string(rate) + "\n";
   if (size != 0) {
-    v.require(std::fabs(sum.bytes / sum.true_bytes - 1) <= kMostDeviation, "bytes, estimate / truth",
+    v.require(std::fabs(sum.bytes / sum.true_bytes - 1) <= kMaxDeviation, "bytes, estimate / truth",
               sum.bytes / sum.true_bytes);
-    v.require(std::fabs(sum.sigmas_bytes()) <= kMostSigmas, "bytes, sigmas", sum.sigmas_bytes());
+    v.require(std::fabs(sum.sigmas_bytes()) <= kMaxSigmas, "bytes, sigmas", sum.sigmas_bytes());
   }
-  v.require(std::fabs(sum.blocks / sum.true_blocks - 1) <= kMostDeviation, "blocks, estimate / truth",
+  v.require(std::fabs(sum.blocks / sum.true_blocks - 1) <= kMaxDeviation, "blocks, estimate / truth",
             sum.blocks / sum.true_blocks);
-  v.require(std::fabs(sum.sigmas_blocks()) <= kMostSigmas, "blocks, sigmas", sum.sigmas_blocks());
+  v.require(std::fabs(sum.sigmas_blocks()) <= kMaxSigmas, "blocks, sigmas", sum.sigmas_blocks());
   if (sum.variance_blocks > 1e-6 * sum.true_blocks) {  // else there is no chance in it
     // The mean of 200 squared normals: 1, with a deviation of 0.1.  Where hits are rare or misses are, the
     // squares have a heavier tail; the limit is wide.
@@ -108,8 +108,8 @@ TEST(SamplerStatistics, BiasedSamplersAreRejected) {
   }
   ClampedDraws clamped;
   EXPECT_FALSE(unbiased_everywhere(clamped).accepted);
-  LeastDraw least;
-  EXPECT_FALSE(unbiased_everywhere(least).accepted);
+  LeastDraw min;
+  EXPECT_FALSE(unbiased_everywhere(min).accepted);
   RoundedUp rounded_up;
   EXPECT_FALSE(unbiased_everywhere(rounded_up).accepted);
   WeightIsRate weight_is_rate;
@@ -165,10 +165,10 @@ TEST(SamplerStatistics, MixturesAreUnbiased) {
     for (int i = 0; i < 6; ++i) {
       e.allocated(mixtures[m][i], of_size[i], kRate);
     }
-    EXPECT_NEAR(1.0, e.bytes / e.true_bytes, kMostDeviation) << m;
-    EXPECT_LE(std::fabs(e.sigmas_bytes()), kMostSigmas) << m;
-    EXPECT_NEAR(1.0, e.blocks / e.true_blocks, 2 * kMostDeviation) << m;
-    EXPECT_LE(std::fabs(e.sigmas_blocks()), kMostSigmas) << m;
+    EXPECT_NEAR(1.0, e.bytes / e.true_bytes, kMaxDeviation) << m;
+    EXPECT_LE(std::fabs(e.sigmas_bytes()), kMaxSigmas) << m;
+    EXPECT_NEAR(1.0, e.blocks / e.true_blocks, 2 * kMaxDeviation) << m;
+    EXPECT_LE(std::fabs(e.sigmas_blocks()), kMaxSigmas) << m;
   }
 }
 

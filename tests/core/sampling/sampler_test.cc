@@ -227,9 +227,9 @@ TEST_F(Sampler, ExponentialDistanceOfTheEdges) {
   // Not clamped at either end: the largest draw is 65 ln 2 = 45.05 R.
   EXPECT_EQ(0u, exponential_distance(1000, UINT64_MAX));
   EXPECT_EQ(45054u, exponential_distance(1000, 0));
-  const uint64_t most = exponential_distance(kMaxRateBytes, 0);
-  EXPECT_NEAR(45.054, static_cast<double>(most) / static_cast<double>(kMaxRateBytes), 1e-3);
-  EXPECT_LT(most, kMuted);  // a clock is never taken for a muted thread
+  const uint64_t max = exponential_distance(kMaxRateBytes, 0);
+  EXPECT_NEAR(45.054, static_cast<double>(max) / static_cast<double>(kMaxRateBytes), 1e-3);
+  EXPECT_LT(max, kMuted);  // a clock is never taken for a muted thread
 }
 
 // What `platform::watch_forks` and the mark are for: workers do not sample in lockstep with each other.

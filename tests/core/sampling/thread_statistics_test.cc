@@ -31,8 +31,8 @@ Verdict first_draws(Clock& clock, uint64_t threads) {
         e.sampled(clock.weight(size, rate));
       }
     }
-    v.require(std::fabs(e.sigmas_blocks()) <= kMostSigmas, "first draws, sigmas", e.sigmas_blocks());
-    v.require(std::fabs(e.sigmas_bytes()) <= kMostSigmas, "first draws of bytes, sigmas", e.sigmas_bytes());
+    v.require(std::fabs(e.sigmas_blocks()) <= kMaxSigmas, "first draws, sigmas", e.sigmas_blocks());
+    v.require(std::fabs(e.sigmas_bytes()) <= kMaxSigmas, "first draws of bytes, sigmas", e.sigmas_bytes());
   }
   return v;
 }
@@ -78,10 +78,10 @@ Verdict with_changing_rate(Clock& clock, Change change) {
     allocate(clock, sizes[random.below(3)], 1 + random.below(19), &e);
   }
   Verdict v;
-  v.require(std::fabs(e.bytes / e.true_bytes - 1) <= kMostDeviation, "bytes, estimate / truth",
+  v.require(std::fabs(e.bytes / e.true_bytes - 1) <= kMaxDeviation, "bytes, estimate / truth",
             e.bytes / e.true_bytes);
-  v.require(std::fabs(e.sigmas_bytes()) <= kMostSigmas, "bytes, sigmas", e.sigmas_bytes());
-  v.require(std::fabs(e.sigmas_blocks()) <= kMostSigmas, "blocks, sigmas", e.sigmas_blocks());
+  v.require(std::fabs(e.sigmas_bytes()) <= kMaxSigmas, "bytes, sigmas", e.sigmas_bytes());
+  v.require(std::fabs(e.sigmas_blocks()) <= kMaxSigmas, "blocks, sigmas", e.sigmas_blocks());
   return v;
 }
 
@@ -119,8 +119,8 @@ TEST(SamplerStatistics, Lesson21AllocateWhileOffThenTurnOn) {
     }
     allocate(clock, on ? 48 : 300, 200 + random.below(500), on ? &e : nullptr);
   }
-  EXPECT_NEAR(1.0, e.bytes / e.true_bytes, kMostDeviation);
-  EXPECT_LE(std::fabs(e.sigmas_bytes()), kMostSigmas);
+  EXPECT_NEAR(1.0, e.bytes / e.true_bytes, kMaxDeviation);
+  EXPECT_LE(std::fabs(e.sigmas_bytes()), kMaxSigmas);
 }
 
 }  // namespace

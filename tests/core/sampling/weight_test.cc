@@ -57,8 +57,8 @@ TEST(Weight, Lesson16SampledSizes) {
   EXPECT_NEAR(kRate / (1 - std::exp(-1.0)), weigh(kRate, kRate).bytes, 1e-6);
   EXPECT_NEAR(1.0, weigh(10 * kRate, kRate).count, 1e-4);
   EXPECT_EQ(1073741824.0, weigh(1u << 30, kRate).bytes);
-  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(static_cast<double>(most), weigh(most, kRate).bytes);
+  const uint64_t max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(static_cast<double>(max), weigh(max, kRate).bytes);
   EXPECT_TRUE(std::isfinite(weigh(UINT64_MAX, kMaxRateBytes).bytes));
   EXPECT_TRUE(std::isfinite(weigh(0, UINT64_MAX).count));
 }

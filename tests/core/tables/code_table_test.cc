@@ -36,7 +36,7 @@ struct Source {
 
 class CodeTableTest : public testing::Test {
  protected:
-  ScopedArena a_{{1024, CodeTable::kMostCodes, 64}};
+  ScopedArena a_{{1024, CodeTable::kMaxCodes, 64}};
   NameTable names_{a_.arena};
   CodeTable codes_{a_.arena, &names_};
 };
@@ -80,21 +80,21 @@ TEST_F(CodeTableTest, KeepsWhatItWasToldAfterTheCodeIsGone) {
 
 TEST_F(CodeTableTest, ALongLineTableIsCut) {
   Source s;
-  s.lines.assign(CodeTable::kMostLinesBytes + 100, '\x87');
+  s.lines.assign(CodeTable::kMaxLinesBytes + 100, '\x87');
   const uint32_t id = codes_.intern(s.facts());
   ASSERT_NE(CodeTable::kNone, id);
-  EXPECT_EQ(CodeTable::kMostLinesBytes,
+  EXPECT_EQ(CodeTable::kMaxLinesBytes,
             a_.arena.at<CodeEntry>(kCodeSection, id * sizeof(CodeEntry))->lines_bytes);
 }
 
 TEST_F(CodeTableTest, IsFullWithoutHarm) {
   Source s;
   uint32_t made = 0;
-  for (uint32_t i = 0; i < CodeTable::kMostCodes + 10; ++i) {
+  for (uint32_t i = 0; i < CodeTable::kMaxCodes + 10; ++i) {
     s.first_line = i;
     made += codes_.intern(s.facts()) != CodeTable::kNone;
   }
-  EXPECT_EQ(CodeTable::kMostCodes, made);
+  EXPECT_EQ(CodeTable::kMaxCodes, made);
   s.first_line = 0;
   EXPECT_NE(CodeTable::kNone, codes_.intern(s.facts()));  // what is in is found
 }

@@ -60,7 +60,7 @@ TEST(HeapMap, WhatOfABlockIsInMemoryStaysWithItsRecord) {
   EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::kUnknown));
   ASSERT_TRUE(a.live.read_slot(token.slot, &read, &again));
   EXPECT_EQ(ResidentShare::kUnknown, read.resident);
-  EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::kMost));
+  EXPECT_TRUE(a.live.set_resident(s.address, ResidentShare::kMax));
   LiveSample erased{};
   ASSERT_TRUE(a.live.erase(s.address, &erased));
   expect_equal(s, erased);
@@ -208,17 +208,16 @@ TEST(HeapMap, GrowsALevelAtATimeAndFindsEverythingOnTheWay) {
 TEST(HeapMap, TheMemoryOfANewLevelComesInSteps) {
   ScopedArena a({1 << 17, 64, 4});
   const Section& section = a.arena.section(kLiveSection);
-  uint64_t most = 0;
+  uint64_t max = 0;
   uint64_t keys = 0;
   for (; keys < 60'000; ++keys) {
     const uint64_t before = section.committed_bytes.load();
     ASSERT_TRUE(a.live.insert({0x10000 + keys * 16, 1, 1, 1, 0, 1}));
     // The first levels are too small to be sure of when they are needed.
-    most =
-        a.header().live_levels.open.load() > 3 ? std::max(most, section.committed_bytes.load() - before) : 0;
+    max = a.header().live_levels.open.load() > 3 ? std::max(max, section.committed_bytes.load() - before) : 0;
   }
   EXPECT_GE(a.header().live_levels.open.load(), 6u);
-  EXPECT_EQ(16u << 10, most);
+  EXPECT_EQ(16u << 10, max);
 }
 
 TEST(HeapMap, Lesson22TenMillionPairsLeaveNothingBehind) {

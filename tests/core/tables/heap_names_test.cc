@@ -41,7 +41,7 @@ TEST(HeapNames, TheSameNameIsTheSameHeap) {
   EXPECT_EQ(3u, add(*names, "pool:"));
   EXPECT_STREQ("pool:ab", names->name(2));
   EXPECT_TRUE(names->has(3));
-  for (const uint32_t id : {0u, 4u, HeapNames::kMostHeaps + 1, UINT32_MAX}) {
+  for (const uint32_t id : {0u, 4u, HeapNames::kMaxHeaps + 1, UINT32_MAX}) {
     EXPECT_FALSE(names->has(id)) << id;
   }
 }
@@ -74,9 +74,9 @@ TEST(HeapNames, FullTableStillFindsWhatItHas) {
 TEST(HeapNames, FullPoolStillFindsWhatItHasAndTakesWhatFits) {
   const auto names = make_names();
   const auto long_name = [](uint32_t i) {
-    return std::to_string(i) + std::string(HeapNames::kMostNameBytes - std::to_string(i).size(), 'x');
+    return std::to_string(i) + std::string(HeapNames::kMaxNameBytes - std::to_string(i).size(), 'x');
   };
-  constexpr uint32_t kFit = HeapNames::kPoolBytes / (HeapNames::kMostNameBytes + 1);
+  constexpr uint32_t kFit = HeapNames::kPoolBytes / (HeapNames::kMaxNameBytes + 1);
   for (uint32_t i = 1; i <= kFit; ++i) {
     ASSERT_EQ(i, add(*names, long_name(i)));
   }

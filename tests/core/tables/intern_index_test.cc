@@ -19,8 +19,8 @@ using testing_support::ScopedArena;
 
 // An index over numbers: the content of an id is contents[id].
 struct Numbers {
-  explicit Numbers(ScopedArena* a, uint32_t most = 1u << 16)
-      : index(a->arena, kStackIndexSection, &a->arena.header().stack_levels), contents(most) {}
+  explicit Numbers(ScopedArena* a, uint32_t max = 1u << 16)
+      : index(a->arena, kStackIndexSection, &a->arena.header().stack_levels), contents(max) {}
 
   uint32_t intern(uint64_t number, uint64_t hash) {
     return index.find_or_insert(

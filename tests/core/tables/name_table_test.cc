@@ -44,9 +44,9 @@ TEST(NameTable, ALongTextIsCut) {
   ScopedArena a;
   const uint32_t id = intern(a, std::string(10000, 'x'));
   ASSERT_NE(NameTable::kNone, id);
-  EXPECT_EQ(std::string(NameTable::kMostNameBytes, 'x'), a.names.text(id));
-  EXPECT_EQ(id, intern(a, std::string(NameTable::kMostNameBytes, 'x')));
-  EXPECT_NE(id, intern(a, std::string(NameTable::kMostNameBytes - 1, 'x')));
+  EXPECT_EQ(std::string(NameTable::kMaxNameBytes, 'x'), a.names.text(id));
+  EXPECT_EQ(id, intern(a, std::string(NameTable::kMaxNameBytes, 'x')));
+  EXPECT_NE(id, intern(a, std::string(NameTable::kMaxNameBytes - 1, 'x')));
 }
 
 TEST(NameTable, WhereThereIsNoTextNamesAreShortenedAndThenRefused) {

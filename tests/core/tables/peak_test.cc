@@ -224,7 +224,7 @@ TEST(Peak, IsUnbiasedOnAPlateau) {
     Heap heap(1);
     std::deque<LiveSample> blocks;  // those that are sampled; the others only pass
     std::deque<bool> is_sampled;
-    double now = 0, most = 0;
+    double now = 0, max = 0;
     for (uint64_t i = 0; i < 11 * kBlocks; ++i) {
       if (i >= kBlocks) {
         if (is_sampled.front()) {
@@ -239,12 +239,12 @@ TEST(Peak, IsUnbiasedOnAPlateau) {
         blocks.push_back(heap.add(0, kSize, kRate));
         now += static_cast<double>(kSize) / probability;
       }
-      most = std::max(most, now);
+      max = std::max(max, now);
     }
     const double ratio = heap.total() / truth;
     sum += ratio;
     squares += ratio * ratio;
-    highest += most / truth / kRuns;
+    highest += max / truth / kRuns;
   }
   const double mean = sum / kRuns;
   const double error = std::sqrt((squares / kRuns - mean * mean) / (kRuns - 1));

@@ -164,12 +164,12 @@ TEST(StackTable, KeepsLifetimesByClasses) {
   a.stacks.add_freed(id, 4096, w, 999);
   a.stacks.add_freed(id, 100, w, 1000);
   a.stacks.add_freed(id, 4096, w, UINT64_MAX);
-  const StackTotals* least = freed_after(a, id, 1);
-  ASSERT_NE(nullptr, least);
-  EXPECT_EQ(3u, least->samples.load());
-  EXPECT_EQ(3u * 4096, least->size_bytes.load());
-  EXPECT_DOUBLE_EQ(3 * w.bytes, least->weight_bytes.load());
-  EXPECT_DOUBLE_EQ(3 * w.count, least->weight_count.load());
+  const StackTotals* min = freed_after(a, id, 1);
+  ASSERT_NE(nullptr, min);
+  EXPECT_EQ(3u, min->samples.load());
+  EXPECT_EQ(3u * 4096, min->size_bytes.load());
+  EXPECT_DOUBLE_EQ(3 * w.bytes, min->weight_bytes.load());
+  EXPECT_DOUBLE_EQ(3 * w.count, min->weight_count.load());
   EXPECT_EQ(1u, freed_after(a, id, 2999)->samples.load());
   EXPECT_EQ(100u, freed_after(a, id, 2999)->size_bytes.load());
   EXPECT_EQ(1u, freed_after(a, id, UINT64_MAX)->samples.load());

@@ -16,13 +16,13 @@
 
 #include "truth.h"
 
-enum { kMostInstructions = 256 };
+enum { kMaxInstructions = 256 };
 
-static struct sock_filter g_filter[kMostInstructions];
+static struct sock_filter g_filter[kMaxInstructions];
 static unsigned short g_size;
 
 static void add(uint16_t code, uint8_t jump_true, uint8_t jump_false, uint32_t value) {
-  if (g_size == kMostInstructions) die("deny: too many rules");
+  if (g_size == kMaxInstructions) die("deny: too many rules");
   g_filter[g_size++] = (struct sock_filter)BPF_JUMP(code, value, jump_true, jump_false);
 }
 

@@ -20,7 +20,7 @@
 #define JOIN(a, b) a##b
 #define NAME(prefix, name) JOIN(prefix, name)
 
-enum { kThreads = 8, kBlocks = 64, kMostKept = 4000 };
+enum { kThreads = 8, kBlocks = 64, kMaxKept = 4000 };
 
 static void die(const char* what) {
   fprintf(stderr, "%s\n", what);
@@ -101,7 +101,7 @@ API void* rprealloc(void* block, size_t size) {
 #define RELEASE NAME(ALLOCATOR_PREFIX, free)
 
 static volatile int g_ends;
-static void* g_kept[kMostKept];
+static void* g_kept[kMaxKept];
 static size_t g_kept_count;
 static size_t g_kept_bytes;
 
@@ -117,7 +117,7 @@ __attribute__((noinline)) static void* keep_moved(size_t size) {
 
 static void keep(int rounds) {
   void* (*const ways[3])(size_t) = {keep_block, keep_zeroed, keep_moved};
-  for (int i = 0; i < 3 * rounds && g_kept_count < kMostKept; ++i) {
+  for (int i = 0; i < 3 * rounds && g_kept_count < kMaxKept; ++i) {
     const size_t size = 100 + 8 * (size_t)(i % 1000);
     void* block = ways[i % 3](size);
     memset(block, 1, size);

@@ -16,7 +16,7 @@
 
 #include "truth.h"
 
-enum { kBlocks = 500, kThreads = 5, kMostInstructions = 64 };
+enum { kBlocks = 500, kThreads = 5, kMaxInstructions = 64 };
 
 static void* g_blocks[kBlocks];
 
@@ -36,7 +36,7 @@ static const int kCallsOfThreads[] = {SYS_clone,    SYS_clone3,         SYS_rseq
                                       SYS_mprotect, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_madvise};
 
 static void load_filter(const char* way) {
-  struct sock_filter filter[kMostInstructions];
+  struct sock_filter filter[kMaxInstructions];
   unsigned short size = 0;
   const int is_threads = strcmp(way, "threads") == 0;
   filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));

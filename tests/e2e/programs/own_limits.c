@@ -22,8 +22,8 @@ SITE void* limited_small(size_t i) {
 }
 
 static void limit(int resource, const char* mib) {
-  const rlim_t most = (rlim_t)atol(mib) << 20;
-  const struct rlimit limits = {most, most};
+  const rlim_t max = (rlim_t)atol(mib) << 20;
+  const struct rlimit limits = {max, max};
   if (setrlimit(resource, &limits) != 0) die("setrlimit");
 }
 

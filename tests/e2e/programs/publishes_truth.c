@@ -12,7 +12,7 @@
 
 #include "truth.h"
 
-enum { kThreads = 2, kSitesOfThread = 4, kSites = kThreads * kSitesOfThread, kMostLive = 3000 };
+enum { kThreads = 2, kSitesOfThread = 4, kSites = kThreads * kSitesOfThread, kMaxLive = 3000 };
 
 // As tests/e2e/killed_test.py reads it.  Stores of one thread reach the file in their order.
 struct Figure {
@@ -78,7 +78,7 @@ static void release(int site, struct Block* block) {
   settle(&truth->live_blocks);
 }
 
-static struct Block g_blocks[kSites][kMostLive];
+static struct Block g_blocks[kSites][kMaxLive];
 
 __attribute__((noreturn)) static void run(int number) {
   const int first = number * kSitesOfThread;
@@ -86,14 +86,14 @@ __attribute__((noreturn)) static void run(int number) {
   for (;;) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     const int site = first + (int)(random >> 60) % kSitesOfThread;
-    struct Block* block = &g_blocks[site][(random >> 30) % kMostLive];
+    struct Block* block = &g_blocks[site][(random >> 30) % kMaxLive];
     if (block->start != NULL) {
       release(site, block);
     } else {
       // Each site has sizes of its own, up to twice the least of them: small blocks that are never sampled
       // beside large ones that are would be missing in every count (docs/decisions/0007).
-      const uint64_t least = UINT64_C(32) << site;
-      allocate(site, block, least + (random >> 10) % least);
+      const uint64_t min = UINT64_C(32) << site;
+      allocate(site, block, min + (random >> 10) % min);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 #include "truth.h"
 
-enum { kRounds = 50, kPaint = 0xa5, kMostFrames = 20 };
+enum { kRounds = 50, kPaint = 0xa5, kMaxFrames = 20 };
 
 static unsigned char* g_stack;
 static void* g_block;
@@ -30,7 +30,7 @@ static void on_signal(int signal) {
   (void)signal;
   char here;
   g_handler = (uintptr_t)&here;
-  handler_deep(kMostFrames);
+  handler_deep(kMaxFrames);
 }
 
 int main(int argc, char** argv) {

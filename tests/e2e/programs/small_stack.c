@@ -7,12 +7,12 @@
 
 #include "truth.h"
 
-enum { kThreads = 20, kBlocks = 50, kLeastBlocks = 10 };
+enum { kThreads = 20, kBlocks = 50, kMinBlocks = 10 };
 
 SITE void* small_leaf(void) {
   return keep(malloc(opaque(501)));
 }
-SITE void* least_leaf(void) {
+SITE void* min_leaf(void) {
   return keep(malloc(opaque(502)));
 }
 
@@ -32,8 +32,8 @@ SITE void* small_run(void* unused) {
   for (int i = 0; i < kBlocks; ++i) small_deep(40);
   return unused;
 }
-SITE void* least_run(void* unused) {
-  for (int i = 0; i < kLeastBlocks; ++i) free(least_leaf());
+SITE void* min_run(void* unused) {
+  for (int i = 0; i < kMinBlocks; ++i) free(min_leaf());
   return unused;
 }
 
@@ -51,8 +51,8 @@ static void run(size_t stack_bytes, void* (*function)(void*)) {
 
 int main(void) {
   run(64 * 1024, small_run);
-  run((size_t)sysconf(_SC_THREAD_STACK_MIN) + 8 * 1024, least_run);
+  run((size_t)sysconf(_SC_THREAD_STACK_MIN) + 8 * 1024, min_run);
   tell("small_leaf", "small_deep<small_deep", kThreads * kBlocks, kThreads * kBlocks * 501, 0, 0);
-  tell("least_leaf", "least_run", kThreads * kLeastBlocks, kThreads * kLeastBlocks * 502, 0, 0);
+  tell("least_leaf", "least_run", kThreads * kMinBlocks, kThreads * kMinBlocks * 502, 0, 0);
   return 0;
 }

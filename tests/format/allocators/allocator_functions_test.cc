@@ -109,7 +109,7 @@ TEST(AllocatorFunctions, MoreThanThereIsRoomFor) {
   for (int i = 0; i < 20; ++i) {
     found += names.match(("p" + std::to_string(i) + "_malloc").c_str(), &s) >= 0;
   }
-  EXPECT_EQ(found, static_cast<int>(AllocatorNames::kMost));
+  EXPECT_EQ(found, static_cast<int>(AllocatorNames::kMax));
   const std::string longest(1000, 'x');
   names.note((longest + "mallocx").c_str());
   EXPECT_EQ(names.match((longest + "malloc").c_str(), &s), -1);

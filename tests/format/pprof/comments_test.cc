@@ -65,10 +65,10 @@ TEST(Comments, RatesAreTriples) {
 }
 
 TEST(Comments, TheMostRatesFit) {
-  std::vector<RateUse> uses(kMostRates, {UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  std::vector<RateUse> uses(kMaxRates, {UINT64_MAX, UINT64_MAX, UINT64_MAX});
   CommentText text;
   rates_comment(text, uses.data(), uses.size());
-  EXPECT_EQ(std::string("#memprof.rates used=").size() + kMostRates * 63 - 1, text.size());
+  EXPECT_EQ(std::string("#memprof.rates used=").size() + kMaxRates * 63 - 1, text.size());
 }
 
 TEST(Comments, TheLongestFits) {
@@ -81,7 +81,7 @@ TEST(Comments, TheLongestFits) {
   CommentText text;
   profile_comment(text, long_name.data(), long_name.size(), facts);
   // Flags and the version have one digit.
-  EXPECT_EQ(most_of_profile_comment(), text.size() + 3 * 19);
+  EXPECT_EQ(max_of_profile_comment(), text.size() + 3 * 19);
 }
 
 }  // namespace

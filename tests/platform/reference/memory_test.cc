@@ -46,9 +46,9 @@ TEST(ReferenceMemory, WhatItDoesNotHaveIsRefused) {
   const uint64_t there = 1;
   uint64_t copy = 0;
   EXPECT_FALSE(platform::read_memory(reinterpret_cast<uint64_t>(&there), &copy, sizeof(copy)));
-  uint64_t most = 1;
-  EXPECT_EQ(0u, platform::resident_bytes(&most));
-  EXPECT_EQ(0u, most);
+  uint64_t max = 1;
+  EXPECT_EQ(0u, platform::resident_bytes(&max));
+  EXPECT_EQ(0u, max);
   EXPECT_EQ(UINT64_MAX, platform::address_space_limit());
   EXPECT_TRUE(platform::has_address_space(kSizeBytes));
 }

@@ -10,7 +10,7 @@ inline GateResult result(Verdict verdict, const std::string& key, const std::str
   GateResult result;
   result.verdict = verdict;
   result.key = key;
-  result.most = "1 MB";
+  result.max = "1 MB";
   result.line = 7;
   result.what = what;
   return result;

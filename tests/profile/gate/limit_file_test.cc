@@ -69,10 +69,10 @@ TEST(LimitFile, IsAListOfChecks) {
   ASSERT_EQ(top.scopes[0].limits.size(), 2u);
   EXPECT_EQ(top.scopes[0].limits[0].key, "peak");
   EXPECT_EQ(top.scopes[0].limits[0].amount, "64 MB");
-  EXPECT_EQ(top.scopes[0].limits[0].most, 64.0 * 1024 * 1024);
+  EXPECT_EQ(top.scopes[0].limits[0].max, 64.0 * 1024 * 1024);
   EXPECT_EQ(top.scopes[0].limits[0].line, 1);
   EXPECT_EQ(top.scopes[0].limits[1].metric, Metric::kInuseObjects);
-  EXPECT_EQ(top.scopes[0].limits[1].most, 10);
+  EXPECT_EQ(top.scopes[0].limits[1].max, 10);
 
   const GateCheck& loop = file.checks[1];
   EXPECT_EQ(loop.line, 4);
@@ -91,7 +91,7 @@ TEST(LimitFile, IsAListOfChecks) {
   EXPECT_EQ(site.calls, 2);
   ASSERT_EQ(site.limits.size(), 2u);
   EXPECT_EQ(site.limits[1].key, "allocations_per_call");
-  EXPECT_EQ(site.limits[1].most, 1.5);
+  EXPECT_EQ(site.limits[1].max, 1.5);
   EXPECT_EQ(site.limits[1].metric, Metric::kAllocObjects);
   const GateScope& row = loop.scopes[2];
   EXPECT_EQ(row.kind, ScopeKind::kRow);

@@ -71,7 +71,7 @@ TEST(LeaksReport, begins_with_the_answer) {
   const std::string why = leaks_text(made.leaks, made.report, rows);
   EXPECT_THAT(why, HasSubstr("start: load_tables  program.cc:1\n   allocated in the first 37.5 s and kept"));
   EXPECT_THAT(why, HasSubstr("1 live sample is too few to tell; 1.0 MiB live."));
-  rows.most = 1;
+  rows.max = 1;
   EXPECT_THAT(leaks_text(made.leaks, made.report, rows),
               HasSubstr("1 of 2 other places shown; -n 2 shows all."));
 }
@@ -139,7 +139,7 @@ TEST(LeaksReport, json_has_the_documented_fields) {
   EXPECT_EQ(json["rows"][2]["p_value"], nullptr);
   EXPECT_EQ(json["rows"][2]["growth_per_minute"], nullptr);
   LeakRows one;
-  one.most = 1;
+  one.max = 1;
   EXPECT_EQ(nlohmann::json::parse(leaks_json(made.leaks, made.report, one))["rows"].size(), 1u);
 }
 

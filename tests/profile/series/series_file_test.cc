@@ -59,20 +59,20 @@ TEST(SeriesFile, EveryCutIsSeen) {
   write_three(folder / "x.series");
   const std::string whole = content_of(folder / "x.series");
   const std::string path = folder / "cut.series";
-  size_t most_looks = 0;
+  size_t max_looks = 0;
   for (size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 37) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
     try {
       SeriesReader reader(path);
-      EXPECT_GE(reader.series().looks.size(), most_looks);
+      EXPECT_GE(reader.series().looks.size(), max_looks);
       EXPECT_LT(reader.series().looks.size(), 3u);
-      most_looks = reader.series().looks.size();
+      max_looks = reader.series().looks.size();
       for (const SeriesLook& look : reader.series().looks) EXPECT_GT(live_of(reader.profile_of(look)), 0);
     } catch (const Error&) {
       EXPECT_LT(size, 200u);  // its first lines are cut
     }
   }
-  EXPECT_EQ(most_looks, 2u);
+  EXPECT_EQ(max_looks, 2u);
 }
 
 TEST(SeriesFile, DamageEndsItOrIsSaid) {
@@ -107,11 +107,11 @@ TEST(SeriesFile, StaysWithinItsLimit) {
     }
     profile.comments.push_back(comment);
   }
-  SeriesWriter writer(path, series_fixture::facts(), SeriesWriter::kLeastBytes, IfExists::kRefuse);
+  SeriesWriter writer(path, series_fixture::facts(), SeriesWriter::kMinBytes, IfExists::kRefuse);
   for (uint64_t i = 0; i < 100; ++i) {
     profile.time_unix_ns = kStart + i * 10 * kSecond;
     writer.add(look_of(profile), profile);
-    ASSERT_LE(std::filesystem::file_size(path), SeriesWriter::kLeastBytes);
+    ASSERT_LE(std::filesystem::file_size(path), SeriesWriter::kMinBytes);
   }
   EXPECT_EQ(writer.looks() + writer.left_out(), 100u);
   EXPECT_GT(writer.left_out(), 0u);

@@ -97,7 +97,7 @@ class Server {
 
 DebuginfodOptions impatient() {
   DebuginfodOptions options;
-  options.most_silence = milliseconds(1500);
+  options.max_silence = milliseconds(1500);
   return options;
 }
 

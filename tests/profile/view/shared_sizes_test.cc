@@ -67,9 +67,9 @@ TEST(SharedSizes, SumsStayWhatTheyAre) {
 }
 
 TEST(SharedSizes, FewSizesAreKept) {
-  const Stack stack = stack_of(kMostOwnSizes, 100000, 512, 1);
+  const Stack stack = stack_of(kMaxOwnSizes, 100000, 512, 1);
   const std::vector<LiveGroup> groups = SizeSharing().shared(stack.live);
-  ASSERT_EQ(groups.size(), kMostOwnSizes);
+  ASSERT_EQ(groups.size(), kMaxOwnSizes);
   for (size_t i = 0; i < groups.size(); ++i) EXPECT_EQ(groups[i].size_bytes, stack.live[i].size_bytes);
 }
 

@@ -208,11 +208,11 @@ TEST_F(ObjectHooks, ThereAreOnlySoManySets) {
   const auto take_all = [] {
     Allocator other = kAllocator;
     uint32_t made = 0;
-    for (uint32_t i = 0; i < 2 * kMostHookSets; ++i) {
+    for (uint32_t i = 0; i < 2 * kMaxHookSets; ++i) {
       other.free = reinterpret_cast<void (*)(void*, void*)>(uintptr_t{0x1000} + i);  // never called
       made += hook_set_for(other, Serving::kWhole) != nullptr;
     }
-    return made >= 1 && made <= kMostHookSets && hook_set_for(other, Serving::kPool) == nullptr;
+    return made >= 1 && made <= kMaxHookSets && hook_set_for(other, Serving::kPool) == nullptr;
   };
   EXPECT_EXIT(_Exit(take_all() ? 0 : 1), testing::ExitedWithCode(0), "");
 }

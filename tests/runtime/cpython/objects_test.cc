@@ -141,7 +141,7 @@ class LendingPool : public testing::Test {
     python_.get<void(int)>("fake_initialize")(1);
     plain_ = table();
     runtimes::g_events_wanted = 0;  // of a test before
-    sampler_set_rate(kLeastLenderRateBytes);
+    sampler_set_rate(kMinLenderRateBytes);
     sampler_redraw();
     runtimes::attach();
   }
@@ -233,14 +233,14 @@ TEST_F(LendingPool, LeavesASampleThatCannotMoveWhereItIs) {
 }
 
 TEST_F(LendingPool, KeepsItsSamplesAtASmallRate) {
-  sampler_set_rate(kLeastLenderRateBytes - 1);
+  sampler_set_rate(kMinLenderRateBytes - 1);
   runtimes::attach();
   EXPECT_NE(plain_.free, table().free);
   void* block = sampled([&] { return allocate(kObjectDomain, 64); });
   EXPECT_TRUE(is_in_pool(block));
   release(kObjectDomain, block);
   // There may be samples in it now.
-  sampler_set_rate(kLeastLenderRateBytes);
+  sampler_set_rate(kMinLenderRateBytes);
   runtimes::attach();
   EXPECT_NE(plain_.free, table().free);
 }

@@ -153,7 +153,7 @@ TEST(Isolates, AnIsolateAtTheAddressOfADeadOneIsNew) {
 TEST(Isolates, MoreThanThereIsRoomForTakeThePlaceOfTheOldest) {
   in_child([] {
     const FakeEngine engine;
-    static char isolates[kMostIsolates + 5];
+    static char isolates[kMaxIsolates + 5];
     for (char& isolate : isolates) {
       before_call(&isolate);
       ASSERT_NE(nullptr, isolate_of_thread(&isolate));

@@ -37,7 +37,7 @@ namespace {
 
 using memprof::platform::Walk;
 
-constexpr uint32_t kMostFrames = 1024;
+constexpr uint32_t kMaxFrames = 1024;
 constexpr size_t kTextBytes = 1 << 20;
 
 struct Results {  // oracle_test.py reads it: eight little-endian words, then text
@@ -47,7 +47,7 @@ struct Results {  // oracle_test.py reads it: eight little-endian words, then te
   std::atomic<uint64_t> oracle_ended;  // libunwind came to an end without an error
   std::atomic<uint64_t> skipped;       // another thread was comparing
   std::atomic<uint64_t> frames;        // of the engine
-  std::atomic<uint64_t> most_frames;
+  std::atomic<uint64_t> max_frames;
   std::atomic<uint64_t> text_used;
   char text[kTextBytes];
 };
@@ -56,8 +56,8 @@ Results* g_results;
 uint64_t g_every = 1;
 std::atomic<uint64_t> g_count{0};
 std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
-uint64_t g_ours[kMostFrames];
-uint64_t g_theirs[kMostFrames];
+uint64_t g_ours[kMaxFrames];
+uint64_t g_theirs[kMaxFrames];
 __thread bool t_inside __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) void open_results() {
@@ -130,7 +130,7 @@ void report(uint32_t ours, Walk reason, uint32_t theirs, int last_step, uint32_t
 
 // In the caller's caller's frame: its return address is the first frame of both walks.
 __attribute__((noinline)) MEMPROF_HOOK void compare(const void* frame) {
-  const auto ours = memprof::platform::capture_stack(memprof::platform::Entry{frame}, g_ours, kMostFrames);
+  const auto ours = memprof::platform::capture_stack(memprof::platform::Entry{frame}, g_ours, kMaxFrames);
   unw_context_t context;
   unw_cursor_t cursor;
   unw_getcontext(&context);
@@ -138,7 +138,7 @@ __attribute__((noinline)) MEMPROF_HOOK void compare(const void* frame) {
   uint32_t theirs = 0;
   int step = 1;
   bool in_hooks = true;
-  while (theirs < kMostFrames) {
+  while (theirs < kMaxFrames) {
     step = unw_step(&cursor);
     unw_word_t pc = 0;
     if (step <= 0 || unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0) {
@@ -158,8 +158,8 @@ __attribute__((noinline)) MEMPROF_HOOK void compare(const void* frame) {
   Results& r = *g_results;
   r.samples.fetch_add(1);
   r.frames.fetch_add(ours.depth);
-  for (uint64_t most = r.most_frames.load(); most < ours.depth;) {
-    if (r.most_frames.compare_exchange_weak(most, ours.depth)) {
+  for (uint64_t max = r.max_frames.load(); max < ours.depth;) {
+    if (r.max_frames.compare_exchange_weak(max, ours.depth)) {
       break;
     }
   }

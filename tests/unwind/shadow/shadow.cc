@@ -45,7 +45,7 @@ using shadow::fail;
 using shadow::File;
 using shadow::g_tracer;
 using shadow::kBreakpoint;
-using shadow::kMostFiles;
+using shadow::kMaxFiles;
 using shadow::kPushRbp;
 using shadow::Log;
 
@@ -106,7 +106,7 @@ int add_file(dl_phdr_info* info, size_t, void*) {
   File file{};
   file.bias = info->dlpi_addr;
   file.sites = find_sites(path, &file.site_count);
-  if (file.sites == nullptr || g_tracer.file_count == kMostFiles) {
+  if (file.sites == nullptr || g_tracer.file_count == kMaxFiles) {
     fprintf(stderr, "shadow: no sites for %s\n", path);
     fail("shadow: a module that SHADOW_SITES does not have\n");
   }

@@ -66,7 +66,7 @@ void do_call(const Step& step, greg_t* registers) {
   if (g_tracer.forget != 0 && g_tracer.log->calls % g_tracer.forget == 0) {
     return;
   }
-  if (g_tracer.depth == kMostEntries) {
+  if (g_tracer.depth == kMaxEntries) {
     fail("shadow: more frames than there is room for\n");
   }
   g_tracer.entries[g_tracer.depth++] = {slot, step.next};
@@ -90,7 +90,7 @@ void do_return(const Step& step, greg_t* registers) {
 
 void push_signal_frame(uint64_t* slot, void* context) {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  if (g_tracer.log == nullptr || g_tracer.depth + 2 > kMostEntries) {
+  if (g_tracer.log == nullptr || g_tracer.depth + 2 > kMaxEntries) {
     fail("shadow: a signal before the program began, or more frames than there is room for\n");
   }
   drop_below(static_cast<uint64_t>(registers[REG_RSP]));

@@ -12,8 +12,8 @@
 namespace shadow {
 
 inline constexpr uint64_t kLogWords = uint64_t{1} << 23;
-inline constexpr uint32_t kMostEntries = 1 << 16;
-inline constexpr int kMostFiles = 64;
+inline constexpr uint32_t kMaxEntries = 1 << 16;
+inline constexpr int kMaxFiles = 64;
 inline constexpr uint8_t kBreakpoint = 0xCC;
 inline constexpr uint8_t kPushRbp = 0x55;
 
@@ -45,12 +45,12 @@ struct File {
 
 struct Tracer {
   Log* log;
-  File files[kMostFiles];
+  File files[kMaxFiles];
   int file_count;
   uint64_t event;   // entered once a sample; begins with push %rbp
   uint64_t forget;  // leave out every n-th call; 0: none
   uint32_t depth;
-  Entry entries[kMostEntries];
+  Entry entries[kMaxEntries];
 };
 extern Tracer g_tracer;
 

@@ -175,15 +175,15 @@ TEST(Registered, MemoryIsUsedAgain) {
   const auto tables = make_tables();
   const Section kept({2}, 1 << 14);
   tables->add(kept.begin());
-  size_t most = 0;
+  size_t max = 0;
   for (int i = 0; i < 2000; ++i) {
     const Section a({2, 3, 4});
     tables->add(a.begin());
     tables->remove(a.begin());
-    most = std::max(most, tables->used_bytes());
+    max = std::max(max, tables->used_bytes());
   }
   EXPECT_EQ(1u, tables->count());
-  EXPECT_LE(most, 64u * 1024);
+  EXPECT_LE(max, 64u * 1024);
 }
 
 TEST(Registered, ManySections) {

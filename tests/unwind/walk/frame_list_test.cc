@@ -70,8 +70,8 @@ TEST(FrameList, BothEndsOfADeeperOne) {
   for (const bool by_loop : {false, true}) {
     for (const uint32_t max_depth : {64u, 65u, 128u, 1000u}) {
       // Frames are taken in whole tails.
-      const uint32_t most = max_depth + (FrameList::kMostFrames - max_depth) / kRootEnd * kRootEnd;
-      for (uint32_t count = max_depth + 1; count <= most; ++count) {
+      const uint32_t max = max_depth + (FrameList::kMaxFrames - max_depth) / kRootEnd * kRootEnd;
+      for (uint32_t count = max_depth + 1; count <= max; ++count) {
         const Result r = collect(count, max_depth, Walk::kRoot, by_loop);
         ASSERT_EQ(count, r.taken);
         std::vector<uint64_t> expected = numbers(0, max_depth - kRootEnd - 1);
@@ -97,7 +97,7 @@ TEST(FrameList, TheLeafEndIfTheRootIsNotReached) {
     const Result r = collect(100000, 64, Walk::kRoot, by_loop);
     EXPECT_EQ(numbers(0, 64), r.frames);
     EXPECT_EQ(Walk::kDepthLimit, r.reason);
-    EXPECT_EQ(FrameList::kMostFrames, r.taken) << "no longer walk";
+    EXPECT_EQ(FrameList::kMaxFrames, r.taken) << "no longer walk";
   }
 }
 

@@ -139,7 +139,7 @@ TEST_F(FrameRecordWalk, StacksThatLeadInACircleEnd) {
   put(120, {at(300), in(kGap, 31)});
   world_.other_stack = bounds(300, 310);
   const Start start{in(kFlat), at(110), at(300)};
-  EXPECT_LE(walk(start, bounds(100, 118)).frames.size(), 3u + 2 * kMostStackJumps);
+  EXPECT_LE(walk(start, bounds(100, 118)).frames.size(), 3u + 2 * kMaxStackJumps);
   EXPECT_EQ(Walk::kNoRule, walk(start, bounds(100, 118)).reason);
   EXPECT_EQ(Walk::kNoRule, walk_full(start, bounds(100, 118)).reason);
 }

@@ -124,8 +124,7 @@ class Writer {
     patches_.resize(request_.patch_count);
     if (!memory_.read(request_.patches, patches_.data(), patches_.size() * sizeof(LatePatch))) return false;
     return std::all_of(patches_.begin(), patches_.end(), [](const LatePatch& p) {
-      return p.written_bytes <= LatePatch::kMostWrittenBytes &&
-             p.window_bytes <= LatePatch::kMostWindowBytes &&
+      return p.written_bytes <= LatePatch::kMaxWrittenBytes && p.window_bytes <= LatePatch::kMaxWindowBytes &&
              (p.window_bytes == 0 || p.written_bytes <= p.window_bytes);
     });
   }
@@ -146,7 +145,7 @@ class Writer {
     for (const LatePatch& p : patches_) {
       if (p.group != group) continue;
       const size_t bytes = p.window_bytes != 0 ? p.window_bytes : p.written_bytes;
-      uint8_t now[LatePatch::kMostWindowBytes] = {};
+      uint8_t now[LatePatch::kMaxWindowBytes] = {};
       const MemoryRange* range = range_at(ranges_, p.address);
       if (p.written_bytes == 0 || range == nullptr || (p.window_bytes != 0) != range->is_code ||
           range->is_writable == range->is_code || !memory_.read(p.address, now, bytes)) {
@@ -177,7 +176,7 @@ class Writer {
   }
 
   bool write(const LatePatch& p, const uint8_t* bytes) const {
-    uint8_t now[LatePatch::kMostWrittenBytes];
+    uint8_t now[LatePatch::kMaxWrittenBytes];
     return memory_.write(p.address, bytes, p.written_bytes) &&
            memory_.read(p.address, now, p.written_bytes) && memcmp(now, bytes, p.written_bytes) == 0;
   }
@@ -225,7 +224,7 @@ std::vector<uint64_t> modules_with_allocators(const Target& target) {
     const std::vector<InnerAllocatorFacts> allocators = inner_allocators(*file, is_program);
     const bool is_wanted = std::any_of(allocators.begin(), allocators.end(),
                                        [](const InnerAllocatorFacts& a) { return a.can_be_hooked; });
-    if (is_wanted && found.size() < LatePatchRequest::kMostModules) found.push_back(image.start);
+    if (is_wanted && found.size() < LatePatchRequest::kMaxModules) found.push_back(image.start);
   }
   return found;
 }

@@ -47,9 +47,9 @@ ProcessWatch::End ProcessWatch::wait(double seconds) {
     const int64_t left_ms = (end - monotonic_ns()) / 1'000'000;
     if (left_ms <= 0) return End::kTime;
     // Where the kernel has no descriptors of processes (before 5.3), it is looked for.
-    const int64_t most_ms = process_end_ >= 0 ? 3'600'000 : 100;
+    const int64_t max_ms = process_end_ >= 0 ? 3'600'000 : 100;
     pollfd ends[2] = {{signals_, POLLIN, 0}, {process_end_, POLLIN, 0}};
-    const int count = poll(ends, 2, static_cast<int>(std::min(left_ms, most_ms)));
+    const int count = poll(ends, 2, static_cast<int>(std::min(left_ms, max_ms)));
     if (count < 0 && errno != EINTR) throw Failure("attach: cannot wait: " + error_text(errno), 1);
     if (ends[1].revents != 0 || !is_running(process_.pid)) {
       process_.arena = arena_.copy();

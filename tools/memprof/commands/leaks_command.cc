@@ -106,7 +106,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
-  options.rows.most = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
+  options.rows.max = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
   const ReaderChoice choice = reader.choice();
   options.source_maps = source_maps.choice();
   if (choice.metric) throw Failure("leaks: --metric: leaks are of what lives; leave it out");

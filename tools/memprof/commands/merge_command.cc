@@ -40,7 +40,7 @@ Profiles by memprof, and profiles by others, can be merged with their like only:
 those of others have no intervals.
 )";
 
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMaxNamed = 5;
 
 struct Options {
   std::vector<std::string> files;
@@ -65,7 +65,7 @@ class Merge {
       if (!skip_damaged_) {
         throw Failure(std::string(error.what()) + "; --skip-damaged leaves such files out");
       }
-      if (damaged_++ < kMostNamed) complain(std::string("left out: ") + error.what());
+      if (damaged_++ < kMaxNamed) complain(std::string("left out: ") + error.what());
       return;
     }
     check_like_the_others(path, profile);
@@ -75,8 +75,8 @@ class Merge {
   }
 
   profile::Profile take() {
-    if (damaged_ > kMostNamed) {
-      complain("left out: " + std::to_string(damaged_ - kMostNamed) + " more, for reasons like these");
+    if (damaged_ > kMaxNamed) {
+      complain("left out: " + std::to_string(damaged_ - kMaxNamed) + " more, for reasons like these");
     }
     if (merged_ == 0) throw Failure("merge: none of the files is a whole profile");
     if (programs_.size() > 1) {
@@ -123,7 +123,7 @@ class Merge {
     std::map<uint64_t, std::string>& starts = processes_[{profile.program, profile.pid}];
     const auto known = starts.lower_bound(start - 1);
     if (known != starts.end() && known->first <= start + 1) {
-      if (twice_++ < kMostNamed) {
+      if (twice_++ < kMaxNamed) {
         complain("warning: " + path + " and " + known->second +
                  " are of one process at two times: what it held at both counts twice");
       }

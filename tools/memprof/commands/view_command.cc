@@ -63,7 +63,7 @@ a file, to send or keep.
   --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
-constexpr size_t kMostPort = 65535;
+constexpr size_t kMaxPort = 65535;
 constexpr uintmax_t kLargeBytes = uintmax_t{16} << 20;  // of a file: some seconds
 
 struct Options {
@@ -93,7 +93,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.parse(arguments)) return std::nullopt;
   if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
-  if (port > kMostPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
+  if (port > kMaxPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
   options.address.port = static_cast<uint16_t>(port);
   options.opens = !parser.is_given("--no-open");
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;

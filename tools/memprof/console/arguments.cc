@@ -105,8 +105,8 @@ double parse_percent(const std::string& option, const std::string& text) {
 
 uint32_t parse_budget(const std::string& text) {
   uint32_t ppm = 0;
-  constexpr uint32_t kMostPpm = 500000;
-  if (!parse_share(text, &ppm) || ppm == 0 || ppm > kMostPpm)
+  constexpr uint32_t kMaxPpm = 500000;
+  if (!parse_share(text, &ppm) || ppm == 0 || ppm > kMaxPpm)
     throw Failure("--budget: '" + text + "' is not a share of the CPU time; give one like 0.5%, at most 50%");
   return ppm;
 }

@@ -17,7 +17,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kLeastWidth = 40;
+constexpr size_t kMinWidth = 40;
 
 // Returns 0 or an errno.
 int write_all(int fd, std::string_view text) {
@@ -65,7 +65,7 @@ size_t terminal_width() {
   if (columns == 0 && is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
     columns = size.ws_col;
   }
-  return columns == 0 ? 0 : std::max(columns, kLeastWidth);
+  return columns == 0 ? 0 : std::max(columns, kMinWidth);
 }
 
 bool wants_utf8() {

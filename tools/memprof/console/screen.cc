@@ -216,9 +216,9 @@ void Screen::read_input(std::vector<profile::LiveKey>* keys) {
 }
 
 std::vector<profile::LiveKey> Screen::wait_for_keys(double seconds) {
-  constexpr double kMostMs = 1e9;
+  constexpr double kMaxMs = 1e9;
   std::vector<profile::LiveKey> keys;
-  int timeout = seconds < 0 ? -1 : static_cast<int>(seconds * 1000 < kMostMs ? seconds * 1000 + 1 : kMostMs);
+  int timeout = seconds < 0 ? -1 : static_cast<int>(seconds * 1000 < kMaxMs ? seconds * 1000 + 1 : kMaxMs);
   while (!is_closed_) {
     pollfd inputs[] = {{STDIN_FILENO, POLLIN, 0}, {wake_read, POLLIN, 0}};
     const int ready = poll(inputs, 2, reader_.is_waiting() ? kSequenceMs : timeout);

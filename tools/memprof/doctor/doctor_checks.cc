@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kNameColumn = 6;   // behind "note  "
 constexpr size_t kTextColumn = 20;  // behind the longest name, "address space"
-constexpr size_t kLeastText = 20;   // however narrow the terminal is
+constexpr size_t kMinText = 20;     // however narrow the terminal is
 
 const char* word_of(Verdict verdict) {
   switch (verdict) {
@@ -45,7 +45,7 @@ std::string padded(std::string text, size_t columns) {
 // keeps its length.
 std::string wrapped(const std::string& text, size_t width, size_t indent) {
   if (width == 0) return text + "\n";
-  const size_t room = std::max(width > indent ? width - indent : 0, kLeastText);
+  const size_t room = std::max(width > indent ? width - indent : 0, kMinText);
   std::string lines;
   size_t column = 0;
   for (size_t begin = 0; begin < text.size();) {

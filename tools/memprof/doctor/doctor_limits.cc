@@ -18,13 +18,13 @@ namespace {
 using profile::format_bytes;
 
 // A profile has this much, if its program is no toy.
-constexpr uint64_t kLeastFileBytes = uint64_t{256} << 10;
+constexpr uint64_t kMinFileBytes = uint64_t{256} << 10;
 // Pages that thousands of stacks and a million of samples need.
-constexpr uint64_t kLeastFreeBytes = uint64_t{64} << 20;
+constexpr uint64_t kMinFreeBytes = uint64_t{64} << 20;
 // With this much a process has whole tables: they take a quarter of what is free.
 constexpr uint64_t kWholeBytes = kArenaBytes * 5;
 // The command itself, with its libraries and a small profile.
-constexpr uint64_t kLeastSpaceBytes = uint64_t{96} << 20;
+constexpr uint64_t kMinSpaceBytes = uint64_t{96} << 20;
 
 constexpr char kLost[] =
     "the data go into private memory: a process writes its profile when it ends, but not when it is killed, "
@@ -57,7 +57,7 @@ void check_file_size(uint64_t limit_bytes, Checks* checks) {
     checks->yes(name, "no limit on the size of files");
   } else if (limit_bytes >= kArenaBytes) {
     checks->yes(name, "files may be up to " + bytes_text(limit_bytes) + " large");
-  } else if (limit_bytes >= kLeastFileBytes) {
+  } else if (limit_bytes >= kMinFileBytes) {
     checks->note(name,
                  "files may be only " + bytes_text(limit_bytes) +
                      " large, the data of a process take up to " + bytes_text(kArenaBytes) + "; " + kLost,
@@ -78,8 +78,8 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
                            bytes_text(kArenaBytes) + " (address space, not memory)";
   if (limit_bytes >= kWholeBytes) {
     checks->yes(name, both);
-  } else if (whose == Whose::kShell && limit_bytes < kLeastSpaceBytes) {
-    checks->no(name, both + ": `memprof run` needs " + bytes_text(kLeastSpaceBytes) + " to write a profile",
+  } else if (whose == Whose::kShell && limit_bytes < kMinSpaceBytes) {
+    checks->no(name, both + ": `memprof run` needs " + bytes_text(kMinSpaceBytes) + " to write a profile",
                "raise `ulimit -v`, or set the limit in CMD alone");
   } else {
     checks->note(name,
@@ -92,7 +92,7 @@ void check_address_space(uint64_t limit_bytes, Whose whose, Checks* checks) {
 
 void check_group_memory(uint64_t limit_bytes, Checks* checks) {
   constexpr uint64_t kShare = 64;
-  constexpr uint64_t kLeast = uint64_t{4} << 20;
+  constexpr uint64_t kMin = uint64_t{4} << 20;
   const std::string name = "table memory";
   if (limit_bytes == kUnlimited) {
     checks->yes(name, "no limit on the memory of this group; a process's tables grow with use up to " +
@@ -100,7 +100,7 @@ void check_group_memory(uint64_t limit_bytes, Checks* checks) {
     return;
   }
   checks->yes(name, "this group may have " + bytes_text(limit_bytes) + ", a process's tables stay within " +
-                        bytes_text(std::min(kArenaBytes, std::max(kLeast, limit_bytes / kShare))) +
+                        bytes_text(std::min(kArenaBytes, std::max(kMin, limit_bytes / kShare))) +
                         " of it (with rate 0 they may have all); MEMPROF_MEMORY sets another limit");
 }
 
@@ -132,7 +132,7 @@ void check_arena_folder(const std::string& path, const std::string& seen_as, Try
     checks->note(name, path + " cannot be written: " + error_text(error) + "; " + kLost, kOther);
   } else if (is_tried == Try::kNo && (system.f_flag & ST_RDONLY) != 0) {
     checks->note(name, path + " cannot be written: read-only file system; " + kLost, kOther);
-  } else if (free_bytes < kLeastFreeBytes) {
+  } else if (free_bytes < kMinFreeBytes) {
     checks->note(
         name,
         path + ": only " + bytes_text(free_bytes) + " free; samples that find no room are dropped, and " +

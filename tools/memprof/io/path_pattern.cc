@@ -14,9 +14,9 @@ std::string expand_path(const std::string& pattern, const PathFacts& facts) {
     throw Failure(pattern + ": '" + std::string(wrong).substr(0, 2) +
                   "' is unknown in a path; there are %p (pid), %n (program), %t (time) and %%");
   }
-  constexpr size_t kMostDigits = 20;
+  constexpr size_t kMaxDigits = 20;
   const size_t facts_in_it = static_cast<size_t>(std::count(pattern.begin(), pattern.end(), '%'));
-  std::string path(pattern.size() + facts_in_it * std::max(kMostDigits, facts.program.size()) + 1, '\0');
+  std::string path(pattern.size() + facts_in_it * std::max(kMaxDigits, facts.program.size()) + 1, '\0');
   memprof::expand_path(pattern.c_str(), static_cast<uint64_t>(facts.pid), facts.program.c_str(),
                        static_cast<uint64_t>(facts.time_seconds), path.data(), path.size());
   path.resize(std::strlen(path.c_str()));

@@ -25,8 +25,8 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kMostWarnings = 5;
-constexpr size_t kMostInputBytes = size_t{2} << 30;
+constexpr size_t kMaxWarnings = 5;
+constexpr size_t kMaxInputBytes = size_t{2} << 30;
 
 std::string read_standard_input() {
   std::string data;
@@ -37,7 +37,7 @@ std::string read_standard_input() {
     if (size < 0) throw Failure("standard input: " + error_text(errno));
     if (size == 0) return data;
     data.append(buffer, 0, static_cast<size_t>(size));
-    if (data.size() > kMostInputBytes) throw Failure("standard input: larger than 2 GiB; not a profile");
+    if (data.size() > kMaxInputBytes) throw Failure("standard input: larger than 2 GiB; not a profile");
   }
 }
 
@@ -74,11 +74,11 @@ void symbolize_with(AskServers ask_servers, const Symbolize& symbolize) {
   if (ask_servers == AskServers::kYes) options.debuginfod = &debuginfod;
   const profile::SymbolizeSummary summary = symbolize(options);
   if (!debuginfod.warning().empty()) complain("warning: " + debuginfod.warning());
-  for (size_t i = 0; i < summary.warnings.size() && i < kMostWarnings; ++i) {
+  for (size_t i = 0; i < summary.warnings.size() && i < kMaxWarnings; ++i) {
     complain("warning: " + summary.warnings[i]);
   }
-  if (summary.warnings.size() > kMostWarnings) {
-    complain("warning: no names for " + std::to_string(summary.warnings.size() - kMostWarnings) +
+  if (summary.warnings.size() > kMaxWarnings) {
+    complain("warning: no names for " + std::to_string(summary.warnings.size() - kMaxWarnings) +
              " more files, for reasons like these");
   }
 }
@@ -143,7 +143,7 @@ std::string look_of_file(const std::string& option, const std::string& path, con
 
 SeriesLooks::SeriesLooks(const std::string& path, AskServers ask_servers)
     : reader_(path),
-      choice_(profile::choose_looks(reader_.series(), kMost, path)),
+      choice_(profile::choose_looks(reader_.series(), kMax, path)),
       ask_servers_(ask_servers) {}
 
 profile::Profile SeriesLooks::look(size_t index) {

@@ -25,13 +25,13 @@ class SeriesLooks {
  public:
   SeriesLooks(const std::string& path, AskServers ask_servers);
 
-  size_t count() const { return choice_.looks.size(); }  // at most kMost
+  size_t count() const { return choice_.looks.size(); }  // at most kMax
   size_t later() const { return choice_.later; }         // looks of the series after the last of these
   uint64_t time_unix_ns(size_t index) const { return choice_.looks[index]->time_unix_ns; }
   // By time, with names; read anew with each call.
   profile::Profile look(size_t index);
 
-  static constexpr size_t kMost = 24;
+  static constexpr size_t kMax = 24;
 
  private:
   profile::SeriesReader reader_;

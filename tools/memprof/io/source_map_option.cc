@@ -10,7 +10,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kMostWarnings = 5;
+constexpr size_t kMaxWarnings = 5;
 
 }  // namespace
 
@@ -43,9 +43,9 @@ profile::Profile with_source_lines(profile::Profile profile, const SourceMapChoi
   if (!choice) return profile;
   const profile::SourceMapSummary summary = profile::apply_source_maps(*choice, &profile);
   const size_t count = summary.warnings.size();
-  for (size_t i = 0; i < count && i < kMostWarnings; ++i) complain("warning: " + summary.warnings[i]);
-  if (count > kMostWarnings) {
-    complain("warning: the same of " + std::to_string(count - kMostWarnings) +
+  for (size_t i = 0; i < count && i < kMaxWarnings; ++i) complain("warning: " + summary.warnings[i]);
+  if (count > kMaxWarnings) {
+    complain("warning: the same of " + std::to_string(count - kMaxWarnings) +
              " more scripts, for reasons like these");
   } else if (summary.mapped == 0 && count == 0) {
     complain(summary.scripts == 0

@@ -9,10 +9,10 @@ namespace memprof::cli {
 namespace {
 
 uint64_t parse_every(const std::string& text) {
-  constexpr uint64_t kLeastNs = 100'000'000;
-  constexpr uint64_t kMostNs = uint64_t{31} * 86400 * 1'000'000'000;
+  constexpr uint64_t kMinNs = 100'000'000;
+  constexpr uint64_t kMaxNs = uint64_t{31} * 86400 * 1'000'000'000;
   const auto ns = profile::parse_duration_ns(text);
-  if (!ns || *ns < kLeastNs || *ns > kMostNs) {
+  if (!ns || *ns < kMinNs || *ns > kMaxNs) {
     throw Failure("--every: '" + text + "' is not a time from 100ms to 31d; give one like 10s or 5m");
   }
   return *ns;
@@ -20,7 +20,7 @@ uint64_t parse_every(const std::string& text) {
 
 uint64_t parse_series_limit(const std::string& text) {
   const auto bytes = profile::parse_bytes(text);
-  if (!bytes || *bytes < profile::SeriesWriter::kLeastBytes) {
+  if (!bytes || *bytes < profile::SeriesWriter::kMinBytes) {
     throw Failure("--limit: '" + text + "' is not a size of at least 1m; give one like 64m or 1g");
   }
   return *bytes;
@@ -59,7 +59,7 @@ std::optional<RecordChoice> RecordOptions::choice(const std::string& usual) cons
   }
   check_series_name(choice.pattern);
   if (has_every) choice.every_ns = parse_every(every_);
-  if (has_limit) choice.most_bytes = parse_series_limit(limit_);
+  if (has_limit) choice.max_bytes = parse_series_limit(limit_);
   return choice;
 }
 

@@ -14,9 +14,9 @@
 namespace memprof::cli {
 
 struct RecordChoice {
-  std::string pattern;                                // of the file's path (io/path_pattern.h)
-  uint64_t every_ns = 10'000'000'000;                 // between two looks
-  uint64_t most_bytes = uint64_t{256} * 1024 * 1024;  // of the file
+  std::string pattern;                               // of the file's path (io/path_pattern.h)
+  uint64_t every_ns = 10'000'000'000;                // between two looks
+  uint64_t max_bytes = uint64_t{256} * 1024 * 1024;  // of the file
   bool force = false;
   AskServers ask_servers = AskServers::kYes;
 };

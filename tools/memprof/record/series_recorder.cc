@@ -36,7 +36,7 @@ void SeriesRecorder::add(const profile::Profile& profile, const std::vector<uint
   profile::add_resident_figures(profile.resident, &look.system);
   add_proportional_size(pids, &look.system);
   if (!writer_) {
-    writer_.emplace(path_, facts_, choice_.most_bytes,
+    writer_.emplace(path_, facts_, choice_.max_bytes,
                     choice_.force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
   }
   writer_->add(look, profile);

@@ -26,9 +26,9 @@ constexpr int kLongMs = 2000;
 void close_from(int first) {
   constexpr long kCloseRange = 436;
   if (syscall(kCloseRange, first, ~0u, 0) == 0) return;
-  constexpr long kMost = 1 << 20;  // of Linux by default, whatever the limit says
+  constexpr long kMax = 1 << 20;  // of Linux by default, whatever the limit says
   const long limit = sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd < (limit > 0 && limit < kMost ? limit : kMost); ++fd) ::close(fd);
+  for (int fd = first; fd < (limit > 0 && limit < kMax ? limit : kMax); ++fd) ::close(fd);
 }
 
 [[noreturn]] void wait_for_signals(const sigset_t& signals, int words, pid_t parent) {

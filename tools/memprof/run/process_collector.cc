@@ -24,7 +24,7 @@ namespace {
 using Duration = std::chrono::nanoseconds;
 
 constexpr auto kFirstPause = std::chrono::milliseconds(10);
-constexpr auto kLeastPause = std::chrono::milliseconds(100);
+constexpr auto kMinPause = std::chrono::milliseconds(100);
 // A look at the processes takes at most this share of a processor.
 constexpr int kLookShare = 20;
 constexpr char kSuffix[] = ".pb";
@@ -47,8 +47,8 @@ bool ProcessCollector::start() {
 
 void ProcessCollector::run() {
   // The first looks come soon: there are programs that do not live for long.
-  auto least = Duration(kFirstPause);
-  auto pause = least;
+  auto min = Duration(kFirstPause);
+  auto pause = min;
   for (;;) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
@@ -63,8 +63,8 @@ void ProcessCollector::run() {
     } catch (const std::exception&) {
       return;  // out of memory: finish() does what it can
     }
-    least = std::min<Duration>(2 * least, kLeastPause);
-    pause = std::max<Duration>(least, look * kLookShare);
+    min = std::min<Duration>(2 * min, kMinPause);
+    pause = std::max<Duration>(min, look * kLookShare);
   }
 }
 
@@ -137,7 +137,7 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
   const ArenaBeginning beginning = read_beginning(file.path);
   if (!beginning.is_file || (beginning.is_begun && beginning.run_token != run_token_)) {
     ++collected_.foreign;
-  } else if (collected_.processes.size() >= kMostProcesses) {
+  } else if (collected_.processes.size() >= kMaxProcesses) {
     ++collected_.left_out;
   } else if (beginning.is_begun) {  // one that was killed while it made its arena had no sample
     const std::string name = std::filesystem::path(file.path).stem();

@@ -67,7 +67,7 @@ struct Collected {
 
 class ProcessCollector {
  public:
-  static constexpr size_t kMostProcesses = 4096;
+  static constexpr size_t kMaxProcesses = 4096;
 
   // `arenas`: a folder, or empty.  `profiles`: a folder; processes that have no arena to be read write there.
   ProcessCollector(std::string arenas, std::string profiles, const RunIdentity& run);

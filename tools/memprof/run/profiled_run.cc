@@ -183,14 +183,14 @@ void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts&
 }
 
 // How many lines there are for each kind of things, at most.
-constexpr size_t kMostLines = 5;
+constexpr size_t kMaxLines = 5;
 
 Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
   Missing missing;
   missing.unseen = collected.unseen.size() + collected.more_unseen;
   missing.uncollected = collected.unreadable + collected.left_out;
   missing.names = describe_unseen(collected.unseen);
-  missing.names.resize(std::min(missing.names.size(), kMostLines));
+  missing.names.resize(std::min(missing.names.size(), kMaxLines));
   if (missing.unseen == 1) {
     complain("warning: ran without memprof: " + missing.names[0]);
   } else if (missing.unseen != 0) {
@@ -205,20 +205,20 @@ Missing say_what_is_missing(const Collected& collected, const std::vector<Proces
   if (collected.left_out != 0) {
     complain("warning: " + std::to_string(collected.left_out) +
              " processes were left out: limit reached, a run keeps " +
-             std::to_string(ProcessCollector::kMostProcesses) + "; --no-follow profiles the first only");
+             std::to_string(ProcessCollector::kMaxProcesses) + "; --no-follow profiles the first only");
   }
   if (collected.foreign != 0) {
     complain("warning: " + std::to_string(collected.foreign) + (collected.foreign == 1 ? " file" : " files") +
              " in the run's folder, made by processes outside the run: ignored");
   }
-  for (size_t i = 0; i < std::min(former.size(), kMostLines); ++i) {
+  for (size_t i = 0; i < std::min(former.size(), kMaxLines); ++i) {
     const ProcessProfile& process = former[i];
     complain(process.program + " (pid " + std::to_string(process.pid) +
              ") executed another program: its own " + profile::format_bytes(process.allocated_bytes) +
              " allocated until then are in no profile");
   }
-  if (former.size() > kMostLines) {
-    complain("and " + std::to_string(former.size() - kMostLines) + " more that executed another program");
+  if (former.size() > kMaxLines) {
+    complain("and " + std::to_string(former.size() - kMaxLines) + " more that executed another program");
   }
   for (const ProcessProfile& process : collected.processes) {
     if (!process.still_runs) continue;

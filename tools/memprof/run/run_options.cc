@@ -38,28 +38,28 @@ void check_output(const std::string& output) {
 }
 
 uint64_t parse_bound(const std::string& option, const std::string& text) {
-  constexpr uint64_t kMostRate = uint64_t{1} << 50;
+  constexpr uint64_t kMaxRate = uint64_t{1} << 50;
   uint64_t bytes = 0;
-  if (!parse_size(text, &bytes) || bytes == 0 || bytes > kMostRate)
+  if (!parse_size(text, &bytes) || bytes == 0 || bytes > kMaxRate)
     throw Failure(option + ": '" + text + "' is not a rate; give bytes between samples like 16k, 1M");
   return bytes;
 }
 
 uint64_t parse_memory(const std::string& text) {
-  constexpr uint64_t kLeast = uint64_t{4} << 20;
+  constexpr uint64_t kMin = uint64_t{4} << 20;
   uint64_t bytes = 0;
-  if (!parse_size(text, &bytes) || bytes < kLeast)
+  if (!parse_size(text, &bytes) || bytes < kMin)
     throw Failure("--memory: '" + text +
                   "' is not a limit for the profiler's tables; give bytes like 32m, at least 4m");
   return bytes;
 }
 
 // What the library takes by default is in memprof.h.
-uint64_t least_rate(const RunOptions& options) {
+uint64_t lower_bound_of_rate(const RunOptions& options) {
   constexpr uint64_t kDefault = 16 * 1024;
   return options.min_rate != 0 ? options.min_rate : kDefault;
 }
-uint64_t most_rate(const RunOptions& options) {
+uint64_t upper_bound_of_rate(const RunOptions& options) {
   constexpr uint64_t kDefault = 64 * 1024 * 1024;
   return options.max_rate != 0 ? options.max_rate : kDefault;
 }
@@ -108,9 +108,9 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (parser.is_given("--memory")) options.memory = parse_memory(memory);
   if (options.budget.empty() && (options.min_rate != 0 || options.max_rate != 0))
     throw Failure("run: --min-rate and --max-rate are bounds of --budget, which is not given");
-  if (least_rate(options) > most_rate(options))
-    throw Failure("run: --min-rate " + profile::format_rate(least_rate(options)) +
-                  " is more than --max-rate " + profile::format_rate(most_rate(options)));
+  if (lower_bound_of_rate(options) > upper_bound_of_rate(options))
+    throw Failure("run: --min-rate " + profile::format_rate(lower_bound_of_rate(options)) +
+                  " is more than --max-rate " + profile::format_rate(upper_bound_of_rate(options)));
   check_output(options.output);
   options.record = record.choice("memprof.%n.%p.series");
   if (options.record) {

@@ -22,10 +22,10 @@
 namespace memprof::cli {
 namespace {
 
-constexpr unsigned kMostDepth = 256;  // of a chain of parents that may change while we follow it
+constexpr unsigned kMaxDepth = 256;  // of a chain of parents that may change while we follow it
 // A program that is being executed has no environment and no library for a moment.
 constexpr unsigned kLooksAtBeginning = 4;
-constexpr size_t kMostKept = 4096;
+constexpr size_t kMaxKept = 4096;
 constexpr char kLibrary[] = "libmemprof";
 
 uint64_t monotonic_ns() {
@@ -131,7 +131,7 @@ void UnseenProcesses::forget_gone(const std::map<uint64_t, Stat>& all) {
 
 void UnseenProcesses::keep(const Known& known) {
   if (known.verdict != Verdict::kUnseen) return;
-  if (gone_.size() < kMostKept) {
+  if (gone_.size() < kMaxKept) {
     gone_.push_back(known.unseen);
   } else {
     ++more_;
@@ -140,7 +140,7 @@ void UnseenProcesses::keep(const Known& known) {
 
 bool UnseenProcesses::is_of_run(const Stat& stat, const std::map<uint64_t, Stat>& all, unsigned depth) {
   if (stat.pid == root_) return stat.start == root_start_;
-  if (!follow_ || depth > kMostDepth) return false;
+  if (!follow_ || depth > kMaxDepth) return false;
   const auto known = known_.find(stat.pid);
   if (known != known_.end() && known->second.process_start == stat.start) return true;
   const auto parent = all.find(stat.parent);

@@ -28,10 +28,10 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 
-constexpr size_t kMostConnections = 32;
-constexpr size_t kMostViewers = 16;
-constexpr uint32_t kMostHeaderBytes = 8192;
-constexpr std::chrono::seconds kMostWait(30);
+constexpr size_t kMaxConnections = 32;
+constexpr size_t kMaxViewers = 16;
+constexpr uint32_t kMaxHeaderBytes = 8192;
+constexpr std::chrono::seconds kMaxWait(30);
 constexpr std::chrono::seconds kQuestions(15);  // whether a viewer is there still
 
 std::string random_token() {
@@ -150,9 +150,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read() {
     parser_.emplace();
-    parser_->header_limit(kMostHeaderBytes);
+    parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(0);
-    stream_.expires_after(kMostWait);
+    stream_.expires_after(kMaxWait);
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](beast::error_code error, size_t) { self->on_read(error); });
   }
@@ -166,7 +166,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     set_common_fields(&response_);
     response_.keep_alive(request.keep_alive());
     response_.prepare_payload();
-    stream_.expires_after(kMostWait);
+    stream_.expires_after(kMaxWait);
     http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code failed, size_t) {
       if (!failed && self->response_.keep_alive()) self->read();
     });
@@ -175,7 +175,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_events(const Request& request) {
     size_t viewers = 0;
     for (const auto& viewer : site_.viewers) viewers += viewer.expired() ? 0 : 1;
-    if (viewers >= kMostViewers) {
+    if (viewers >= kMaxViewers) {
       response_ = plain(request, http::status::service_unavailable, "too many viewers");
       response_.keep_alive(false);
       response_.prepare_payload();
@@ -198,7 +198,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   beast::tcp_stream stream_;
   Site& site_;
-  beast::flat_buffer buffer_{size_t{2} * kMostHeaderBytes};
+  beast::flat_buffer buffer_{size_t{2} * kMaxHeaderBytes};
   std::optional<http::request_parser<http::empty_body>> parser_;
   Response response_;
 };
@@ -304,7 +304,7 @@ class PageServer::State {
 
   void accept() {
     acceptor_.async_accept([this](beast::error_code error, Tcp::socket socket) {
-      if (!error && site_.connections < kMostConnections) {
+      if (!error && site_.connections < kMaxConnections) {
         std::make_shared<Connection>(std::move(socket), &site_)->read();
       }
       accept();

@@ -27,12 +27,12 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kLeastInterval = 1;  // seconds
+constexpr double kMinInterval = 1;  // seconds
 // From one look to the next at least so many times what it took of a processor: 2 % of a core.
 constexpr double kPause = 50;
 
-constexpr size_t kMostPoints = 240;  // of a timeline
-constexpr double kAlmost = 0.75;     // of an interval: looks are not quite evenly spaced
+constexpr size_t kMaxPoints = 240;  // of a timeline
+constexpr double kAlmost = 0.75;    // of an interval: looks are not quite evenly spaced
 constexpr double kMilliseconds = 1e3;
 constexpr double kNanoseconds = 1e9;
 constexpr char kBetween[] = "between-";
@@ -92,7 +92,7 @@ void LivePage::add_to_timeline(const profile::LiveLook& look) {
     point.live_bytes += profile::estimated_value(stack, profile::Metric::kInuseSpace);
     point.allocated_bytes += profile::estimated_value(stack, profile::Metric::kAllocSpace);
   }
-  if (points_.size() < kMostPoints) return;
+  if (points_.size() < kMaxPoints) return;
   std::vector<TimelinePoint> kept;
   for (size_t i = 0; i < points_.size(); i += 2) kept.push_back(points_[i]);
   points_ = std::move(kept);
@@ -184,7 +184,7 @@ void LivePage::set_problem(const std::string& problem) {
 std::optional<PageSource::Clock::time_point> LivePage::next_look(bool has_viewers) const {
   if (!state_.ending.empty()) return std::nullopt;
   std::optional<Clock::time_point> next;
-  const double interval = std::max(kLeastInterval, kPause * spent_s_);
+  const double interval = std::max(kMinInterval, kPause * spent_s_);
   if (has_viewers) next = looked_ + as_clock(interval);
   if (recorder_) next = std::min(next.value_or(next_record_), next_record_);
   return next;

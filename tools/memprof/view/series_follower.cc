@@ -119,7 +119,7 @@ std::optional<profile::LiveLook> SeriesFollower::look_at_end() {
 
 std::vector<TimelinePoint> SeriesFollower::timeline() const {
   const auto& looks = reader_->series().looks;
-  const size_t step = (looks.size() + kMostPoints - 1) / kMostPoints;
+  const size_t step = (looks.size() + kMaxPoints - 1) / kMaxPoints;
   std::vector<TimelinePoint> points;
   for (size_t i = 0; i < looks.size(); ++i) {
     if (i % step != 0 && i + 1 != looks.size()) continue;

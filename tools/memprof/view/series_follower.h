@@ -34,7 +34,7 @@ class SeriesFollower : public LookSource {
   std::vector<TimelinePoint> timeline() const override;
   std::optional<std::string> between(double first_s, double last_s) override;
 
-  static constexpr size_t kMostPoints = 240;
+  static constexpr size_t kMaxPoints = 240;
 
  private:
   // Reads the file where it has changed; false: it is another recording, or gone.

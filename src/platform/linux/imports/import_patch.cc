@@ -30,11 +30,11 @@ namespace {
 using interpose::g_hooks;
 using interpose::HookKind;
 
-constexpr int kMostYields = 20000;  // some 100 ms, or more where others run
-constexpr uint32_t kMostLooks = 16;
+constexpr int kMaxYields = 20000;  // some 100 ms, or more where others run
+constexpr uint32_t kMaxLooks = 16;
 constexpr size_t kNoteBytes = 4096;
 // Threads that were binding slots get this long to end it, where others run on all processors.
-constexpr uint64_t kMostWaitNs = 100'000'000;
+constexpr uint64_t kMaxWaitNs = 100'000'000;
 
 // What a pass counts of the modules that it looks at.
 struct Counts {
@@ -69,7 +69,7 @@ bool try_enter() {
 
 bool enter() {
   for (int i = 0; !try_enter(); ++i) {
-    if (i == kMostYields) {
+    if (i == kMaxYields) {
       return false;
     }
     yield_thread();
@@ -232,7 +232,7 @@ void pass(const HookNames& names, bool all) {
       return false;
     });
     if (first.dlpi_adds != g_adds || all) {
-      g_looks_left = kMostLooks;
+      g_looks_left = kMaxLooks;
     }
     g_looks_left = is_unready && g_looks_left != 0 ? g_looks_left - 1 : 0;
     g_adds = first.dlpi_adds;
@@ -245,7 +245,7 @@ void pass(const HookNames& names, bool all) {
 
 // Before recording begins: threads that were binding slots have written what they found, and it is undone.
 void settle() {
-  wait_for_other_threads(kMostWaitNs);
+  wait_for_other_threads(kMaxWaitNs);
   hold_modules([&](const dl_phdr_info& first) { g_lazy.look_again(g_targets, first.dlpi_subs == g_subs); });
 }
 

@@ -46,8 +46,8 @@ class ImportSurvey {
   bool is_needed(uint64_t hash) const;
   void note_needed(uint64_t hash);
 
-  Definition first_[WantedNames::kMost] = {};
-  uint64_t executable_plt_[WantedNames::kMost] = {};
+  Definition first_[WantedNames::kMax] = {};
+  uint64_t executable_plt_[WantedNames::kMax] = {};
   uint32_t modules_ = 0;
   uint32_t last_initial_ = 0;
   uint32_t needed_count_ = 0;

@@ -22,7 +22,7 @@ constexpr uint32_t kCopy = R_X86_64_COPY;
 
 constexpr uint16_t kHiddenVersion = 0x8000;
 // A variable that holds pointers to functions is a struct of a few; tables of strings are larger.
-constexpr uint64_t kMostCopiedBytes = 4096;
+constexpr uint64_t kMaxCopiedBytes = 4096;
 
 template <typename T>
 T read(uint64_t address) {
@@ -99,7 +99,7 @@ void ImportTable::scan_symbols(uint64_t limit) {
     h = h != 0 ? h * 7 + static_cast<uint8_t>(name[1]) : h;
     return (h != 0 && name[1] != '\0' ? h * 5 + static_cast<uint8_t>(name[2]) : h) % 256;
   };
-  uint8_t beginning[WantedNames::kMost];
+  uint8_t beginning[WantedNames::kMax];
   for (uint32_t n = 0; n < wanted_.count; ++n) {
     const uint32_t b = beginning_of(wanted_.names[n]);
     beginning[n] = static_cast<uint8_t>(b);
@@ -139,7 +139,7 @@ void ImportTable::find_hashed() {
 }
 
 void ImportTable::add_symbol(uint64_t index, uint32_t name) {
-  if (symbol_count_ == kMostSymbols) {
+  if (symbol_count_ == kMaxSymbols) {
     return;
   }
   const auto symbol = read<ElfW(Sym)>(section_.symbols() + index * sizeof(ElfW(Sym)));
@@ -201,7 +201,7 @@ bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
 uint64_t ImportTable::copied_bytes(uint64_t symbol_index, uint64_t address) const {
   ElfW(Sym) symbol;
   if (!section_.read(section_.symbols() + symbol_index * sizeof(symbol), &symbol) ||
-      symbol.st_size > kMostCopiedBytes || !contains(address, symbol.st_size)) {
+      symbol.st_size > kMaxCopiedBytes || !contains(address, symbol.st_size)) {
     return 0;
   }
   return symbol.st_size;

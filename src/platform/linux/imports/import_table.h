@@ -26,9 +26,9 @@
 
 namespace memprof::platform {
 
-// A list of names; at most kMost of them.
+// A list of names; at most kMax of them.
 struct WantedNames {
-  static constexpr uint32_t kMost = 64;
+  static constexpr uint32_t kMax = 64;
   const char* const* names;
   uint32_t count;
 };
@@ -69,13 +69,13 @@ class ImportTable {
     if (slot_count_ == kNotCounted) {
       slot_count_ = 0;
       scan_slots([this](const Slot& slot) {
-        if (slot_count_ < kMostSlots) {
+        if (slot_count_ < kMaxSlots) {
           slots_[slot_count_] = slot;
         }
         ++slot_count_;
       });
     }
-    if (slot_count_ > kMostSlots) {
+    if (slot_count_ > kMaxSlots) {
       return scan_slots(visit);
     }
     for (uint32_t i = 0; i < slot_count_; ++i) {
@@ -119,9 +119,9 @@ class ImportTable {
   }
 
  private:
-  static constexpr uint32_t kMostSymbols = 2 * WantedNames::kMost;
+  static constexpr uint32_t kMaxSymbols = 2 * WantedNames::kMax;
   static constexpr uint32_t kFilterBits = 1024;
-  static constexpr uint32_t kMostSlots = 64;
+  static constexpr uint32_t kMaxSlots = 64;
   static constexpr uint32_t kNotCounted = UINT32_MAX;
   static const uint32_t kCopyRelocation;
 
@@ -156,11 +156,11 @@ class ImportTable {
   const DynamicSection section_;
   uint64_t relro_start_ = 0;
   uint64_t relro_limit_ = 0;
-  Symbol symbols_[kMostSymbols];
+  Symbol symbols_[kMaxSymbols];
   uint32_t symbol_count_ = 0;
   uint64_t filter_[kFilterBits / 64] = {};  // of the indexes of symbols_
-  // All of them, if there are at most kMostSlots; found when somebody asks.
-  mutable Slot slots_[kMostSlots];
+  // All of them, if there are at most kMaxSlots; found when somebody asks.
+  mutable Slot slots_[kMaxSlots];
   mutable uint32_t slot_count_ = kNotCounted;
 };
 

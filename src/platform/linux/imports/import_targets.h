@@ -24,7 +24,7 @@ namespace memprof::platform {
 // The names of all hooks, as a list for ImportTable.
 struct HookNames {
   HookNames();
-  const char* names[WantedNames::kMost];
+  const char* names[WantedNames::kMax];
   WantedNames wanted{names, interpose::g_hook_count};
 };
 
@@ -70,7 +70,7 @@ class ImportTargets {
   void choose_operators(const HookNames& names);
   void choose_frame_calls();
 
-  uint64_t target_[WantedNames::kMost] = {};
+  uint64_t target_[WantedNames::kMax] = {};
   uint64_t allocator_ = 0;      // an address in it
   bool has_operators_ = false;  // the allocator's own
   ImportSurvey survey_;

@@ -41,9 +41,9 @@ class LazySlots {
 
   void add(const ImportTable::Slot& slot, bool is_initial) {
     if (slots_ == nullptr) {
-      slots_ = static_cast<Taken*>(reserve_pages(kMost * sizeof(Taken)));
+      slots_ = static_cast<Taken*>(reserve_pages(kMax * sizeof(Taken)));
     }
-    if (slots_ != nullptr && count_ < kMost && !has(slot.address)) {
+    if (slots_ != nullptr && count_ < kMax && !has(slot.address)) {
       slots_[count_++] = {slot.address, slot.name, is_initial};
       last_taken_ns_ = monotonic_ns();
       next_look_ns_.store(last_taken_ns_, std::memory_order_relaxed);
@@ -83,7 +83,7 @@ class LazySlots {
     uint32_t name;
     bool is_initial;
   };
-  static constexpr size_t kMost = 16384;
+  static constexpr size_t kMax = 16384;
   static constexpr uint64_t kWatchNs = 60'000'000'000;
 
   bool has(uint64_t address) const {

@@ -20,7 +20,7 @@ namespace memprof::platform {
 
 class SeenModules {
  public:
-  static constexpr uint32_t kMost = 1024;
+  static constexpr uint32_t kMax = 1024;
 
   void clear() {
     count_ = 0;
@@ -38,7 +38,7 @@ class SeenModules {
   }
 
   bool add(const dl_phdr_info& module) {
-    if (count_ == kMost) {
+    if (count_ == kMax) {
       return false;
     }
     const uint64_t key = key_of(module);
@@ -52,7 +52,7 @@ class SeenModules {
   }
 
  private:
-  static constexpr uint32_t kSlots = 2 * kMost;
+  static constexpr uint32_t kSlots = 2 * kMax;
 
   static uint64_t key_of(const dl_phdr_info& module) {
     return mix_hash(module.dlpi_addr ^ mix_hash(reinterpret_cast<uint64_t>(module.dlpi_phdr))) | 1;

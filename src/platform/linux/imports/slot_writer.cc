@@ -11,7 +11,7 @@ namespace memprof::platform {
 namespace {
 
 // More than the kernel lets a process have by default; address space until it is touched.
-constexpr size_t kMostRanges = 80000;
+constexpr size_t kMaxRanges = 80000;
 constexpr size_t kBufferBytes = 64 * 1024;
 
 uint64_t page_bytes() {
@@ -24,18 +24,18 @@ uint64_t page_bytes() {
 SlotWriter::~SlotWriter() {
   finish();
   if (ranges_ != nullptr) {
-    release_pages(ranges_, kMostRanges * sizeof(Range));
+    release_pages(ranges_, kMaxRanges * sizeof(Range));
   }
 }
 
 void SlotWriter::read_ranges() {
   was_read_ = true;
-  ranges_ = static_cast<Range*>(reserve_pages(kMostRanges * sizeof(Range)));
+  ranges_ = static_cast<Range*>(reserve_pages(kMaxRanges * sizeof(Range)));
   char* buffer = static_cast<char*>(reserve_pages(kBufferBytes));
   if (ranges_ != nullptr && buffer != nullptr) {
     MappingReader reader(maps_, buffer, kBufferBytes);
     Mapping m;
-    while (range_count_ < kMostRanges && reader.next(&m)) {
+    while (range_count_ < kMaxRanges && reader.next(&m)) {
       ranges_[range_count_++] = {m.start, m.limit,
                                  (m.is_readable ? PROT_READ : 0) | (m.is_writable ? PROT_WRITE : 0) |
                                      (m.is_executable ? PROT_EXEC : 0)};

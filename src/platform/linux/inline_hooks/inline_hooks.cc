@@ -22,8 +22,8 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint32_t kMostHooked = 64;
-constexpr uint32_t kMostKnown = 2048;
+constexpr uint32_t kMaxHooked = 64;
+constexpr uint32_t kMaxKnown = 2048;
 
 struct KnownModule {
   uint64_t load_address;
@@ -31,9 +31,9 @@ struct KnownModule {
 };
 
 // While the loader's lock is held, or before there are threads.
-InnerModule* g_hooked[kMostHooked];
+InnerModule* g_hooked[kMaxHooked];
 uint32_t g_hooked_count;
-KnownModule g_known[kMostKnown];
+KnownModule g_known[kMaxKnown];
 uint32_t g_known_count;
 uint64_t g_adds;
 uint64_t g_subs;
@@ -64,7 +64,7 @@ const char* file_name(const char* path) {
 
 InnerModule* look_at(const dl_phdr_info& module, bool is_program, Patching patching) {
   const char* path = is_program ? "/proc/self/exe" : module.dlpi_name;
-  if (g_hooked_count == kMostHooked || path == nullptr || path[0] != '/' ||
+  if (g_hooked_count == kMaxHooked || path == nullptr || path[0] != '/' ||
       contains(module, reinterpret_cast<const void*>(&look_at)) ||
       contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc))) {  // seen by malloc's hooks
     return nullptr;
@@ -114,7 +114,7 @@ bool add_known(const dl_phdr_info& info) {
       return false;
     }
   }
-  if (g_known_count == kMostKnown) {
+  if (g_known_count == kMaxKnown) {
     return false;
   }
   g_known[g_known_count++] = {info.dlpi_addr, info.dlpi_phdr};
@@ -238,7 +238,7 @@ void hook_inner_allocators() {
 
 bool prepare_late_hooks(LatePatchRequest* request) {
   if (request->request_bytes != sizeof(LatePatchRequest) || request->patch_bytes != sizeof(LatePatch) ||
-      request->module_count > LatePatchRequest::kMostModules) {
+      request->module_count > LatePatchRequest::kMaxModules) {
     return false;
   }
 #if defined(__x86_64__)

@@ -15,7 +15,7 @@ namespace memprof::platform {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint32_t kMostFunctions = 256;
+constexpr uint32_t kMaxFunctions = 256;
 
 struct Function {
   const char* name;
@@ -30,7 +30,7 @@ struct Functions {
   uint32_t count;
   uint64_t low;
   uint64_t high;
-  Function all[kMostFunctions];
+  Function all[kMaxFunctions];
 
   void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ struct Functions {
         return;
       }
     }
-    if (count < kMostFunctions) {
+    if (count < kMaxFunctions) {
       all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap};
       low = low == 0 || symbol.address < low ? symbol.address : low;
       high = symbol.address + symbol.size_bytes > high ? symbol.address + symbol.size_bytes : high;
@@ -147,7 +147,7 @@ class Hooker {
         }
         if (is_asked_only(f.signature.call)) {
           ask(&heap, f);
-        } else if (heap.site_count < InnerHeap::kMostSites) {
+        } else if (heap.site_count < InnerHeap::kMaxSites) {
           fill_site(site, &heap, f, is_near, paths);
           if (is_for_tracer && site->refusal == Refusal::kNone && is_across_pages(*site)) {
             site->refusal = Refusal::kAcrossPages;
@@ -230,7 +230,7 @@ class Hooker {
   }
 
   bool reaches_hooked(const InnerHeap& heap, const HookSite& site, bool frees) const {
-    uint64_t targets[InnerHeap::kMostSites];
+    uint64_t targets[InnerHeap::kMaxSites];
     uint32_t count = 0;
     for (uint32_t i = 0; i < heap.site_count; ++i) {
       const HookSite& other = heap.sites[i];

@@ -20,14 +20,14 @@
 namespace memprof::platform {
 
 struct InnerModule {
-  static constexpr uint32_t kMostPathBytes = 512;
+  static constexpr uint32_t kMaxPathBytes = 512;
 
   uint64_t load_address;  // dlpi_addr and dlpi_phdr tell two modules apart that are loaded at the same time
   const void* headers;
   uint64_t region_bytes;
   const char* refusal;  // nullptr: its functions are patched
   uint32_t heap_count;
-  char path[kMostPathBytes];  // as much of it as fits
+  char path[kMaxPathBytes];  // as much of it as fits
   InnerHeap* heaps;
 
   bool is_of(const dl_phdr_info& module) const {

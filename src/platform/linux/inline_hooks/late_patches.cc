@@ -9,7 +9,7 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint32_t kMostPatches = 4096;
+constexpr uint32_t kMaxPatches = 4096;
 
 }  // namespace
 
@@ -34,9 +34,9 @@ LatePatch data_patch(uint64_t address, uint32_t bytes, const void* new_bytes) {
 
 bool LatePatches::make_room(uint32_t more) {
   if (all_ == nullptr) {
-    all_ = static_cast<LatePatch*>(reserve_pages(kMostPatches * sizeof(LatePatch)));
+    all_ = static_cast<LatePatch*>(reserve_pages(kMaxPatches * sizeof(LatePatch)));
   }
-  return all_ != nullptr && more <= kMostPatches - count_;
+  return all_ != nullptr && more <= kMaxPatches - count_;
 }
 
 bool LatePatches::add_group(const LatePatch* patches, uint32_t count) {

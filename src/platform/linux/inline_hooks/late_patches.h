@@ -14,7 +14,7 @@ namespace memprof::platform {
 
 // `new_bytes`: of a jump; `window_bytes`: of the instructions in whose place it is.
 LatePatch code_patch(uint64_t address, uint32_t window_bytes, const uint8_t* new_bytes);
-// `bytes`: 1 to LatePatch::kMostWrittenBytes.
+// `bytes`: 1 to LatePatch::kMaxWrittenBytes.
 LatePatch data_patch(uint64_t address, uint32_t bytes, const void* new_bytes);
 
 class LatePatches {

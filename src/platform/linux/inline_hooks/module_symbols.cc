@@ -10,7 +10,7 @@
 namespace memprof::platform {
 namespace {
 
-constexpr size_t kMostPath = 160;
+constexpr size_t kMaxPath = 160;
 
 // The path of the debug file by the build id in memory; "": there is no id.
 struct DebugPath {
@@ -23,7 +23,7 @@ struct DebugPath {
     }
   }
 
-  char text[kMostPath] = "";
+  char text[kMaxPath] = "";
 
  private:
   void read_notes(uint64_t start, uint64_t size_bytes, uint64_t alignment) {
@@ -125,7 +125,7 @@ void ModuleSymbols::add_tables(const MappedFile& file, bool is_debug) {
   }
   const auto* sections = reinterpret_cast<const ElfW(Shdr)*>(
       file.at(header->e_shoff, uint64_t{header->e_shnum} * sizeof(ElfW(Shdr))));
-  for (uint32_t i = 0; sections != nullptr && i < header->e_shnum && table_count_ < kMostTables; ++i) {
+  for (uint32_t i = 0; sections != nullptr && i < header->e_shnum && table_count_ < kMaxTables; ++i) {
     const ElfW(Shdr)& s = sections[i];
     if ((s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || is_debug)) ||
         s.sh_entsize != sizeof(ElfW(Sym)) || s.sh_link >= header->e_shnum) {

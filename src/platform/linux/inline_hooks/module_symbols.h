@@ -75,7 +75,7 @@ class ModuleSymbols {
     const char* names;  // end with a NUL
     uint64_t names_bytes;
   };
-  static constexpr uint32_t kMostTables = 4;
+  static constexpr uint32_t kMaxTables = 4;
 
   bool is_same() const;
   void add_tables(const MappedFile& file, bool is_debug);
@@ -87,7 +87,7 @@ class ModuleSymbols {
   bool is_readable_ = false;
   bool has_symtab_ = false;
   uint32_t table_count_ = 0;
-  Table tables_[kMostTables] = {};
+  Table tables_[kMaxTables] = {};
 };
 
 }  // namespace memprof::platform

@@ -20,7 +20,7 @@ __thread const InnerHeap* t_trying __attribute__((tls_model("initial-exec"))) = 
 __thread uint32_t t_calls_while_trying __attribute__((tls_model("initial-exec"))) = 0;
 
 struct Arguments {
-  uint64_t values[kMostAllocatorArguments];
+  uint64_t values[kMaxAllocatorArguments];
   uint64_t operator[](uint8_t i) const { return values[i]; }
 };
 

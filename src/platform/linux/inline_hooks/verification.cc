@@ -14,12 +14,12 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // no first block of a program is that large
+constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // no first block of a program is that large
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kUnknownSize = 0;  // also what tcmalloc says before it is set up
 constexpr uint64_t kSizes[] = {8, 100, 1500, 40'000, 300'000};
-constexpr uint64_t kMostSmall = 100;
-constexpr uint64_t kMostUnknown = 1500;  // it may be a pool that gives nothing back
+constexpr uint64_t kMaxSmall = 100;
+constexpr uint64_t kMaxUnknown = 1500;  // it may be a pool that gives nothing back
 constexpr uint64_t kOldSize = 100;
 constexpr size_t kBufferBytes = 64 * 1024;
 
@@ -80,7 +80,7 @@ class Trier {
   Trial try_site(const HookSite& site) const {
     Trial trial;
     for (const uint64_t size : kSizes) {
-      if (size > (site.signature.is_small ? kMostSmall : heap_.is_known ? UINT64_MAX : kMostUnknown)) {
+      if (size > (site.signature.is_small ? kMaxSmall : heap_.is_known ? UINT64_MAX : kMaxUnknown)) {
         break;
       }
       trial.is_good =
@@ -92,7 +92,7 @@ class Trier {
 
  private:
   uint64_t call(const HookSite& site, uint64_t size, void* block, uint64_t old_size, void** result) const {
-    uint64_t a[kMostAllocatorArguments] = {};
+    uint64_t a[kMaxAllocatorArguments] = {};
     const AllocatorSignature& s = site.signature;
     const auto set = [&](uint8_t argument, uint64_t value) {
       if (argument != kNoArgument) {
@@ -208,7 +208,7 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   }
 }
 
-const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMostSites],
+const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMaxSites],
                     bool* is_mallocs) {
   Trier trier(*heap);
   if (trier.free_site() == nullptr) {
@@ -268,8 +268,8 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
   const auto address = reinterpret_cast<uint64_t>(block);
   const char* reason = nullptr;
   bool is_mallocs = false;
-  uint64_t ways[InnerHeap::kMostSites] = {};
-  if (size_bytes >= kMostBytes || address % (size_bytes < 8 ? 1 : 8) != 0 || address >> 47 != 0 ||
+  uint64_t ways[InnerHeap::kMaxSites] = {};
+  if (size_bytes >= kMaxBytes || address % (size_bytes < 8 ? 1 : 8) != 0 || address >> 47 != 0 ||
       !is_writable(address, size_bytes == 0 ? 1 : size_bytes)) {
     heap->culprit = site->name;
     reason = "gave no memory of the size that it was called with";

@@ -45,8 +45,8 @@ void* absent_realloc(void* block, size_t size) {
 struct ByPosixMemalign {
   static void* allocate(size_t alignment, size_t size) {
     void* block = nullptr;
-    const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-    const int error = g_real.posix_memalign(&block, least, size);
+    const size_t min = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+    const int error = g_real.posix_memalign(&block, min, size);
     if (error != 0) {
       errno = error;
       return nullptr;

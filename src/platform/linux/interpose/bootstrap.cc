@@ -13,7 +13,7 @@ namespace {
 
 // dlsym wants some dozen bytes for its errors; a thread that dlopens meanwhile, some hundred KiB at most.
 constexpr size_t kRegionBytes = 512 * 1024;
-constexpr size_t kLeastAlignment = 16;
+constexpr size_t kMinAlignment = 16;
 
 alignas(4096) char g_region[kRegionBytes];  // zero pages until they are used
 std::atomic<size_t> g_used{0};
@@ -27,8 +27,8 @@ struct alignas(16) BlockHeader {
 }  // namespace
 
 void* bootstrap_allocate(size_t size_bytes, size_t alignment) {
-  if (alignment < kLeastAlignment) {
-    alignment = kLeastAlignment;
+  if (alignment < kMinAlignment) {
+    alignment = kMinAlignment;
   }
   // Before any block is given out: another thread may free the second one before we have the first.  Twice
   // does no harm.  release pairs with acquire: who finds it marked frees what is marked.

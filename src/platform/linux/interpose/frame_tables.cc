@@ -30,8 +30,8 @@ struct Site {
   uint64_t real;
   uint32_t call;
 };
-constexpr uint32_t kMostSites = 64;
-Site g_sites[kMostSites];
+constexpr uint32_t kMaxSites = 64;
+Site g_sites[kMaxSites];
 std::atomic<uint32_t> g_site_count{0};  // release: the sites below it are written
 std::atomic<bool> g_is_adding{false};
 
@@ -51,7 +51,7 @@ void add_site(const Site& site) {
     return;
   }
   const uint32_t count = g_site_count.load(std::memory_order_relaxed);
-  if (count < kMostSites) {
+  if (count < kMaxSites) {
     g_sites[count] = site;
     g_site_count.store(count + 1, std::memory_order_release);
   }
@@ -112,7 +112,7 @@ void note(FrameCall call, const void* begin) {
     case FrameCall::kRegisterInfoTableBases: {
       // A list of sections that ends with a null pointer.
       uint64_t section;
-      for (uint64_t i = 0; i < unwind::RegisteredTables::kMostSections; ++i) {
+      for (uint64_t i = 0; i < unwind::RegisteredTables::kMaxSections; ++i) {
         if (!platform::read_memory(name + i * sizeof(section), &section, sizeof(section)) || section == 0) {
           break;
         }

@@ -95,8 +95,8 @@ size_t at_least_one(size_t size) {
 
 void* allocate_aligned(size_t size, size_t alignment) {
   void* block = nullptr;
-  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-  return g_real.posix_memalign(&block, least, at_least_one(size)) == 0 ? block : nullptr;
+  const size_t min = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+  return g_real.posix_memalign(&block, min, at_least_one(size)) == 0 ? block : nullptr;
 }
 
 // A foreign operator that serves its blocks itself.  It may throw, and the exception passes through us: so

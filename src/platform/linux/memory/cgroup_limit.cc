@@ -13,9 +13,9 @@
 namespace memprof::platform {
 namespace {
 
-constexpr size_t kMostText = 2048;  // of the list of folders; what is longer is cut
-constexpr size_t kMostPath = 512;   // a folder with a longer path is left out
-constexpr int kMostFolders = 32;
+constexpr size_t kMaxText = 2048;  // of the list of folders; what is longer is cut
+constexpr size_t kMaxPath = 512;   // a folder with a longer path is left out
+constexpr int kMaxFolders = 32;
 
 // Returns the length.
 size_t read_text(const char* path, char* text, size_t size) {
@@ -62,7 +62,7 @@ class Path {
   const char* text() const { return text_; }
 
  private:
-  char text_[kMostPath] = {};
+  char text_[kMaxPath] = {};
   size_t size_ = 0;
 };
 
@@ -75,15 +75,15 @@ uint64_t limit_of_folder(const char* root, const char* controller, const char* f
 }
 
 // Of `folder`, "/a/b", and all above it.
-uint64_t least_limit(const char* root, const char* controller, const char* folder, size_t length,
-                     const char* file) {
-  uint64_t least = UINT64_MAX;
-  for (int i = 0; i < kMostFolders; ++i) {
+uint64_t min_limit(const char* root, const char* controller, const char* folder, size_t length,
+                   const char* file) {
+  uint64_t min = UINT64_MAX;
+  for (int i = 0; i < kMaxFolders; ++i) {
     while (length > 0 && folder[length - 1] == '/') {
       --length;
     }
     const uint64_t limit = limit_of_folder(root, controller, folder, length, file);
-    least = limit < least ? limit : least;
+    min = limit < min ? limit : min;
     if (length == 0) {
       break;
     }
@@ -91,7 +91,7 @@ uint64_t least_limit(const char* root, const char* controller, const char* folde
       --length;
     }
   }
-  return least;
+  return min;
 }
 
 // Is it one of "cpu,memory"?
@@ -122,27 +122,27 @@ uint64_t limit_of_line(const char* line, const char* end, const char* root) {
   const char* const folder = second + 1;
   const auto length = static_cast<size_t>(end - folder);
   if (second == first + 1) {
-    return least_limit(root, "", folder, length, "memory.max");
+    return min_limit(root, "", folder, length, "memory.max");
   }
-  return has_memory(first + 1, second) ? least_limit(root, "/memory", folder, length, "memory.limit_in_bytes")
+  return has_memory(first + 1, second) ? min_limit(root, "/memory", folder, length, "memory.limit_in_bytes")
                                        : UINT64_MAX;
 }
 
 }  // namespace
 
 uint64_t cgroup_memory_limit(const char* processes_file, const char* root) {
-  char text[kMostText];
+  char text[kMaxText];
   const size_t length = read_text(processes_file, text, sizeof(text));
-  uint64_t least = UINT64_MAX;
+  uint64_t min = UINT64_MAX;
   for (const char* line = text; line < text + length;) {
     const auto* newline =
         static_cast<const char*>(memchr(line, '\n', static_cast<size_t>(text + length - line)));
     const char* const end = newline != nullptr ? newline : text + length;
     const uint64_t limit = limit_of_line(line, end, root);
-    least = limit < least ? limit : least;
+    min = limit < min ? limit : min;
     line = end + 1;
   }
-  return least;
+  return min;
 }
 
 uint64_t memory_limit() {

@@ -23,7 +23,7 @@ struct Chunk {
 };
 constexpr uint64_t kFlags = 7;
 constexpr uint64_t kIsMapped = 2;
-constexpr uint64_t kMostBlockBytes = uint64_t{1} << 40;
+constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 40;
 
 bool is_heap(uint64_t start, const HeapInfo& info) {
   const uint64_t page = page_bytes();
@@ -50,7 +50,7 @@ uint64_t end_of_malloc_area(uint64_t start) {
   }
   const uint64_t size = chunk.size_and_flags & ~kFlags;
   const bool is_mapped = (chunk.size_and_flags & kFlags) == kIsMapped && chunk.previous_bytes == 0 &&
-                         size >= page && size % page == 0 && size <= kMostBlockBytes;
+                         size >= page && size % page == 0 && size <= kMaxBlockBytes;
   return is_mapped ? start + size : 0;
 }
 

@@ -29,7 +29,7 @@ bool parse_mapping(const char* line, char* end, Mapping* mapping);
 
 class MappingReader {
  public:
-  static constexpr size_t kLeastBufferBytes = 8192;  // a line has a path of up to 4096 bytes
+  static constexpr size_t kMinBufferBytes = 8192;  // a line has a path of up to 4096 bytes
 
   // Reads `path` through [buffer, buffer + size_bytes).
   MappingReader(const char* path, char* buffer, size_t size_bytes);

@@ -135,7 +135,7 @@ bool count_by_scan(int fd, uint64_t start, uint64_t limit, uint64_t page_bytes, 
     uint64_t start, limit, categories;
   };
   struct Request {
-    uint64_t size, flags, start, limit, walked_to, regions, region_count, most_pages;
+    uint64_t size, flags, start, limit, walked_to, regions, region_count, max_pages;
     uint64_t inverted, all_of, any_of, returned;
   };
   static_assert(sizeof(Request) == 96 && sizeof(Region) == 24);

@@ -43,10 +43,10 @@ ResidentPages resident_pages() {
 
 }  // namespace
 
-uint64_t resident_bytes(uint64_t* most, uint64_t* files) {
+uint64_t resident_bytes(uint64_t* max, uint64_t* files) {
   uint64_t unused = 0;
   files = files != nullptr ? files : &unused;
-  *most = *files = 0;
+  *max = *files = 0;
   if (is_sandboxed()) {
     return 0;
   }
@@ -56,10 +56,10 @@ uint64_t resident_bytes(uint64_t* most, uint64_t* files) {
   *files = pages.files * getauxval(AT_PAGESZ);
   rusage usage;
   if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
-    *most = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    *max = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   }
   // The kernel notes the maximum lazily.
-  *most = *most < now ? now : *most;
+  *max = *max < now ? now : *max;
   errno = error;
   return now;
 }

@@ -26,7 +26,7 @@ namespace {
 
 // How far below what the kernel gives: the farthest that is free, so that fork children, which have the
 // ranges of those before them, find one.  The last one: right there.
-constexpr size_t kMostDistance = size_t{256} << 30;
+constexpr size_t kMaxDistance = size_t{256} << 30;
 constexpr size_t kDistanceStep = size_t{8} << 30;
 
 // Addresses that nothing else is mapped at.
@@ -108,7 +108,7 @@ bool is_one_piece(uint8_t* start, size_t size_bytes, size_t room_bytes) {
 void* place_pieces(int file, size_t size_bytes, const Piece* pieces, uint32_t count) {
   uint8_t* const near = free_range(nullptr, kPieceBytes).start;
   const size_t whole = size_bytes + 2 * kPieceBytes;  // the page behind it, and what rounding takes
-  for (size_t distance = kMostDistance; near != nullptr; distance -= kDistanceStep) {
+  for (size_t distance = kMaxDistance; near != nullptr; distance -= kDistanceStep) {
     Range range{nullptr, false};
     if (distance == 0) {
       range = free_range(nullptr, whole);

@@ -23,7 +23,7 @@ constexpr uint64_t kForeignPages = 4;
 // A stack pointer further than this below the end that we suppose is not on that stack.
 constexpr uint64_t kLargestStack = uint64_t{1} << 30;
 // Pages that one sample asks for at most: 2048 are the usual 8 MiB of a main thread.
-constexpr uint64_t kMostPages = 16384;
+constexpr uint64_t kMaxPages = 16384;
 
 struct Remembered {
   uint64_t low;
@@ -111,14 +111,14 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
     // Nothing can be asked: what the thread is using is there, and where it ends is not known.
     return {stack_pointer, from + kPage, grow_foreign};
   }
-  if (high != 0 && stack_pointer < low && low - from <= kMostPages * kPage &&
+  if (high != 0 && stack_pointer < low && low - from <= kMaxPages * kPage &&
       readable_up_to(from, low) == low) {
     t_stack.low = from;
     return {stack_pointer, high, nullptr};
   }
   if (high == 0) {
     const uint64_t end = supposed_end(stack_pointer);
-    if (end != 0 && end - from <= kMostPages * kPage && readable_up_to(from, end) == end) {
+    if (end != 0 && end - from <= kMaxPages * kPage && readable_up_to(from, end) == end) {
       t_stack.low = from;
       t_stack.high = end;
       return {stack_pointer, end, nullptr};

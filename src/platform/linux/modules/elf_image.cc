@@ -27,7 +27,7 @@ namespace {
 using FindObject = int (*)(void*, dl_find_object*);
 std::atomic<FindObject> g_find_object{nullptr};  // relaxed: whoever looks it up finds the same
 
-constexpr uint64_t kMostHeaders = 128;
+constexpr uint64_t kMaxHeaders = 128;
 constexpr uint64_t kPage = 4096;
 
 void find_headers_at(uint64_t base, ElfImage* image) {
@@ -38,7 +38,7 @@ void find_headers_at(uint64_t base, ElfImage* image) {
   memcpy(&header, reinterpret_cast<const void*>(base), sizeof(header));
   // A module may lie about its size: headers are only believed in the page that was found readable.
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
-      header.e_phnum <= kMostHeaders && header.e_phoff <= kPage &&
+      header.e_phnum <= kMaxHeaders && header.e_phoff <= kPage &&
       header.e_phnum * sizeof(ElfW(Phdr)) <= kPage - header.e_phoff) {
     image->headers = reinterpret_cast<const ElfW(Phdr)*>(base + header.e_phoff);
     image->header_count = header.e_phnum;

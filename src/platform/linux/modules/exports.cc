@@ -32,7 +32,7 @@ bool find_all(const ExportTable& table, const char* const* names, uint32_t count
   return true;
 }
 
-constexpr uint32_t kMostNames = 64;
+constexpr uint32_t kMaxNames = 64;
 
 }  // namespace
 
@@ -132,8 +132,8 @@ void take_copies(const char* const* names, uint32_t count, const bool* are_data,
 
 bool find_exports_at(uint64_t address, const char* const* names, uint32_t count, const void** addresses) {
   dl_phdr_info module;
-  bool are_data[kMostNames] = {};
-  if (count == 0 || count > kMostNames || !headers_of(address, &module) ||
+  bool are_data[kMaxNames] = {};
+  if (count == 0 || count > kMaxNames || !headers_of(address, &module) ||
       !find_all(ExportTable(module), names, count, addresses, are_data)) {
     return false;
   }
@@ -142,14 +142,14 @@ bool find_exports_at(uint64_t address, const char* const* names, uint32_t count,
 }
 
 bool find_exports(const char* const* names, uint32_t count, const void** addresses) {
-  if (count == 0 || count > kMostNames) {
+  if (count == 0 || count > kMaxNames) {
     return false;
   }
   struct Search {
     const char* const* names;
     uint32_t count;
     const void** addresses;
-    bool are_data[kMostNames];
+    bool are_data[kMaxNames];
   } search{names, count, addresses, {}};
   const auto look = [](dl_phdr_info* info, size_t, void* data) {
     Search& s = *static_cast<Search*>(data);

@@ -22,7 +22,7 @@ ModuleMap g_module_map;
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMostHeaders = 128;
+constexpr uint64_t kMaxHeaders = 128;
 constexpr uint32_t kWords = sizeof(LoadedSegment) / sizeof(uint64_t);
 constexpr size_t kPathBytes = 1 << 20;
 constexpr size_t kBufferBytes = 65536;
@@ -80,7 +80,7 @@ class SignalsBlocked {
 // Words are atomic because a reader may look while a later snapshot is written over them.
 struct ModuleMap::Snapshot {
   std::atomic<uint64_t> count;
-  std::atomic<uint64_t> words[kMostSegments][kWords];
+  std::atomic<uint64_t> words[kMaxSegments][kWords];
 
   void read(uint64_t i, LoadedSegment* segment) const {
     uint64_t plain[kWords];
@@ -102,7 +102,7 @@ struct ModuleMap::Snapshot {
   bool search(uint64_t address, LoadedSegment* segment) const {
     uint64_t low = 0;
     uint64_t high = count.load(std::memory_order_relaxed);
-    high = high < kMostSegments ? high : kMostSegments;
+    high = high < kMaxSegments ? high : kMaxSegments;
     while (low < high) {
       const uint64_t middle = (low + high) / 2;
       if (words[middle][0].load(std::memory_order_relaxed) <= address) {
@@ -125,7 +125,7 @@ struct ModuleMap::Memory {
   char paths[kPathBytes];
   size_t path_bytes;
   char buffer[kBufferBytes];
-  ElfW(Phdr) headers[kMostHeaders];
+  ElfW(Phdr) headers[kMaxHeaders];
 };
 
 // Makes a snapshot out of the list of mappings.
@@ -158,7 +158,7 @@ class ModuleMap::Writer {
     memcpy(&header, &first, sizeof(header));
     const uint64_t headers_bytes = header.e_phnum * sizeof(ElfW(Phdr));
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMostHeaders ||
+        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxHeaders ||
         header.e_phoff > kPage || headers_bytes > kPage - header.e_phoff ||
         !read_memory(mapping.start + header.e_phoff, memory_.headers, headers_bytes)) {
       return;
@@ -228,7 +228,7 @@ class ModuleMap::Writer {
   // In its place: modules come in order, and nearly always their segments, too.
   void enter_segment() {
     const uint64_t count = made_.count.load(std::memory_order_relaxed);
-    if (count == kMostSegments) {
+    if (count == kMaxSegments) {
       return;
     }
     uint64_t i = count;
@@ -312,7 +312,7 @@ bool ModuleMap::has_credit(uint64_t now_ns) {
   if (now_ns > before_ns && before_ns != 0) {
     const int64_t credit_ns = credit_ns_.load(std::memory_order_relaxed);
     const int64_t more_ns = static_cast<int64_t>((now_ns - before_ns) >> kCreditShift);
-    credit_ns_.store(more_ns < kMostCreditNs - credit_ns ? credit_ns + more_ns : kMostCreditNs,
+    credit_ns_.store(more_ns < kMaxCreditNs - credit_ns ? credit_ns + more_ns : kMaxCreditNs,
                      std::memory_order_relaxed);
   }
   return credit_ns_.load(std::memory_order_relaxed) > 0;

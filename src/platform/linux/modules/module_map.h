@@ -17,7 +17,7 @@
 // Threads: any number; one makes a snapshot, others that miss meanwhile wait a moment for it.
 // Signals: safe; all are blocked while a snapshot is made.
 // Allocates: pages of its own, 3 MiB of which what is used gets memory.
-// Failure: "not found": there is no /proc, more than kMostSegments, or the credit is used up.
+// Failure: "not found": there is no /proc, more than kMaxSegments, or the credit is used up.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct LoadedSegment {
 
 class ModuleMap {
  public:
-  static constexpr uint32_t kMostSegments = 16384;
+  static constexpr uint32_t kMaxSegments = 16384;
 
   // The segment of a loaded module that contains `address`, as of now.
   bool find(uint64_t address, LoadedSegment* segment);
@@ -67,8 +67,8 @@ class ModuleMap {
   std::atomic<bool> is_renewing_{false};
   // What may yet be spent in vain.
   std::atomic<uint64_t> credit_time_ns_{0};
-  std::atomic<int64_t> credit_ns_{kMostCreditNs};
-  static constexpr int64_t kMostCreditNs = 100000000;
+  std::atomic<int64_t> credit_ns_{kMaxCreditNs};
+  static constexpr int64_t kMaxCreditNs = 100000000;
 };
 
 // The process's map: zero-initialised or constant, so valid before any code of ours ran.

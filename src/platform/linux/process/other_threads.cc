@@ -18,7 +18,7 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint32_t kMost = 4096;
+constexpr uint32_t kMax = 4096;
 // The resolver needs some 10 us, with hundreds of libraries and cold caches 100.
 constexpr uint64_t kEnoughNs = 1'000'000;
 constexpr long kPauseNs = 200'000;
@@ -95,7 +95,7 @@ uint32_t list_threads(Thread* threads) {
       at += entry->size;
       uint64_t id = 0;
       Thread& t = threads[count];
-      if (count < kMost && parse_number(entry->name, &id) && id != self) {
+      if (count < kMax && parse_number(entry->name, &id) && id != self) {
         t.id = static_cast<uint32_t>(id);
         count += read_used_ns(t.id, &t.used_ns);
       }
@@ -114,7 +114,7 @@ bool has_left(const Thread& thread) {
 }  // namespace
 
 bool wait_for_other_threads(uint64_t limit_ns) {
-  auto* threads = static_cast<Thread*>(reserve_pages(kMost * sizeof(Thread)));
+  auto* threads = static_cast<Thread*>(reserve_pages(kMax * sizeof(Thread)));
   if (threads == nullptr) {
     return false;
   }
@@ -134,7 +134,7 @@ bool wait_for_other_threads(uint64_t limit_ns) {
     const timespec pause{0, kPauseNs};
     nanosleep(&pause, nullptr);
   }
-  release_pages(threads, kMost * sizeof(Thread));
+  release_pages(threads, kMax * sizeof(Thread));
   return count == 0;
 }
 

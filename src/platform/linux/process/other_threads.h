@@ -7,7 +7,7 @@
 //
 // Threads: any; must not be called from a hook.
 // Allocates: pages of its own, given back at the end.
-// Failure: without /proc, or with more than kMost threads, it waits for those that it knows.
+// Failure: without /proc, or with more than kMax threads, it waits for those that it knows.
 #pragma once
 
 #include <cstdint>

@@ -170,7 +170,7 @@ const runtimes::NativeCode kNativeCode{function_bytes, __start_memprof_hooks, __
     const FrameRoom deep_pointers;
     if (deep.frames() != nullptr && deep_pointers.frames() != nullptr) {
       pointers.values = deep_pointers.frames();
-      walk = walk_native(entry, deep.frames(), unwind::FrameList::kMostFrames, &pointers);
+      walk = walk_native(entry, deep.frames(), unwind::FrameList::kMaxFrames, &pointers);
       return merge_at(thread, entry, deep.frames(), pointers, walk, frames, max_depth);
     }
     // All are taken: half the stack is better than none.

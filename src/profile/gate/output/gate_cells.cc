@@ -10,7 +10,7 @@ namespace memprof::profile {
 
 std::string limit_title(const GateResult& result) {
   const std::string limit =
-      result.most.empty() ? result.key : fmt::format("{} at most {}", result.key, result.most);
+      result.max.empty() ? result.key : fmt::format("{} at most {}", result.key, result.max);
   if (result.kind == ScopeKind::kSite) return fmt::format("site {}: {}", result.scope, limit);
   return result.kind == ScopeKind::kRow ? fmt::format("{}: {}", result.scope, limit) : limit;
 }

@@ -40,7 +40,7 @@ Json limit(const GateResult& result) {
   return {{"scope", kind_name(result.kind)},
           {"name", result.scope},
           {"limit", result.key},
-          {"most", result.most},
+          {"most", result.max},
           {"line", result.line},
           {"unit", metric_unit(result.metric)},
           {"verdict", verdict_name(result.verdict)},

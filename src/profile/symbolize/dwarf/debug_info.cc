@@ -18,7 +18,7 @@ namespace memprof::profile {
 namespace {
 
 // libdw keeps the lines of each unit that it read, at about 64 bytes a row, until it is closed.
-constexpr size_t kMostLines = 4'000'000;
+constexpr size_t kMaxLines = 4'000'000;
 
 std::string text_of(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
@@ -121,7 +121,7 @@ std::vector<std::vector<SourceFrame>> DebugInfo::frames_of(const std::vector<uin
     size_t last = first;
     std::vector<uint64_t> addresses;
     while (last < order.size() && unit_of[order[last]] == unit) addresses.push_back(vaddrs[order[last++]]);
-    if (lines_read_ > kMostLines) {
+    if (lines_read_ > kMaxLines) {
       end();
       if (!begin()) break;
     }

@@ -17,7 +17,7 @@ constexpr unsigned kMaxDepth = 200;
 
 // What one walk may read, again and again where entries do not say where their siblings are. A large unit
 // takes a tenth of it; a damaged one would take hours.
-constexpr ptrdiff_t kMostBytesRead = ptrdiff_t{256} << 20;
+constexpr ptrdiff_t kMaxBytesRead = ptrdiff_t{256} << 20;
 
 // Calls `visit` with each child until it returns false, or the budget is spent.
 template <typename Visit>
@@ -115,7 +115,7 @@ class Walk {
   std::vector<InlineChain>& chains_;
   size_t missing_;
   unsigned nesting_ = 0;
-  ptrdiff_t budget_ = kMostBytesRead;
+  ptrdiff_t budget_ = kMaxBytesRead;
 };
 
 void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>* code, unsigned depth,
@@ -146,7 +146,7 @@ std::vector<InlineChain> inline_chains(Dwarf_Die& root, const std::vector<uint64
 }
 
 void find_code(Dwarf_Die& root, std::unordered_map<const void*, uint64_t>* code) {
-  ptrdiff_t budget = kMostBytesRead;
+  ptrdiff_t budget = kMaxBytesRead;
   find_code_below(root, code, 0, &budget);
 }
 

@@ -12,10 +12,10 @@ namespace memprof::profile {
 namespace {
 
 // Longer ones are left as they are, and of what a short one unfolds to the beginning is enough.
-constexpr size_t kMostSymbolBytes = size_t{64} << 10;
+constexpr size_t kMaxSymbolBytes = size_t{64} << 10;
 // libiberty's demangler of D calls itself for each letter of a nested type.
-constexpr size_t kMostDSymbolBytes = size_t{8} << 10;
-constexpr size_t kMostNameBytes = size_t{256} << 10;
+constexpr size_t kMaxDSymbolBytes = size_t{8} << 10;
+constexpr size_t kMaxNameBytes = size_t{256} << 10;
 
 using Text = std::unique_ptr<char, decltype(&std::free)>;
 
@@ -39,19 +39,19 @@ bool is_legacy_rust(const std::string& symbol) {
 
 void append(const char* text, size_t size, void* context) {
   auto* name = static_cast<std::string*>(context);
-  name->append(text, std::min(size, kMostNameBytes - std::min(kMostNameBytes, name->size())));
+  name->append(text, std::min(size, kMaxNameBytes - std::min(kMaxNameBytes, name->size())));
 }
 
 }  // namespace
 
 std::string demangle(const std::string& symbol) {
-  if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > kMostSymbolBytes) return symbol;
+  if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > kMaxSymbolBytes) return symbol;
   if (symbol[1] == 'R' || is_legacy_rust(symbol)) {
     std::string name;
     return rust_demangle_callback(symbol.c_str(), DMGL_NO_OPTS, append, &name) != 0 && !name.empty() ? name
                                                                                                      : symbol;
   }
-  if (symbol[1] == 'D' && symbol.size() <= kMostDSymbolBytes && (is_digit(symbol[2]) || symbol == "_Dmain")) {
+  if (symbol[1] == 'D' && symbol.size() <= kMaxDSymbolBytes && (is_digit(symbol[2]) || symbol == "_Dmain")) {
     const Text text(dlang_demangle(symbol.c_str(), DMGL_NO_OPTS), &std::free);
     return text != nullptr ? std::string(text.get()) : symbol;
   }

@@ -23,7 +23,7 @@ constexpr size_t kMaxBuildIdBytes = 64;
 
 // libelf and libdw check what they read and read it again: not of a file that changes in between.  What
 // others can change is copied, up to this size.
-constexpr size_t kMostForeignBytes = size_t{1} << 30;
+constexpr size_t kMaxForeignBytes = size_t{1} << 30;
 
 std::string to_hex(const unsigned char* bytes, size_t size) {
   static const char kDigits[] = "0123456789abcdef";
@@ -74,7 +74,7 @@ std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why
   }
   const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
   const bool trusted = profile::is_trusted(status);
-  if (!trusted && size > kMostForeignBytes) {
+  if (!trusted && size > kMaxForeignBytes) {
     *why = "others can change it, and it is too large for a copy (more than 1 GiB)";
     ::close(fd);
     return nullptr;

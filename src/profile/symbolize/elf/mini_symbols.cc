@@ -12,7 +12,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr uint64_t kDecoderBytes = uint64_t{128} << 20;
-constexpr size_t kMostBytes = size_t{1} << 30;
+constexpr size_t kMaxBytes = size_t{1} << 30;
 
 // Empty: the data is damaged, or too large.
 std::vector<char> unpack(std::string_view packed) {
@@ -22,7 +22,7 @@ std::vector<char> unpack(std::string_view packed) {
   stream.next_in = reinterpret_cast<const uint8_t*>(packed.data());
   stream.avail_in = packed.size();
   lzma_ret result = LZMA_OK;
-  while (result == LZMA_OK && bytes.size() < kMostBytes) {
+  while (result == LZMA_OK && bytes.size() < kMaxBytes) {
     const size_t before = bytes.size();
     bytes.resize(std::max(4 * packed.size(), 2 * before));
     stream.next_out = reinterpret_cast<uint8_t*>(bytes.data()) + before;

@@ -109,8 +109,8 @@ void SymbolTable::finish() {
   for (size_t i = symbols_.size(); i-- > 0;) {
     if (i + 1 < symbols_.size() && symbols_[i + 1].begin != symbols_[i].begin) next = symbols_[i + 1].begin;
     if (!symbols_[i].is_unsized) continue;
-    const uint64_t most = symbols_[i].begin + std::min(kMaxUnsizedBytes, UINT64_MAX - symbols_[i].begin);
-    symbols_[i].end = std::min({symbols_[i].end, next, most});
+    const uint64_t max = symbols_[i].begin + std::min(kMaxUnsizedBytes, UINT64_MAX - symbols_[i].begin);
+    symbols_[i].end = std::min({symbols_[i].end, next, max});
   }
   reach_.resize(symbols_.size());
   uint64_t reach = 0;

@@ -19,10 +19,10 @@ struct Region {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
 };
-constexpr size_t kMostRegions = 64;  // a module, its debug files: five are open at a time
+constexpr size_t kMaxRegions = 64;  // a module, its debug files: five are open at a time
 constexpr uintptr_t kClaimed = 1;
 
-Region g_regions[kMostRegions];
+Region g_regions[kMaxRegions];
 struct sigaction g_before;
 
 bool is_mapped_file(uintptr_t address) {

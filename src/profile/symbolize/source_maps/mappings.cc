@@ -12,7 +12,7 @@ constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 constexpr uint8_t kNoDigit = 64;
 constexpr int kBits = 5;
 constexpr uint64_t kMore = 1 << kBits;  // another digit follows
-constexpr int kMostBits = 35;
+constexpr int kMaxBits = 35;
 constexpr size_t kFields = 5;
 
 std::array<uint8_t, 256> digit_values() {
@@ -30,7 +30,7 @@ std::array<uint8_t, 256> digit_values() {
 int64_t take_number(std::string_view* text) {
   static const std::array<uint8_t, 256> kValues = digit_values();
   uint64_t bits = 0;
-  for (int shift = 0; shift < kMostBits; shift += kBits) {
+  for (int shift = 0; shift < kMaxBits; shift += kBits) {
     if (text->empty()) refuse();
     const uint64_t digit = kValues[static_cast<uint8_t>(text->front())];
     if (digit == kNoDigit) refuse();

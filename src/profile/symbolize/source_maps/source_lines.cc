@@ -22,7 +22,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMaxBytes = size_t{256} << 20;
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 struct Content {
@@ -43,13 +43,13 @@ std::optional<Content> read_file(const std::string& path) {
                             static_cast<uint64_t>(status.st_mtim.tv_nsec);
   std::string buffer(size_t{1} << 16, '\0');
   ssize_t size = 0;
-  while ((size = ::read(fd, buffer.data(), buffer.size())) > 0 && content.text.size() <= kMostBytes) {
+  while ((size = ::read(fd, buffer.data(), buffer.size())) > 0 && content.text.size() <= kMaxBytes) {
     content.text.append(buffer, 0, static_cast<size_t>(size));
   }
   const int error = errno;
   ::close(fd);
   if (size < 0) throw Error(std::strerror(error));
-  if (content.text.size() > kMostBytes) throw Error("larger than 256 MiB");
+  if (content.text.size() > kMaxBytes) throw Error("larger than 256 MiB");
   return content;
 }
 

@@ -11,7 +11,7 @@ namespace memprof::profile {
 namespace {
 
 // Compilers join the lines of one statement; what is farther apart are several.
-constexpr uint32_t kMostApart = 16;
+constexpr uint32_t kMaxApart = 16;
 
 // The script by lines, for columns, which are counted in units of UTF-16: those of a line up to its first other character than
 // ASCII are bytes.
@@ -78,9 +78,9 @@ void SourceMap::add_place(uint32_t line, uint32_t source, uint32_t source_line) 
       lines_.emplace(line, OfLine{source, source_line, source_line, source_line, false});
   if (is_new) return;
   OfLine& own = known->second;
-  own.least = std::min(own.least, source_line);
-  own.most = std::max(own.most, source_line);
-  own.is_of_many = own.is_of_many || own.source != source || own.most - own.least > kMostApart;
+  own.min = std::min(own.min, source_line);
+  own.max = std::max(own.max, source_line);
+  own.is_of_many = own.is_of_many || own.source != source || own.max - own.min > kMaxApart;
 }
 
 void SourceMap::add_name(const std::string& in_script, const std::string& in_source) {

@@ -40,8 +40,8 @@ class SourceMap {
   struct OfLine {
     uint32_t source = 0;
     uint32_t first = 0;  // line of the source, from 0
-    uint32_t least = 0;
-    uint32_t most = 0;
+    uint32_t min = 0;
+    uint32_t max = 0;
     bool is_of_many = false;
   };
 

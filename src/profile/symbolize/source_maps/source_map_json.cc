@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostTexts = size_t{1} << 22;  // sources and names of all parts
-constexpr uint64_t kMostOffset = uint64_t{1} << 30;
+constexpr size_t kMaxTexts = size_t{1} << 22;  // sources and names of all parts
+constexpr uint64_t kMaxOffset = uint64_t{1} << 30;
 constexpr uint64_t kVersion = 3;
 
 // Takes what it wants of the events of a parser, and holds nothing else.
@@ -36,7 +36,7 @@ class Reader : public nlohmann::json_sax<Json> {
       throw Error("is a source map of version " + std::to_string(value) + "; version 3 can be read");
     }
     if (is_in(Where::kOffset)) {
-      if (value > kMostOffset) throw Error("a section has no place in any file");
+      if (value > kMaxOffset) throw Error("a section has no place in any file");
       if (key_ == "line") parts_.back().line = static_cast<uint32_t>(value);
       if (key_ == "column") parts_.back().column = static_cast<uint32_t>(value);
     }
@@ -105,7 +105,7 @@ class Reader : public nlohmann::json_sax<Json> {
 
   bool text_in_list(const std::string& text) {
     if (!is_in(Where::kSources) && !is_in(Where::kNames)) return true;
-    if (++texts_ > kMostTexts) throw Error("has more sources and names than any program");
+    if (++texts_ > kMaxTexts) throw Error("has more sources and names than any program");
     (is_in(Where::kSources) ? parts_.back().sources : parts_.back().names).push_back(text);
     return true;
   }

@@ -19,8 +19,8 @@ inline std::string json_text(const std::string& text) {
 
 // An estimate as a whole number.  Rounded here, and nowhere before.
 inline int64_t json_rounded(double value) {
-  constexpr double kMost = 9.2e18;
-  return std::llround(std::clamp(value, -kMost, kMost));
+  constexpr double kMax = 9.2e18;
+  return std::llround(std::clamp(value, -kMax, kMax));
 }
 
 }  // namespace memprof::profile

@@ -8,7 +8,7 @@ namespace memprof::v8 {
 
 // A reader that comes in between two stores must stay inside.
 uint32_t CodeMap::entries() const {
-  return std::min(entries_, kMostChunks);
+  return std::min(entries_, kMaxChunks);
 }
 
 bool CodeMap::place_of(uint64_t address, Place* place) const {
@@ -19,7 +19,7 @@ bool CodeMap::place_of(uint64_t address, Place* place) const {
     return false;
   }
   const Entry& entry = above[-1];
-  const Code* const codes = chunks_[entry.chunk % kMostChunks].codes;
+  const Code* const codes = chunks_[entry.chunk % kMaxChunks].codes;
   const Code* const next = std::upper_bound(codes, codes + std::min(entry.count, kChunkCodes), address,
                                             [](uint64_t a, const Code& code) { return a < code.start; });
   *place = {static_cast<uint32_t>(above - 1 - directory_), static_cast<uint32_t>(next - codes)};
@@ -31,7 +31,7 @@ const Code* CodeMap::find(uint64_t address) const {
   if (!place_of(address, &place)) {
     return nullptr;
   }
-  const Code* const code = &chunks_[directory_[place.entry].chunk % kMostChunks].codes[place.index];
+  const Code* const code = &chunks_[directory_[place.entry].chunk % kMaxChunks].codes[place.index];
   return address < code->limit() ? code : nullptr;
 }
 
@@ -71,7 +71,7 @@ bool CodeMap::take(uint64_t start, Code* taken) {
 }
 
 bool CodeMap::new_chunk(uint32_t* chunk) {
-  if (entries_ == kMostChunks || (free_count_ == 0 && chunks_used_ == kMostChunks)) {
+  if (entries_ == kMaxChunks || (free_count_ == 0 && chunks_used_ == kMaxChunks)) {
     return false;
   }
   *chunk = free_count_ != 0 ? free_[--free_count_] : chunks_used_++;

@@ -24,7 +24,7 @@ struct Code {
 class CodeMap {
  public:
   static constexpr uint32_t kChunkCodes = 256;
-  static constexpr uint32_t kMostChunks = 2048;
+  static constexpr uint32_t kMaxChunks = 2048;
 
   // The code that `address` lies in; nullptr: none.  Until the map changes.
   const Code* find(uint64_t address) const;
@@ -61,9 +61,9 @@ class CodeMap {
   uint32_t entries_ = 0;
   uint32_t chunks_used_ = 0;
   uint32_t free_count_ = 0;
-  uint32_t free_[kMostChunks];  // chunks that became empty
-  Entry directory_[kMostChunks];
-  Chunk chunks_[kMostChunks];
+  uint32_t free_[kMaxChunks];  // chunks that became empty
+  Entry directory_[kMaxChunks];
+  Chunk chunks_[kMaxChunks];
 };
 
 }  // namespace memprof::v8

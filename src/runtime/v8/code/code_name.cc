@@ -21,12 +21,12 @@ bool is_digit(char c) {
 
 // Takes ":123" from the end of `text`.
 bool take_number(std::string_view* text, uint32_t* number) {
-  constexpr size_t kMostDigits = 9;
+  constexpr size_t kMaxDigits = 9;
   size_t digits = 0;
   while (digits < text->size() && is_digit((*text)[text->size() - 1 - digits])) {
     ++digits;
   }
-  if (digits == 0 || digits > kMostDigits || digits == text->size() ||
+  if (digits == 0 || digits > kMaxDigits || digits == text->size() ||
       (*text)[text->size() - 1 - digits] != ':') {
     return false;
   }

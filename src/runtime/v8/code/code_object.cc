@@ -37,7 +37,7 @@ bool CodeObjects::object_at(uint64_t code_start, uint32_t place, uint64_t* objec
 
 // An array of bytes: its type, its length, the bytes.
 bool CodeObjects::read_table(uint64_t object, uint64_t* start, uint32_t* size_bytes) {
-  constexpr uint64_t kMostBytes = 1u << 20;
+  constexpr uint64_t kMaxBytes = 1u << 20;
   uint64_t length = 0;
   if (!read_word(object + kWord, &length)) {
     return false;
@@ -45,7 +45,7 @@ bool CodeObjects::read_table(uint64_t object, uint64_t* start, uint32_t* size_by
   length = length << 32 == 0 ? length >> 32 : length & UINT32_MAX;
   *start = object + 2 * kWord;
   *size_bytes = static_cast<uint32_t>(length);
-  return length > 1 && length < kMostBytes;
+  return length > 1 && length < kMaxBytes;
 }
 
 }  // namespace memprof::v8

@@ -46,7 +46,7 @@ class CodeObjects {
   static constexpr uint32_t kWordsBefore = 16;
   static constexpr uint32_t kWordsInside = 16;
   static constexpr uint32_t kPlaces = kWordsBefore * (1 + kWordsInside);
-  static constexpr uint32_t kMostFailures = 32;
+  static constexpr uint32_t kMaxFailures = 32;
 
   static bool read_table(uint64_t object, uint64_t* start, uint32_t* size_bytes);
   // Place: which word before the code, and then which word of the object that it points to.
@@ -57,7 +57,7 @@ class CodeObjects {
     if (found_ != 0) {
       return try_place(found_ - 1);
     }
-    for (uint32_t place = 0; place < places && failures_ < kMostFailures; ++place) {
+    for (uint32_t place = 0; place < places && failures_ < kMaxFailures; ++place) {
       if (try_place(place)) {
         found_ = place + 1;
         return true;

@@ -24,7 +24,7 @@ uint64_t hash_of(std::string_view a, std::string_view b) {
 }  // namespace
 
 uint32_t Codes::intern(std::string_view name) {
-  name = head(name, kMostNameBytes);
+  name = head(name, kMaxNameBytes);
   const TierMark mark = find_tier_mark(name);
   // Node 18 calls the tiers of one function by other words.
   const std::string_view before = is_function_code(name) ? "JS:" : head(name, mark.at);
@@ -38,7 +38,7 @@ uint32_t Codes::intern(std::string_view name) {
       return hash_[slot] - 1;
     }
   }
-  if (names_used_ == kMostNames || kMostTextBytes - text_used_ < size) {
+  if (names_used_ == kMaxNames || kMaxTextBytes - text_used_ < size) {
     return kNone;
   }
   memcpy(text_ + text_used_, before.data(), before.size());
@@ -77,7 +77,7 @@ uint32_t Codes::add(CodeKind kind, uint64_t start, uint32_t size_bytes, std::str
   if (free_record_ != 0) {
     record = free_record_ - 1;
     free_record_ = records_[record].name;
-  } else if (records_used_ < kMostRecords) {
+  } else if (records_used_ < kMaxRecords) {
     record = records_used_++;
   } else {
     is_full_ = true;
@@ -111,7 +111,7 @@ void Codes::move(uint64_t from, uint64_t to) {
 
 void Codes::set_lines(uint32_t record, const PositionLine* lines, uint32_t count) {
   Record& to = records_[record];
-  if (kMostLines - lines_used_ < count) {
+  if (kMaxLines - lines_used_ < count) {
     is_full_ = true;
     return;
   }
@@ -147,12 +147,12 @@ const PositionLine* Codes::own_lines(uint32_t record, uint32_t* count) const {
 bool Codes::find(uint64_t address, bool is_return, FoundCode* found) const {
   const uint64_t place = address - (is_return ? 1 : 0);
   const Code* const code = map_.find(place);
-  if (code == nullptr || code->record >= kMostRecords) {
+  if (code == nullptr || code->record >= kMaxRecords) {
     return false;
   }
   const Record& record = records_[code->record];
-  if (record.name >= kMostNames || record.first_line > kMostLines ||
-      record.line_count > kMostLines - record.first_line) {
+  if (record.name >= kMaxNames || record.first_line > kMaxLines ||
+      record.line_count > kMaxLines - record.first_line) {
     return false;
   }
   *found = {record.name, 0, record.kind == CodeKind::kBytecode, record.is_internal, 0};
@@ -170,7 +170,7 @@ bool Codes::find(uint64_t address, bool is_return, FoundCode* found) const {
 }
 
 uint32_t Codes::add_inlined(uint32_t record, uint32_t line, uint32_t callee) {
-  if (inlined_used_ == kMostInlined) {
+  if (inlined_used_ == kMaxInlined) {
     is_full_ = true;
     return 0;
   }
@@ -182,11 +182,11 @@ uint32_t Codes::add_inlined(uint32_t record, uint32_t line, uint32_t callee) {
 }
 
 bool Codes::inlined(uint32_t index, InlinedFrame* frame) const {
-  if (index == 0 || index > kMostInlined) {
+  if (index == 0 || index > kMaxInlined) {
     return false;
   }
   *frame = inlined_[index - 1];
-  return frame->name < kMostNames;
+  return frame->name < kMaxNames;
 }
 
 uint32_t Codes::bytecode_at(uint64_t address) const {
@@ -197,19 +197,19 @@ uint32_t Codes::bytecode_at(uint64_t address) const {
 }
 
 std::string_view Codes::name(uint32_t index) const {
-  const NameEntry& entry = names_[index % kMostNames];
-  return entry.text <= kMostTextBytes && entry.size_bytes <= kMostTextBytes - entry.text
+  const NameEntry& entry = names_[index % kMaxNames];
+  return entry.text <= kMaxTextBytes && entry.size_bytes <= kMaxTextBytes - entry.text
              ? std::string_view(text_ + entry.text, entry.size_bytes)
              : std::string_view();
 }
 
 uint64_t Codes::kept(uint32_t index, uint32_t tables) const {
-  const NameEntry& entry = names_[index % kMostNames];
+  const NameEntry& entry = names_[index % kMaxNames];
   return entry.kept_for == tables ? entry.kept : 0;
 }
 
 void Codes::keep(uint32_t index, uint32_t tables, uint64_t word) {
-  NameEntry& entry = names_[index % kMostNames];
+  NameEntry& entry = names_[index % kMaxNames];
   entry.kept = word;
   entry.kept_for = tables;
 }

@@ -40,12 +40,12 @@ struct FoundCode {
 
 class Codes {
  public:
-  static constexpr uint32_t kMostRecords = 1u << 18;
-  static constexpr uint32_t kMostNames = 1u << 17;
-  static constexpr uint32_t kMostTextBytes = 12u << 20;
-  static constexpr uint32_t kMostLines = 1u << 20;
-  static constexpr uint32_t kMostInlined = 1u << 18;
-  static constexpr uint32_t kMostNameBytes = 1000;
+  static constexpr uint32_t kMaxRecords = 1u << 18;
+  static constexpr uint32_t kMaxNames = 1u << 17;
+  static constexpr uint32_t kMaxTextBytes = 12u << 20;
+  static constexpr uint32_t kMaxLines = 1u << 20;
+  static constexpr uint32_t kMaxInlined = 1u << 18;
+  static constexpr uint32_t kMaxNameBytes = 1000;
 
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -86,7 +86,7 @@ class Codes {
   void clear();
 
  private:
-  static constexpr uint32_t kHashSlots = kMostNames * 2;
+  static constexpr uint32_t kHashSlots = kMaxNames * 2;
   struct Record {
     uint64_t start;
     uint32_t size_bytes;
@@ -116,12 +116,12 @@ class Codes {
   uint32_t lines_used_ = 0;
   uint32_t inlined_used_ = 0;
   CodeMap map_;
-  Record records_[kMostRecords];
-  NameEntry names_[kMostNames];
+  Record records_[kMaxRecords];
+  NameEntry names_[kMaxNames];
   uint32_t hash_[kHashSlots];  // name + 1
-  char text_[kMostTextBytes];
-  PositionLine lines_[kMostLines];
-  InlinedFrame inlined_[kMostInlined];
+  char text_[kMaxTextBytes];
+  PositionLine lines_[kMaxLines];
+  InlinedFrame inlined_[kMaxInlined];
 };
 
 // Makes the lines of optimised code of a function: `lines` have offsets and positions, `own` those of its

@@ -6,7 +6,7 @@
 namespace memprof::v8 {
 namespace {
 
-constexpr uint32_t kMostPositions = 1u << 14;
+constexpr uint32_t kMaxPositions = 1u << 14;
 constexpr uint64_t kWord = 8;
 
 // A signed number, 7 bits to a byte, its sign in the lowest bit.
@@ -80,7 +80,7 @@ uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uin
 }  // namespace
 
 uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
-                          TablePosition* positions, uint32_t most) {
+                          TablePosition* positions, uint32_t max) {
   Bytes left = table;
   int64_t offset = 0;
   int64_t raw = 0;
@@ -88,7 +88,7 @@ uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t co
   while (left.size_bytes != 0) {
     int64_t step = 0;
     int64_t change = 0;
-    if (!take_number(&left, &step) || !take_number(&left, &change) || count == most) {
+    if (!take_number(&left, &step) || !take_number(&left, &change) || count == max) {
       return 0;
     }
     offset += form.marks_statements_below ? step >> 1 : step >= 0 ? step : -(step + 1);
@@ -134,13 +134,13 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
 }
 
 bool Inlining::find_calls(const Codes& codes, const Code& code, uint32_t bytecode_header,
-                          const TablePosition* positions, uint32_t count, uint32_t most_call) {
+                          const TablePosition* positions, uint32_t count, uint32_t max_call) {
   constexpr uint32_t kCallBytes = 16;
-  if (most_call >= kMostCalls) {
+  if (max_call >= kMaxCalls) {
     return false;
   }
   return call_lists_.find_list(code.start, [&](uint64_t owner, uint64_t start, uint32_t bytes) {
-    if (bytes % kCallBytes != 0 || bytes / kCallBytes <= most_call || bytes / kCallBytes > kMostCalls) {
+    if (bytes % kCallBytes != 0 || bytes / kCallBytes <= max_call || bytes / kCallBytes > kMaxCalls) {
       return false;
     }
     calls_count_ = bytes / kCallBytes;
@@ -178,16 +178,16 @@ uint32_t Inlining::add_frames(Codes* codes, uint32_t record, const TablePosition
 bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form,
                          uint8_t* scratch) {
   auto* const positions = reinterpret_cast<TablePosition*>(scratch);
-  auto* const lines = reinterpret_cast<PositionLine*>(positions + kMostPositions);
-  uint8_t* const bytes = reinterpret_cast<uint8_t*>(lines + kMostPositions);
-  constexpr uint32_t kMostBytes =
-      kScratchBytes - kMostPositions * (sizeof(TablePosition) + sizeof(PositionLine));
+  auto* const lines = reinterpret_cast<PositionLine*>(positions + kMaxPositions);
+  uint8_t* const bytes = reinterpret_cast<uint8_t*>(lines + kMaxPositions);
+  constexpr uint32_t kMaxBytes =
+      kScratchBytes - kMaxPositions * (sizeof(TablePosition) + sizeof(PositionLine));
   uint32_t count = 0;
   const auto is_table = [&](uint64_t start, uint32_t size) {
-    if (size > kMostBytes || !platform::read_memory(start, bytes, size)) {
+    if (size > kMaxBytes || !platform::read_memory(start, bytes, size)) {
       return false;
     }
-    count = decode_positions({bytes, size}, form, code.size_bytes, positions, kMostPositions);
+    count = decode_positions({bytes, size}, form, code.size_bytes, positions, kMaxPositions);
     uint32_t entry = 0;
     bool fits = count != 0;
     bool has_line = false;
@@ -202,12 +202,12 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const 
   if (!tables_.find_table(code.start, is_table)) {
     return false;
   }
-  int32_t most_call = -1;
+  int32_t max_call = -1;
   for (uint32_t i = 0; i < count; ++i) {
-    most_call = positions[i].call > most_call ? positions[i].call : most_call;
+    max_call = positions[i].call > max_call ? positions[i].call : max_call;
   }
-  const bool has_calls = most_call >= 0 && find_calls(*codes, code, form.bytecode_header, positions, count,
-                                                      static_cast<uint32_t>(most_call));
+  const bool has_calls = max_call >= 0 && find_calls(*codes, code, form.bytecode_header, positions, count,
+                                                     static_cast<uint32_t>(max_call));
   for (uint32_t i = 0; i < count; ++i) {
     lines[i] = {positions[i].offset, 0, 0};
     if (positions[i].call < 0) {

@@ -34,9 +34,9 @@ struct TableForm {
   bool marks_statements_below;  // from 14 on: the lowest bit of a step says what its sign said before
 };
 
-// Decodes a table of source positions; 0: it is none of code of this size, or there are more than `most`.
+// Decodes a table of source positions; 0: it is none of code of this size, or there are more than `max`.
 uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
-                          TablePosition* positions, uint32_t most);
+                          TablePosition* positions, uint32_t max);
 
 class Inlining {
  public:
@@ -47,7 +47,7 @@ class Inlining {
   bool add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form, uint8_t* scratch);
 
  private:
-  static constexpr uint32_t kMostCalls = 256;
+  static constexpr uint32_t kMaxCalls = 256;
   struct Call {
     uint32_t position;
     int32_t parent;
@@ -57,7 +57,7 @@ class Inlining {
   };
 
   bool find_calls(const Codes& codes, const Code& code, uint32_t bytecode_header,
-                  const TablePosition* positions, uint32_t count, uint32_t most_call);
+                  const TablePosition* positions, uint32_t count, uint32_t max_call);
   bool find_functions(const Codes& codes, uint64_t deopt_data, uint32_t bytecode_header,
                       const TablePosition* positions, uint32_t count);
   uint32_t add_frames(Codes* codes, uint32_t record, const TablePosition& at, uint32_t* line) const;
@@ -65,7 +65,7 @@ class Inlining {
   CodeObjects tables_;
   CodeObjects call_lists_;
   uint32_t calls_count_ = 0;
-  Call calls_[kMostCalls];
+  Call calls_[kMaxCalls];
 };
 
 }  // namespace memprof::v8

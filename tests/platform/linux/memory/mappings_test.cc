@@ -90,7 +90,7 @@ TEST(Mappings, TheListIsReadWhateverTheBuffer) {
 }
 
 TEST(Mappings, AFileThatIsNotThere) {
-  std::vector<char> buffer(MappingReader::kLeastBufferBytes);
+  std::vector<char> buffer(MappingReader::kMinBufferBytes);
   MappingReader reader("/nonexistent/maps", buffer.data(), buffer.size());
   EXPECT_FALSE(reader.is_open());
   Mapping m{};

@@ -26,7 +26,7 @@ namespace {
 
 using platform::Walk;
 
-constexpr uint32_t kMost = 512;
+constexpr uint32_t kMax = 512;
 
 struct Capture {
   std::vector<uint64_t> ours;
@@ -34,13 +34,13 @@ struct Capture {
   std::vector<uint64_t> theirs;
 };
 Capture* g_capture;
-uint32_t g_depth = kMost;
+uint32_t g_depth = kMax;
 volatile uint64_t g_sink;
 
 // Stands for the hook: keeps a frame pointer, and its return address is the first frame.  Must not allocate:
 // handlers call it.
 NOINLINE void hook() {
-  static uint64_t frames[kMost];
+  static uint64_t frames[kMax];
   const auto result = platform::capture_stack({__builtin_frame_address(0)}, frames, g_depth);
   g_capture->ours.assign(frames, frames + result.depth);
   g_capture->reason = result.reason;
@@ -63,16 +63,16 @@ NOINLINE void hook() {
 template <typename F>
 Capture capture(const F& f) {
   Capture result;
-  result.ours.reserve(kMost);
-  result.theirs.reserve(kMost);
+  result.ours.reserve(kMax);
+  result.theirs.reserve(kMax);
   g_capture = &result;
   f();
   g_capture = nullptr;
   return result;
 }
 
-void expect_same(const Capture& c, size_t least) {
-  EXPECT_GE(c.theirs.size(), least);
+void expect_same(const Capture& c, size_t min) {
+  EXPECT_GE(c.theirs.size(), min);
   EXPECT_EQ(c.theirs, c.ours);
   EXPECT_EQ(Walk::kRoot, c.reason);
 }
@@ -100,7 +100,7 @@ TEST(Stack, TheDepthLimit) {
   const Capture whole = capture([] { recursion(50); });
   g_depth = 20;
   const Capture part = capture([] { recursion(50); });
-  g_depth = kMost;
+  g_depth = kMax;
   EXPECT_EQ(Walk::kDepthLimit, part.reason);
   ASSERT_EQ(20u, part.ours.size());
   EXPECT_TRUE(std::equal(part.ours.begin(), part.ours.end(), part.theirs.begin()));
@@ -112,7 +112,7 @@ TEST(Stack, ADeepStackKeepsBothEnds) {
     EXPECT_EQ(Walk::kRoot, whole.reason);
     g_depth = 64;
     const Capture part = capture([depth] { recursion(depth); });
-    g_depth = kMost;
+    g_depth = kMax;
     if (whole.ours.size() <= 64) {
       EXPECT_EQ(Walk::kRoot, part.reason);
       continue;
@@ -289,13 +289,13 @@ constexpr size_t kPainted = 64 * 1024;
 uint64_t g_used;
 
 NOINLINE void measure_use() {
-  static uint64_t frames[kMost];
+  static uint64_t frames[kMax];
   auto* const frame = static_cast<volatile uint64_t*>(__builtin_frame_address(0));
   volatile uint64_t* const low = frame - kPainted / 8;
   for (volatile uint64_t* p = low; p < frame - 64; ++p) {  // not this function's own variables
     *p = kPaint;
   }
-  const auto result = platform::capture_stack({__builtin_frame_address(0)}, frames, kMost);
+  const auto result = platform::capture_stack({__builtin_frame_address(0)}, frames, kMax);
   volatile uint64_t* p = low;
   while (p < frame && *p == kPaint) {
     ++p;

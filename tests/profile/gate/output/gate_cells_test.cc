@@ -19,7 +19,7 @@ TEST(GateCells, SayWhatIsLimited) {
   EXPECT_EQ(limit_title(row), "any module: peak at most 1 MB");
   row.kind = ScopeKind::kWhole;
   row.key = "growth > 5MB";
-  row.most = "";
+  row.max = "";
   EXPECT_EQ(limit_title(row), "growth > 5MB");
   EXPECT_EQ(site_text(results[1], results[1].sites[0]), "94.3 KiB  remember<int> (src/loop.cc:6)");
 }

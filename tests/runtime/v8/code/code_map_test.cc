@@ -107,7 +107,7 @@ TEST(CodeMap, RefusesWhenItIsFullAndGoesOnAfterClear) {
     ++count;
   }
   // In ascending order each chunk is split once, and half full then.
-  EXPECT_GE(count, CodeMap::kMostChunks * CodeMap::kChunkCodes / 2);
+  EXPECT_GE(count, CodeMap::kMaxChunks * CodeMap::kChunkCodes / 2);
   EXPECT_EQ(count - 1, map->find(start - 16)->record);
   map->clear();
   EXPECT_EQ(nullptr, map->find(0x1000));

@@ -121,7 +121,7 @@ TEST_F(CodesTest, FullTablesSaySoAndGoOnAfterClear) {
          Codes::kNone) {
     ++count;
   }
-  EXPECT_GT(count, Codes::kMostTextBytes / 1000);
+  EXPECT_GT(count, Codes::kMaxTextBytes / 1000);
   EXPECT_TRUE(codes->is_full());
   codes->clear();
   EXPECT_FALSE(codes->is_full());
@@ -131,7 +131,7 @@ TEST_F(CodesTest, FullTablesSaySoAndGoOnAfterClear) {
 }
 
 TEST_F(CodesTest, MillionsOfDroppedFunctionsTakeNoRecordForEver) {
-  for (uint32_t i = 0; i < 2 * Codes::kMostRecords; ++i) {
+  for (uint32_t i = 0; i < 2 * Codes::kMaxRecords; ++i) {
     ASSERT_NE(Codes::kNone,
               codes->add(CodeKind::kBytecode, kBytecode + i % 64 * 32, 32, "JS:~f /srv/a.js:1:1"));
     ASSERT_NE(Codes::kNone,

@@ -84,7 +84,7 @@ TEST_F(LeaksCommand, PrintsJson) {
 void write_series(const std::string& path, int looks, int freed) {
   profile::Series facts;
   facts.program = "server";
-  profile::SeriesWriter writer(path, facts, profile::SeriesWriter::kLeastBytes, profile::IfExists::kReplace);
+  profile::SeriesWriter writer(path, facts, profile::SeriesWriter::kMinBytes, profile::IfExists::kReplace);
   for (int i = 1; i <= looks; ++i) {
     profile::Profile profile = kept_profile(16);
     profile::Stack& stack = profile.stacks[0];

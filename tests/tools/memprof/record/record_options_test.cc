@@ -31,7 +31,7 @@ TEST(RecordOptions, WhatIsGivenHolds) {
   ASSERT_TRUE(all);
   EXPECT_EQ(all->pattern, "a.series");
   EXPECT_EQ(all->every_ns, uint64_t{300} * 1'000'000'000);
-  EXPECT_EQ(all->most_bytes, uint64_t{64} << 20);
+  EXPECT_EQ(all->max_bytes, uint64_t{64} << 20);
   const auto usual = choice({"--every", "500ms"}, "usual.series");
   ASSERT_TRUE(usual);
   EXPECT_EQ(usual->pattern, "usual.series");

@@ -16,14 +16,14 @@ namespace {
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 
-// Numbers up to `most`, an event each.
+// Numbers up to `max`, an event each.
 class Numbers : public PageSource {
  public:
   std::string page() override { return {}; }
   std::string event_after(ViewerPlace* place) override {
-    return place->look == most ? std::string() : "[" + std::to_string(++place->look) + "]";
+    return place->look == max ? std::string() : "[" + std::to_string(++place->look) + "]";
   }
-  uint64_t most = 3;
+  uint64_t max = 3;
 };
 
 class EventStreamTest : public ::testing::Test {
@@ -56,7 +56,7 @@ class EventStreamTest : public ::testing::Test {
 TEST_F(EventStreamTest, SendsWhatIsNewSinceThePlace) {
   stream_->begin("header ");
   EXPECT_EQ(heard(13), "header [2][3]");
-  numbers_.most = 5;
+  numbers_.max = 5;
   stream_->tell();
   EXPECT_EQ(heard(6), "[4][5]");
   stream_->ask_whether_there();
@@ -77,7 +77,7 @@ TEST_F(EventStreamTest, EndsWhenTheViewerGoes) {
   viewer_.close();
   while (stream_->is_open()) context_.run_one();
   EXPECT_EQ(closed_, 1);
-  numbers_.most = 9;
+  numbers_.max = 9;
   stream_->tell();  // to nobody
   stream_->ask_whether_there();
   const std::weak_ptr<EventStream> gone = stream_;

@@ -104,8 +104,8 @@ TEST_F(SeriesFollowerTest, TheTimelineIsAnEvenPartWithTheLast) {
   for (uint64_t i = 2; i < 400; ++i) add(10 * i);
   SeriesFollower looks(path_, AskServers::kNo);
   const std::vector<TimelinePoint> points = looks.timeline();
-  EXPECT_LE(points.size(), SeriesFollower::kMostPoints + 1);
-  EXPECT_GE(points.size(), SeriesFollower::kMostPoints / 2);
+  EXPECT_LE(points.size(), SeriesFollower::kMaxPoints + 1);
+  EXPECT_GE(points.size(), SeriesFollower::kMaxPoints / 2);
   EXPECT_EQ(points.front().seconds, 0);
   EXPECT_EQ(points.front().resident_bytes, 5000);
   EXPECT_EQ(points.back().seconds, 3990);

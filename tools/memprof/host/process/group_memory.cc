@@ -17,7 +17,7 @@ uint64_t read_limit(const std::string& path) {
 }  // namespace
 
 uint64_t group_memory_limit(const std::string& root) {
-  uint64_t least = UINT64_MAX;
+  uint64_t min = UINT64_MAX;
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
@@ -31,12 +31,12 @@ uint64_t group_memory_limit(const std::string& root) {
     std::string folder = line.substr(second + 1);
     while (true) {
       while (!folder.empty() && folder.back() == '/') folder.pop_back();
-      least = std::min(least, read_limit(base + folder + name));
+      min = std::min(min, read_limit(base + folder + name));
       if (folder.empty()) break;
       folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
     }
   }
-  return least;
+  return min;
 }
 
 }  // namespace memprof::cli

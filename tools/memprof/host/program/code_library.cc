@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // A main() that calls the library, between start code; small programs have more.
-constexpr uint64_t kMostStubBytes = 2048;
-constexpr uint64_t kLeastCodeBytes = 512u << 10;
+constexpr uint64_t kMaxStubBytes = 2048;
+constexpr uint64_t kMinCodeBytes = 512u << 10;
 
 // They are large and everybody needs them.
 constexpr const char* kRuntimes[] = {"libc.so", "libm.so", "libstdc++.so", "libc++.so", "libgcc_s.so"};
@@ -53,17 +53,17 @@ bool is_own(const ElfFacts& facts, const std::string& file) {
 std::string code_library(const profile::ElfFile& program, const ElfFacts& facts,
                          const std::vector<std::string>& libraries) {
   const std::string_view text = program.section(".text");
-  if (text.size() >= kLeastCodeBytes || code_bytes(text) > kMostStubBytes) return {};
+  if (text.size() >= kMinCodeBytes || code_bytes(text) > kMaxStubBytes) return {};
   std::string found;
-  uint64_t most = kLeastCodeBytes;
+  uint64_t max = kMinCodeBytes;
   for (const std::string& path : libraries) {
     if (!is_own(facts, file_name(path))) continue;
     std::string why;
     const auto file = profile::ElfFile::open(path, &why);
-    if (file == nullptr || file->section(".text").size() < most) continue;
+    if (file == nullptr || file->section(".text").size() < max) continue;
     // An allocator is no program.
     if (read_elf_facts(*file).malloc == ElfFacts::Malloc::kExported) continue;
-    most = file->section(".text").size();
+    max = file->section(".text").size();
     found = path;
   }
   return found;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostLibraries = 1000;  // of a file that is made to have no end
+constexpr size_t kMaxLibraries = 1000;  // of a file that is made to have no end
 
 std::vector<std::string> split(const std::string& text, const char* separators) {
   std::vector<std::string> parts;
@@ -98,7 +98,7 @@ std::vector<NeededLibrary> needed_libraries(const std::string& program) {
   std::set<std::string> seen;
   std::string path = program;
   std::vector<std::string> of_program;  // a program's DT_RPATH is for its libraries, too
-  for (size_t next = 0; libraries.size() < kMostLibraries;) {
+  for (size_t next = 0; libraries.size() < kMaxLibraries;) {
     std::string why;
     const auto file = path.empty() ? nullptr : profile::ElfFile::open(path, &why);
     if (file != nullptr) {

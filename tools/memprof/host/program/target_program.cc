@@ -19,7 +19,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr int kMostInterpreters = 4;  // as the kernel has it
+constexpr int kMaxInterpreters = 4;  // as the kernel has it
 
 class File {
  public:
@@ -159,7 +159,7 @@ void inspect_file(const std::string& path, int depth, TargetProgram& target) {
     inspect_elf(file, path, status, target);
     return;
   }
-  if (depth >= kMostInterpreters) return;
+  if (depth >= kMaxInterpreters) return;
   const bool is_script = beginning.compare(0, 2, "#!") == 0;
   // A text without #! is run by the shell, as by execvp.
   const std::string interpreter = is_script ? script_interpreter(beginning) : "/bin/sh";

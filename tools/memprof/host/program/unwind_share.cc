@@ -30,7 +30,7 @@ constexpr uint8_t kPcRelative = 0x10;
 // stack of an allocation.
 constexpr uint64_t kStartCodeBytes = 200;
 // Functions begin at multiples of this, and what lies between is never executed.
-constexpr uint64_t kMostPaddingBytes = 15;
+constexpr uint64_t kMaxPaddingBytes = 15;
 
 struct Section {
   uint64_t vaddr = 0;
@@ -168,7 +168,7 @@ Gaps gaps_between(std::vector<Range> ranges, const Section& text) {
   const auto add_gap = [&](uint64_t size) {
     const uint64_t code = code_bytes(text.bytes.substr(begin - text.vaddr, size));
     gaps.fill_bytes += size - code;
-    gaps.code_bytes += code - std::min(code, kMostPaddingBytes);
+    gaps.code_bytes += code - std::min(code, kMaxPaddingBytes);
   };
   for (const Range& range : ranges) {
     if (range.begin >= end) break;

@@ -27,7 +27,7 @@ struct InnerHeap;
 using AnyCall = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct HookSite {
-  static constexpr uint32_t kMostNameBytes = 48;
+  static constexpr uint32_t kMaxNameBytes = 48;
 
   std::atomic<uint64_t> target;  // relaxed: each value is right
   uint64_t address;              // of the function
@@ -43,7 +43,7 @@ struct HookSite {
   bool is_indirect;      // it is not, but calls another one that is
   uint8_t entry_bytes;   // before the jump
   uint8_t window_bytes;  // of instructions from the jump on, in whose place it is
-  char name[kMostNameBytes];
+  char name[kMaxNameBytes];
 
   AnyCall call() const { return reinterpret_cast<AnyCall>(original); }
 };
@@ -53,13 +53,13 @@ enum class InnerState : uint32_t { kUntried, kTrying, kSeen, kThroughMalloc, kRe
 
 // An allocator of a module.
 struct InnerHeap {
-  static constexpr uint32_t kMostNameBytes = 64;
-  static constexpr uint32_t kMostSites = 112;
+  static constexpr uint32_t kMaxNameBytes = 64;
+  static constexpr uint32_t kMaxSites = 112;
 
   std::atomic<InnerState> state;  // acquire, release: whoever reads kSeen reads what the verification found
   const char* reason;             // of kRefused
   const char* culprit;            // the name of the function that it is about; nullptr: none
-  char name[kMostNameBytes];      // "jemalloc in polars.so"
+  char name[kMaxNameBytes];       // "jemalloc in polars.so"
   uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
   uint32_t site_count;
   bool is_known;  // a family whose functions are known; else it is tried with little, and its calls are muted

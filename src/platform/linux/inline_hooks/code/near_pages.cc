@@ -19,7 +19,7 @@ constexpr uint64_t kPage = 4096;
 // From its neighbours: room for a stack or a heap to grow into.
 constexpr uint64_t kDistance = 64 * kPage;
 constexpr uint64_t kLowest = 1 << 20;
-constexpr int kMostTries = 8;  // others may map there meanwhile
+constexpr int kMaxTries = 8;  // others may map there meanwhile
 
 uint64_t difference(uint64_t a, uint64_t b) {
   return a > b ? a - b : b - a;
@@ -54,7 +54,7 @@ uint64_t find_place(uint64_t low, uint64_t high, size_t size_bytes, char* buffer
 void* map_near(uint64_t low, uint64_t high, size_t size_bytes) {
   auto* buffer = static_cast<char*>(reserve_pages(kBufferBytes));
   void* found = nullptr;
-  for (int i = 0; buffer != nullptr && found == nullptr && i < kMostTries; ++i) {
+  for (int i = 0; buffer != nullptr && found == nullptr && i < kMaxTries; ++i) {
     const uint64_t place = find_place(low, high, size_bytes, buffer);
     if (place == 0) {
       break;

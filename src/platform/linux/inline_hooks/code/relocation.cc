@@ -50,7 +50,7 @@ class Copier {
   uint64_t here() const { return address_ + to_->copy_bytes; }
 
   void put(const uint8_t* bytes, size_t count) {
-    if (to_->copy_bytes + count > kMostCopyBytes) {
+    if (to_->copy_bytes + count > kMaxCopyBytes) {
       to_->refusal = Refusal::kUnreadable;
       return;
     }

@@ -32,20 +32,20 @@ enum class Refusal : uint8_t {
 const char* refusal_text(Refusal refusal);
 
 inline constexpr size_t kJumpBytes = 5;
-inline constexpr size_t kMostWindowBytes = kJumpBytes + 14;
+inline constexpr size_t kMaxWindowBytes = kJumpBytes + 14;
 // A window of two-byte jumps grows most.
-inline constexpr size_t kMostCopyBytes = 48;
+inline constexpr size_t kMaxCopyBytes = 48;
 
 struct Relocation {
   Refusal refusal = Refusal::kNone;
   uint32_t entry_bytes = 0;   // in front of the window: an endbr64, or nothing
   uint32_t window_bytes = 0;  // of instructions; the jump overwrites the first kJumpBytes of it
   uint32_t copy_bytes = 0;
-  uint8_t copy[kMostCopyBytes] = {};
+  uint8_t copy[kMaxCopyBytes] = {};
 };
 
 // Of the function whose code is `code`, `size_bytes` long (as its symbol says), and runs at `address`, for a copy that will
-// run at `copy_address`.  May read kMostWindowBytes behind a short function, which has to be readable.
+// run at `copy_address`.  May read kMaxWindowBytes behind a short function, which has to be readable.
 Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, uint64_t copy_address);
 
 // Does the function jump to, or call, an address that is in `targets`?

@@ -12,7 +12,7 @@ namespace memprof::platform {
 namespace {
 
 enum Register : uint8_t { kRax = 0, kRcx = 1, kRdx = 2, kRsi = 6, kRdi = 7, kR8 = 8, kR9 = 9, kR11 = 11 };
-constexpr Register kArguments[kMostAllocatorArguments] = {kRdi, kRsi, kRdx, kRcx, kR8};
+constexpr Register kArguments[kMaxAllocatorArguments] = {kRdi, kRsi, kRdx, kRcx, kR8};
 
 class Assembler {
  public:

@@ -151,14 +151,14 @@ SamplingEvent begin_event(size_t size) {
 // stay. Weak: a program that is linked statically has the C library's own.
 extern "C" __attribute__((visibility("default"), weak)) int __cxa_atexit(void (*handler)(void*),
                                                                          void* argument, void* dso) {
-  constexpr uint32_t kMostNotes = 4096;
+  constexpr uint32_t kMaxNotes = 4096;
   static std::atomic<uint32_t> notes{0};
   const RegisterExit real = memprof::interpose::register_exit();
   if (real == nullptr) {
     return -1;
   }
   const int result = real(handler, argument, dso);
-  if (result == 0 && notes.load(std::memory_order_relaxed) < kMostNotes) {
+  if (result == 0 && notes.load(std::memory_order_relaxed) < kMaxNotes) {
     notes.fetch_add(1, std::memory_order_relaxed);
     real(note_exit, nullptr, nullptr);
   }

@@ -128,8 +128,8 @@ TEST(Relocation, AnythingIsAnswered) {
     const Relocation r = moved(code);
     if (r.refusal == Refusal::kNone) {
       ++moved_count;
-      EXPECT_LE(r.window_bytes, kMostWindowBytes);
-      EXPECT_LE(r.copy_bytes, kMostCopyBytes);
+      EXPECT_LE(r.window_bytes, kMaxWindowBytes);
+      EXPECT_LE(r.copy_bytes, kMaxCopyBytes);
       EXPECT_GE(r.copy_bytes, 1u);
     }
   }

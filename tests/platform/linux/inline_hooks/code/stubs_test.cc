@@ -107,7 +107,7 @@ TEST_F(Stubs, TargetDecides) {
 }
 
 TEST_F(Stubs, EachArgumentCanBeTheSize) {
-  for (uint8_t size = 0; size < kMostAllocatorArguments; ++size) {
+  for (uint8_t size = 0; size < kMaxAllocatorArguments; ++size) {
     TearDown();
     SetUp();
     write(signature(AllocatorCall::kAllocate, size));
@@ -120,8 +120,8 @@ TEST_F(Stubs, EachArgumentCanBeTheSize) {
 }
 
 TEST_F(Stubs, ACountAndASize) {
-  for (uint8_t count = 0; count < kMostAllocatorArguments; ++count) {
-    for (uint8_t size = 0; size < kMostAllocatorArguments; ++size) {
+  for (uint8_t count = 0; count < kMaxAllocatorArguments; ++count) {
+    for (uint8_t size = 0; size < kMaxAllocatorArguments; ++size) {
       if (count == size) {
         continue;
       }
@@ -152,7 +152,7 @@ TEST_F(Stubs, TheClockRunsOut) {
 TEST_F(Stubs, AMarkedBlockIsNoticed) {
   alignas(16) static char block[16];
   const auto address = reinterpret_cast<uint64_t>(block);
-  for (uint8_t argument = 0; argument < kMostAllocatorArguments; ++argument) {
+  for (uint8_t argument = 0; argument < kMaxAllocatorArguments; ++argument) {
     TearDown();
     SetUp();
     write(signature(AllocatorCall::kFree, kNoArgument, kNoArgument, argument));
