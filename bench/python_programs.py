@@ -124,15 +124,16 @@ def geometric_mean(ratios):
     return f"{math.exp(statistics.mean(map(math.log, ratios))):.3f}"
 
 
-def compare(setup, names, env):
-    """Of each program: its name, the ratios of its loops and of the whole process with `env` over without, and the seconds without."""
+def compare(setup, names, env, base_env=None):
+    """Of each program: its name, the ratios of its loops and of the whole process with `env` over `base_env` (without
+    memprof, if none is given), and the seconds of that."""
     python = setup.environment(*PACKAGES)
     told = [setup.scratch / f"{who}.json" for who in ("base", "subject")]
     for name in names:
         commands = [[python, *benchmark(python, name), "-o", path] for path in told]
         loops, wholes, base_s = [], [], []
         for turn in range(-1, setup.count):  # the first compiles, and is not counted
-            (base, _), (subject, _) = pair(turn, (commands[0], {}), (commands[1], env), setup.cpu)
+            (base, _), (subject, _) = pair(turn, (commands[0], base_env or {}), (commands[1], env), setup.cpu)
             setup.forget("programs.*.pb")
             loop_base, loop_subject = map(loop_seconds, told)
             if turn >= 0:

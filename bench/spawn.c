@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a preloaded library adds to a short program: starts PROGRAM again and again, with each setting in
+ * What a preloaded library adds to a short program: starts PROGRAM repeatedly, with each setting in
  * turn, and prints wall and CPU (user + system) time of every run in nanoseconds.
  *
  * A setting is what the environment gets: "-" nothing, "NAME=VALUE[,NAME=VALUE...]" those.

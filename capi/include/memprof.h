@@ -680,7 +680,7 @@ typedef struct memprof_memory {
   uint64_t stack_bytes;     /* stacks of threads                                                          */
   uint64_t module_bytes;    /* data of executables and libraries that was written to                      */
   uint64_t own_bytes;       /* memprof's own                                                              */
-  uint64_t unseen_bytes; /* nobody's who is known: mapped by direct system calls, or before memprof_init  */
+  uint64_t unseen_bytes; /* of unknown origin: mapped by direct system calls, or before memprof_init      */
 } memprof_memory;
 
 /* Facts about the snapshot as a whole. */
@@ -724,7 +724,7 @@ typedef struct memprof_resident {
   uint64_t code_bytes;      /* code that the program made at run time                                      */
   uint64_t runtime_bytes;   /* the heap of a runtime that does not use malloc for it: V8, JVM, Go, .NET    */
   uint64_t memprof_bytes;   /* memprof's own                                                               */
-  uint64_t anonymous_bytes; /* anonymous mappings of nobody that is known                                  */
+  uint64_t anonymous_bytes; /* anonymous mappings of unknown origin                                        */
   uint64_t live_bytes;      /* heap in use then, estimated from samples                                    */
   uint64_t absent_bytes;    /* of it not in memory: never touched, or swapped out                          */
   uint64_t slack_bytes;     /* rounding and headers of live blocks                                         */

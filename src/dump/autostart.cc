@@ -221,7 +221,7 @@ void autostart() {
   profiler::Sharing sharing;
   sharing.folder = c.arena_folder;
   sharing.follow_fork = c.follow_fork;
-  sharing.put_off = c.keep_arena && !is_started;
+  sharing.defer_tables = c.keep_arena && !is_started;
   sharing.keep_each = c.keep_arena;
   sharing.memory_limit_bytes = c.memory_limit_bytes;
   sharing.run_token = c.run_token;

@@ -25,7 +25,7 @@ enum class MappingKind : uint8_t {
   kCode,       // anonymous and executable: code made at run time
   kRuntime,    // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime)
   kMemprof,    // memprof's tables and filter
-  kAnonymous,  // anonymous, of nobody that is known
+  kAnonymous,  // anonymous, of unknown origin
 };
 inline constexpr size_t kMappingKinds = 8;
 
@@ -94,7 +94,7 @@ struct ResidentMemory {
                          memprof_bytes + anonymous_bytes;
     return static_cast<double>(total_bytes) - static_cast<double>(sum);
   }
-  // All that has no name: in the allocators' memory, mappings of nobody that is known, the difference.
+  // All that has no name: in the allocators' memory, mappings of unknown origin, the difference.
   double unexplained_bytes() const {
     return unexplained_heap_bytes() + static_cast<double>(anonymous_bytes) + difference_bytes();
   }

@@ -8,7 +8,7 @@
 //
 // Traits says what is found:
 //     using Found = ...;                               functions and variables of the runtime
-//     static constexpr uint32_t kMaxFound             entries; what is loaded elsewhere again and again is not followed
+//     static constexpr uint32_t kMaxFound             entries; a module that is loaded at ever new places is not followed
 //                                                      for ever
 //     static constexpr uint32_t kNames                 how many exports are looked for
 //     static const char* const* names()                the first says which module it is

@@ -197,7 +197,7 @@ class Processes(doctor.Doctor):
         self.assertIn("root", to_do)
 
     def test_gone(self):
-        self.assertIn("there is no process", self.doctor("2147483647", status=1)["process"][1])
+        self.assertIn("does not exist", self.doctor("2147483647", status=1)["process"][1])
 
 
 class Terminal(e2e.Test):

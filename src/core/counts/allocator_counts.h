@@ -8,7 +8,7 @@
 //   When: each kPauseNs, and as soon as what lives has changed by a kMoved-th: a program that is at rest was asked
 //   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMaxCreditNs once.
 //   A small process that is young is spared the first question, which is the dearest.
-//   On a signal stack nobody asks: the handler may have interrupted the allocator.
+//   On a signal stack no allocator is asked: the handler may have interrupted it.
 //
 // Threads: any; one at a time asks an allocator, the others go on.
 // Signals: on a stack of the program a handler asks, as malloc itself: it may not allocate there.
@@ -40,8 +40,7 @@ struct Source {
   Interface interface;
   uint32_t place;  // in the arena, and one: 0: it has none yet
   const void* function;
-  std::atomic<uint64_t>
-      due_ns;  // 0: it has never been looked at, UINT64_MAX: somebody asks, or nobody ever will
+  std::atomic<uint64_t> due_ns;  // 0: it was never looked at, UINT64_MAX: a thread asks, or none ever will
   // Of who asks.
   uint64_t last_ns;
   uint64_t credit_ns;
@@ -63,7 +62,7 @@ inline void look(uint64_t now_ns) {
   }
 }
 
-// Before there are tables; `is_on` false: nobody is asked.
+// Before there are tables; `is_on` false: no allocator is asked.
 void configure(bool is_on);
 // An allocator's module is gone.
 void forget(Source* source);

@@ -46,7 +46,7 @@ struct {
   Limits limits;
   char folder[256];
   std::atomic<bool> follow_fork;  // relaxed: settled before any fork that matters
-  bool put_off;
+  bool defer_tables;
   bool keep_each;
   uint64_t memory_limit_bytes;
   uint64_t run_token;
@@ -185,7 +185,7 @@ bool has_state_to_follow() {
 void adopt_settings(const Limits& limits, const Sharing& sharing) {
   g_settings.limits = limits;
   g_settings.follow_fork.store(sharing.follow_fork, std::memory_order_relaxed);
-  g_settings.put_off = sharing.put_off && g_page != nullptr;
+  g_settings.defer_tables = sharing.defer_tables && g_page != nullptr;
   g_settings.keep_each = sharing.keep_each;
   g_settings.memory_limit_bytes = sharing.memory_limit_bytes;
   g_settings.run_token = sharing.run_token;
@@ -199,7 +199,7 @@ void adopt_settings(const Limits& limits, const Sharing& sharing) {
 }
 
 bool make_first_tables() {
-  if (g_settings.put_off) {
+  if (g_settings.defer_tables) {
     return true;
   }
   const bool made = make_tables(g_settings.owner);
@@ -218,7 +218,7 @@ bool make_first_tables() {
 [[gnu::noinline, gnu::cold]] bool make_own_tables() {
   const bool is_child = !is_owner();
   if (g_page == nullptr || platform::is_sandboxed() ||
-      !(is_child ? g_settings.follow_fork.load(std::memory_order_relaxed) : g_settings.put_off)) {
+      !(is_child ? g_settings.follow_fork.load(std::memory_order_relaxed) : g_settings.defer_tables)) {
     return false;
   }
   uint32_t expected = kUnclaimed;
@@ -276,7 +276,7 @@ bool remains_off() {
   return g_state.load(std::memory_order_acquire) != raw(State::kUninitialized) && !become_owner();
 }
 
-uint32_t tables_number() {
+uint32_t tables_epoch() {
   const uint32_t made = g_tables_made.load(std::memory_order_relaxed);
   return made + static_cast<uint32_t>(
                     is_following() ? g_arena.header().sweep.number.load(std::memory_order_relaxed) : 0);

@@ -31,7 +31,7 @@ namespace profiler {
 struct Sharing {
   const char* folder = nullptr;  // of the arena's file; copied; nullptr or too long: private memory
   bool follow_fork = false;      // fork children get an arena of their own
-  bool put_off = false;          // this process's arena is made at its first sample
+  bool defer_tables = false;     // this process's arena is made at its first sample
   bool keep_each = false;        // a reader collects the files: of each program that a process executes
   uint64_t memory_limit_bytes = kNoMemoryLimit;  // of the tables (core/arena/memory_limit.h)
   uint64_t run_token = 0;                        // by which that reader knows the processes of its run
@@ -70,7 +70,7 @@ bool has_heap(uint32_t id);
 uint32_t intern_code(const CodeFacts& facts);
 // Ids are of the tables of this number: a fork child that is followed makes its own, and a sweep of full tables
 // gives what was not met since to other code.  0: there are none yet.
-uint32_t tables_number();
+uint32_t tables_epoch();
 
 // After a library may have been unloaded: another one can come to its addresses.
 void code_was_unloaded();

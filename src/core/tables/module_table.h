@@ -54,7 +54,7 @@ class ModuleTable {
   static bool is_primary(uint32_t state) { return (state & kPrimary) != 0; }
 
   ModuleTable() = default;
-  // `entered` hears of each module that gets an entry, by an address in its code: in a hook's way.
+  // `entered` hears of each module that gets an entry, by an address in its code; it is called from hooks.
   using Entered = void (*)(uint64_t code);
   ModuleTable(const Arena& arena, NameTable* names, Entered entered = nullptr);
 

@@ -12,7 +12,7 @@
 // A stack that is written meanwhile marks what its frames name (StackTable).  So no stack names an entry of
 // another module than its own: frames in modules have no bits for more.  For code they have (core/tables/code_table.h),
 // so what a thread remembers across a sweep is seen to be gone.  What runtimes remember of code is of the sweep
-// in which they looked (profiler::tables_number).
+// in which they looked (profiler::tables_epoch).
 //
 // Threads: one at a time makes a step, the others go on.  A thread that never comes back from one (siglongjmp out
 // of a handler) ends all sweeps; full tables then leave frames without names.

@@ -51,7 +51,7 @@ std::string folder_of(const std::string& path) {
 }
 
 [[noreturn]] void fail_exists(const std::string& path) {
-  fail(path, "it exists already; choose another name, or overwrite it with --force");
+  fail(path, "file already exists; --force replaces it, or choose another name");
 }
 
 // Symbolic links followed; the path itself where it is not there.

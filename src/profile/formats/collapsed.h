@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes one metric of a profile as collapsed stacks, one a line: `root;caller;leaf 123`.  A `;` in a name
-// becomes
-// `:`, a line break a space, so that a line always splits as it was put together.
+// becomes `:`, a line break a space, so that a line always splits as it was put together.
 //
 // Threads: no state.
 #pragma once

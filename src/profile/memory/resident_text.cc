@@ -60,11 +60,11 @@ void add_unexplained(const ResidentMemory& m, SumLines* lines) {
   const double min = min_shown(m);
   if (in_heap < -min) {
     lines->add(
-        fmt::format("({} in mappings of nobody that is known; the heap's estimate is {} above what there is)",
+        fmt::format("({} in mappings of unknown origin; the heap's estimate is {} above what there is)",
                     bytes(elsewhere), bytes(-in_heap)));
   } else if (in_heap >= min && std::abs(elsewhere) >= min) {
-    lines->add(fmt::format("({} in the allocator's memory, {} in mappings of nobody that is known)",
-                           bytes(in_heap), bytes(elsewhere)));
+    lines->add(fmt::format("({} in the allocator's memory, {} in mappings of unknown origin)", bytes(in_heap),
+                           bytes(elsewhere)));
   }
 }
 

@@ -252,7 +252,7 @@ void reset_codes_in_child() {
 CodeCache code_cache() {
   constexpr uint64_t kTablesBits = 32;
   const uint64_t watch = g_watch.load(std::memory_order_acquire);
-  return {watch % 2 != 0 ? (watch << kTablesBits | profiler::tables_number()) * 0xd6e8feb86659fd93ull
+  return {watch % 2 != 0 ? (watch << kTablesBits | profiler::tables_epoch()) * 0xd6e8feb86659fd93ull
                          : CodeCache::kNothing};
 }
 

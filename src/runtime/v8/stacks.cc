@@ -55,7 +55,7 @@ class Merging {
       : isolate_(*isolate),
         native_(native),
         sample_(sample),
-        tables_(profiler::tables_number()),
+        tables_(profiler::tables_epoch()),
         shows_glue_(g_shows_glue.load(std::memory_order_relaxed)) {}
 
   WalkResult run(uint64_t* frames, uint32_t max_depth) {

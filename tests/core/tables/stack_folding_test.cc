@@ -70,7 +70,7 @@ TEST(StackFolding, SumsStayAndTheNewestAreWhole) {
 TEST(StackFolding, WhatIsLeftNamesLeafAndRoot) {
   ScopedArena a(kLimits);
   for (uint64_t i = 0; i < 2000; ++i) {
-    pass(a, i % 450);  // more than have room, again and again
+    pass(a, i % 450);  // more than have room, repeatedly
   }
   const SnapshotPointer s = take(a.arena);
   uint64_t shortened = 0;

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
   if (error == 0 || ++at >= argc) die("usage: deny ERRNO RULE... -- [NAME=VALUE...] PROGRAM [ARGUMENT...]");
   for (; at < argc && strchr(argv[at], '=') != NULL; ++at) putenv(argv[at]);
-  if (at >= argc) die("deny: which program?");
+  if (at >= argc) die("deny: no program given");
   const struct sock_fprog program = {g_size, g_filter};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight threads allocate all the time while the main thread loads and unloads a library again and again.
+// Eight threads allocate all the time while the main thread loads and unloads a library repeatedly.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that loads a libpython late, as a plugin does, and initializes it again and again:
+// A program that loads a libpython late, as a plugin does, and initializes it repeatedly:
 //   embed_python LIBPYTHON TIMES [global]
 // Each time Python makes and holds 20,000 ints of 32 bytes. Prints what memprof says lives more with them
 // than without: "bytes B state S", for each time.

@@ -2,7 +2,7 @@
 // A program whose threads allocate all the time by an allocator inside it, some of them with all signals blocked.  It says
 // "ready", does what it reads from standard input, and says "ok" at its end if nobody has written to another's block.
 //   inner_late [fork] [reload LIBRARY]    besides, children are forked, or a library (inner_plugin.c) is loaded, run and
-//                                         unloaded, again and again
+//                                         unloaded, repeatedly
 // A line of input: "keep ROUNDS" keeps blocks (functions named keep_*) and says "truth BYTES COUNT"; "free" frees
 // them and says "freed"; "load LIBRARY ROUNDS" loads a library, calls plugin_run() in it and says what it kept.
 // ALLOCATOR_PREFIX: of functions of a real allocator that is linked with it (je_malloc); else it has its own.

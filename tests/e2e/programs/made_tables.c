@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that is made at run time as a JIT does: without frame pointers, with unwind tables that are registered
-// (__register_frame and its like), at the same addresses again and again with other frames.  The program also
+// (__register_frame and its like), at the same addresses repeatedly with other frames.  The program also
 // asks libgcc, which must know the same as without us.
 //   made_tables                   libgcc_s is in the process's scope
 //   made_tables_loader LIBRARY    (LOADER) does the same in a library, whose libgcc_s is in a scope of its own

@@ -53,6 +53,6 @@ int main(void) {
   run(64 * 1024, small_run);
   run((size_t)sysconf(_SC_THREAD_STACK_MIN) + 8 * 1024, min_run);
   tell("small_leaf", "small_deep<small_deep", kThreads * kBlocks, kThreads * kBlocks * 501, 0, 0);
-  tell("least_leaf", "least_run", kThreads * kMinBlocks, kThreads * kMinBlocks * 502, 0, 0);
+  tell("min_leaf", "min_run", kThreads * kMinBlocks, kThreads * kMinBlocks * 502, 0, 0);
   return 0;
 }

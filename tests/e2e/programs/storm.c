@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `storm drive COUNT TRUTH`: COUNT short processes, which end, are killed, execute another program or fork;
-// where the kernel lets it, with the same process ids again and again.  Each allocates a block of 1000 + its
+// where the kernel lets it, with the same process ids repeatedly.  Each allocates a block of 1000 + its
 // number bytes and writes "PID NUMBER" to the file TRUTH.  `storm exec N ...` executes itself N times, then
 // `...`.
 #include <fcntl.h>

@@ -73,7 +73,7 @@ TEST_F(AtomicFileTest, leaves_nothing_behind_when_it_is_given_up) {
 TEST_F(AtomicFileTest, does_not_replace_unless_told) {
   write_file_atomically(path("out"), "old", IfExists::kRefuse);
   EXPECT_EQ(error_of(path("out"), IfExists::kRefuse),
-            path("out") + ": it exists already; choose another name, or overwrite it with --force");
+            path("out") + ": file already exists; --force replaces it, or choose another name");
   EXPECT_EQ(contents(path("out")), "old");
   EXPECT_EQ(error_of(path("out"), IfExists::kReplace), "");
   EXPECT_EQ(contents(path("out")), "new");

@@ -109,10 +109,9 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   for (const std::string& line : resident_lines(m, true)) text += line + "\n";
   EXPECT_THAT(text, HasSubstr("(RSS at the end)"));
   EXPECT_THAT(text, HasSubstr("at least 12.0 MiB"));
-  EXPECT_THAT(
-      text,
-      HasSubstr("+ not explained -19.0 MiB\n           (5.0 MiB in mappings of nobody that is known; the "
-                "heap's estimate is 24.0 MiB above what there is)\n"));
+  EXPECT_THAT(text,
+              HasSubstr("+ not explained -19.0 MiB\n           (5.0 MiB in mappings of unknown origin; the "
+                        "heap's estimate is 24.0 MiB above what there is)\n"));
   EXPECT_THAT(text, HasSubstr("fragmentation 0 %"));
   EXPECT_THAT(text, HasSubstr("swapped out: 1.0 MiB\n"));
   EXPECT_THAT(text, HasSubstr("Not all mappings"));

@@ -319,7 +319,7 @@ TEST_F(Objects, AreLeftAloneByAThreadThatTakesNoPart) {
   EXPECT_EQ(100u, counted(kObjectDomain, 100));
 }
 
-// The tables are replaced again and again while threads look: no hook may be lost for good, or be doubled.
+// The tables are replaced repeatedly while threads look: no hook may be lost for good, or be doubled.
 TEST_F(Objects, AreCountedOnceAfterThreadsRaced) {
   if (testing_support::kThreadSanitizer) {
     GTEST_SKIP() << "Python's own stores to its allocators are plain, and others look at them";

@@ -48,7 +48,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
     checks->no("process", described(pid) + " is not yours: " + error_text(facts.error),
                "try as its user, or as root");
   } else if (!is_running(pid)) {
-    checks->no("process", "there is no process " + std::to_string(pid),
+    checks->no("process", "process " + std::to_string(pid) + " does not exist",
                "`memprof list` shows those with memprof");
   } else {
     checks->no("process", described(pid) + " has no memory: it has ended, or is a kernel thread", "");

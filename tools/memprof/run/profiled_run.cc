@@ -262,8 +262,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
   if (const int error = child.start(); error != 0) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
-    throw Failure("cannot run '" + command + "': " + error_text(error),
-                  is_missing ? kNotFound : kCannotExecute);
+    throw Failure(command + ": cannot run it: " + error_text(error), is_missing ? kNotFound : kCannotExecute);
   }
   const bool is_watching = collector.start();
   if (recorder) recorder->start();

@@ -2,7 +2,7 @@
 // Files of the seam (platform/memory.h) that an arena lives in, for whom it writes.
 //
 // Model: a sparse file, of which pieces are mapped shared; the mapping keeps it, no descriptor does.  On a
-// full file system the touch of a page raises SIGBUS, so each page is had before it is touched: by madvise,
+// full file system the touch of a page raises SIGBUS, so each page is committed before the first access: by madvise,
 // or, where the kernel does not know how, by an atomic "add nothing" that the kernel does for us and that
 // fails where a touch would end the program.  Both leave alone what is in a page already.
 //
@@ -65,7 +65,7 @@ const char* arena_folder() {
 
 void* map_pieces(const char* path, size_t size_bytes, const Piece* pieces, uint32_t count) {
   if (path != nullptr && is_privileged()) {
-    errno = EPERM;  // who started it could write to the file: it may be his
+    errno = EPERM;  // the file may belong to the user who started the process
     return nullptr;
   }
   if (path == nullptr) {

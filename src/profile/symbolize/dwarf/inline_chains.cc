@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kMaxScopes = 48;
 constexpr unsigned kMaxDepth = 200;
 
-// What one walk may read, again and again where entries do not say where their siblings are. A large unit
+// What one walk may read, some of it several times where entries do not say where their siblings are. A large unit
 // takes a tenth of it; a damaged one would take hours.
 constexpr ptrdiff_t kMaxBytesRead = ptrdiff_t{256} << 20;
 

@@ -43,8 +43,8 @@ TEST(AttachCommand, WrongUse) {
 }
 
 TEST(AttachCommand, Refused) {
-  expect_wrong({"4000000000"}, 1, "there is no process 4000000000");
-  expect_wrong({"4000000000", "--stop"}, 1, "there is no process 4000000000");
+  expect_wrong({"4000000000"}, 1, "process 4000000000 does not exist");
+  expect_wrong({"4000000000", "--stop"}, 1, "process 4000000000 does not exist");
 }
 
 TEST(AttachCommand, StartsAndStops) {

@@ -139,7 +139,7 @@ TEST_F(RunCommand, AnExistingFileIsKeptAndTheProgramDoesNotRun) {
 TEST_F(RunCommand, AProgramThatCannotRunIsOneLine) {
   EXPECT_EQ(run({"no-such-program"}).status, 127);
   EXPECT_EQ(run({"/etc/passwd"}).status, 126);
-  EXPECT_EQ(run({"/etc/passwd"}).err, "memprof: cannot run '/etc/passwd': permission denied\n");
+  EXPECT_EQ(run({"/etc/passwd"}).err, "memprof: /etc/passwd: cannot run it: permission denied\n");
   EXPECT_EQ(work(), "");
 }
 

@@ -60,7 +60,7 @@ TEST(DoctorProcess, OneThatCannotBePreloaded) {
 }
 
 TEST(DoctorProcess, WhatIsNotThere) {
-  EXPECT_THAT(of_process(2147483647).text(0, false), HasSubstr("there is no process 2147483647"));
+  EXPECT_THAT(of_process(2147483647).text(0, false), HasSubstr("process 2147483647 does not exist"));
   const pid_t child = fork();
   if (child == 0) _exit(0);
   siginfo_t info;

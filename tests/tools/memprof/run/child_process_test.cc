@@ -104,7 +104,7 @@ TEST_F(ChildProcessTest, AnExecThatFailsIsSaid) {
   const auto result = testing_tools::run(command({folder_ / "busy"}), environment_);
   close(writer);
   EXPECT_EQ(result.status, 126);
-  EXPECT_EQ(result.err, "memprof: cannot run '" + (folder_ / "busy") + "': text file busy\n");
+  EXPECT_EQ(result.err, "memprof: " + (folder_ / "busy") + ": cannot run it: text file busy\n");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.pb"));
 }
 

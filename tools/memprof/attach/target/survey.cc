@@ -30,7 +30,7 @@ constexpr const char* kCalls[] = {
 
 void refuse_by_state(uint64_t pid, const std::string& shown) {
   const std::string state = status_field(pid, "State");
-  if (state.empty()) refuse("there is no process " + std::to_string(pid));
+  if (state.empty()) refuse("process " + std::to_string(pid) + " does not exist");
   if (state[0] == 'Z' || state[0] == 'X') {
     const std::string threads = status_field(pid, "Threads");
     if (threads.empty() || threads == "1") refuse(shown + " has ended");
@@ -204,7 +204,7 @@ Target survey(uint64_t pid) {
   }
   Target target;
   target.pid = pid;
-  if (!is_running(pid)) refuse("there is no process " + std::to_string(pid));
+  if (!is_running(pid)) refuse("process " + std::to_string(pid) + " does not exist");
   target.shown = describe_process(pid);
   if (pid == static_cast<uint64_t>(getpid())) refuse(target.shown + " is this command itself");
   refuse_by_state(pid, target.shown);

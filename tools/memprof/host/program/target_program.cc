@@ -198,7 +198,7 @@ TargetProgram inspect_target(const std::string& command) {
   }
   const bool is_missing = worst == ENOENT || worst == ENOTDIR;
   target.status = is_missing ? kNotFound : kCannotExecute;
-  target.error = "cannot run '" + command + "': ";
+  target.error = command + ": cannot run it: ";
   if (is_missing) {
     target.error += has_slash ? "no such file" : "not found in PATH";
   } else {

@@ -64,7 +64,7 @@ TEST(Survey, FindsWhatIsCalled) {
 }
 
 TEST(Survey, ProcessesThatAreNotThere) {
-  EXPECT_TRUE(has(refusal(4'000'000'000), "there is no process 4000000000"));
+  EXPECT_TRUE(has(refusal(4'000'000'000), "process 4000000000 does not exist"));
   EXPECT_TRUE(has(refusal(static_cast<uint64_t>(getpid())), "this command itself"));
   const Child zombie([] { _exit(0); });
   while (status_field(zombie.pid(), "State")[0] != 'Z') usleep(1000);

@@ -32,7 +32,7 @@ TEST(RunningProcess, WhatIsNoIdIsSaid) {
   for (const char* text : {"", "abc", "-1", "0", "12x", "99999999999999999999"}) {
     EXPECT_THAT(error_of([&] { find_process(text); }), HasSubstr("is not a process id")) << text;
   }
-  EXPECT_THAT(error_of([] { find_process("2147483647"); }), HasSubstr("there is no process 2147483647"));
+  EXPECT_THAT(error_of([] { find_process("2147483647"); }), HasSubstr("process 2147483647 does not exist"));
 }
 
 TEST(RunningProcess, OneWithoutTheLibraryIsToldHowToGetIt) {

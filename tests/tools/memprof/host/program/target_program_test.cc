@@ -35,7 +35,7 @@ TEST(TargetProgram, IsSearchedForInPath) {
   EXPECT_THAT(inspect_target("sh").path, ::testing::EndsWith("/sh"));
   const TargetProgram missing = inspect_target("no-such-program");
   EXPECT_EQ(missing.status, kNotFound);
-  EXPECT_EQ(missing.error, "cannot run 'no-such-program': not found in PATH");
+  EXPECT_EQ(missing.error, "no-such-program: cannot run it: not found in PATH");
   EXPECT_EQ(inspect_target("").status, kNotFound);
 }
 
