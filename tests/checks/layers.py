@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom: the table of the architecture, its ladders, no circle of files or folders, no OS outside src/platform.
 
-usage: layers.py SOURCE_FOLDER     prints each violation as file:line, exits 1 if there is one
-       layers.py --self-test       plants violations and checks that each is found
+usage: layers.py SOURCE_FOLDER              prints each violation as file:line, exits 1 if there is one
+       layers.py --draw SOURCE_FOLDER       prints who includes whom: rooms, the highest first (src/README.md has it)
+       layers.py --draw-dot SOURCE_FOLDER   the same of all folders, for Graphviz: ... | dot -Tsvg -o includes.svg
+       layers.py --self-test                plants violations and checks that each is found
 """
 import pathlib
 import re
 import sys
 import tempfile
+
+import ladder
 
 # The headers of the seam, not what lies in the folders of the systems.
 SEAM = "platform/*.h"
@@ -196,26 +200,71 @@ def violations_of_graph(includes):
     return found
 
 
-def check(root):
-    """Returns (number of files looked at, violations)."""
-    found = []
+def room_of(path):
+    """The room of a file or folder as the drawing names it: a row of LAYERS; the public header is one by itself."""
+    if below(path, "capi/include"):
+        return "memprof.h"
+    system = re.match(r"src/(platform/\w+)(/|$)", path)
+    if system:
+        return system[1]
+    room = next(room for room, _ in LAYERS if "<system>" not in room and below(path, room))
+    return SEAM if room == "src/platform" else room.removeprefix("src/")
+
+
+def folder_of(path):
+    return path.rpartition("/")[0]
+
+
+def texts_of(root):
+    """{path from the root: its lines} of all sources."""
     texts = {}
     for room in sorted({room.split("/")[0] for room, _ in LAYERS}):
         for path in sorted((root / room).rglob("*")):
             if path.suffix in SUFFIXES and "node_modules" not in path.parts:
                 texts[path.relative_to(root).as_posix()] = path.read_text(errors="replace").splitlines()
-    includes = {}
+    return texts
+
+
+def includes_of(texts):
+    """{file: set of our files that it includes}."""
+    headers = {path: filter(None, map(INCLUDE.match, lines)) for path, lines in texts.items()}
+    return {path: {file_of(include.group(2)) for include in found} & texts.keys() for path, found in headers.items()}
+
+
+def inside_rooms(includes):
+    """Those files of `includes` that are in a room."""
+    return {path: targets for path, targets in includes.items() if allowed_of(path) is not None}
+
+
+def draw(root, form="--draw"):
+    includes = inside_rooms(includes_of(texts_of(root)))
+    if form == "--draw":
+        return ladder.text_of(ladder.arrows_of(includes, room_of))
+    return ladder.dot_of(ladder.arrows_of(includes, folder_of), room_of)
+
+
+def violations_of_drawing(root, includes):
+    """src/README.md has the drawing as it is, and no arrow of it leads up."""
+    drawn = ladder.text_of(ladder.arrows_of(inside_rooms(includes), room_of))
+    found = [f"an arrow up: {line}" for line in drawn.splitlines() if " UP TO " in line]
+    page = root / "src/README.md"
+    if page.is_file() and f"```\n{drawn}```\n" not in page.read_text():
+        found.append(f"src/README.md: has another drawing; layers.py --draw SOURCE_FOLDER prints:\n{drawn}")
+    return found
+
+
+def check(root):
+    """Returns (number of files looked at, violations)."""
+    found = []
+    texts = texts_of(root)
     for relative, lines in texts.items():
-        headers = []
         for number, line in enumerate(lines, 1):
             found += [f"{relative}:{number}: {text}" for text in violations_of_line(relative, line)]
-            include = INCLUDE.match(line)
-            if include:
-                headers.append(include.group(2))
-        includes[relative] = {file_of(h) for h in headers} & texts.keys()
+        headers = [include.group(2) for include in map(INCLUDE.match, lines) if include]
         if relative in POSIX_STILL and not any(OS_HEADER.match(h) for h in headers):
             found.append(f"{relative}: asks the system no more: take it off the list")
-    return len(texts), found + violations_of_graph(includes)
+    includes = includes_of(texts)
+    return len(texts), found + violations_of_graph(includes) + violations_of_drawing(root, includes)
 
 
 PLANTED = [
@@ -287,6 +336,7 @@ INNOCENT = [
     ("capi/x.cc", '#include "capi/call.h"'),
     ("tests/core/x_test.cc", '#include "profile/model/model.h"'),
 ]
+DRAWN = [("src/core/a.h", '#include "format/b.h"'), ("src/format/b.h", "")]
 # Several files: [(path, line)...] and how many violations.
 GRAPHS = [
     ([("src/core/a.h", '#include "core/b.h"'), ("src/core/b.h", '#include "core/a.h"')], 1),
@@ -295,6 +345,10 @@ GRAPHS = [
     ([("src/runtime/v8/a.cc", '#include "runtime/lua/a.h"'), ("src/runtime/v8/b.h", ""), ("src/runtime/lua/a.h", ""),
       ("src/runtime/lua/b.cc", '#include "runtime/v8/b.h"')], 1),
     ([("src/runtime/v8/a.cc", '#include "runtime/lua/a.h"'), ("src/runtime/lua/a.h", "")], 0),
+    # The drawing in src/README.md: as it is, of other files, and with an arrow up (and so a circle, and an include that may not be).
+    (DRAWN + [("src/README.md", "```\n 1  core    -> format\n 0  format\n```")], 0),
+    (DRAWN + [("src/README.md", "```\n 0  core\n 0  format\n```")], 1),
+    (DRAWN + [("src/format/c.h", '#include "core/c.h"'), ("src/core/c.h", "")], 3),
     ([(POSIX_STILL[0], "#include <string>")], 1),
     ([(POSIX_STILL[0], "#include <unistd.h>")], 0),
 ]
@@ -311,6 +365,8 @@ def self_test():
             _, found = check(pathlib.Path(name))
             if len(found) != expected:
                 sys.exit(f"{files}: {len(found)} violations, expected {expected}: {found}")
+    dot = ladder.dot_of({"src/core": {"src/format"}, "src/format": {"src/core"}}, room_of)
+    assert dot.count("->") == 2 and dot.count("red") == 1 and 'label="core"; "src/core";' in dot, dot
     wrong = sum(expected > 0 for _, expected in cases)
     print(f"{wrong} planted violations found, {len(cases) - wrong} innocent cases passed")
 
@@ -318,6 +374,8 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
+    if len(sys.argv) == 3 and sys.argv[1] in ("--draw", "--draw-dot"):
+        return print(draw(pathlib.Path(sys.argv[2]), sys.argv[1]), end="")
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     files, found = check(pathlib.Path(sys.argv[1]))

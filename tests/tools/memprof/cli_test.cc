@@ -38,6 +38,10 @@ TEST(Cli, EveryCommandHelps) {
   }
 }
 
+TEST(Cli, LiveNamesTheWayIntoAProcessWithoutMemprof) {
+  EXPECT_NE(out_of({"live", "--help"}).second.find("`memprof attach`"), std::string::npos);
+}
+
 TEST(Cli, HelpFitsATerminal) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
                                                     {"run", "--help"},

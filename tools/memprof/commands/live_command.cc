@@ -38,7 +38,8 @@ constexpr char kHelp[] =
 Shows what running processes hold: which functions hold how much, how much more
 than when the view began, and how fast they allocate. A process is not stopped
 or signalled, and executes no code for this. It must have memprof in it: started
-by `memprof run`, preloaded, or linked with memprof and started.
+by `memprof run`, preloaded, or linked with memprof and started. `memprof attach`
+starts memprof in a process that runs without it.
 
 On a terminal the view is updated until you press q, and keys change it; ? lists
 them. When the processes have ended the last look stays. Elsewhere the view is
