@@ -70,6 +70,15 @@ class Mappings(e2e.Test):
         self.memprof("export", path, "-o", again, "--all-frames", "--full-names")
         self.assertEqual(self.report(again)["totals"], totals)
 
+    def test_mappings_are_shown_where_no_block_was_sampled(self):
+        said, path = self.record(e2e.program("mappings"), rate="1T")
+        self.assertEqual(self.report(path)["samples"], 0)
+        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        for name in self.told(said)[0]:
+            self.assertIn(name, shown)
+        self.assertNotIn("No allocation was sampled", shown)
+        self.assertIn("No allocation was sampled", self.memprof("report", path).stdout.decode())
+
     def test_a_full_table_is_said(self):
         said, path = self.record(e2e.program("mappings"), "many", "3000", MEMPROF_MAX_STACKS="1000")
         self.assertGreater(self.report(path)["dropped_mappings"], 1000)

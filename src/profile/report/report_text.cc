@@ -51,6 +51,7 @@ class TextReport {
   }
 
   bool says_why_nothing_is_shown() {
+    if (has_rows()) return false;  // mappings need no sample
     if (report_.from_memprof && report_.samples == 0) {
       writer_.blank();
       if (is_exact(report_)) {
@@ -64,7 +65,6 @@ class TextReport {
       }
       return true;
     }
-    if (has_rows()) return false;
     writer_.blank();
     const size_t count = report_.tree ? report_.tree->hidden_nodes() : report_.row_count;
     if (count != 0) {
