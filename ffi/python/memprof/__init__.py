@@ -21,7 +21,7 @@ start() begins anew there, unless it was started with follow_fork=True; a child 
 """
 from __future__ import annotations
 
-from memprof._profiler import MemoryProfiler, get_snapshot, get_stats, is_active, shutdown, start, stop
+from memprof._profiler import MemoryProfiler, get_snapshot, get_stats, is_active, reset_peak, shutdown, start, stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "Mapping", "MemProfStats", "Memory", "MemoryProfiler",
-           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "churn", "get_snapshot", "get_stats", "is_active", "leaks", "shutdown", "snapshot_diff", "start",
-           "stop"]
+           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "churn", "get_snapshot", "get_stats", "is_active", "leaks", "reset_peak", "shutdown",
+           "snapshot_diff", "start", "stop"]
 
 # Loaded when they are asked for: what takes long to import is not needed to start.
 _LATER = {

@@ -175,6 +175,15 @@ def shutdown() -> None:
         _gc_epochs.disable()
 
 
+def reset_peak() -> None:
+    """Begins the peak anew: from now on HeapSnapshot.peak, peak_bytes of places and MemProfStats.peak_heap_bytes are
+    the most that is live after this call.  One part of a program at a time can use it; limits of tests do.
+
+    Raises RuntimeError when memprof was never started.
+    """
+    _check_call(lib.memprof_reset_peak(), "memprof.reset_peak", "there is no peak yet; call memprof.start() first")
+
+
 def is_active() -> bool:
     """Whether allocations are recorded at the moment."""
     return bool(_stats().state == lib.MEMPROF_STATE_ACTIVE)

@@ -144,7 +144,7 @@ class HeapSnapshot:
     @property
     def peak(self) -> Peak | None:
         """The heap at its highest, by place: unbiased, told by half of the samples, so its intervals are wider than
-        those of what is live.  memprof_reset_peak of the C interface begins it anew.  None: unknown."""
+        those of what is live.  memprof.reset_peak() begins it anew.  None: unknown."""
         with self._lock, muted():
             if self._peak is None:
                 self._peak = (read_peak(self._native, self._all_stacks()),)
@@ -250,11 +250,12 @@ class HeapSnapshot:
             "allocated"  what was allocated since the start
             "temporary"  of that, what was freed again within younger_ns (10 ms).  Lifetimes are kept in classes, two
                          a decade (1, 3, 10 ...): the bound next to it is used.
+            "peak"       what was live when the heap was at its highest, as `peak` has it: of half of the samples
 
         Each is a dict: function, file, line, is_python, native_function (the innermost native one that is
         no allocator), estimated_bytes and estimated_blocks (Estimate), samples, percent, stack (of its
-        largest part); and whatever the metric is, allocated_bytes, temporary_bytes (Estimate) and lifetime_ns, the
-        mean lifetime of what was freed, as close as a class is wide (None: nothing was).
+        largest part); and whatever the metric is, allocated_bytes, temporary_bytes, peak_bytes (Estimate) and
+        lifetime_ns, the mean lifetime of what was freed, as close as a class is wide (None: nothing was).
 
         Raises ValueError for another metric or a number that is out of range.
         """

@@ -16,32 +16,39 @@ if TYPE_CHECKING:
 
     Stacks = list[tuple[StackFrame, ...]]
 
-METRICS = ("live", "allocated", "temporary")
+METRICS = ("live", "allocated", "temporary", "peak")
+
+
+_SUMMED = METRICS[1:]  # running totals of stacks; what is live is summed by sample
+
+
+def native_peaks(native: NativeSnapshot) -> tuple[Any, int]:
+    """What was live at the peak, by stack, and of how many stacks that is known: of all or of none."""
+    count = ffi.new("uint64_t*")
+    return lib.memprof_snapshot_peaks(native.handle, count), count[0]
 
 
 class Place:
     """Sums over the stacks of one place."""
 
-    __slots__ = ("_largest", "allocated", "frame", "freed_blocks", "lifetime_ns_blocks", "samples", "stack", "temporary")
+    __slots__ = ("_largest", "frame", "freed_blocks", "lifetime_ns_blocks", "samples", "stack", "totals")
 
     def __init__(self, frame: StackFrame) -> None:
         self.frame = frame
-        self.allocated = Totals()
-        self.temporary = Totals()
+        self.totals = {metric: Totals() for metric in _SUMMED}
         self.freed_blocks = self.lifetime_ns_blocks = 0.0
-        self.samples = {"allocated": 0, "temporary": 0}
+        self.samples = dict.fromkeys(_SUMMED, 0)
         self.stack: tuple[StackFrame, ...] = ()
         self._largest = -1.0
 
-    def add(self, stack: tuple[StackFrame, ...], native: Any, temporary: Any, metric: str) -> None:
-        """One stack of a snapshot, and what of it was temporary."""
-        self.allocated.add(native.allocated)
-        self.temporary.add(temporary)
+    def add(self, stack: tuple[StackFrame, ...], native: Any, sums: dict[str, Any], metric: str) -> None:
+        """One stack of a snapshot; sums: its totals by metric."""
+        for name, totals in sums.items():
+            self.totals[name].add(totals)
+            self.samples[name] += totals.samples
         self.freed_blocks += native.freed.weight_count
         self.lifetime_ns_blocks += native.lifetime_ns
-        self.samples["allocated"] += native.allocated.samples
-        self.samples["temporary"] += temporary.samples
-        value = (temporary if metric == "temporary" else native.allocated).weight_bytes
+        value = sums[metric].weight_bytes if metric in sums else 0.0
         if value > self._largest:
             self._largest, self.stack = value, stack
 
@@ -54,12 +61,11 @@ class Place:
 
     def facts(self) -> dict[str, Any]:
         """What a row of any metric says besides."""
-        return {"allocated_bytes": self.allocated.bytes(), "temporary_bytes": self.temporary.bytes(),
-                "lifetime_ns": self.lifetime_ns}
+        return {**{f"{metric}_bytes": totals.bytes() for metric, totals in self.totals.items()}, "lifetime_ns": self.lifetime_ns}
 
     def as_dict(self, metric: str, total: float) -> dict[str, Any]:
         """A row of HeapSnapshot.top_allocators."""
-        sums = self.temporary if metric == "temporary" else self.allocated
+        sums = self.totals[metric]
         leaf = native_leaf(self.stack)
         frame = self.frame
         return {"function": frame.function, "file": frame.file, "line": frame.line, "is_python": frame.is_python,
@@ -73,19 +79,23 @@ def read_places(native: NativeSnapshot, stacks: Stacks, younger_ns: int, metric:
     count = native.stack_count
     temporary: Any = ffi.new("memprof_totals[]", max(count, 1))
     check(lib.memprof_snapshot_younger(native.handle, younger_ns, temporary, count, ffi.NULL), "top_allocators")
+    peaks, peak_count = native_peaks(native)
+    nothing: Any = ffi.new("memprof_totals*")
     places: dict[Key, Place] = {}
     for i in range(count):
         if native.stacks[i].allocated.samples == 0:
             continue
         frame = place(stacks[i])
-        places.setdefault(key_of(frame), Place(frame)).add(stacks[i], native.stacks[i], temporary[i], metric)
+        sums = {"allocated": native.stacks[i].allocated, "temporary": temporary[i],
+                "peak": peaks[i] if i < peak_count else nothing[0]}
+        places.setdefault(key_of(frame), Place(frame)).add(stacks[i], native.stacks[i], sums, metric)
     return places
 
 
 def top_places(places: dict[Key, Place], metric: str, n: int) -> list[dict[str, Any]]:
-    """The n places that hold the most of "allocated" or "temporary"."""
+    """The n places that hold the most of a metric that is not "live"."""
     def value(one: Place) -> float:
-        return (one.temporary if metric == "temporary" else one.allocated).value()
+        return one.totals[metric].value()
 
     total = sum(map(value, places.values()))
     ranked = sorted((one for one in places.values() if value(one) > 0),
@@ -105,7 +115,7 @@ class PeakSite:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The heap when it was at its highest since memprof.start, or since the peak was begun anew."""
+    """The heap when it was at its highest since memprof.start or memprof.reset_peak."""
 
     bytes: Estimate
     """Bytes that were live then."""
@@ -122,13 +132,12 @@ class Peak:
 
 def read_peak(native: NativeSnapshot, stacks: Stacks) -> Peak | None:
     """None: the library that made the arena did not know it."""
-    count = ffi.new("uint64_t*")
-    peaks: Any = lib.memprof_snapshot_peaks(native.handle, count)
-    if count[0] == 0:
+    peaks, count = native_peaks(native)
+    if count == 0:
         return None
     whole = Totals()
     by_place: dict[Key, tuple[StackFrame, Totals]] = {}
-    for i in range(count[0]):
+    for i in range(count):
         if peaks[i].samples == 0:
             continue
         frame = place(stacks[i])

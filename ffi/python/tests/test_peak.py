@@ -61,3 +61,53 @@ def test_estimates_are_unbiased_and_covered(run):
     # Of one estimate at twice the rate: sqrt((1-p)/p/n) with p = 1 - exp(-50000/524288) is 0.158.
     assert abs(mean - 1) < 6 * 0.158 / 40 ** 0.5, mean
     assert sum(low <= 1.0 <= high for _, low, high in values) >= 28
+
+
+def test_places_by_what_they_held_at_the_peak(run):
+    """Every row has peak_bytes; metric="peak" orders by it, and is what HeapSnapshot.peak says."""
+    result = run("""
+        memprof.start(0)
+        def gone():
+            return [bytearray(1_000_000) for _ in range(20)]
+        def kept():
+            return [bytearray(100_000) for _ in range(30)]
+        keep = kept()
+        gone()
+        snapshot = memprof.get_snapshot()
+        rows = snapshot.top_allocators(1000, metric="peak")
+        held = snapshot.peak.sites
+        live = snapshot.top_allocators(1)[0]
+        soon = snapshot.top_allocators(1, metric="allocated")[0]
+        report([rows[0]["function"], int(rows[0]["estimated_bytes"]), int(rows[0]["peak_bytes"]), rows[0]["estimated_bytes"].is_exact,
+                rows[0]["samples"], [int(row["estimated_bytes"]) for row in rows] == [int(site.bytes) for site in held],
+                round(sum(row["percent"] for row in rows)), live["function"], int(live["peak_bytes"]), int(live["estimated_bytes"]),
+                int(soon["peak_bytes"])])
+    """)
+    function, size, same, exact, samples, as_peak, percent, live_function, live_peak, live, soon_peak = result.value
+    assert function.startswith("gone") and exact and samples >= 20
+    assert 20_000_000 <= size == same < 20_200_000 and soon_peak == size
+    assert as_peak and percent == 100
+    assert live_function.startswith("kept") and 3_000_000 <= live_peak < 3_200_000 and abs(live - live_peak) < 100_000
+
+
+def test_reset_peak_begins_it_anew(run):
+    result = run("""
+        try:
+            memprof.reset_peak()
+            said = ""
+        except RuntimeError as error:
+            said = str(error)
+        memprof.start(0)
+        kept = [bytearray(1_000_000) for _ in range(20)]
+        del kept
+        before = memprof.get_snapshot().peak
+        memprof.reset_peak()
+        kept = [bytearray(1_000_000) for _ in range(5)]
+        del kept
+        after = memprof.get_snapshot().peak
+        report([said, int(before.bytes), int(after.bytes), before.timestamp_ns < after.timestamp_ns, memprof.get_stats().peak_heap_bytes])
+    """)
+    said, before, after, later, counted = result.value
+    assert said == "memprof.reset_peak: there is no peak yet; call memprof.start() first"
+    assert 20_000_000 <= before < 20_300_000 and 5_000_000 <= after < 5_300_000 and later
+    assert 5_000_000 <= counted < 5_500_000

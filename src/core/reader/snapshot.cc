@@ -37,6 +37,7 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     return false;
   }
   const uint32_t version = load_once(h.version);
+  const uint64_t header_bytes = load_once(h.header_bytes);
   const struct {
     uint64_t header_bytes;
     uint32_t version;
@@ -44,11 +45,15 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
   } known[] = {{kVersion6HeaderBytes, kOldestArenaVersion, kFirstSections},
                {kVersion7HeaderBytes, 7, kVersion7Sections},
                {kVersion8HeaderBytes, 8, kVersion8Sections},
+               {kFirstVersion9HeaderBytes, 9, kSectionCount},
                {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
+  // Files that the libraries before left stay readable: what was the last layout becomes a line above.
+  static_assert(sizeof(ArenaHeader) == 3488 && kFirstVersion9HeaderBytes == 3312, "another layout");
   for (const auto& layout : known) {
-    if (version == layout.version && h.header_bytes == layout.header_bytes &&
+    if (version == layout.version && header_bytes == layout.header_bytes &&
         h.section_count == layout.sections) {
       section_count = layout.sections;
+      has_counts = header_bytes == sizeof(ArenaHeader);
     }
   }
   if (section_count == 0) {

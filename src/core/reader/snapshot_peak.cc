@@ -125,7 +125,7 @@ void Snapshot::finish_peaks(const Source& source) {
   peak.time_ns = state.time_ns.load(std::memory_order_relaxed);
   peak.resident_bytes = state.resident_bytes.load(std::memory_order_relaxed);
   peak.max_resident_bytes = state.max_resident_bytes.load(std::memory_order_relaxed);
-  if (source.header().version >= kFirstVersionOfResident) {
+  if (source.has_counts) {
     const CountedState& counted_then = source.header().counted;
     peak.files_bytes = counted_then.peak_files_bytes.load(std::memory_order_relaxed);
     peak.free_bytes = counted_then.peak_free_bytes.load(std::memory_order_relaxed);

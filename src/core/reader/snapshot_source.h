@@ -4,6 +4,7 @@
 // Threads, allocates, failure: core/reader/snapshot.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/arena/arena.h"
@@ -11,6 +12,9 @@
 #include "core/tables/stack_table.h"
 
 namespace memprof {
+
+// The first arenas of version 9 end before what allocators count.
+inline constexpr uint64_t kFirstVersion9HeaderBytes = offsetof(ArenaHeader, counted);
 
 // The arena as far as it was checked: places and sizes, loaded once.
 struct Snapshot::Source {
@@ -23,6 +27,7 @@ struct Snapshot::Source {
   uint64_t used[kSectionCount] = {};  // bytes of a section that may be read
   uint32_t live_levels;
   uint32_t section_count = 0;
+  bool has_counts = false;  // ArenaHeader::counted is there
 
   const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base); }
 

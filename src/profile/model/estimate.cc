@@ -47,11 +47,13 @@ double estimated_total(const Profile& profile, Metric metric) {
   return total;
 }
 
-// A program that has ended has freed most of what its user asks for.
+// A program that has ended has freed most of what its user asks for.  With few samples none may be of the half
+// that tells the peak, nor live at the end.
 Metric default_metric(const Profile& profile) {
-  if (profile.has_ended && profile.has_metric[metric_index(Metric::kPeakSpace)] &&
-      estimated_total(profile, Metric::kPeakSpace) > 0) {
-    return Metric::kPeakSpace;
+  if (profile.has_ended && profile.has_metric[metric_index(Metric::kPeakSpace)]) {
+    for (const Metric metric : {Metric::kPeakSpace, Metric::kInuseSpace, Metric::kAllocSpace}) {
+      if (profile.has_metric[metric_index(metric)] && estimated_total(profile, metric) > 0) return metric;
+    }
   }
   for (const Metric metric :
        {Metric::kInuseSpace, Metric::kAllocSpace, Metric::kInuseObjects, Metric::kAllocObjects}) {

@@ -32,8 +32,8 @@ double estimated_value(const Stack& stack, Metric metric);
 // The same for all stacks together.
 double estimated_total(const Profile& profile, Metric metric);
 
-// What a reader most likely asks for: the peak of a program that has ended, else what is live, or the first
-// that there is.
+// What a reader most likely asks for.  Of a program that has ended: the peak, else what was live at the end, else
+// what was allocated: the first of which there are samples.  Of others: what is live, or the first that there is.
 Metric default_metric(const Profile& profile);
 
 // A site that is not listed (not one sample) holds less than this, with 95 % confidence: -ln(0.05) R; 0 when

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/runtime_state.h"
+#include "profile/memory/peak_text.h"
 #include "profile/memory/resident_text.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/report_cells.h"
@@ -68,10 +69,7 @@ class Header {
           report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
     }
     if (report_.is_filtered()) filter();
-    if (report_.totals[metric_index(Metric::kPeakSpace)].value > 0) {
-      total("Peak", Metric::kPeakSpace, Metric::kPeakObjects);
-      peak_moment();
-    }
+    peak();
     total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
     if (report_.temporary_ns != 0) temporary();
@@ -346,19 +344,16 @@ class Header {
     }
   }
 
-  // When the heap was at its highest, and what the system says of the process.
-  void peak_moment() {
-    const Report& r = report_;
-    const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
-    std::vector<std::string> parts;
-    if (r.peak_after_ns != 0)
-      parts.push_back(fmt::format("reached after {:.1f} s", static_cast<double>(r.peak_after_ns) / 1e9));
-    if (r.peak_resident_bytes != 0) parts.push_back("resident then: " + text(r.peak_resident_bytes));
-    if (r.max_resident_bytes != 0) parts.push_back("most resident (VmHWM): " + text(r.max_resident_bytes));
-    if (!parts.empty()) say(fmt::format("           {}", fmt::join(parts, "; ")));
-    const std::string divided = resident_at_peak(r.peak_resident_bytes, r.peak_files_bytes, r.peak_free_bytes,
-                                                 r.totals[metric_index(Metric::kPeakSpace)].value);
-    if (!divided.empty()) say("           " + divided);
+  void peak() {
+    const double bytes = report_.totals[metric_index(Metric::kPeakSpace)].value;
+    if (bytes > 0) {
+      total("Peak", Metric::kPeakSpace, Metric::kPeakObjects);
+    } else if (report_.from_memprof && report_.samples != 0 && has(Metric::kPeakSpace)) {
+      for (const std::string& line : untold_peak_lines(report_, report_.metric)) say(line);
+    } else {
+      return;
+    }
+    for (const std::string& line : peak_moment_lines(report_, bytes)) say(line);
   }
 
   void heaps() {

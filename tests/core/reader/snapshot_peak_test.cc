@@ -2,6 +2,7 @@
 // The peak and the end of a process in snapshots (core/reader/snapshot_peak.cc, Snapshot::find_end).
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "core/reader/snapshot.h"
@@ -37,6 +38,27 @@ TEST(SnapshotPeak, AnArenaOfTheVersionBeforeHasNone) {
   EXPECT_EQ(1u, s->records.size);
   EXPECT_EQ(0u, s->peaks.size);
   EXPECT_EQ(0u, s->peak.time_ns);
+}
+
+// The first arenas of version 9 end before what allocators count.
+TEST(SnapshotPeak, OfTheFirstArenasOfVersion9ThereAreNoCounts) {
+  ScopedArena a;
+  ArenaHeader& h = a.arena.header();
+  const uint32_t stack = enter_stack(a);
+  ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
+  h.peak.resident_bytes = 5 << 20;
+  h.counted.peak_files_bytes = 12345;
+  h.counted.peak_free_bytes = 23456;
+  const auto now = take(a.arena);
+  ASSERT_NE(nullptr, now);
+  EXPECT_EQ(12345u, now->peak.files_bytes);
+  h.header_bytes = offsetof(ArenaHeader, counted);
+  const auto before = take(a.arena);
+  ASSERT_NE(nullptr, before);
+  EXPECT_EQ(1u, before->records.size);
+  EXPECT_EQ(uint64_t{5} << 20, before->peak.resident_bytes);
+  EXPECT_EQ(0u, before->peak.files_bytes) << "whatever lies there";
+  EXPECT_EQ(0u, before->peak.free_bytes);
 }
 
 // What somebody else wrote there is made a sum over samples.

@@ -153,6 +153,32 @@ TEST(ReportText, WhenAllIsFreedPointsToTheOtherMetric) {
           "filter: memprof report FILE --metric alloc_space"));
 }
 
+// As of a shell with one sample: the half of the samples that tells the peak is empty.
+TEST(ReportText, OfAnEndedProgramWhosePeakHasNoSampleShowsWhatThereIs) {
+  Builder b(524288);
+  b.stack({b.at("parse")}, 100, 1, 0);
+  b.profile().has_metric[metric_index(Metric::kPeakSpace)] = true;
+  b.profile().has_metric[metric_index(Metric::kPeakObjects)] = true;
+  b.profile().samples = 1;
+  b.profile().max_resident_bytes = 3 << 20;
+  EXPECT_EQ(Metric::kInuseSpace, default_metric(b.profile())) << "it runs";
+  b.profile().has_ended = true;
+  ReportOptions options;
+  options.skip_empty = true;
+  options.metric = default_metric(b.profile());
+  EXPECT_EQ(Metric::kAllocSpace, options.metric);
+  std::string text = report_text(build_report(b.profile(), options));
+  EXPECT_THAT(text,
+              HasSubstr("listed instead: what was allocated\n           most resident (VmHWM): 3.0 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("parse"));
+  EXPECT_THAT(text, Not(HasSubstr("Nothing was live")));
+  b.stack({b.at("load")}, 100, 1, 1);
+  EXPECT_EQ(Metric::kInuseSpace, default_metric(b.profile()));
+  b.profile().has_metric[metric_index(Metric::kPeakSpace)] = false;
+  EXPECT_THAT(report_text(build_report(b.profile(), options)), Not(HasSubstr("Peak:")))
+      << "of an older library";
+}
+
 TEST(ReportText, AProfileByOthersIsShownWithoutIntervalsAndThatIsSaid) {
   Builder b(524288);
   b.profile().from_memprof = false;

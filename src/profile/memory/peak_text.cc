@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/memory/peak_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "profile/memory/resident_text.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+constexpr const char* kIndent = "           ";
+
+}  // namespace
+
+std::vector<std::string> peak_moment_lines(const ProfileFacts& facts, double heap_bytes) {
+  const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+  std::vector<std::string> parts;
+  if (facts.peak_after_ns != 0)
+    parts.push_back(fmt::format("reached after {:.1f} s", static_cast<double>(facts.peak_after_ns) / 1e9));
+  if (facts.peak_resident_bytes != 0) parts.push_back("resident then: " + text(facts.peak_resident_bytes));
+  if (facts.max_resident_bytes != 0)
+    parts.push_back("most resident (VmHWM): " + text(facts.max_resident_bytes));
+  std::vector<std::string> lines;
+  if (!parts.empty()) lines.push_back(fmt::format("{}{}", kIndent, fmt::join(parts, "; ")));
+  if (heap_bytes <= 0) return lines;
+  const std::string divided =
+      resident_at_peak(facts.peak_resident_bytes, facts.peak_files_bytes, facts.peak_free_bytes, heap_bytes);
+  if (!divided.empty()) lines.push_back(kIndent + divided);
+  return lines;
+}
+
+// With few samples none may be of the half that tells the peak.
+std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric listed) {
+  std::vector<std::string> lines{"Peak:      0 B: none of the samples that tell it was live then"};
+  if (!facts.has_ended) return lines;
+  const char* const instead = listed == Metric::kInuseSpace   ? "what was live at the end"
+                              : listed == Metric::kAllocSpace ? "what was allocated"
+                                                              : nullptr;
+  if (instead != nullptr) lines.push_back(fmt::format("{}listed instead: {}", kIndent, instead));
+  return lines;
+}
+
+}  // namespace memprof::profile

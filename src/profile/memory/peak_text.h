@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the header of a report says of the peak besides its bytes and blocks.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+// When the heap was at its highest, and what the system says of the process then and at most.  `heap_bytes`: 0, no
+// sample tells them, and what was resident is not divided.
+std::vector<std::string> peak_moment_lines(const ProfileFacts& facts, double heap_bytes);
+
+// In place of its bytes and blocks where there are samples, but none tells the peak.  `listed`: the metric of the
+// report.
+std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric listed);
+
+}  // namespace memprof::profile
