@@ -77,6 +77,12 @@ uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uin
   return Codes::kNone;
 }
 
+// V8 14 keeps a list of bytecodes beside the list of functions, in another order.  It would fit too where each function
+// has one position only, which is_position_of() takes for the one where the function begins.
+bool is_bytecode(const Codes& codes, uint64_t object, uint32_t header) {
+  return codes.bytecode_at(object + header) != Codes::kNone;
+}
+
 }  // namespace
 
 uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
@@ -116,7 +122,8 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
       uint64_t function = 0;
       fits = calls_[i].function >= 0 &&
              CodeObjects::read_object(literals + kWord * (2 + static_cast<uint32_t>(calls_[i].function)),
-                                      &function);
+                                      &function) &&
+             !is_bytecode(codes, function, bytecode_header);
       calls_[i].record = fits ? find_bytecode(codes, function, bytecode_header, 1) : Codes::kNone;
       calls_[i].entry = 0;
       known += calls_[i].record != Codes::kNone ? 1 : 0;
