@@ -194,6 +194,21 @@ TEST(Inlining, AListOfBytecodesIsNotTheListOfFunctions) {
   EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
 }
 
+// A function that calls itself, which the compiler inlined: mid is f here.
+TEST(Inlining, AFunctionThatWasInlinedIntoItselfIsNotListed) {
+  Heap heap;
+  auto positions = kPositions;
+  positions[2].position = positions[4].position = 120;
+  const auto bytes = encode(positions, kOld);
+  heap.table[1] = static_cast<uint64_t>(bytes.size()) << 32;
+  memcpy(&heap.table[2], bytes.data(), bytes.size());
+  heap.calls[3] = UINT32_MAX;
+  heap.calls[4] = raw(160, 0);
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("f:2 f:3", heap.at(42));
+  EXPECT_EQ("leaf:21 f:4 f:3", heap.at(50));
+}
+
 TEST(Inlining, APositionWhereTheFunctionBeginsIsInNoBytecode) {
   Heap heap;
   auto positions = kPositions;
