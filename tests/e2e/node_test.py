@@ -147,9 +147,7 @@ class Node(e2e.Test):
         self.compare(30, 0.995, in_worker=True)
 
     def test_so_are_those_of_compiled_and_inlined_code(self):
-        version = e2e.run([NODE, "-p", "process.versions.v8"], environment=plain_environment()).stdout.decode()
-        # Of V8 14 some lists of inlined calls are not read (docs/decisions/0070).
-        self.compare(400, 0.995 if int(version.split(".")[0]) < 14 else 0.85)
+        self.compare(740, 0.995)
 
     def test_lines_hold_what_they_allocate(self):
         out, done = self.profile(self.write("app.js", f"""\
@@ -189,6 +187,30 @@ class Node(e2e.Test):
             """), rate="64k")
         rows = self.rows(out)
         self.assertGreater(sum(size for (_, line), size in rows.items() if line in (2, 6)), 0.97 * 300e6, rows)
+
+    def test_contexts_of_vm(self):
+        out, done = self.profile(self.write("contexts.js", f"""\
+            const vm = require('vm');
+            const kept = [];
+            const ofMain = (size) => Buffer.alloc(size, 1);
+            for (let i = 0; i < 10; i++) {{
+              const context = vm.createContext({{ kept, ofMain }});
+              vm.runInContext(`
+                function ofContext(size) {{
+                  kept.push(new ArrayBuffer(size));
+                  kept.push(ofMain(size));
+                }}
+                ofContext({BLOCK});`, context, {{ filename: '{self.folder}/inside.js' }});
+              vm.runInContext('ofContext({BLOCK})', context);
+            }}
+            console.log('kept', kept.length);
+            """))
+        self.assertEqual(done.stdout, b"kept 40\n", done.stderr)
+        rows = self.rows(out)
+        self.assertAlmostEqual(rows["ofContext", 3], 20 * BLOCK, delta=1_000_000, msg=rows)
+        self.assertAlmostEqual(rows["ofMain", 3], 20 * BLOCK, delta=1_000_000, msg=rows)
+        callers = {r["name"]: r["cumulative"]["alloc_space"]["value"] for r in self.report(out, "--metric", "alloc", "--by", "function")["rows"]}
+        self.assertAlmostEqual(callers["ofContext"], 40 * BLOCK, delta=1_000_000, msg=callers)
 
     def test_modules_eval_and_workers(self):
         self.write("part.mjs", f"""\

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxPositions = 1u << 14;
 constexpr uint64_t kWord = 8;
+constexpr int32_t kSelf = -1;  // for the index of a function: the one that is compiled
 
 // A signed number, 7 bits to a byte, its sign in the lowest bit.
 bool take_number(Bytes* table, int64_t* number) {
@@ -77,6 +78,12 @@ uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uin
   return Codes::kNone;
 }
 
+// V8 14 keeps a list of bytecodes beside the list of functions, in another order.  It would fit too where each function
+// has one position only, which is_position_of() takes for the one where the function begins.
+bool is_bytecode(const Codes& codes, uint64_t object, uint32_t header) {
+  return codes.bytecode_at(object + header) != Codes::kNone;
+}
+
 }  // namespace
 
 uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t code_bytes,
@@ -102,8 +109,27 @@ uint32_t decode_positions(const Bytes& table, const TableForm& form, uint32_t co
   return count;
 }
 
-bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t bytecode_header,
-                              const TablePosition* positions, uint32_t count) {
+// Finds the bytecode of what is called: of a literal, or of the function itself, which V8 does not list.  false: it is
+// no list of functions.
+bool Inlining::find_function(const Codes& codes, const Code& code, uint64_t literals,
+                             uint32_t bytecode_header, Call* call) {
+  if (call->function == kSelf) {
+    Code bytecode{};
+    call->record = codes.own_bytecode(code.record, &bytecode) ? bytecode.record : Codes::kNone;
+    return true;
+  }
+  uint64_t function = 0;
+  if (call->function < 0 ||
+      !CodeObjects::read_object(literals + kWord * (2 + static_cast<uint32_t>(call->function)), &function) ||
+      is_bytecode(codes, function, bytecode_header)) {
+    return false;
+  }
+  call->record = find_bytecode(codes, function, bytecode_header, 1);
+  return true;
+}
+
+bool Inlining::find_functions(const Codes& codes, const Code& code, uint64_t deopt_data,
+                              uint32_t bytecode_header, const TablePosition* positions, uint32_t count) {
   constexpr uint32_t kElements = 16;
   uint64_t literals = 0;
   for (uint32_t element = 1; element < kElements; ++element) {
@@ -111,22 +137,20 @@ bool Inlining::find_functions(const Codes& codes, uint64_t deopt_data, uint32_t 
       continue;
     }
     bool fits = true;
-    uint32_t known = 0;  // the others were compiled before V8 told us of code
+    uint32_t listed = 0;
+    uint32_t known = 0;  // of those; the others were compiled before V8 told us of code
     for (uint32_t i = 0; i < calls_count_ && fits; ++i) {
-      uint64_t function = 0;
-      fits = calls_[i].function >= 0 &&
-             CodeObjects::read_object(literals + kWord * (2 + static_cast<uint32_t>(calls_[i].function)),
-                                      &function);
-      calls_[i].record = fits ? find_bytecode(codes, function, bytecode_header, 1) : Codes::kNone;
+      fits = find_function(codes, code, literals, bytecode_header, &calls_[i]);
       calls_[i].entry = 0;
-      known += calls_[i].record != Codes::kNone ? 1 : 0;
+      listed += calls_[i].function != kSelf ? 1 : 0;
+      known += calls_[i].function != kSelf && calls_[i].record != Codes::kNone ? 1 : 0;
     }
     for (uint32_t i = 0; i < count && fits; ++i) {
       const int32_t call = positions[i].call;
       fits = call < 0 || calls_[call].record == Codes::kNone || codes.is_internal(calls_[call].record) ||
              is_position_of(codes, calls_[call].record, positions[i].position, &calls_[call].entry);
     }
-    if (fits && known != 0) {
+    if (fits && (known != 0 || listed == 0)) {
       return true;
     }
   }
@@ -153,7 +177,7 @@ bool Inlining::find_calls(const Codes& codes, const Code& code, uint32_t bytecod
       }
       call.function = static_cast<int32_t>(words[1]);
     }
-    return find_functions(codes, owner, bytecode_header, positions, count);
+    return find_functions(codes, code, owner, bytecode_header, positions, count);
   });
 }
 

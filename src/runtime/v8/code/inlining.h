@@ -51,14 +51,16 @@ class Inlining {
   struct Call {
     uint32_t position;
     int32_t parent;
-    int32_t function;
-    uint32_t record;  // of its bytecode
-    uint32_t entry;   // the position where the function begins, plus one; 0: not met
+    int32_t function;  // index in the list of functions; -1: the one that is compiled
+    uint32_t record;   // of its bytecode
+    uint32_t entry;    // the position where the function begins, plus one; 0: not met
   };
 
   bool find_calls(const Codes& codes, const Code& code, uint32_t bytecode_header,
                   const TablePosition* positions, uint32_t count, uint32_t max_call);
-  bool find_functions(const Codes& codes, uint64_t deopt_data, uint32_t bytecode_header,
+  static bool find_function(const Codes& codes, const Code& code, uint64_t literals, uint32_t bytecode_header,
+                            Call* call);
+  bool find_functions(const Codes& codes, const Code& code, uint64_t deopt_data, uint32_t bytecode_header,
                       const TablePosition* positions, uint32_t count);
   uint32_t add_frames(Codes* codes, uint32_t record, const TablePosition& at, uint32_t* line) const;
 

@@ -177,6 +177,38 @@ TEST(Inlining, PositionsThatTheFunctionDoesNotHaveAreNotTaken) {
   EXPECT_FALSE(other.add_lines()) << "a table of another function";
 }
 
+// V8 14 has such a list before that of the functions.  Each of its functions has one position here, which could be where
+// the function begins.
+TEST(Inlining, AListOfBytecodesIsNotTheListOfFunctions) {
+  Heap heap;
+  alignas(8) uint64_t wrappers[2][12] = {};
+  alignas(8) uint64_t bytecodes[8] = {0, uint64_t{2} << 32};
+  for (int i = 0; i < 2; ++i) {
+    wrappers[i][1] = Heap::tagged(heap.bytecode[i]);
+    heap.bytecode[i][4] = Heap::tagged(wrappers[i]);
+    bytecodes[2 + i] = Heap::tagged(heap.bytecode[i]);
+  }
+  heap.deopt_data[4] = Heap::tagged(bytecodes);
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("mid:11 f:3", heap.at(42));
+  EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
+}
+
+// A function that calls itself, which the compiler inlined: mid is f here.
+TEST(Inlining, AFunctionThatWasInlinedIntoItselfIsNotListed) {
+  Heap heap;
+  auto positions = kPositions;
+  positions[2].position = positions[4].position = 120;
+  const auto bytes = encode(positions, kOld);
+  heap.table[1] = static_cast<uint64_t>(bytes.size()) << 32;
+  memcpy(&heap.table[2], bytes.data(), bytes.size());
+  heap.calls[3] = UINT32_MAX;
+  heap.calls[4] = raw(160, 0);
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("f:2 f:3", heap.at(42));
+  EXPECT_EQ("leaf:21 f:4 f:3", heap.at(50));
+}
+
 TEST(Inlining, APositionWhereTheFunctionBeginsIsInNoBytecode) {
   Heap heap;
   auto positions = kPositions;
