@@ -48,6 +48,17 @@ class Lost(e2e.Test):
         if b"again" in done.stdout:
             self.assertLess(len({pid for pid, _ in expected}), 100, "no process id was used twice")
 
+    def test_a_storm_at_the_default_rate(self):
+        """Among many that are too small for a sample, who has one has a profile: none is lost, none unreadable."""
+        large = f"{e2e.system_python()} -c 'import os; kept = [bytearray(10_000) for _ in range(2000)]; os.kill(os.getpid(), %d)'"
+        script = "for n in 1 2 3 4 5; do for m in 1 2 3 4 5; do $0; sh -c \"$1 kill\"; sh -c \"exec $0\"; done; " + \
+                 large % 0 + "; " + large % signal.SIGKILL + "; done 2> /dev/null; exit 0"
+        done = self.start("-o", "x.pb.gz", "--", "sh", "-c", script, e2e.need("true"), e2e.program("ending"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("warning", done.stderr.decode())
+        programs = collections.Counter(self.report(path)["program"] for path in self.folder.glob("x*.pb.gz"))
+        self.assertEqual(programs[os.path.basename(os.path.realpath(e2e.system_python()))], 10, done.stderr)
+
     def test_the_last_program_of_a_process_is_its_result(self):
         """The collector looks while the process executes one program after the other."""
         for n in range(20):
