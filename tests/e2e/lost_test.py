@@ -48,6 +48,17 @@ class Lost(e2e.Test):
         if b"again" in done.stdout:
             self.assertLess(len({pid for pid, _ in expected}), 100, "no process id was used twice")
 
+    def test_a_storm_at_the_default_rate(self):
+        """Among many that are too small for a sample, who has one has a profile: none is lost, none unreadable."""
+        large = f"{e2e.system_python()} -c 'import os; kept = [bytearray(10_000) for _ in range(2000)]; os.kill(os.getpid(), %d)'"
+        script = "for n in 1 2 3 4 5; do for m in 1 2 3 4 5; do $0; sh -c \"$1 kill\"; sh -c \"exec $0\"; done; " + \
+                 large % 0 + "; " + large % signal.SIGKILL + "; done 2> /dev/null; exit 0"
+        done = self.start("-o", "x.pb.gz", "--", "sh", "-c", script, e2e.need("true"), e2e.program("ending"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("warning", done.stderr.decode())
+        programs = collections.Counter(self.report(path)["program"] for path in self.folder.glob("x*.pb.gz"))
+        self.assertEqual(programs[os.path.basename(os.path.realpath(e2e.system_python()))], 10, done.stderr)
+
     def test_the_last_program_of_a_process_is_its_result(self):
         """The collector looks while the process executes one program after the other."""
         for n in range(20):
@@ -100,6 +111,54 @@ class Lost(e2e.Test):
         self.assertRegex(done.stderr.decode(), r"memprof: the profile was not written to .*: permission denied\n"
                                                r"memprof: warning: process \d+ executed ending, of which memprof has no data; "
                                                r"its profile is of setpriv, the program before\n")
+
+    # ---- processes whose malloc is their own
+
+    def own_malloc(self, seconds):
+        """Its free is too short for a hook, so that its malloc has none."""
+        source = self.folder / "om.c"
+        source.write_text("#include <stddef.h>\n#include <string.h>\n#include <unistd.h>\n"
+                          "static char pool[1 << 22] __attribute__((aligned(16)));\nstatic size_t used;\n"
+                          "static __attribute__((noinline)) void* take(size_t size) {\n"
+                          "  void* block = pool + used;\n  used += (size + 15) & ~(size_t)15;\n  return block;\n}\n"
+                          "void* malloc(size_t size) { return take(size); }\nvoid free(void* block) { (void)block; }\n"
+                          "void* calloc(size_t count, size_t size) { return take(count * size); }\n"
+                          "void* realloc(void* block, size_t size) { return block ? memmove(take(size), block, size) : take(size); }\n"
+                          f"int main(void) {{ char* volatile kept = malloc(2000000); kept[0] = 1; sleep({seconds}); return 3; }}\n")
+        self.check(e2e.run([os.environ["MEMPROF_E2E_CC"], "-O1", "-fno-builtin", "-fno-optimize-sibling-calls", source,
+                            "-o", self.folder / "om"]))
+
+    def test_a_malloc_of_its_own_behind_a_wrapper_is_named(self):
+        self.own_malloc(seconds=2)
+        contains = r"contains an allocator, whose malloc is called instead of a preloaded one: .*; build it without that allocator"
+        said = self.start("-o", "x.pb.gz", "--", "./om").stderr.decode()
+        self.assertRegex(said, rf"memprof: nothing was recorded: ./om {contains}")
+        said = self.start("-o", "x.pb.gz", "--", "sh", "-c", "exec ./om").stderr.decode()
+        self.assertRegex(said, rf"memprof: nothing was recorded: om \(pid \d+\) {contains}")
+        self.assertFalse((self.folder / "x.pb.gz").exists())
+        # Of the children of a wrapper that has a profile itself.
+        python = f"{e2e.system_python()} -c 'kept = [bytearray(10_000) for _ in range(2000)]'"
+        self.start("--merge", "-o", "x.pb.gz", "--", "sh", "-c", f"{python}& exec ./om")
+        text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
+        self.assertRegex(text, rf"1 process of the run ran without memprof, and is missing below:\n  om \(pid \d+\) {contains}")
+
+    def test_a_program_too_short_to_be_looked_at_is_named(self):
+        """All that is known of it is the kernel's name of the process."""
+        self.own_malloc(seconds=0)
+        said = self.start("-r", "1T", "-o", "x.pb.gz", "--", "sh", "-c", "exec ./om").stderr.decode()
+        self.assertRegex(said, r"memprof: nothing was recorded: (sh executed om, which has an allocator of its own, |"
+                               r"om \(pid \d+\) contains an allocator)")
+
+    def test_a_child_without_a_sample_is_not_taken_for_one_without_memprof(self):
+        """Its allocator may be hooked; no sample is said of whom it is true."""
+        self.own_malloc(seconds=1)
+        said = self.start("-r", "1T", "-o", "x.pb.gz", "--", "sh", "-c", "./om; exit 0").stderr.decode()
+        self.assertNotIn("without memprof", said)
+        self.assertIn(f"no sample: {os.path.basename(os.path.realpath(e2e.need('sh')))} allocated less", said)
+
+    def test_a_merged_profile_of_one_process(self):
+        said = self.start("-r", "1T", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", "/bin/true; exit 0").stderr.decode()
+        self.assertRegex(said, r"^memprof: no sample: \S+ allocated less than .*\nmemprof: wrote x.pb.gz, 1 process; next: ")
 
     # ---- processes without memprof
 

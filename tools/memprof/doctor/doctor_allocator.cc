@@ -90,6 +90,16 @@ AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& 
   return {};
 }
 
+std::string allocator_obstacle_of(const std::string& program, HookedAllocators hooked) {
+  std::string unreadable;
+  const auto file = profile::ElfFile::open(program, &unreadable);
+  if (file == nullptr) return {};
+  const std::string names =
+      hooked == HookedAllocators::kNone ? "" : describe_hooked(inner_allocators(*file, true));
+  const AllocatorObstacle obstacle = allocator_obstacle(files_of(program), read_elf_facts(*file), names);
+  return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
+}
+
 void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
                      Checks* checks) {
   const std::string name = "allocator";

@@ -25,6 +25,11 @@ struct AllocatorObstacle {
 AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
                                      const std::string& hooked);
 
+// Which of the allocators in a program are taken for hooked: none, where it is known that nothing was recorded.
+enum class HookedAllocators { kNone, kAllThatCanBe };
+// The same of an executable that has no arena though memprof was in it: one line; "": nothing that its file shows.
+std::string allocator_obstacle_of(const std::string& program, HookedAllocators hooked);
+
 void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std::string& hooked,
                      Checks* checks);
 

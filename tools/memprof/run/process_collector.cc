@@ -103,13 +103,15 @@ Collected ProcessCollector::finish() {
   return std::move(collected_);
 }
 
-// But for those that executed a program with memprof after we saw them without.
+// But for those that executed a program with memprof after we saw them without, or whose allocator was hooked
+// after our last look: what a process wrote itself has no times.
 void ProcessCollector::take_unseen() {
   collected_.more_unseen = watched_.more();
   for (UnseenProcess& unseen : watched_.processes()) {
     const auto is_later = [&](const ProcessProfile& process) {
-      return process.pid == unseen.pid && process.process_start == unseen.process_start &&
-             process.start_ns > unseen.seen_ns;
+      if (process.pid != unseen.pid) return false;
+      if (process.start_ns == 0) return unseen.has_library;
+      return process.process_start == unseen.process_start && process.start_ns > unseen.seen_ns;
     };
     const auto& processes = collected_.processes;
     if (std::none_of(processes.begin(), processes.end(), is_later)) {

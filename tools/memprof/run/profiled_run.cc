@@ -21,9 +21,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_allocator.h"
-#include "memprof/doctor/doctor_program.h"
 #include "memprof/host/process/arena_files.h"
-#include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/find_library.h"
 #include "memprof/host/program/target_program.h"
 #include "memprof/io/output_check.h"
@@ -32,7 +30,6 @@
 #include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
 #include "memprof/run/process_collector.h"
-#include "profile/symbolize/elf/elf_file.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -105,12 +102,7 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
 // What `memprof doctor` would say stops it; empty: nothing that the file shows.
 std::string obstacle_of(const TargetProgram& target) {
   if (!target.obstacle.empty() || target.elf.empty()) return target.obstacle;
-  std::string unreadable;
-  const auto file = profile::ElfFile::open(target.elf, &unreadable);
-  if (file == nullptr) return {};
-  // Nothing was recorded, so none of its allocators is hooked.
-  const AllocatorObstacle obstacle = allocator_obstacle(files_of(target.elf), read_elf_facts(*file), "");
-  return obstacle.found.empty() ? "" : obstacle.found + "; " + obstacle.to_do;
+  return allocator_obstacle_of(target.elf, HookedAllocators::kNone);
 }
 
 // Ours, which the program has from us; empty: there is none.
@@ -135,10 +127,24 @@ std::vector<std::string> describe_unseen(const std::vector<UnseenProcess>& unsee
   return lines;
 }
 
-void say_nothing_recorded(const TargetProgram& target, const std::string& command, int wait_status,
-                          const std::vector<UnseenProcess>& unseen) {
+// The kernel's name of a process, for a program that it executed.
+bool is_called(const std::string& program, const std::string& kernel_name) {
+  constexpr size_t kLongestName = 15;
+  return program.substr(0, kLongestName) == kernel_name;
+}
+
+void say_nothing_recorded(const TargetProgram& target, const std::string& command, const ChildProcess& child,
+                          int wait_status, const std::vector<UnseenProcess>& unseen) {
   std::string why = obstacle_of(target);
   if (why.empty() && !unseen.empty()) why = describe_unseen(unseen)[0];
+  const std::string& last = child.last_name();
+  if (why.empty() && WIFEXITED(wait_status) && !last.empty() && !is_called(file_name(command), last) &&
+      !is_called(file_name(target.elf), last)) {
+    // It was gone before a look saw it.
+    why = command + " executed " + last +
+          ", which has an allocator of its own, is statically linked, or was " +
+          "started without LD_PRELOAD (sudo, env -i ...); see `memprof doctor " + last + "`";
+  }
   if (why.empty()) {
     why = "the library was not loaded into " + command +
           " (LD_PRELOAD removed by sudo, env -i ...), or it could " +
@@ -169,12 +175,10 @@ void drop_what_it_was_before(Collected& collected, uint64_t pid) {
 // name for what did.
 void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts& facts,
                           const std::string& last_name) {
-  constexpr size_t kLongestName = 15;
   for (const RunOutput& output : outputs) {
     const ProcessProfile& process = output.process;
-    const auto is_called = [&](const std::string& name) { return name.substr(0, kLongestName) == last_name; };
     if (process.pid != facts.pid || process.has_ended || process.still_runs || last_name.empty() ||
-        is_called(process.program) || is_called(facts.program)) {
+        is_called(process.program, last_name) || is_called(facts.program, last_name)) {
       continue;
     }
     complain("warning: process " + std::to_string(process.pid) + " executed " + last_name +
@@ -288,7 +292,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
   const Missing missing = say_what_is_missing(collected, former);
   if (run.outputs.empty()) {
-    if (missing.uncollected == 0) say_nothing_recorded(target, command, wait_status, only);
+    if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;
     return run;
   }

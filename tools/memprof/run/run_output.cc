@@ -55,6 +55,21 @@ void note_missing(const Missing& missing, profile::Profile* profile) {
   }
 }
 
+std::string count_processes(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " process" : " processes");
+}
+
+// Of a program whose profile is written though it shows nothing.
+void say_no_sample(const ProcessProfile& process) {
+  const std::string program = process.program.empty() ? "the program" : process.program;
+  complain(process.rate_bytes <= 1
+               ? "no sample: " + program + " allocated nothing"
+               : "no sample: " + program + " allocated less than about " +
+                     profile::format_bytes(profile::unlisted_bound_bytes(process.rate_bytes)) +
+                     ", too little for a rate of " + profile::format_rate(process.rate_bytes) +
+                     "; try -r 0, which records every allocation");
+}
+
 void warn_of_dropped(const std::vector<RunOutput>& outputs) {
   uint64_t dropped = 0;
   uint64_t samples = 0;
@@ -88,8 +103,9 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   }
   warn_of_dropped(outputs);
   if (options.quiet) return true;
-  complain("wrote " + shell_word(path) + ", " + std::to_string(outputs.size()) +
-           " processes; next: memprof report --by process " + shell_word(path));
+  if (outputs.size() == 1 && outputs[0].process.samples == 0) say_no_sample(outputs[0].process);
+  complain("wrote " + shell_word(path) + ", " + count_processes(outputs.size()) +
+           "; next: memprof report --by process " + shell_word(path));
   return true;
 }
 
@@ -103,14 +119,7 @@ const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutp
 void say_written(const std::vector<RunOutput>& outputs) {
   if (outputs.size() == 1) {
     const ProcessProfile& process = outputs[0].process;
-    if (process.samples == 0) {
-      complain(process.rate_bytes <= 1
-                   ? "no sample: the program allocated nothing"
-                   : "no sample: the program allocated less than about " +
-                         profile::format_bytes(profile::unlisted_bound_bytes(process.rate_bytes)) +
-                         ", too little for a rate of " + profile::format_rate(process.rate_bytes) +
-                         "; try -r 0, which records every allocation");
-    }
+    if (process.samples == 0) say_no_sample(process);
     warn_of_dropped(outputs);
     complain("wrote " + shell_word(outputs[0].path) + "; next: memprof report " +
              shell_word(outputs[0].path));

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "memprof/doctor/doctor_allocator.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/memory_map.h"
 #include "memprof/host/process/proc_path.h"
@@ -51,6 +52,11 @@ bool has_variable(const std::string& environment, const std::string& name, const
   return false;
 }
 
+// "PATH is statically linked ...", without the path.
+std::string without_path(const std::string& obstacle, const std::string& path) {
+  return obstacle.substr(obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);
+}
+
 // What stands in the way in its file; "": nothing.  *has_memprof: it is linked into it.
 std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
   const std::string path = proc_path(pid, "exe");
@@ -58,8 +64,7 @@ std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
   std::string unreadable;
   const auto file = target.obstacle.empty() ? nullptr : profile::ElfFile::open(path, &unreadable);
   *has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
-  // "PATH is statically linked ..."
-  return target.obstacle.substr(target.obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);
+  return without_path(target.obstacle, path);
 }
 
 }  // namespace
@@ -161,32 +166,50 @@ void UnseenProcesses::look_at(const Stat& stat) {
   const std::string program = program_of(stat.pid);
   if (known.program != program || known.stack_start != stat.stack_start) {
     known.verdict = Verdict::kUnknown;
+    known.unseen = {};
     known.looks = 0;
     known.program = program;
     known.stack_start = stat.stack_start;
   }
-  if (known.verdict == Verdict::kUnknown) judge(stat.pid, &known);
-  if (known.verdict == Verdict::kUnseen) known.unseen.seen_ns = monotonic_ns();
+  if (!known.is_final()) judge(stat.pid, &known);
+  if (known.verdict == Verdict::kUnseen && known.is_final()) known.unseen.seen_ns = monotonic_ns();
+}
+
+// An arena tells that it records.  The started process makes it at its start; others when they have a sample, so
+// that their allocator may be hooked though they have none.
+void UnseenProcesses::judge_with_library(uint64_t pid, Known* known) const {
+  if (known->verdict == Verdict::kUnseen) return;
+  const std::string path = proc_path(pid, "exe");
+  const auto hooked = pid == root_ ? HookedAllocators::kNone : HookedAllocators::kAllThatCanBe;
+  const std::string why = without_path(allocator_obstacle_of(path, hooked), path);
+  known->verdict = why.empty() ? Verdict::kHasMemprof : Verdict::kUnseen;
+  if (!why.empty()) known->unseen = {pid, known->process_start, monotonic_ns(), known->program, why, true};
 }
 
 void UnseenProcesses::judge(uint64_t pid, Known* known) const {
   ++known->looks;
-  bool is_there = false;
+  bool has_library = false;
+  bool has_arena = false;
   bool has_libraries = false;  // the loader is past those that are preloaded
   const int error = visit_mapped_files(pid, [&](const MappedFile& mapped) {
     const std::string name = mapped.path.substr(mapped.path.rfind('/') + 1);
-    is_there = name.rfind(kLibrary, 0) == 0 || is_arena(name);
+    has_arena = is_arena(name);
+    has_library |= name.rfind(kLibrary, 0) == 0;
     has_libraries |= mapped.is_code && name.rfind("libc.so", 0) == 0;
-    return is_there;
+    return has_arena;
   });
   const bool has_begun = has_libraries || known->looks >= kLooksAtBeginning;
   const bool is_hidden = error == EACCES || error == EPERM;
   if (error != 0 && !is_hidden) return;  // it is gone
+  if (has_library && !has_arena) {
+    if (has_begun) judge_with_library(pid, known);
+    return;
+  }
   std::string why;
   bool is_linked = false;
   if (is_hidden) {
     if (has_begun) why = "has other rights than memprof, which cannot look at it";
-  } else if (!is_there) {
+  } else if (!has_arena) {
     why = obstacle_in_file(pid, &is_linked);
     const std::string environment = read_whole(proc_path(pid, "environ"));
     if (!why.empty()) {
@@ -198,11 +221,12 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
                                 : "did not load libmemprof.so";
     }
   }
-  if (is_there || is_linked) {
+  if (has_arena || is_linked) {
     known->verdict = Verdict::kHasMemprof;
+    known->unseen = {};
   } else if (!why.empty()) {
     known->verdict = Verdict::kUnseen;
-    known->unseen = {pid, known->process_start, 0, known->program, why};
+    known->unseen = {pid, known->process_start, 0, known->program, why, false};
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of a run that memprof is not in: static programs, those that got another environment, those with
-// other rights.  Found by looks at /proc while the run goes on, so one that lives less than the time between
+// Processes of a run that memprof records nothing of: static programs, those that got another environment, those
+// with other rights, those whose malloc is their own.  Found by looks at /proc while the run goes on, so one that lives less than the time between
 // two looks may be missed.
 //
 // Model: of the run is the process that was started, what a process of the run started, and who has the run's
@@ -24,9 +24,12 @@ namespace memprof::cli {
 struct UnseenProcess {
   uint64_t pid = 0;
   uint64_t process_start = 0;
-  uint64_t seen_ns = 0;  // the last look that saw it, on the clock of memprof_snapshot_info.start_ns
+  // The last look that saw it, on the clock of memprof_snapshot_info.start_ns; where it has memprof in it, the
+  // first.
+  uint64_t seen_ns = 0;
   std::string program;
-  std::string why;  // "is statically linked ..."
+  std::string why;           // "is statically linked ..."
+  bool has_library = false;  // memprof is in it, and it has an allocator that memprof has not hooked yet
 };
 
 class UnseenProcesses {
@@ -52,6 +55,9 @@ class UnseenProcesses {
     Verdict verdict = Verdict::kUnknown;
     unsigned looks = 0;
     UnseenProcess unseen;
+
+    // Its allocator may be hooked later.
+    bool is_final() const { return verdict != Verdict::kUnknown && !unseen.has_library; }
   };
 
   struct Stat;
@@ -61,6 +67,7 @@ class UnseenProcesses {
   void forget_gone(const std::map<uint64_t, Stat>& all);
   void keep(const Known& known);
   void judge(uint64_t pid, Known* known) const;
+  void judge_with_library(uint64_t pid, Known* known) const;
 
   const uint64_t root_;
   const std::string token_;

@@ -60,6 +60,18 @@ TEST(DoctorAllocator, Sanitizers) {
   EXPECT_EQ(allocator_obstacle(program("/bin/server"), {}, "").found, "");
 }
 
+TEST(DoctorAllocator, OfAFileWhatCanBeHookedIsNoObstacle) {
+  const std::string own = std::string(MEMPROF_FIXTURES) + "/own_malloc";
+  EXPECT_THAT(
+      allocator_obstacle_of(own, HookedAllocators::kNone),
+      HasSubstr("own_malloc contains an allocator, whose malloc is called instead of a preloaded one"));
+#if defined(__x86_64__)
+  EXPECT_EQ(allocator_obstacle_of(own, HookedAllocators::kAllThatCanBe), "");
+#endif
+  EXPECT_EQ(allocator_obstacle_of("/bin/cat", HookedAllocators::kNone), "");
+  EXPECT_EQ(allocator_obstacle_of("/nowhere", HookedAllocators::kNone), "");
+}
+
 TEST(DoctorAllocator, WhatDoesNotGoThroughMalloc) {
   ElfFacts facts;
   facts.own_interface = {"mallocx", "rallocx"};
