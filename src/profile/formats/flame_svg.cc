@@ -256,7 +256,7 @@ class Flame {
     for (const Path& path : paths_) total.add(*path.stack);
     const std::string parts = less_ == 0 ? ""
                                          : fmt::format("; {} more, and to the right {} less",
-                                                       signed_text(more_), signed_text(-less_));
+                                                       signed_text(more_), signed_text(less_));
     const std::string who = profile_.program.empty() ? "" : short_name(profile_.program, 60) + ", ";
     const std::string rate = !profile_.from_memprof ? "not written by memprof"
                              : profile_.rate_bytes <= 1

@@ -164,7 +164,7 @@ TEST(FlameSvg, WhatShrankHasASignAndIsAsWideAsItsSize) {
   EXPECT_THAT(grew->says, HasSubstr("\n600 B, 60.0 %"));
   EXPECT_THAT(svg, HasSubstr("fill=\"#86d94f\"/><text x="));
   EXPECT_THAT(svg, HasSubstr(">\u2212shrank</text>"));
-  EXPECT_THAT(svg, HasSubstr("200 B; 600 B more, and to the right \u2212400 B less"));
+  EXPECT_THAT(svg, HasSubstr("200 B; 600 B more, and to the right 400 B less"));
   for (Stack& stack : profile.stacks) stack.values[metric_index(Metric::kInuseSpace)] = -1;
   EXPECT_THAT(drawn(profile), Not(HasSubstr("Nothing to draw"))) << "nothing grew";
 }
