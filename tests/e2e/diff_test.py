@@ -92,6 +92,24 @@ class Diff(e2e.Test):
         self.assertEqual((diff["rows"][0]["name"], diff["rows"][0]["significant"]), ("hold", True))
         # 40 MB more, of 2.6 MB standard deviation at most.
         self.assertAlmostEqual(diff["rows"][0]["change"]["value"], 40e6, delta=6 * 2.6e6)
+        self.assertEqual(diff["warnings"], [])
+        self.different_kinds_of_time_are_said(process.pid)
+
+    def different_kinds_of_time_are_said(self, pid):
+        old, new, part, ended = (self.folder / f"{name}.pb.gz" for name in ("old", "new", "part", "ended"))
+        self.memprof("live", str(pid), "-o", new)
+        self.memprof("export", new, "--since", old, "-o", part)
+        self.assertIn(f"{part} is an increment (memprof export --since), and {new} is a whole profile",
+                      self.diff(new, part)["warnings"][0])
+        done = self.memprof("export", part, "--since", old, "-o", self.folder / "again.pb.gz", status=2)
+        self.assertIn(b"an increment already", done.stderr)
+        self.memprof("run", "-r", "64k", "-o", ended, "--", e2e.program("leaking_cache"))
+        warning = f"{ended} is of a program that has ended, and process {pid} of one that had not"
+        run = self.memprof("diff", ended, str(pid), "--fail-on", "live > 1G", "-o", self.folder / "diff.html")
+        for text in (run.stderr.decode(), (self.folder / "diff.html").read_text(),
+                     " ".join(self.memprof("diff", ended, str(pid)).stdout.decode().split()),
+                     self.memprof("diff", "--markdown", ended, str(pid)).stdout.decode().replace("\\", "")):
+            self.assertIn(warning, text)
 
     def test_groups_and_merge(self):
         before = [self.profile(f"b{i}.pb.gz", 2000) for i in range(3)]

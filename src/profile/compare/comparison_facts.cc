@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "profile/compare/increment.h"
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
@@ -32,6 +34,20 @@ ComparedSide side_of(const std::vector<ComparedProfile>& profiles) {
     side.facts.has_intervals = side.facts.has_intervals && has_statistics(profile);
   }
   return side;
+}
+
+// Of two files what was allocated differs by this factor because of their time alone, whatever their program
+// does: more than the changes that a comparison looks for.  Runs of equal work on a busy machine differ by less
+// (docs/diff.md).
+constexpr double kOtherTime = 2;
+// A busy machine makes the start of a program seconds longer, and so a short run several times as long.
+constexpr uint64_t kMinOtherTimeNs = 5'000'000'000;
+
+// Whether both are whole looks at one process: what it allocated in between is the difference.
+bool are_of_one_process(const Profile& one, const Profile& other) {
+  if (!one.from_memprof || !other.from_memprof || is_increment(one) || is_increment(other)) return false;
+  const bool is_first = one.time_unix_ns <= other.time_unix_ns;
+  return why_no_increment(is_first ? one : other, is_first ? other : one).empty();
 }
 
 std::string metrics_of(const Profile& profile) {
@@ -62,6 +78,8 @@ class Facts {
     metrics();
     programs();
     order();
+    ends();
+    increments();
     rates();
     authors();
     dropped();
@@ -138,6 +156,83 @@ class Facts {
         fmt::format("{} was made before {}: are they swapped? What is called growth is what the older one "
                     "has more.",
                     after_[0].name, before_[0].name));
+  }
+
+  // The first file that `is` is true of, and the first that it is not; it says nothing where that is not known.
+  template <typename Is>
+  std::pair<const ComparedProfile*, const ComparedProfile*> two_kinds(const Is& is) const {
+    std::pair<const ComparedProfile*, const ComparedProfile*> found{nullptr, nullptr};
+    for (const ComparedProfile* one : all_) {
+      const std::optional<bool> kind = is(one->profile);
+      if (!kind) continue;
+      const ComparedProfile*& place = *kind ? found.first : found.second;
+      if (place == nullptr) place = one;
+    }
+    return found;
+  }
+
+  bool all_have(Metric metric) const { return facts_.has_metric[metric_index(metric)]; }
+  bool have_allocated() const { return all_have(Metric::kAllocSpace) || all_have(Metric::kAllocObjects); }
+
+  void ends() {
+    const auto [ended, running] = two_kinds([](const Profile& profile) {
+      return profile.from_memprof ? std::optional<bool>(profile.has_ended) : std::nullopt;
+    });
+    if (ended == nullptr || running == nullptr) return;
+    if (!all_have(Metric::kInuseSpace) && !all_have(Metric::kInuseObjects)) return;
+    warn(fmt::format(
+        "{} is of a program that has ended, and {} of one that had not: what is live is what the first held "
+        "before its end began, and what the other held in the middle of its work, and cannot be compared. {}",
+        ended->name, running->name,
+        all_have(Metric::kPeakSpace)
+            ? fmt::format("--metric peak compares what each held at its highest ({} so far).", running->name)
+            : "Compare two files of programs that run, or two of programs that have ended."));
+  }
+
+  // Where increments and whole profiles are compared, of their times nothing more is said.
+  void increments() {
+    const auto [part, whole] =
+        two_kinds([](const Profile& profile) { return std::optional<bool>(is_increment(profile)); });
+    if (part == nullptr || whole == nullptr) {
+      times();
+      return;
+    }
+    if (!have_allocated()) return;
+    warn(
+        fmt::format("{} is an increment (memprof export --since), and {} is a whole profile: what was "
+                    "allocated, and what of it was temporary, is that of the last {} of the one, and of all "
+                    "the time of the other, and cannot be compared; live and peak can. Compare two "
+                    "increments, or two whole profiles.",
+                    part->name, whole->name, time_of(*part)));
+  }
+
+  static std::string time_of(const ComparedProfile& one) {
+    return format_duration_ns(static_cast<double>(one.profile.duration_ns));
+  }
+
+  // What grows with time needs the same time, or the same work.
+  void times() {
+    const ComparedProfile* longest = nullptr;
+    const ComparedProfile* shortest = nullptr;
+    for (const ComparedProfile* one : all_) {
+      const uint64_t time_ns = one->profile.duration_ns;
+      if (time_ns == 0) continue;  // not known
+      if (longest == nullptr || time_ns > longest->profile.duration_ns) longest = one;
+      if (shortest == nullptr || time_ns < shortest->profile.duration_ns) shortest = one;
+    }
+    if (longest == nullptr || !have_allocated()) return;
+    const uint64_t long_ns = longest->profile.duration_ns;
+    const uint64_t short_ns = shortest->profile.duration_ns;
+    if (long_ns - short_ns < kMinOtherTimeNs) return;
+    if (static_cast<double>(long_ns) < kOtherTime * static_cast<double>(short_ns)) return;
+    if (are_of_one_process(longest->profile, shortest->profile)) return;
+    const bool have_ended = longest->profile.has_ended && shortest->profile.has_ended;
+    warn(fmt::format(
+        "{} covers {}, and {} {}: {}what was allocated, and what of it was temporary, grows with "
+        "time and cannot be compared; live and peak can, with care. Compare files that cover about "
+        "the same time.",
+        longest->name, time_of(*longest), shortest->name, time_of(*shortest),
+        have_ended ? "unless both programs did the same work, " : ""));
   }
 
   void rates() {

@@ -46,6 +46,9 @@ std::string why_no_increment(const Profile& earlier, const Profile& later) {
     return "has nothing of what was allocated since the start, which is what increments are of";
   }
   if (earlier.from_memprof != later.from_memprof) return "one was written by memprof, and the other was not";
+  if (is_increment(earlier) != is_increment(later)) {
+    return "one is an increment already, and the other is not; give two whole profiles";
+  }
   if (earlier.time_unix_ns > later.time_unix_ns) return "is newer; give the older one with --since";
   if (!later.from_memprof) return "";
   if (process_label(earlier) != process_label(later)) {
@@ -74,9 +77,14 @@ Profile increment(const Profile& earlier, const Profile& later) {
   result.duration_ns = later.time_unix_ns - earlier.time_unix_ns;
   subtract(earlier.samples, &result.samples);
   for (size_t i = 0; i < kWalkReasons; ++i) subtract(earlier.walks[i], &result.walks[i]);
-  result.comments.push_back(fmt::format("increment: what was allocated is that of the last {:.3f} s",
-                                        static_cast<double>(result.duration_ns) / kSecondNs));
+  result.comments.push_back(
+      fmt::format("{}{:.3f} s", kIncrementComment, static_cast<double>(result.duration_ns) / kSecondNs));
   return result;
+}
+
+bool is_increment(const Profile& profile) {
+  return std::any_of(profile.comments.begin(), profile.comments.end(),
+                     [](const std::string& comment) { return comment.rfind(kIncrementComment, 0) == 0; });
 }
 
 }  // namespace memprof::profile

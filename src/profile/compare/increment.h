@@ -20,4 +20,7 @@ std::string why_no_increment(const Profile& earlier, const Profile& later);
 // Both are best named before.  A comment for people says since when it is.
 Profile increment(const Profile& earlier, const Profile& later);
 
+// By that comment: also a sum of profiles (merge.h) of which one is an increment.
+bool is_increment(const Profile& profile);
+
 }  // namespace memprof::profile

@@ -11,7 +11,12 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMaxUnseen = 64;  // comments of a sum
+constexpr size_t kMaxComments = 64;  // of a sum
+
+// Of comments for people those that are true of a sum.
+bool is_kept(const std::string& comment) {
+  return comment.rfind(kUnseenComment, 0) == 0 || comment.rfind(kIncrementComment, 0) == 0;
+}
 
 }  // namespace
 
@@ -44,8 +49,8 @@ void Merger::add_facts(const Profile& profile) {
   merged_.time_unix_ns = std::max(merged_.time_unix_ns, profile.time_unix_ns);
   merged_.duration_ns = std::max(merged_.duration_ns, profile.duration_ns);
   for (const std::string& comment : profile.comments) {
-    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMaxUnseen;
-    if (comment.rfind(kUnseenComment, 0) == 0 && has_room) merged_.comments.push_back(comment);
+    const bool has_room = processes_mode_ == Processes::kApart || merged_.comments.size() < kMaxComments;
+    if (is_kept(comment) && has_room) merged_.comments.push_back(comment);
   }
   combine_runtimes(merged_.runtimes, profile.runtimes);
   for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];

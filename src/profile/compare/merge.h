@@ -23,6 +23,10 @@
 
 namespace memprof::profile {
 
+// Begins the comment of an increment (increment.h); its seconds follow.  A sum with an increment in it keeps the
+// comment: what it has of allocations is not all, either.
+inline constexpr char kIncrementComment[] = "increment: what was allocated is that of the last ";
+
 enum class Processes : unsigned char { kApart, kAddedUp };
 
 class Merger {

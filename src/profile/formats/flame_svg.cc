@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <queue>
 #include <utility>
@@ -33,6 +34,8 @@ constexpr size_t kLongestTitle = 400;
 constexpr const char* kColors[] = {"#f2a65a", "#f7c36f", "#e98b6d", "#9fcf9b",
                                    "#8fc7d8", "#b9b4e0", "#d9c08c", "#e3a5b4"};
 constexpr char kUnknownColor[] = "#c9c9c9";
+constexpr char kLessColor[] = "#86d94f";  // of what is below zero: of no module
+constexpr char kMinus[] = "\u2212";
 
 constexpr char kStyle[] =
     "text{font:11px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1b1b1b}"
@@ -60,10 +63,11 @@ std::string fitting(const std::string& name, double width) {
 struct Path {
   std::vector<uint32_t> frames;  // root first
   const Stack* stack = nullptr;
-  double value = 0;
+  double value = 0;      // its size
+  bool is_less = false;  // below zero: what shrank, of a difference
 };
 
-// Paths that share their first `depth` frames.
+// Paths that share their first `depth` frames, all of them below zero or none.
 struct Box {
   size_t begin = 0;
   size_t end = 0;
@@ -84,13 +88,18 @@ class Flame {
       Path path;
       path.stack = &stack;
       path.value = estimated_value(stack, options.metric);
-      if (path.value <= 0) continue;
+      path.is_less = path.value < 0;
+      path.value = std::abs(path.value);
+      if (path.value == 0) continue;
       path.frames = frames_.root_first(stack);
       path.frames.erase(std::unique(path.frames.begin(), path.frames.end()), path.frames.end());
-      whole_ += path.value;
+      (path.is_less ? less_ : more_) += path.value;
       paths_.push_back(std::move(path));
     }
-    std::sort(paths_.begin(), paths_.end(), [](const Path& a, const Path& b) { return a.frames < b.frames; });
+    whole_ = more_ + less_;
+    std::sort(paths_.begin(), paths_.end(), [](const Path& a, const Path& b) {
+      return a.is_less != b.is_less ? b.is_less : a.frames < b.frames;
+    });
   }
 
   std::string write() {
@@ -122,8 +131,13 @@ class Flame {
   double width_of(double value) const { return value / whole_ * (kWidth - 2 * kMargin); }
 
   // Boxes in the order of their weight, so that those that there is no room for are the narrowest.
+  // What shrank stands to the right of what grew, so that no box is the difference of what is in it.
   void place() {
-    open({0, paths_.size(), 0, whole_, kMargin});
+    const auto first_less =
+        std::find_if(paths_.begin(), paths_.end(), [](const Path& path) { return path.is_less; });
+    const auto more = static_cast<size_t>(first_less - paths_.begin());
+    open({0, more, 0, more_, kMargin});
+    open({more, paths_.size(), 0, less_, kMargin + width_of(more_)});
     while (!waiting_.empty()) {
       const Box box = waiting_.top();
       waiting_.pop();
@@ -169,6 +183,8 @@ class Flame {
 
   void draw(const Box& box) {
     const Frame& frame = frames_.frames()[paths_[box.begin].frames[box.depth - 1]];
+    const bool is_less = paths_[box.begin].is_less;
+    const std::string sign = is_less ? kMinus : "";
     Accumulator cumulative;
     double self = 0;
     for (size_t i = box.begin; i < box.end; ++i) {
@@ -181,18 +197,18 @@ class Flame {
     const std::string place = frame.file.empty() ? frame.module : frame.file;
     if (!place.empty() && place != name) says += "\n" + short_name(place, kLongestTitle);
     says += "\n" + value_text(cumulative.estimate(options_.metric)) +
-            fmt::format(", {:.1f} %", 100 * box.value / whole_);
-    if (self > 0) says += "\nitself: " + format_metric(options_.metric, self);
+            fmt::format(", {}{:.1f} %", sign, 100 * box.value / whole_);
+    if (self > 0) says += "\nitself: " + sign + format_metric(options_.metric, self);
     const double width = width_of(box.value);
     const double y = kTop + kRowHeight * static_cast<double>(box.depth - 1);
     fmt::format_to(
         std::back_inserter(boxes_),
         "<g class=\"box\"><title>{}</title><rect class=\"box\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" "
         "height=\"{:.0f}\" fill=\"{}\"/>",
-        lines(says), box.x, y, width, kRowHeight - 1, color(frame));
+        lines(says), box.x, y, width, kRowHeight - 1, is_less ? kLessColor : color(frame));
     if (width >= kMinText + 4) {
       fmt::format_to(std::back_inserter(boxes_), "<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", box.x + 3,
-                     y + 12.5, xml_text(fitting(name, width - 5)));
+                     y + 12.5, sign + xml_text(fitting(name, width - 5 - (is_less ? kCharacter : 0))));
     }
     boxes_ += "</g>\n";
   }
@@ -209,13 +225,16 @@ class Flame {
   }
 
   std::string value_text(const Estimate& estimate) const {
-    std::string text = format_metric(options_.metric, estimate.value);
+    std::string text = signed_text(estimate.value);
     if (!metric_is_bytes(options_.metric)) text += " blocks";
     if (estimate.has_interval && estimate.low < estimate.high) {
-      text += fmt::format(" (95 %: {} to {})", format_metric(options_.metric, estimate.low),
-                          format_metric(options_.metric, estimate.high));
+      text += fmt::format(" (95 %: {} to {})", signed_text(estimate.low), signed_text(estimate.high));
     }
     return text;
+  }
+
+  std::string signed_text(double value) const {
+    return (value < 0 ? kMinus : "") + format_metric(options_.metric, std::abs(value));
   }
 
   // One for each module, the same in every picture.
@@ -235,6 +254,9 @@ class Flame {
   std::string head() const {
     Accumulator total;
     for (const Path& path : paths_) total.add(*path.stack);
+    const std::string parts = less_ == 0 ? ""
+                                         : fmt::format("; {} more, and to the right {} less",
+                                                       signed_text(more_), signed_text(less_));
     const std::string who = profile_.program.empty() ? "" : short_name(profile_.program, 60) + ", ";
     const std::string rate = !profile_.from_memprof ? "not written by memprof"
                              : profile_.rate_bytes <= 1
@@ -243,14 +265,17 @@ class Flame {
     return fmt::format(
         "<g class=\"head\"><text class=\"title\" x=\"{0}\" y=\"24\">{1}</text>"
         "<text x=\"{0}\" y=\"44\">{2}; {3}</text></g>\n",
-        kMargin, xml_text(title()), xml_text(who + value_text(total.estimate(options_.metric))), rate);
+        kMargin, xml_text(title()), xml_text(who + value_text(total.estimate(options_.metric)) + parts),
+        rate);
   }
 
   const Profile& profile_;
   const FlameOptions& options_;
   const StackFrames frames_;
   std::vector<Path> paths_;
-  double whole_ = 0;
+  double more_ = 0;
+  double less_ = 0;   // its size
+  double whole_ = 0;  // both
   std::priority_queue<Box> waiting_;
   std::string boxes_;
   size_t drawn_ = 0;

@@ -3,8 +3,9 @@
 // it holds, the heaviest first.  For a ticket or a page: nothing is loaded, and there is no script in it.
 //
 // Model: a function that calls itself is one box.  Boxes too narrow to see are left out, and beyond a number of boxes
-// the narrowest: the line below the picture says how many and how much.  Names are anybody's: they become text, and
-// their length is limited.
+// the narrowest: the line below the picture says how many and how much.  What is below zero (a difference of profiles)
+// stands to the right, has a colour of its own and a minus sign, and is as wide as its size.  Names are anybody's: they
+// become text, and their length is limited.
 //
 // Threads: no state.
 #pragma once
@@ -22,7 +23,6 @@ struct FlameOptions {
   GroupBy by = GroupBy::kFunction;
 };
 
-// What is below zero (a difference of profiles) is left out.
 std::string write_flame_svg(const Profile& profile, const FlameOptions& options);
 
 }  // namespace memprof::profile

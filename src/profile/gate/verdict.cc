@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "profile/compare/comparison_cells.h"
+#include "profile/compare/comparison_facts.h"
 #include "profile/model/error.h"
 #include "profile/report/report.h"
 #include "profile/text/units.h"
@@ -331,6 +332,17 @@ std::vector<std::string> doubts_of(const ComparedProfile& profile) {
     doubts.push_back(profile.name + ": memprof did not write it: limits are judged by the values alone");
   }
   return doubts;
+}
+
+std::vector<std::string> doubts_of_baseline(const GateCheck& check,
+                                            const std::vector<ComparedProfile>& profiles,
+                                            const std::vector<ComparedProfile>& baseline) {
+  if (check.fail_on.empty()) return {};
+  try {
+    return comparison_facts(baseline, {profiles.back()}, {}).warnings;
+  } catch (const Error&) {
+    return {};  // nothing in common: the limits say so
+  }
 }
 
 }  // namespace memprof::profile

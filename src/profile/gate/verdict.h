@@ -77,4 +77,10 @@ std::vector<GateResult> judge(const GateCheck& check, const std::vector<Compared
 // What a profile misses, so that its values are too low.
 std::vector<std::string> doubts_of(const ComparedProfile& profile);
 
+// What of the last profile and the baseline cannot be compared, or only with care.  Limits are judged all the
+// same.  Nothing where no limit is of the baseline.
+std::vector<std::string> doubts_of_baseline(const GateCheck& check,
+                                            const std::vector<ComparedProfile>& profiles,
+                                            const std::vector<ComparedProfile>& baseline);
+
 }  // namespace memprof::profile

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profile/compare/merge.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
@@ -125,6 +126,18 @@ TEST(Increment, OfProfilesByOthersValuesAreSubtracted) {
   ASSERT_EQ(rest.stacks.size(), 1u);
   EXPECT_EQ(rest.stacks[0].values, (std::array<double, kMetricCount>{3, 30, 0, 0, 0, 0}));
   EXPECT_EQ(rest.stacks[0].parts.size(), 2u);
+}
+
+// A file says that it is one, also behind a writer, and a sum with one in it does.
+TEST(Increment, IsKnownByItsFile) {
+  EXPECT_FALSE(is_increment(later_profile()));
+  const Profile part = read_pprof(write_pprof(increment(named_profile(), later_profile())), "x");
+  EXPECT_TRUE(is_increment(part));
+  Merger merger(Processes::kAddedUp);
+  merger.add(later_profile());
+  merger.add(part);
+  EXPECT_TRUE(is_increment(merger.take()));
+  EXPECT_THAT(why_no_increment(named_profile(), part), HasSubstr("an increment already"));
 }
 
 TEST(Increment, SaysWhyThereIsNone) {

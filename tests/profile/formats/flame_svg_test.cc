@@ -6,6 +6,7 @@
 
 #include <regex>
 
+#include "profile/model/metric.h"
 #include "tests/profile/report_fixture.h"
 #include "tests/profile/sample_profile.h"
 
@@ -137,12 +138,35 @@ TEST(FlameSvg, NamesAreTextWhateverTheyAreMadeOf) {
 
 TEST(FlameSvg, NothingIsAPictureThatSaysSo) {
   EXPECT_THAT(drawn(Profile()), HasSubstr("Nothing to draw: p.pb.gz has no inuse_space."));
-  Profile less = named_profile();
-  for (Stack& stack : less.stacks) {
+}
+
+// A difference that another program made: 600 more, 400 less.
+TEST(FlameSvg, WhatShrankHasASignAndIsAsWideAsItsSize) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  b.stack({b.at("grew"), main}, 0, 0).stack({b.at("shrank"), main}, 0, 0);
+  Profile& profile = b.profile();
+  profile.from_memprof = false;
+  for (Stack& stack : profile.stacks) {
     stack.has_statistics = false;
-    stack.values = {-1, -1, -1, -1};
+    const double value = &stack == &profile.stacks[0] ? 600 : -400;
+    stack.values = {value, value, value, value};
   }
-  EXPECT_THAT(drawn(less), HasSubstr("Nothing to draw"));
+  const std::string svg = drawn(profile);
+  const std::vector<Box> boxes = boxes_of(svg);
+  ASSERT_EQ(boxes.size(), 4u) << "main twice";
+  const Box *grew = box(boxes, "grew"), *shrank = box(boxes, "shrank");
+  ASSERT_TRUE(grew != nullptr && shrank != nullptr);
+  EXPECT_NEAR(grew->width, 708, 0.1);
+  EXPECT_NEAR(shrank->width, 472, 0.1);
+  EXPECT_NEAR(shrank->x, grew->x + grew->width, 0.1);
+  EXPECT_THAT(shrank->says, HasSubstr("\n\u2212400 B, \u221240.0 %\nitself: \u2212400 B"));
+  EXPECT_THAT(grew->says, HasSubstr("\n600 B, 60.0 %"));
+  EXPECT_THAT(svg, HasSubstr("fill=\"#86d94f\"/><text x="));
+  EXPECT_THAT(svg, HasSubstr(">\u2212shrank</text>"));
+  EXPECT_THAT(svg, HasSubstr("200 B; 600 B more, and to the right 400 B less"));
+  for (Stack& stack : profile.stacks) stack.values[metric_index(Metric::kInuseSpace)] = -1;
+  EXPECT_THAT(drawn(profile), Not(HasSubstr("Nothing to draw"))) << "nothing grew";
 }
 
 }  // namespace

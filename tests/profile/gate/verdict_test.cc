@@ -192,6 +192,17 @@ TEST(Verdict, ABaselineIsComparedAsDiffDoes) {
   EXPECT_THAT(none.at(0).what, HasSubstr("peak_space"));
 }
 
+// A limit decides all the same; the warning stands beside it.
+TEST(Verdict, ABaselineOfAnotherKindIsSaid) {
+  const GateCheck check = check_of("baseline = \"old\"\nfail_on = \"growth > 50000\"");
+  Profile ended = server();
+  ended.has_ended = true;
+  EXPECT_THAT(doubts_of_baseline(check, {{"new", ended}}, {{"old", server()}}),
+              ElementsAre(HasSubstr("new is of a program that has ended, and old of one that had not")));
+  EXPECT_THAT(doubts_of_baseline(check, {{"new", server()}}, {{"old", server()}}), IsEmpty());
+  EXPECT_THAT(doubts_of_baseline(check_of("live = 1"), {{"new", ended}}, {}), IsEmpty());
+}
+
 TEST(Verdict, WhatTheFileDoesNotHaveHasNone) {
   const GateResult peak = one("peak = \"1 GB\"", server());
   EXPECT_EQ(peak.verdict, Verdict::kNone);

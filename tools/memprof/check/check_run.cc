@@ -5,6 +5,7 @@
 #include <cctype>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -124,9 +125,14 @@ class CheckRunner {
     result_.rate_bytes = last.rate_bytes;
     result_.samples = last.samples;
     for (const profile::ComparedProfile& one : profiles_) {
-      for (std::string& doubt : profile::doubts_of(one)) result_.warnings.push_back(std::move(doubt));
+      add_warnings(profile::doubts_of(one));
     }
+    add_warnings(profile::doubts_of_baseline(check_, profiles_, baseline));
     result_.results = profile::judge(check_, profiles_, baseline);
+  }
+
+  void add_warnings(std::vector<std::string> sentences) {
+    std::move(sentences.begin(), sentences.end(), std::back_inserter(result_.warnings));
   }
 
   const profile::GateCheck& check_;

@@ -261,6 +261,12 @@ void write(const std::string& path, const std::string& text, bool force) {
                                  force ? profile::IfExists::kReplace : profile::IfExists::kRefuse);
 }
 
+// Whether standard output does not have them: who reads the lines of the limits is to read them, too.
+bool are_warnings_unseen(const Options& options) {
+  const bool has_file = !options.output.empty() && options.output != "-";
+  return options.json || options.junit == "-" || (has_file && !options.limits.empty());
+}
+
 // Where the limits have no place in the text.
 void say_limits(const std::vector<profile::LimitResult>& limits) {
   for (const profile::LimitResult& limit : limits) {
@@ -302,8 +308,8 @@ int diff_command(const std::vector<std::string>& arguments) {
     print_paged(profile::comparison_text(comparison, rows, terminal_text_options()), options->may_page);
   }
   if (options->junit == "-") print(junit);
-  for (const std::string& warning : comparison.warnings) {
-    if (options->json || options->junit == "-") complain("warning: " + warning);
+  if (are_warnings_unseen(*options)) {
+    for (const std::string& warning : comparison.warnings) complain("warning: " + warning);
   }
   say_limits(limits);
   const bool is_exceeded = std::any_of(limits.begin(), limits.end(),

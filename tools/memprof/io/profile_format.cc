@@ -41,7 +41,7 @@ const std::vector<ExportFormat> kFormats = {
      [](const Profile& profile, Subject subject) {
        return profile::write_page(profile, subject.name, subject.metric);
      }},
-    {"svg", ".svg", "a picture of a flame graph", MetricUse::kOnly, NameStyle::kShown, false, true, false,
+    {"svg", ".svg", "a picture of a flame graph", MetricUse::kOnly, NameStyle::kShown, false, true, true,
      [](const Profile& profile, Subject subject) {
        return profile::write_flame_svg(profile, {subject.name, subject.metric_of(profile), subject.by});
      }},
