@@ -10,6 +10,8 @@ import re
 import sys
 import tempfile
 
+from check_main import check_main
+
 # The headers of the seam, not what lies in the folders of the systems.
 SEAM = "platform/*.h"
 # Room -> folders (as written in an include) that it may include; the first match by path counts.
@@ -315,17 +317,5 @@ def self_test():
     print(f"{wrong} planted violations found, {len(cases) - wrong} innocent cases passed")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    files, found = check(pathlib.Path(sys.argv[1]))
-    if files < 5:
-        sys.exit(f"only {files} files found below {sys.argv[1]}: the check looks at nothing")
-    print("\n".join(found) or f"{files} files keep the layers")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, check, self_test, fine=lambda count: f"{count} files keep the layers", min_count=5, counted="files"))
