@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "platform/stack.h"
@@ -39,14 +38,8 @@ enum Function : uint64_t {
   kElsewhere          // in no module
 };
 
-struct World {
-  Tables tables;
-  Image image;
-  std::array<uint64_t, 512> words{};
-  bool call_sites = true;
+struct World : WorldOfAny {
   std::vector<uint64_t> no_call_sites;  // that are none nevertheless
-  uint64_t hooks_below = 0;             // the first so many functions are hooks
-  StackBounds other_stack{0, 0, nullptr};
 };
 inline World* g_world;
 

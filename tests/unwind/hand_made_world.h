@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,16 @@
 
 namespace memprof::unwind_test {
 
-// `World` has the tables, the image and the words of the stack, and what its processor needs besides.
+struct WorldOfAny {
+  Tables tables;
+  unwind::Image image;
+  std::array<uint64_t, 512> words{};
+  bool call_sites = true;
+  uint64_t hooks_below = 0;  // the first so many functions are hooks
+  unwind::StackBounds other_stack{0, 0, nullptr};
+};
+
+// `World`: a WorldOfAny, and what its processor needs besides.
 template <typename World>
 class HandMadeWorld : public ::testing::Test {
  protected:

@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "platform/stack.h"
 #include "tests/support/engine.h"
 #include "tests/unwind/hand_made_tables.h"
@@ -43,14 +41,8 @@ enum Function : uint64_t {
   kElsewhere          // in no module
 };
 
-struct World {
-  Tables tables;
-  Image image;
-  std::array<uint64_t, 512> words{};
-  bool call_sites = true;
+struct World : WorldOfAny {
   uint64_t signal_return = 0;
-  uint64_t hooks_below = 0;  // the first so many functions are hooks
-  StackBounds other_stack{0, 0, nullptr};
 };
 World* g_world;
 
