@@ -12,6 +12,8 @@ import shutil
 import sys
 import tempfile
 
+from check_main import check_main
+
 LIST = "src/format/counters.h"
 LINE = re.compile(r"\b(COUNTER|FILED|FACT)\(([^()]*)\)\s*\\?$", re.M)
 # File -> what it must have of a line: pattern of a regular expression, with the name in place of NAME.
@@ -79,17 +81,6 @@ def self_test():
     print(f"{planted} counters taken out were missed, and a new one in each place")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    wanted, missing = check(pathlib.Path(sys.argv[1]))
-    if wanted < 50:
-        sys.exit(f"only {wanted} things to look for: the list of {LIST} was not read")
-    print("\n".join(missing) or f"{wanted} mentions of counters found")
-    return bool(missing)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, check, self_test,
+                        fine=lambda count: f"{count} mentions of counters found", min_count=50, counted=f"mentions of counters of {LIST}"))

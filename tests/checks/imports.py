@@ -10,6 +10,7 @@ import pathlib
 import sys
 import tempfile
 
+from check_main import check_main
 from layers import circles
 
 PACKAGE = "ffi/python/memprof"
@@ -72,17 +73,6 @@ def self_test():
     print(f"{len(CASES)} cases are as expected")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    modules, found = check(pathlib.Path(sys.argv[1]))
-    if modules < 5:
-        sys.exit(f"only {modules} modules found below {sys.argv[1]}: the check looks at nothing")
-    print("\n".join(found) or f"{modules} modules of the package import each other in one direction")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, check, self_test,
+                        fine=lambda count: f"{count} modules of the package import each other in one direction", min_count=5, counted="modules"))

@@ -10,6 +10,8 @@ import re
 import sys
 import tempfile
 
+from check_main import check_main
+
 ROOMS = ["src", "capi", "tools"]
 SUFFIXES = {".h", ".cc", ".c"}
 ALLOWED = re.compile(r"src/runtime/\w+/|src/profile/names/")
@@ -114,17 +116,6 @@ def self_test():
     print("the planted mentions were found")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    count, wrong = check(pathlib.Path(sys.argv[1]), EXCEPTIONS)
-    if count == 0:
-        sys.exit("no sources found: the check looks at nothing")
-    print("\n".join(wrong) or f"{count} files name no language; {len(EXCEPTIONS)} have a reason to")
-    return bool(wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, lambda root: check(root, EXCEPTIONS), self_test,
+                        fine=lambda count: f"{count} files name no language; {len(EXCEPTIONS)} have a reason to"))

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import ladder
+from check_main import check_main
 
 # The headers of the seam, not what lies in the folders of the systems.
 SEAM = "platform/*.h"
@@ -63,11 +64,6 @@ OS_HEADER = re.compile(
 POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
                  "src/profile/symbolize", "src/profile/files", "src/profile/pprof/pprof_reader.cc",
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
-# These still ask the system themselves what host/ is to tell them. One that does no more is an error here.
-POSIX_STILL = ["tools/memprof/commands/list_command.cc",
-               "tools/memprof/doctor/doctor_limits.cc", "tools/memprof/doctor/doctor_process.cc",
-               "tools/memprof/doctor/doctor_system.cc"]
-
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
     r"__ANDROID__|__FreeBSD__|__OpenBSD__|__NetBSD__|__GLIBC__|__MINGW(32|64)__|__CYGWIN__|__unix__|__sun)\b")
@@ -152,7 +148,7 @@ def violations_of_line(path, line):
         found.append(f"<{header}>: our own headers are included with quotes")
     elif not platform:
         if OS_HEADER.match(header):
-            if not any(below(path, p) for p in POSIX_ALLOWED + POSIX_STILL):
+            if not any(below(path, p) for p in POSIX_ALLOWED):
                 found.append(f"<{header}>: an OS header outside src/platform/<system>")
         elif (any(below(path, room) for room in ENGINE) or below(path, "src/platform")) and header not in PURE:
             found.append(f"<{header}>: not for code of the profiled process outside src/platform/<system>")
@@ -260,9 +256,6 @@ def check(root):
     for relative, lines in texts.items():
         for number, line in enumerate(lines, 1):
             found += [f"{relative}:{number}: {text}" for text in violations_of_line(relative, line)]
-        headers = [include.group(2) for include in map(INCLUDE.match, lines) if include]
-        if relative in POSIX_STILL and not any(OS_HEADER.match(h) for h in headers):
-            found.append(f"{relative}: asks the system no more: take it off the list")
     includes = includes_of(texts)
     return len(texts), found + violations_of_graph(includes) + violations_of_drawing(root, includes)
 
@@ -315,6 +308,7 @@ PLANTED = [
     ("tools/memprof/x.cc", '#include "core/arena/arena.h"'),
     ("tools/memprof/x.cc", "#ifndef __linux__"),
     ("tools/memprof/commands/x.cc", "#include <unistd.h>"),
+    ("tools/memprof/doctor/x.cc", "#include <sys/stat.h>"),
     ("tools/memprof/host/process/x.cc", '#include "memprof/commands/x.h"'),
     ("ffi/python/x.c", '#include "profile/model/model.h"'),
 ]
@@ -349,8 +343,6 @@ GRAPHS = [
     (DRAWN + [("src/README.md", "```\n 1  core    -> format\n 0  format\n```")], 0),
     (DRAWN + [("src/README.md", "```\n 0  core\n 0  format\n```")], 1),
     (DRAWN + [("src/format/c.h", '#include "core/c.h"'), ("src/core/c.h", "")], 3),
-    ([(POSIX_STILL[0], "#include <string>")], 1),
-    ([(POSIX_STILL[0], "#include <unistd.h>")], 0),
 ]
 
 
@@ -371,19 +363,8 @@ def self_test():
     print(f"{wrong} planted violations found, {len(cases) - wrong} innocent cases passed")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) == 3 and sys.argv[1] in ("--draw", "--draw-dot"):
-        return print(draw(pathlib.Path(sys.argv[2]), sys.argv[1]), end="")
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    files, found = check(pathlib.Path(sys.argv[1]))
-    if files < 5:
-        sys.exit(f"only {files} files found below {sys.argv[1]}: the check looks at nothing")
-    print("\n".join(found) or f"{files} files keep the layers")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) == 3 and sys.argv[1] in ("--draw", "--draw-dot"):
+        print(draw(pathlib.Path(sys.argv[2]), sys.argv[1]), end="")
+        sys.exit()
+    sys.exit(check_main(__doc__, check, self_test, fine=lambda count: f"{count} files keep the layers", min_count=5, counted="files"))

@@ -10,6 +10,8 @@ import pathlib
 import sys
 import tempfile
 
+from check_main import check_main
+
 # Source -> why it has no test file of its own. An entry that is not needed any more is an error.
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
@@ -79,17 +81,6 @@ def self_test():
     print("the planted violations were found")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    count, wrong = check(pathlib.Path(sys.argv[1]), EXCEPTIONS)
-    if count == 0:
-        sys.exit("no sources found: the check looks at nothing")
-    print("\n".join(wrong) or f"{count} sources have their tests")
-    return bool(wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, lambda root: check(root, EXCEPTIONS), self_test,
+                        fine=lambda count: f"{count} sources have their tests"))

@@ -10,6 +10,8 @@ import re
 import sys
 import tempfile
 
+from check_main import check_main
+
 DOCUMENT = "docs/reliability.md"
 LESSONS = range(1, 29)
 TEST = re.compile(r"`([\w/]+\.(?:cc|py))::([\w.]+)`")
@@ -66,15 +68,5 @@ def self_test():
     print("the planted errors were found")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    count, wrong = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(wrong) or f"the {count} tests that {DOCUMENT} names exist")
-    return bool(wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, check, self_test, fine=lambda count: f"the {count} tests that {DOCUMENT} names exist", counted="promises"))

@@ -11,6 +11,8 @@ import re
 import sys
 import tempfile
 
+from check_main import check_main
+
 ROOMS = ("src", "capi", "tools", "tests", "ffi", "fuzz", "bench", "cmake")
 SKIPPED = "tests/checks/"  # they plant errors
 SUFFIXES = {".h", ".cc", ".c", ".py", ".txt", ".cmake", ".map"}
@@ -73,17 +75,6 @@ def self_test():
     print(f"{len(PLANTED)} dangling references found, {len(INNOCENT)} innocent lines passed")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    files, found = check(pathlib.Path(sys.argv[1]))
-    if files < 100:
-        sys.exit(f"only {files} files found below {sys.argv[1]}: the check looks at nothing")
-    print("\n".join(found) or f"the comments of {files} files name what is there")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, check, self_test,
+                        fine=lambda count: f"the comments of {count} files name what is there", min_count=100, counted="files"))

@@ -9,6 +9,8 @@ import pathlib
 import sys
 import tempfile
 
+from check_main import check_main
+
 MOST_LINES = 400
 MOST_SOURCES = 20
 SOURCES = {".c", ".cc", ".h", ".S", ".py", ".ts", ".js", ".mjs", ".sh"}
@@ -79,17 +81,6 @@ def self_test():
     print("3 planted sizes and a stale exception were found")
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    count, wrong = check(pathlib.Path(sys.argv[1]), EXCEPTIONS)
-    if count < 100:
-        sys.exit(f"only {count} sources found below {sys.argv[1]}: the check looks at nothing")
-    print("\n".join(wrong) or f"{count} sources are of a size; {len(EXCEPTIONS)} places have a reason to be larger")
-    return bool(wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_main(__doc__, lambda root: check(root, EXCEPTIONS), self_test,
+                        fine=lambda count: f"{count} sources are of a size; {len(EXCEPTIONS)} places have a reason to be larger", min_count=100))

@@ -27,8 +27,9 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  // Returns its path.
+  // Makes the folders that `name` begins with, too.  Returns its path.
   std::string write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "platform/stack.h"
 #include "tests/unwind/hand_made_tables.h"
+#include "tests/unwind/hand_made_world.h"
 #include "unwind/tables/rule_cache.h"
 #include "unwind/walk/table_walk.h"
 
@@ -38,14 +38,8 @@ enum Function : uint64_t {
   kElsewhere          // in no module
 };
 
-struct World {
-  Tables tables;
-  Image image;
-  std::array<uint64_t, 512> words{};
-  bool call_sites = true;
+struct World : WorldOfAny {
   std::vector<uint64_t> no_call_sites;  // that are none nevertheless
-  uint64_t hooks_below = 0;             // the first so many functions are hooks
-  StackBounds other_stack{0, 0, nullptr};
 };
 inline World* g_world;
 
@@ -75,12 +69,10 @@ inline bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
 }
 inline constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack, is_hook, read_memory};
 
-class TableWalk : public ::testing::Test {
+class TableWalk : public HandMadeWorld<World> {
  protected:
   TableWalk() {
     g_world = &world_;
-    Cie signal;
-    signal.augmentation = "zRS";
     const Blob programs[kFunctions] = {
         {0x0e, 16},
         {0x0e, 24, 0x86, 2},
@@ -96,46 +88,17 @@ class TableWalk : public ::testing::Test {
         {0x0e, 12},
         {0x0e, 24, 0x83, 2},
     };
-    Tables& t = world_.tables;
-    const size_t ordinary = t.add_cie({});
-    const size_t of_signals = t.add_cie(signal);
-    for (uint64_t f = 0; f < kFunctions; ++f) {
-      t.add_fde(f == kTrampoline ? of_signals : ordinary, f * 64, 64, programs[f]);
-    }
-    world_.image = t.finish();
-    // The code of another test was at these addresses.
-    g_rule_cache.begin_unload();
-    g_rule_cache.end_unload();
+    add_functions(programs, kTrampoline, {});
   }
   ~TableWalk() override { g_world = nullptr; }
 
-  // A return address in a function.
-  uint64_t in(uint64_t function, uint64_t offset = 32) const {
-    return function == kElsewhere ? world_.tables.code(1 << 18) + offset
-                                  : world_.tables.code(function * 64 + offset);
-  }
-  uint64_t at(uint64_t word) const { return reinterpret_cast<uint64_t>(world_.words.data() + word); }
-  // `count` words of the stack from `word` on.
-  void put(uint64_t word, const std::vector<uint64_t>& values) {
-    std::copy(values.begin(), values.end(), world_.words.begin() + static_cast<long>(word));
-  }
   StackBounds bounds(uint64_t low = 0, uint64_t high = 256) const { return {at(low), at(high), nullptr}; }
 
-  struct Walked {
-    std::vector<uint64_t> frames;
-    Walk reason;
-    bool needs_all = false;
-  };
   Walked walk(const Start& start, const StackBounds& stack, uint32_t max_depth = 64) const {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
-    const auto result = walk_by_tables(start, stack, kSurroundings, w.frames.data(), max_depth, &w.needs_all);
-    return finish(&w, result, max_depth);
+    return walked_by_tables(start, stack, kSurroundings, max_depth);
   }
   // The same from a frame inside us: a function that leads to start by CFA = rsp + 8.
   Walked walk_full(const Start& start, const StackBounds& stack, uint64_t rbx = 0, uint32_t max_depth = 64) {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
     // One frame of kFlat lies below: its return address is start.pc.
     uint64_t inside = start.sp - 16;
     memcpy(reinterpret_cast<void*>(inside + 8), &start.pc, 8);
@@ -144,20 +107,7 @@ class TableWalk : public ::testing::Test {
     registers.set(kRbp, start.bp);
     registers.set(kRsp, inside);
     registers.set(kReturnAddress, in(kFlat));
-    const auto result =
-        walk_with_all_registers(registers, start.sp, stack, kSurroundings, w.frames.data(), max_depth);
-    return finish(&w, result, max_depth);
-  }
-
-  World world_;
-
- private:
-  static Walked finish(Walked* w, platform::WalkResult result, uint32_t max_depth) {
-    EXPECT_LE(result.depth, max_depth);
-    EXPECT_EQ(0xdeadu, w->frames[max_depth]) << "wrote behind the end";
-    w->frames.resize(std::min(result.depth, max_depth));
-    w->reason = result.reason;
-    return *w;
+    return walked_with_all_registers(registers, start.sp, stack, kSurroundings, max_depth);
   }
 };
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/posix/file_calls.h"
+
 namespace memprof::platform {
 
 int file_create(const char* path) {
@@ -16,19 +18,7 @@ int file_create(const char* path) {
 }
 
 int file_write(int fd, const void* data, size_t size_bytes) {
-  const char* at = static_cast<const char*>(data);
-  while (size_bytes > 0) {
-    const ssize_t written = write(fd, at, size_bytes);
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return -errno;
-    }
-    at += written;
-    size_bytes -= static_cast<size_t>(written);
-  }
-  return 0;
+  return write_all(data, size_bytes, [fd](const char* at, size_t size) { return write(fd, at, size); });
 }
 
 int file_close(int fd) {
@@ -57,20 +47,9 @@ int file_open(const char* path, uint64_t* size_bytes) {
 }
 
 bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
-  char* at = static_cast<char*>(bytes);
-  while (size_bytes > 0) {
-    const ssize_t got = pread(fd, at, size_bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      return false;
-    }
-    at += got;
-    offset += static_cast<uint64_t>(got);
-    size_bytes -= static_cast<size_t>(got);
-  }
-  return true;
+  return read_all(offset, bytes, size_bytes, [fd](char* at, size_t size, uint64_t from) {
+    return pread(fd, at, size, static_cast<off_t>(from));
+  });
 }
 
 // Where a file has holes, POSIX cannot say everywhere: all of it counts as there.

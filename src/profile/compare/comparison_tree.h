@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "profile/view/path_tree.h"
+
 namespace memprof::profile {
 
 struct ComparisonNode {
   std::vector<uint32_t> groups;  // of the run, the root's end first; at least one
-  size_t parent = SIZE_MAX;      // index into the tree, which is smaller than the own
+  size_t parent = kNoParent;     // index into the tree, which is smaller than the own
   size_t depth = 1;              // in rows
   double before = 0;
   double after = 0;

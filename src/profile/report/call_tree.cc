@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/report/call_tree.h"
 
-#include <algorithm>
 #include <cmath>
 #include <queue>
 #include <utility>
@@ -9,42 +8,25 @@
 namespace memprof::profile {
 namespace {
 
-// Paths that share their first `depth` groups.
-struct Range {
-  size_t begin = 0;
-  size_t end = 0;
-  size_t depth = 0;
+struct Value {
   double value = 0;  // of the metric
 
   double weight() const { return std::abs(value); }  // a difference of profiles has negative values
-  size_t size() const { return end - begin; }
 };
 
-struct Candidate {
-  Range range;
-  size_t parent = kNoParent;  // in order of opening
-  size_t depth = 1;
-
-  // Heaviest first; else in the order of the paths.
-  bool operator<(const Candidate& other) const {
-    if (range.weight() != other.range.weight()) return range.weight() < other.range.weight();
-    return range.begin > other.range.begin;
-  }
-};
+using Range = PathRange<Value>;
 
 // A row while the tree grows.
 struct Row {
   TreeNode node;
   Range range;
-  std::vector<size_t> children;
 };
 
 class TreeBuilder {
  public:
   TreeBuilder(std::vector<TreePath> paths, Metric metric, const TreeLimits& limits)
       : paths_(std::move(paths)), limits_(limits) {
-    std::sort(paths_.begin(), paths_.end(),
-              [](const TreePath& a, const TreePath& b) { return a.groups < b.groups; });
+    sort_paths(&paths_);
     values_.reserve(paths_.size());
     double whole = 0;
     for (const TreePath& path : paths_) {
@@ -57,52 +39,33 @@ class TreeBuilder {
   CallTree build() {
     CallTree tree;
     tree.min_value = min_;
-    open_children({0, paths_.size(), 0, 0}, kNoParent, 1, &tree.hidden_roots, &tree.hidden_root_value);
-    while (!candidates_.empty()) {
-      const Candidate candidate = candidates_.top();
-      candidates_.pop();
-      if (rows_.size() < limits_.max_rows) {
-        open(candidate);
-      } else if (candidate.parent == kNoParent) {
-        ++tree.hidden_roots;
-        tree.hidden_root_value += candidate.range.value;
-      } else {
-        hide(candidate.range, &rows_[candidate.parent].node);
-      }
-    }
+    open_children({0, paths_.size(), 0, {}}, kNoParent, 1, &tree.hidden_roots, &tree.hidden_root_value);
+    open_heaviest(
+        &candidates_, limits_.max_rows, [&](const Candidate<Value>& candidate) { open(candidate); },
+        [&](const Candidate<Value>& candidate) { hide(candidate, &tree); });
     put_in_order(&tree);
     return tree;
   }
 
  private:
-  static void hide(const Range& range, TreeNode* parent) {
-    ++parent->hidden_children;
-    parent->hidden_value += range.value;
+  void hide(const Candidate<Value>& candidate, CallTree* tree) {
+    const bool is_root = candidate.parent == kNoParent;
+    ++(is_root ? tree->hidden_roots : rows_[candidate.parent].node.hidden_children);
+    (is_root ? tree->hidden_root_value : rows_[candidate.parent].node.hidden_value) +=
+        candidate.range.sum.value;
   }
 
-  // What follows the range's groups, in the order of the paths.
-  void find_children(const Range& range, std::vector<Range>* children) const {
-    children->clear();
-    for (size_t i = range.begin; i < range.end; ++i) {
-      const std::vector<uint32_t>& groups = paths_[i].groups;
-      if (groups.size() == range.depth) continue;  // ends here
-      const bool is_new =
-          children->empty() || paths_[children->back().begin].groups[range.depth] != groups[range.depth];
-      if (is_new) children->push_back({i, i, range.depth + 1, 0});
-      children->back().end = i + 1;
-      children->back().value += values_[i];
-    }
+  std::vector<Range> children_of(const Range& range) const {
+    return profile::children_of(paths_, range, [&](Value* sum, size_t i) { sum->value += values_[i]; });
   }
 
   void open_children(const Range& range, size_t parent, size_t depth, size_t* hidden, double* hidden_value) {
-    std::vector<Range> children;
-    find_children(range, &children);
-    for (const Range& child : children) {
-      if (child.weight() >= min_ && depth <= limits_.max_depth) {
+    for (const Range& child : children_of(range)) {
+      if (child.sum.weight() >= min_ && depth <= limits_.max_depth) {
         candidates_.push({child, parent, depth});
       } else {
         ++*hidden;
-        *hidden_value += child.value;
+        *hidden_value += child.sum.value;
       }
     }
   }
@@ -112,29 +75,27 @@ class TreeBuilder {
     const Range* largest = nullptr;
     for (const Range& child : children) {
       if (child.size() == range.size()) return &child;
-      if (child.weight() < min_) continue;
+      if (child.sum.weight() < min_) continue;
       if (largest != nullptr) return nullptr;
       largest = &child;
     }
-    return largest != nullptr && std::abs(first.value - largest->value) < min_ ? largest : nullptr;
+    return largest != nullptr && std::abs(first.sum.value - largest->sum.value) < min_ ? largest : nullptr;
   }
 
-  void open(const Candidate& candidate) {
+  void open(const Candidate<Value>& candidate) {
     Row row;
     row.node.parent = candidate.parent;
     row.node.depth = candidate.depth;
     Range range = candidate.range;
-    std::vector<Range> children;
     while (true) {
       row.node.groups.push_back(paths_[range.begin].groups[range.depth - 1]);
-      find_children(range, &children);
+      const std::vector<Range> children = children_of(range);
       const Range* next = only_child(candidate.range, range, children);
       if (next == nullptr) break;
       range = Range(*next);
     }
     row.range = range;
     const size_t index = rows_.size();
-    if (candidate.parent != kNoParent) rows_[candidate.parent].children.push_back(index);
     open_children(range, index, candidate.depth + 1, &row.node.hidden_children, &row.node.hidden_value);
     rows_.push_back(std::move(row));
   }
@@ -150,20 +111,13 @@ class TreeBuilder {
     row->node.cumulative = cumulative.estimates();
   }
 
-  // Rows were opened by weight, a parent before its children: a row's children are in their order already.
   void put_in_order(CallTree* tree) {
-    std::vector<std::pair<size_t, size_t>> open;  // row, its parent's place in the tree
-    for (size_t i = rows_.size(); i-- > 0;) {
-      if (rows_[i].node.parent == kNoParent) open.emplace_back(i, kNoParent);
-    }
-    while (!open.empty()) {
-      const auto [index, parent] = open.back();
-      open.pop_back();
-      Row& row = rows_[index];
-      const size_t place = tree->nodes.size();
-      for (size_t i = row.children.size(); i-- > 0;) open.emplace_back(row.children[i], place);
+    std::vector<size_t> parents;
+    for (const Row& row : rows_) parents.push_back(row.node.parent);
+    for (const PlacedRow& placed : tree_order(parents)) {
+      Row& row = rows_[placed.row];
       estimate(&row);
-      row.node.parent = parent;
+      row.node.parent = placed.parent;
       tree->nodes.push_back(std::move(row.node));
     }
   }
@@ -172,7 +126,7 @@ class TreeBuilder {
   const TreeLimits limits_;
   double min_ = 0;
   std::vector<double> values_;  // of paths_
-  std::priority_queue<Candidate> candidates_;
+  std::priority_queue<Candidate<Value>> candidates_;
   std::vector<Row> rows_;
 };
 

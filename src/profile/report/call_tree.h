@@ -16,6 +16,7 @@
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
+#include "profile/view/path_tree.h"
 
 namespace memprof::profile {
 
@@ -25,8 +26,6 @@ struct TreeLimits {
   size_t max_frames = size_t{1} << 27;  // of all paths: half a GiB of memory
   double min_percent = 0;               // of all paths together: smaller nodes are not shown
 };
-
-inline constexpr size_t kNoParent = SIZE_MAX;
 
 struct TreeNode {
   std::vector<uint32_t> groups;             // of the run, the root's end first; at least one

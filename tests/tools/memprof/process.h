@@ -164,6 +164,24 @@ inline profile::Profile small_profile() {
   return p;
 }
 
+// While it lives, `memprof run` loads a library that writes the small profile, without compression.
+class FakeLibrary {
+ public:
+  explicit FakeLibrary(const Folder& folder) {
+    profile::PprofWriteOptions plain;
+    plain.gzip = false;
+    write_file(folder / "fake.pb", profile::write_pprof(small_profile(), plain));
+    setenv("MEMPROF_LIBRARY", fixture("fake_library.so").c_str(), 1);
+    setenv("FAKE_PROFILE", (folder / "fake.pb").c_str(), 1);
+  }
+  ~FakeLibrary() {
+    unsetenv("MEMPROF_LIBRARY");
+    unsetenv("FAKE_PROFILE");
+  }
+  FakeLibrary(const FakeLibrary&) = delete;
+  FakeLibrary& operator=(const FakeLibrary&) = delete;
+};
+
 inline profile::Profile empty_profile(uint64_t rate_bytes) {
   profile::Profile p = small_profile();
   p.rate_bytes = rate_bytes;

@@ -5,11 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "platform/stack.h"
 #include "tests/support/engine.h"
 #include "tests/unwind/hand_made_tables.h"
+#include "tests/unwind/hand_made_world.h"
 #include "unwind/tables/rule_cache.h"
 #include "unwind/walk/table_walk.h"
 
@@ -42,14 +41,8 @@ enum Function : uint64_t {
   kElsewhere          // in no module
 };
 
-struct World {
-  Tables tables;
-  Image image;
-  std::array<uint64_t, 512> words{};
-  bool call_sites = true;
+struct World : WorldOfAny {
   uint64_t signal_return = 0;
-  uint64_t hooks_below = 0;  // the first so many functions are hooks
-  StackBounds other_stack{0, 0, nullptr};
 };
 World* g_world;
 
@@ -72,7 +65,7 @@ bool is_signal_return(uint64_t address) {
 constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack,
                                      is_hook,    nullptr,      is_signal_return};
 
-class TableWalkAarch64 : public ::testing::Test {
+class TableWalkAarch64 : public HandMadeWorld<World> {
  protected:
   TableWalkAarch64() {
     g_world = &world_;
@@ -80,8 +73,6 @@ class TableWalkAarch64 : public ::testing::Test {
     cie.code_alignment = 4;
     cie.return_register = {30};
     cie.program = {0x0c, 31, 0};
-    Cie signal = cie;
-    signal.augmentation = "zRS";
     const Blob programs[kFunctions] = {
         {},
         {0x0e, 32, 0x9d, 4, 0x9e, 3},
@@ -94,29 +85,11 @@ class TableWalkAarch64 : public ::testing::Test {
         {0x0e, 32, 0x9d, 4, 0x9e, 3, 0x93, 2},
         {0x17},
     };
-    Tables& t = world_.tables;
-    const size_t ordinary = t.add_cie(cie);
-    const size_t of_signals = t.add_cie(signal);
-    for (uint64_t f = 0; f < kFunctions; ++f) {
-      t.add_fde(f == kTrampoline ? of_signals : ordinary, f * 64, 64, programs[f]);
-    }
-    world_.image = t.finish();
-    // The code of another test was at these addresses.
-    g_rule_cache.begin_unload();
-    g_rule_cache.end_unload();
+    add_functions(programs, kTrampoline, cie);
   }
   ~TableWalkAarch64() override { g_world = nullptr; }
 
-  // A return address in a function.
-  uint64_t in(uint64_t function, uint64_t offset = 32) const {
-    return function == kElsewhere ? world_.tables.code(1 << 18) + offset
-                                  : world_.tables.code(function * 64 + offset);
-  }
   static uint64_t signed_(uint64_t address) { return address | uint64_t{0x2a5f} << 48; }
-  uint64_t at(uint64_t word) const { return reinterpret_cast<uint64_t>(world_.words.data() + word); }
-  void put(uint64_t word, const std::vector<uint64_t>& values) {
-    std::copy(values.begin(), values.end(), world_.words.begin() + static_cast<long>(word));
-  }
   // An rt_sigframe at the word: what the interrupted code had in its registers.
   void put_signal_frame(uint64_t word, uint64_t pc, uint64_t sp, uint64_t x29, uint64_t x30,
                         uint64_t x19 = 0) {
@@ -126,21 +99,11 @@ class TableWalkAarch64 : public ::testing::Test {
   }
   StackBounds bounds(uint64_t low = 0, uint64_t high = 512) const { return {at(low), at(high), nullptr}; }
 
-  struct Walked {
-    std::vector<uint64_t> frames;
-    Walk reason;
-    bool needs_all = false;
-  };
   Walked walk(const Start& start, const StackBounds& stack, uint32_t max_depth = 64) const {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
-    const auto result = walk_by_tables(start, stack, kSurroundings, w.frames.data(), max_depth, &w.needs_all);
-    return finish(&w, result, max_depth);
+    return walked_by_tables(start, stack, kSurroundings, max_depth);
   }
   // The same from a frame inside us: kLink, two words below.
   Walked walk_full(const Start& start, const StackBounds& stack, uint64_t x19 = 0, uint32_t max_depth = 64) {
-    Walked w;
-    w.frames.assign(max_depth + 1, 0xdead);
     const uint64_t inside = start.sp - 16;
     memcpy(reinterpret_cast<void*>(inside), &start.pc, 8);
     RegisterFile registers{};
@@ -148,9 +111,7 @@ class TableWalkAarch64 : public ::testing::Test {
     registers.set(kX29, start.bp);
     registers.set(kSp, inside);
     registers.set(kReturnAddress, in(kLink));
-    const auto result =
-        walk_with_all_registers(registers, start.sp, stack, kSurroundings, w.frames.data(), max_depth);
-    return finish(&w, result, max_depth);
+    return walked_with_all_registers(registers, start.sp, stack, kSurroundings, max_depth);
   }
 
   // The cold walk, the warm one, and the one with all registers see the same.
@@ -166,17 +127,6 @@ class TableWalkAarch64 : public ::testing::Test {
     const Walked full = walk_full(start, {at(low - 2), high, nullptr});
     EXPECT_THAT(full.frames, ElementsAreArray(frames));
     EXPECT_EQ(reason, full.reason);
-  }
-
-  World world_;
-
- private:
-  static Walked finish(Walked* w, platform::WalkResult result, uint32_t max_depth) {
-    EXPECT_LE(result.depth, max_depth);
-    EXPECT_EQ(0xdeadu, w->frames[max_depth]) << "wrote behind the end";
-    w->frames.resize(std::min(result.depth, max_depth));
-    w->reason = result.reason;
-    return *w;
   }
 };
 

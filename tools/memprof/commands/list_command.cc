@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/list_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -22,7 +17,9 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
+#include "memprof/host/system/file_facts.h"
 #include "memprof/io/arena_profile.h"
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
@@ -71,7 +68,7 @@ struct Found {
 struct Everything {
   std::vector<Found> files;
   std::vector<std::string> dead_folders;  // of runs
-  std::set<uid_t> others;                 // users whose files are not ours to read
+  std::set<uint32_t> others;              // users whose files are not ours to read
 };
 
 std::vector<std::string> places() {
@@ -96,18 +93,18 @@ std::vector<std::string> places() {
 
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
-    struct stat status{};
-    if (lstat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (status.st_uid != geteuid() && geteuid() != 0) {
-      everything->others.insert(status.st_uid);
+    FileFacts facts;
+    if (read_file_facts(file.path, &facts) != 0 || !facts.is_file) continue;
+    if (!may_change_of(facts.user_id)) {
+      everything->others.insert(facts.user_id);
       continue;
     }
     Found found;
     // The run that it belongs to is about to read it.
     found.owner = is_of_a_run ? Owner::kLives : owner_of(file);
     found.file = std::move(file);
-    found.memory_bytes = static_cast<uint64_t>(status.st_blocks) * 512;
-    found.changed_s = status.st_mtime;
+    found.memory_bytes = facts.memory_bytes;
+    found.changed_s = facts.changed_s;
     everything->files.push_back(std::move(found));
   }
 }
@@ -115,14 +112,13 @@ void add_files(const std::string& folder, bool is_of_a_run, Everything* everythi
 // Of a run's folder: whether that memprof goes on.
 Owner owner_of_run(const ArenaFile& run) {
   if (!is_same_namespace(run)) return Owner::kUnknown;
-  return program_of(run.pid) == program_of(static_cast<uint64_t>(getpid())) ? Owner::kLives : Owner::kIsGone;
+  return program_of(run.pid) == program_of(own_process_id()) ? Owner::kLives : Owner::kIsGone;
 }
 
 // And no link to one, which would lead anywhere.
 bool is_own_folder(const std::string& path) {
-  struct stat status{};
-  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-         (status.st_uid == geteuid() || geteuid() == 0);
+  FileFacts facts;
+  return read_file_facts(path, &facts) == 0 && facts.is_folder && may_change_of(facts.user_id);
 }
 
 Everything find_everything() {
@@ -155,21 +151,15 @@ const char* state_text(Owner owner) {
   return "in a container?";
 }
 
-// "www-data (uid 33)"
-std::string user_name(uid_t uid) {
-  const passwd* user = getpwuid(uid);
-  return (user != nullptr ? std::string(user->pw_name) + " (" : "(") + "uid " + std::to_string(uid) + ")";
-}
-
 // Why what is called an arena is none that this memprof reads.
 std::string why_unreadable(const std::string& path, const std::string& what) {
   constexpr char kMagic[] = "MROFARNA";  // ArenaHeader in src/core/arena/arena.h: 8 bytes, and a version
   constexpr size_t kPageBytes = 4096;
-  struct stat status{};
+  FileFacts facts;
   // A pipe would never let go of who opens it.
-  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is not a memprof file";
-  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
-    return "cannot be read: it belongs to " + user_name(status.st_uid) + "; try sudo memprof list";
+  if (read_file_facts(path, &facts) != 0 || !facts.is_file) return "is not a memprof file";
+  if (why_not_readable(path) == EACCES) {
+    return "cannot be read: it belongs to " + user_name(facts.user_id) + "; try sudo memprof list";
   }
   std::ifstream file(path, std::ios::binary);
   char page[kPageBytes] = {};
@@ -188,7 +178,7 @@ std::string why_unreadable(const std::string& path, const std::string& what) {
 void say_others(const Everything& everything) {
   if (everything.others.empty()) return;
   std::string names;
-  for (const uid_t uid : everything.others) names += (names.empty() ? "" : ", ") + user_name(uid);
+  for (const uint32_t uid : everything.others) names += (names.empty() ? "" : ", ") + user_name(uid);
   print("\nThere are processes of " + profile::printable(names) + ", too: sudo memprof list shows all.\n");
 }
 
@@ -211,18 +201,6 @@ profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable
                  profile::format_bytes(static_cast<double>(found.memory_bytes))};
   row.name_text = profile::printable(found.file.path);
   return row;
-}
-
-// In the folder that it was found in: a run's folder may be another user's, who can put a link in its place.
-bool remove_file(const std::string& path) {
-  const fs::path file(path);
-  const int folder = open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0) return false;
-  const bool is_gone = unlinkat(folder, file.filename().c_str(), 0) == 0;
-  const int error = errno;
-  close(folder);
-  errno = error;
-  return is_gone;
 }
 
 }  // namespace
@@ -283,15 +261,16 @@ int clean_command(const std::vector<std::string>& arguments) {
       ++unknown;
       continue;
     }
-    if (remove_file(found.file.path)) {
+    const int error = remove_file(found.file.path);
+    if (error == 0) {
       ++removed;
       bytes += found.memory_bytes;
-    } else if (errno != ENOENT) {
-      complain(found.file.path + ": cannot be removed: " + error_text(errno));
+    } else if (error != ENOENT) {
+      complain(found.file.path + ": cannot be removed: " + error_text(error));
       has_failed = true;
     }
   }
-  for (const std::string& folder : everything.dead_folders) rmdir(folder.c_str());  // if it is empty now
+  for (const std::string& folder : everything.dead_folders) remove_empty_folder(folder);
   print(fmt::format("removed {} file{} of dead processes, {}\n", removed, removed == 1 ? "" : "s",
                     profile::format_bytes(static_cast<double>(bytes))));
   if (unknown != 0) {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor/doctor_limits.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
 #include "memprof/console/console.h"
+#include "memprof/host/system/file_facts.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -33,20 +29,6 @@ constexpr char kOther[] = "set MEMPROF_ARENA_DIR to a folder that can be written
 
 std::string bytes_text(uint64_t bytes) {
   return format_bytes(static_cast<double>(bytes));
-}
-
-// Makes a file as a process makes it; 0 or the errno.
-int try_file(const std::string& folder) {
-  std::string name = folder + "/memprof-doctor-XXXXXX";
-  const int fd = mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return errno;
-  // One page is really written: a full file system takes the name and the length, too.
-  const char byte = 1;
-  int error = ftruncate(fd, static_cast<off_t>(1 << 16)) == 0 ? 0 : errno;
-  if (error == 0 && pwrite(fd, &byte, 1, 0) != 1) error = errno;
-  close(fd);
-  unlink(name.c_str());
-  return error;
 }
 
 }  // namespace
@@ -110,27 +92,22 @@ void check_arena_folder(const std::string& path, const std::string& seen_as, Try
     checks->note(name, std::string("MEMPROF_ARENA_DIR is empty: ") + kLost, "unset it");
     return;
   }
-  struct stat status{};
-  if (stat(seen_as.c_str(), &status) != 0) {
-    checks->note(name, path + ": " + error_text(errno) + "; " + kLost, kOther);
+  FolderFacts facts;
+  if (const int unknown = read_folder_facts(seen_as, &facts)) {
+    checks->note(name, path + ": " + error_text(unknown) + "; " + kLost, kOther);
     return;
   }
-  if (!S_ISDIR(status.st_mode)) {
+  if (!facts.is_folder) {
     checks->note(name, path + " is not a folder; " + kLost, kOther);
     return;
   }
-  struct statvfs system{};
-  if (statvfs(seen_as.c_str(), &system) != 0) {
-    checks->note(name, path + ": " + error_text(errno) + "; " + kLost, kOther);
-    return;
-  }
-  const uint64_t free_bytes = uint64_t{system.f_bavail} * system.f_frsize;
-  const int error = is_tried == Try::kYes ? try_file(seen_as) : 0;
+  const uint64_t free_bytes = facts.free_bytes;
+  const int error = is_tried == Try::kYes ? try_to_write_in(seen_as) : 0;
   if (error == EFBIG) {  // the check of file sizes says it
     checks->yes(name, path + " can be written, " + bytes_text(free_bytes) + " free");
   } else if (error != 0) {
     checks->note(name, path + " cannot be written: " + error_text(error) + "; " + kLost, kOther);
-  } else if (is_tried == Try::kNo && (system.f_flag & ST_RDONLY) != 0) {
+  } else if (is_tried == Try::kNo && facts.is_read_only) {
     checks->note(name, path + " cannot be written: read-only file system; " + kLost, kOther);
   } else if (free_bytes < kMinFreeBytes) {
     checks->note(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor/doctor_process.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "format/arena_name.h"
 #include "memprof.h"
@@ -18,6 +18,7 @@
 #include "memprof/host/process/process_facts.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/target_program.h"
+#include "memprof/host/system/file_facts.h"
 
 namespace memprof::cli {
 namespace {
@@ -62,10 +63,10 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& ar
     return file_name(path).rfind("libmemprof", 0) == 0;
   });
   const std::string id = std::to_string(pid);
-  if (!arena.empty() && access(arena.c_str(), R_OK) == 0) {
+  const int error = arena.empty() ? 0 : why_not_readable(arena);
+  if (!arena.empty() && error == 0) {
     checks->yes("memprof", "it is profiled: `memprof live " + id + "` shows it");
   } else if (!arena.empty()) {
-    const int error = errno;
     checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
                error == ENOENT ? "the file was removed: its profile is written when it ends; or start it anew"
                                : "try as its user, or as root");
@@ -131,7 +132,7 @@ std::string arena_folder_of(const ProcessFacts& facts, const std::string& root) 
   const auto given = facts.environment.find(kArenaFolderVariable);
   if (given != facts.environment.end()) return given->second;
   const auto temporary = facts.environment.find("TMPDIR");
-  return usual_arena_folder(access((root + kSharedMemoryFolder).c_str(), W_OK | X_OK) == 0,
+  return usual_arena_folder(is_writable_folder(root + kSharedMemoryFolder),
                             temporary != facts.environment.end() ? temporary->second.c_str() : nullptr);
 }
 
@@ -166,9 +167,9 @@ void check_process(uint64_t pid, Checks* checks) {
 
   ProgramFiles files;
   files.path = proc_path(pid, "exe");
-  char link[4096] = "";
-  const ssize_t length = readlink(files.path.c_str(), link, sizeof(link) - 1);
-  files.shown = length > 0 ? std::string(link, static_cast<size_t>(length)) : files.path;
+  std::error_code unknown;
+  files.shown = std::filesystem::read_symlink(files.path, unknown);
+  if (files.shown.empty()) files.shown = files.path;
   for (const std::string& module : facts.modules) {
     if (module != files.shown) files.libraries.push_back(root + module);
   }

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor/doctor_system.h"
 
-#include <gnu/libc-version.h>
-#include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,13 +11,11 @@
 #include "memprof/host/process/group_memory.h"
 #include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/find_library.h"
+#include "memprof/host/system/system_facts.h"
 #include "memprof/io/temporary_folder.h"
 
 namespace memprof::cli {
 namespace {
-
-constexpr int kWipeOnFork = 18;     // MADV_WIPEONFORK, Linux 4.14
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 std::string version_text(const std::vector<unsigned>& version) {
   return std::to_string(version[0]) + "." + std::to_string(version[1]);
@@ -43,13 +31,13 @@ void check_c_library(const std::string& library, Checks* checks) {
     return;
   }
   const std::vector<unsigned> needs = read_elf_facts(*file).needs_glibc;
+  const std::string version = c_library_version();
   std::vector<unsigned> has(2);
-  if (std::sscanf(gnu_get_libc_version(), "%u.%u", has.data(), &has[1]) != 2 || needs.empty()) {
-    checks->yes(name, std::string("glibc ") + gnu_get_libc_version());
+  if (std::sscanf(version.c_str(), "%u.%u", has.data(), &has[1]) != 2 || needs.empty()) {
+    checks->yes(name, "glibc " + version);
     return;
   }
-  const std::string both =
-      std::string("glibc ") + gnu_get_libc_version() + "; the library needs " + version_text(needs);
+  const std::string both = "glibc " + version + "; the library needs " + version_text(needs);
   if (has < needs) {
     checks->no(name, both, "build memprof on a system with this glibc or an older one");
   } else {
@@ -65,47 +53,29 @@ struct Call {
 };
 
 std::vector<Call> try_calls() {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return {{"mmap", false, "nothing can be recorded"}};
-  const bool populates = madvise(memory, page, kPopulateWrite) == 0;
-  const bool wipes = madvise(memory, page, kWipeOnFork) == 0;
-  uint32_t mine = 0;
-  const bool adds = syscall(SYS_futex, &mine, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, nullptr, memory,
-                            FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
-  char from = 1;
-  char to = 0;
-  const iovec source{&from, 1};
-  const iovec target{&to, 1};
-  const bool reads = process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
-  munmap(memory, page);
-  return {{"MADV_POPULATE_WRITE, nor FUTEX_WAKE_OP in its place", populates || adds,
+  const KernelCalls calls = try_kernel_calls();
+  if (!calls.maps) return {{"mmap", false, "nothing can be recorded"}};
+  return {{"MADV_POPULATE_WRITE, nor FUTEX_WAKE_OP in its place", calls.populates || calls.adds,
            "room for data cannot be had safely: samples may be dropped"},
-          {"MADV_WIPEONFORK", wipes, "a child that fork handlers do not know of may be taken for its parent"},
-          {"process_vm_readv", reads, "memory is checked before it is read instead: a sample costs more"}};
+          {"MADV_WIPEONFORK", calls.wipes_on_fork,
+           "a child that fork handlers do not know of may be taken for its parent"},
+          {"process_vm_readv", calls.reads_process,
+           "memory is checked before it is read instead: a sample costs more"}};
 }
 
 void check_kernel(Checks* checks) {
-  utsname system{};
-  uname(&system);
   std::string missing;
   for (const Call& call : try_calls()) {
     if (call.works) continue;
     missing += (missing.empty() ? "" : "; ") + std::string("no ") + call.name + " (" + call.loss + ")";
   }
-  const std::string release = std::string(system.sysname) + " " + system.release;
+  const std::string release = kernel_name();
   if (missing.empty()) {
     checks->yes("kernel", release + "; room for data, MADV_WIPEONFORK and process_vm_readv can be had");
   } else {
     checks->note("kernel", release + ": " + missing,
                  "Linux 4.14 or newer knows them; in a container, allow them in its seccomp profile");
   }
-}
-
-uint64_t limit_of(__rlimit_resource resource) {
-  rlimit limit{};
-  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
-  return limit.rlim_cur;
 }
 
 void check_temporary_folder(Checks* checks) {
@@ -167,8 +137,8 @@ void check_surroundings(Checks* checks) {
   const std::string arenas = arena_parent();
   check_arena_folder(arenas, arenas, Try::kYes, checks);
   check_temporary_folder(checks);
-  check_file_size(limit_of(RLIMIT_FSIZE), checks);
-  check_address_space(limit_of(RLIMIT_AS), Whose::kShell, checks);
+  check_file_size(file_size_limit(), checks);
+  check_address_space(address_space_limit(), Whose::kShell, checks);
   check_group_memory(group_memory_limit(), checks);
   check_preload(checks);
   check_debuginfod(checks);

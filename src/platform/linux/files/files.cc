@@ -12,6 +12,7 @@
 #include "platform/files.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/messages.h"
+#include "platform/posix/file_calls.h"
 #include "platform/posix/message_pieces.h"
 
 namespace memprof::platform {
@@ -23,19 +24,8 @@ int file_create(const char* path) {
 
 int file_write(int fd, const void* data, size_t size_bytes) {
   const WriteSignalsHeld held;
-  const char* at = static_cast<const char*>(data);
-  while (size_bytes > 0) {
-    const long written = syscall(SYS_write, fd, at, size_bytes);
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return -errno;
-    }
-    at += written;
-    size_bytes -= static_cast<size_t>(written);
-  }
-  return 0;
+  return write_all(data, size_bytes,
+                   [fd](const char* at, size_t size) { return syscall(SYS_write, fd, at, size); });
 }
 
 int file_close(int fd) {
@@ -65,20 +55,9 @@ int file_open(const char* path, uint64_t* size_bytes) {
 }
 
 bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
-  char* at = static_cast<char*>(bytes);
-  while (size_bytes > 0) {
-    const long got = syscall(SYS_pread64, fd, at, size_bytes, offset);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      return false;
-    }
-    at += got;
-    offset += static_cast<uint64_t>(got);
-    size_bytes -= static_cast<size_t>(got);
-  }
-  return true;
+  return read_all(offset, bytes, size_bytes, [fd](char* at, size_t size, uint64_t from) {
+    return syscall(SYS_pread64, fd, at, size, from);
+  });
 }
 
 uint64_t file_data_end(int fd, uint64_t offset) {

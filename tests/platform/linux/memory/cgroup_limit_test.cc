@@ -3,32 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "tests/support/folder.h"
 
 namespace memprof::cgroup_limit_test {
 namespace {
 
-namespace fs = std::filesystem;
-
 class CgroupLimit : public ::testing::Test {
  protected:
-  CgroupLimit() {
-    char name[] = "/tmp/memprof-cgroup-XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~CgroupLimit() override { fs::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    const fs::path file = root_ + "/" + path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
+  void write(const std::string& path, const std::string& text) const { root_.write(path, text); }
   uint64_t limit(const std::string& groups) {
-    write("groups", groups);
-    return platform::cgroup_memory_limit((root_ + "/groups").c_str(), root_.c_str());
+    return platform::cgroup_memory_limit(root_.write("groups", groups).c_str(), root_.path("").c_str());
   }
-  std::string root_;
+  testing_support::TemporaryFolder root_;
 };
 
 TEST_F(CgroupLimit, TheLeastOnTheWayUpHolds) {
@@ -69,7 +57,7 @@ TEST_F(CgroupLimit, AnythingElseIsNoLimit) {
   EXPECT_EQ(UINT64_MAX, limit("0::/"));
   write("memory.max", "0");
   EXPECT_EQ(0u, limit("0::/"));
-  EXPECT_EQ(UINT64_MAX, platform::cgroup_memory_limit("/nonexistent/x", root_.c_str()));
+  EXPECT_EQ(UINT64_MAX, platform::cgroup_memory_limit("/nonexistent/x", root_.path("").c_str()));
   EXPECT_EQ(0u, limit("0::/" + std::string(1900, 'a')));  // too long a path; those above it are looked at
 }
 

@@ -21,19 +21,6 @@ using testing_tools::fixture;
 // Each run leaves the small profile: 300 bytes in three blocks.
 class CheckRun : public ::testing::Test {
  protected:
-  CheckRun() {
-    profile::PprofWriteOptions plain;
-    plain.gzip = false;
-    testing_tools::write_file(folder_ / "fake.pb",
-                              profile::write_pprof(testing_tools::small_profile(), plain));
-    setenv("MEMPROF_LIBRARY", fixture("fake_library.so").c_str(), 1);
-    setenv("FAKE_PROFILE", (folder_ / "fake.pb").c_str(), 1);
-  }
-  ~CheckRun() override {
-    unsetenv("MEMPROF_LIBRARY");
-    unsetenv("FAKE_PROFILE");
-  }
-
   CheckResult run(const std::string& limits, const CheckRunOptions& options = {}) {
     const profile::LimitFile file = profile::parse_limit_file(limits, "memprof.toml");
     return run_check(file.checks.at(0), options);
@@ -44,6 +31,7 @@ class CheckRun : public ::testing::Test {
   }
 
   testing_tools::Folder folder_;
+  const testing_tools::FakeLibrary library_{folder_};
 };
 
 TEST_F(CheckRun, RunsAndJudges) {

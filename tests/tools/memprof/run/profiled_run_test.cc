@@ -17,22 +17,13 @@ using testing_tools::fixture;
 class ProfiledRun : public ::testing::Test {
  protected:
   ProfiledRun() {
-    profile::PprofWriteOptions plain;
-    plain.gzip = false;
-    testing_tools::write_file(folder_ / "fake.pb",
-                              profile::write_pprof(testing_tools::small_profile(), plain));
-    setenv("MEMPROF_LIBRARY", fixture("fake_library.so").c_str(), 1);
-    setenv("FAKE_PROFILE", (folder_ / "fake.pb").c_str(), 1);
     options_.output = folder_ / "out.pb.gz";
     options_.quiet = true;
     options_.program_output = ProgramOutput::kStandardError;
   }
-  ~ProfiledRun() override {
-    unsetenv("MEMPROF_LIBRARY");
-    unsetenv("FAKE_PROFILE");
-  }
 
   testing_tools::Folder folder_;
+  const testing_tools::FakeLibrary library_{folder_};
   RunOptions options_;
 };
 

@@ -17,6 +17,7 @@
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
+#include "memprof/host/system/file_facts.h"
 #include "profile/symbolize/files/regular_file.h"
 
 namespace memprof::cli {
@@ -165,7 +166,7 @@ std::string arena_of_process(uint64_t pid, int* error) {
 std::string arena_parent() {
   const char* given = std::getenv(kArenaFolderVariable);
   if (given != nullptr) return given;
-  return usual_arena_folder(access(kSharedMemoryFolder, W_OK | X_OK) == 0, std::getenv("TMPDIR"));
+  return usual_arena_folder(is_writable_folder(kSharedMemoryFolder), std::getenv("TMPDIR"));
 }
 
 }  // namespace memprof::cli

@@ -33,6 +33,10 @@ bool parse_pid(const std::string& text, uint64_t* pid) {
   return *pid != 0;
 }
 
+uint64_t own_process_id() {
+  return static_cast<uint64_t>(getpid());
+}
+
 std::vector<uint64_t> all_processes() {
   std::vector<uint64_t> pids;
   std::error_code error;

@@ -13,6 +13,9 @@ namespace memprof::cli {
 // false: it is no process id.
 bool parse_pid(const std::string& text, uint64_t* pid);
 
+// Of this process.
+uint64_t own_process_id();
+
 // All that can be seen, those in containers included, sorted.
 std::vector<uint64_t> all_processes();
 

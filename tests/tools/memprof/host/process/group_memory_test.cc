@@ -3,27 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <string>
+
+#include "tests/support/folder.h"
 
 namespace memprof::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 class GroupMemory : public ::testing::Test {
  protected:
-  GroupMemory() {
-    char name[] = "/tmp/memprof-group-XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~GroupMemory() override { fs::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    fs::create_directories(fs::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
-  std::string root_;
+  // `path`: from the root of a system.
+  void write(const std::string& path, const std::string& text) const { folder_.write("root" + path, text); }
+  const testing_support::TemporaryFolder folder_;
+  const std::string root_ = folder_.path("root");
 };
 
 TEST_F(GroupMemory, TheLeastOnTheWayUpHolds) {
