@@ -57,7 +57,8 @@ RunningProcess look_at(uint64_t pid) {
     process.root = has_other_root(pid) ? proc_path(pid, "root") : "";
     return process;
   }
-  if (error == ENOENT || !is_running(pid)) throw Failure("process " + std::to_string(pid) + " does not exist");
+  if (error == ENOENT || !is_running(pid))
+    throw Failure("process " + std::to_string(pid) + " does not exist");
   if (error == EACCES || error == EPERM) {
     throw Failure(described(pid) + " is not yours: " + error_text(error) + "; try as its user, or as root");
   }
