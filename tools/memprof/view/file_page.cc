@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "memprof/console/console.h"
-#include "memprof/io/file_state.h"
+#include "memprof/host/process/file_state.h"
 
 namespace memprof::cli {
 

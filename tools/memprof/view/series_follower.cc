@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "memprof/console/console.h"
-#include "memprof/io/file_state.h"
+#include "memprof/host/process/file_state.h"
 #include "profile/files/growing_file.h"
 #include "profile/model/error.h"
 #include "profile/page/page_html.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/file_state.h"
+#include "memprof/host/process/file_state.h"
 
 #include <sys/stat.h>
 
