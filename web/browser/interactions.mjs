@@ -10,6 +10,22 @@ async function settled(page) {
   await page.waitForTimeout(400);
 }
 
+/** How often the graph is drawn while something is done, until all is computed. */
+async function drawings(page, act) {
+  await page.evaluate(() => {
+    const { prototype } = window.HTMLCanvasElement;
+    const original = prototype.getContext;
+    window.drawn = 0;
+    prototype.getContext = function (...rest) {
+      ++window.drawn;
+      return original.apply(this, rest);
+    };
+  });
+  await act();
+  await settled(page);
+  return page.evaluate(() => window.drawn);
+}
+
 async function pythonPage({ open, violations, picture, check }) {
   const { page, errors, close } = await open("python.html");
   const names = await rowNames(page);
@@ -24,9 +40,13 @@ async function pythonPage({ open, violations, picture, check }) {
 
   // A click in the graph zooms both; the back button takes it back.
   const canvas = page.locator(".icicle canvas");
-  await canvas.click({ position: { x: 60, y: 50 } });
+  const drawn = await drawings(page, () => canvas.click({ position: { x: 60, y: 50 } }));
   const zoomed = await step(page);
   check("a click zooms", zoomed !== "Whole profile", zoomed);
+  check("and draws the graph once", drawn === 1, `${drawn}`);
+  const title = await canvas.evaluate((one) => one.title);
+  check("the graph's words have the interval", /: .* \(95 %: .* to .*\), /.test(title), title);
+  check("what is looked at has its interval", /95 %: .* to /.test(await page.$eval(".details dd:last-of-type", (one) => one.textContent)));
   check("the fragment says so", /z=\d+/.test(new URL(page.url()).hash));
   check("the table is of what is below", (await page.$eval("caption", (one) => one.textContent)).includes("below"));
   check("axe: zoomed", (await violations(page)).length === 0, (await violations(page)).join("; "));
@@ -110,6 +130,11 @@ async function pythonPage({ open, violations, picture, check }) {
   await page.getByRole("button", { name: `Callers and callees of ${names[0]}` }).first().click();
   await page.waitForSelector(".sandwich");
   check("callers are listed", (await page.$$eval(".edges tbody tr", (all) => all.length)) > 1);
+  const edgesHave = await page.waitForFunction(() =>
+    [...document.querySelectorAll(".edges tbody td.small")].every((one) => /^<?\d+%$/.test(one.textContent)),
+  );
+  check("callers and callees have their intervals", (await edgesHave.jsonValue()) === true);
+  check("and the function", /95 %: .* to /.test(await page.$eval(".sandwich > p", (one) => one.textContent)));
   check("axe: callers and callees", (await violations(page)).length === 0, (await violations(page)).join("; "));
   await picture(page, "callers");
   await page.getByRole("button", { name: "Back to the graph" }).click();
@@ -133,7 +158,7 @@ async function keysOnly({ open, check }) {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   const said = await page.$eval(".icicle [role=status]", (one) => one.textContent);
-  check("arrows say where they are", /: [\d.]+ [KM]iB, /.test(said), said);
+  check("arrows say where they are", /: [\d.]+ [KM]iB \(95 %: .* to .*\), /.test(said), said);
   await page.keyboard.press("Enter");
   check("Enter zooms", said.startsWith(await step(page)), await step(page));
   await page.keyboard.press("Escape");

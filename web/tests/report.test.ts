@@ -7,6 +7,7 @@ import type { Block } from "../src/data/block";
 import { valuesOf } from "../src/data/values";
 import { sandwichOf } from "../src/model/calls";
 import type { GroupBy } from "../src/model/grouping";
+import { stacksOf } from "../src/model/parts";
 import { selectStacks } from "../src/model/select";
 import { rowsOf, sumUp } from "../src/model/sums";
 import { type Hidden, makeView, type View } from "../src/model/view";
@@ -131,6 +132,12 @@ describe.each(profiles())("%s", (profile) => {
       const own = edges.map((edge) => Math.round(edge.weight)).filter((value) => value !== 0);
       const theirs = (rows ?? []).map((one) => one.values[metric].value).filter((value) => value !== 0);
       expect(own.sort((a, b) => a - b)).toEqual(theirs.sort((a, b) => a - b));
+      // The interval of each is of the stacks that it is the sum of.
+      for (const edge of edges.slice(0, 10)) {
+        const { value, low, high } = estimate(block, metric, stacksOf(view, edge.parts, null));
+        expect(Math.abs(value - edge.weight)).toBeLessThanOrEqual(1e-6 * value);
+        expect(low <= value && value <= high).toBe(true);
+      }
     }
   });
 

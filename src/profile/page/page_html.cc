@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "profile/compare/comparison_cells.h"
 #include "profile/compare/output/comparison_text.h"
 #include "profile/files/base64.h"
 #include "profile/files/gzip.h"
@@ -61,19 +62,62 @@ std::string cell(const char* tag, const std::string& text) {
   return std::string("<") + tag + ">" + html_text(text) + "</" + tag + ">";
 }
 
-std::string static_table(const Report& report, const std::vector<std::string>& facts) {
+std::string paragraphs(const std::vector<std::string>& facts) {
   std::string out;
   for (const std::string& fact : facts) out += cell("p", fact) + "\n";
-  out += "<table><caption>The largest by " + html_text(metric_name(report.metric)) +
-         "</caption>\n<thead><tr>" + cell("th", "self") + cell("th", "cumulative") + cell("th", "function") +
-         cell("th", "file") + "</tr></thead>\n<tbody>\n";
+  return out;
+}
+
+std::string cells(const char* tag, const std::vector<std::string>& texts) {
+  std::string out = "<tr>";
+  for (const std::string& text : texts) out += cell(tag, text);
+  return out + "</tr>";
+}
+
+// The beginning of a table, whose rows and end follow.
+std::string table_head(const std::string& caption, const std::vector<std::string>& titles) {
+  return "<table>" + cell("caption", caption) + "\n<thead>" + cells("th", titles) + "</thead>\n<tbody>\n";
+}
+
+constexpr const char* kTableEnd = "</tbody></table>\n";
+
+std::string static_table(const Report& report, const std::vector<std::string>& facts) {
+  std::string out =
+      paragraphs(facts) + table_head("The largest by " + std::string(metric_name(report.metric)),
+                                     {"self", "cumulative", "function", "file"});
   const size_t metric = metric_index(report.metric);
   for (const ReportRow& row : report.rows) {
-    out += "<tr>" + cell("td", format_metric(report.metric, row.self[metric].value)) +
-           cell("td", format_metric(report.metric, row.cumulative[metric].value)) + cell("td", row.name) +
-           cell("td", place_cell(row.name, row.file, row.line, row.module)) + "</tr>\n";
+    out += cells("td", {format_metric(report.metric, row.self[metric].value),
+                        format_metric(report.metric, row.cumulative[metric].value), row.name,
+                        place_cell(row.name, row.file, row.line, row.module)}) +
+           "\n";
   }
-  return out + "</tbody></table>\n";
+  return out + kTableEnd;
+}
+
+// Rows that grew, or that shrank; nothing where there are none.
+std::string change_table(const Comparison& comparison, const std::string& what,
+                         const std::vector<ComparisonRow>& rows) {
+  if (rows.empty()) return {};
+  const size_t shown = std::min(rows.size(), kStaticRows);
+  std::string caption = what + " by " + std::string(metric_name(comparison.metric));
+  if (shown < rows.size()) {
+    caption += ": the largest " + std::to_string(shown) + " of " + std::to_string(rows.size());
+  }
+  std::string out =
+      table_head(caption, {"change", "95 % interval", "before", "after", "p", "function", "file"});
+  for (size_t i = 0; i < shown; ++i) {
+    const FrameGroup& group = rows[i].group;
+    const Change& change = rows[i].change;
+    out +=
+        cells("td", {signed_text(comparison.metric, change.value), interval_text(comparison.metric, change),
+                     format_metric(comparison.metric, change.before.value),
+                     format_metric(comparison.metric, change.after.value),
+                     change.is_tested ? p_text(rows[i].corrected_p) : "?", group.name,
+                     place_cell(group.name, group.file, group.line, group.module)}) +
+        "\n";
+  }
+  return out + kTableEnd;
 }
 
 Report static_report(const Profile& profile, std::optional<Metric> metric) {
@@ -115,7 +159,7 @@ PageSubject change_subject(const std::vector<ComparedProfile>& before,
   subject.title = before[0].name + " to " + after[0].name;
   subject.metric = comparison.metric;
   subject.changes = page_changes(before, after);
-  subject.facts = lines_of(comparison_text(comparison, 0, TextOptions()));
+  subject.facts = lines_of(comparison_summary(comparison));
   return subject;
 }
 
@@ -156,12 +200,9 @@ std::string write_change_page(const std::vector<ComparedProfile>& before,
                               const std::vector<ComparedProfile>& after, std::optional<Metric> metric) {
   const Comparison comparison = compare(before, after, change_options(metric));
   const PageSubject subject = change_subject(before, after, comparison);
-  std::string table;
-  for (const std::string& line : lines_of(comparison_text(comparison, kStaticRows, TextOptions()))) {
-    table += html_text(line) + "\n";
-  }
-  return fill(subject.title, "<pre>" + table + "</pre>\n",
-              write_page_data({&before[0].profile, &after[0].profile}, subject));
+  const std::string tables = paragraphs(subject.facts) + change_table(comparison, "Grew", comparison.growth) +
+                             change_table(comparison, "Shrank", comparison.shrinkage);
+  return fill(subject.title, tables, write_page_data({&before[0].profile, &after[0].profile}, subject));
 }
 
 }  // namespace memprof::profile

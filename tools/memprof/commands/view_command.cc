@@ -19,6 +19,7 @@
 #include "memprof/live/live_looks.h"
 #include "memprof/record/record_options.h"
 #include "memprof/serve/page_server.h"
+#include "memprof/view/file_page.h"
 #include "memprof/view/live_page.h"
 #include "memprof/view/series_follower.h"
 #include "profile/page/page_html.h"
@@ -36,7 +37,8 @@ constexpr char kHelp[] =
 
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
-file, by memprof or others; `-` is standard input.
+file, by memprof or others; `-` is standard input. A page that is reloaded shows
+what the file is then.
 
 Of a series the page has its timeline, and shows what changed between two of its
 looks; of one that is still being recorded it shows each look when it is there.
@@ -176,9 +178,17 @@ void view_file(const Options& options) {
     LivePage page(&looks, file_name(input));
     return serve(&page, options.address, options.opens);
   }
-  const profile::Profile profile =
-      with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
-  StillPage page(profile::write_page(profile, input == "-" ? profile.program : file_name(input)));
+  const auto read = [&] {
+    const profile::Profile profile =
+        with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
+    return profile::write_page(profile, input == "-" ? profile.program : file_name(input));
+  };
+  // What a pipe had is gone once it is read.
+  if (input == "-" || !std::filesystem::is_regular_file(input, unknown)) {
+    StillPage page(read());
+    return serve(&page, options.address, options.opens);
+  }
+  FilePage page(input, read);
   serve(&page, options.address, options.opens);
 }
 

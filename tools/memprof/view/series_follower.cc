@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "memprof/console/console.h"
+#include "memprof/host/process/file_state.h"
 #include "profile/files/growing_file.h"
 #include "profile/model/error.h"
 #include "profile/page/page_html.h"
@@ -21,15 +20,6 @@ constexpr std::chrono::milliseconds kWait{200};
 // A writer that puts other content in place of its file has no lock for a moment.
 constexpr std::chrono::milliseconds kMoment{50};
 constexpr double kNanoseconds = 1e9;
-
-// Changes when the file does; empty: there is none.
-std::string state_of(const std::string& path) {
-  std::error_code missing;
-  const auto size = std::filesystem::file_size(path, missing);
-  if (missing) return {};
-  const auto time = std::filesystem::last_write_time(path, missing);
-  return std::to_string(size) + " " + std::to_string(time.time_since_epoch().count());
-}
 
 double figure(const profile::SeriesLook& look, const char* name) {
   const auto found = look.system.find(name);
@@ -48,7 +38,7 @@ SeriesFollower::SeriesFollower(std::string path, AskServers ask_servers)
   bool is_said = false;
   while (true) {
     const bool is_recorded = is_there();
-    state_of_file_ = state_of(path_);
+    state_of_file_ = file_state(path_);
     reader_.emplace(path_);
     if (!reader_->series().looks.empty()) return;
     if (!is_recorded) throw profile::Error(path_ + ": a series without a look");
@@ -59,7 +49,7 @@ SeriesFollower::SeriesFollower(std::string path, AskServers ask_servers)
 }
 
 bool SeriesFollower::refresh() {
-  const std::string state = state_of(path_);
+  const std::string state = file_state(path_);
   if (state == state_of_file_) return !is_other_;
   state_of_file_ = state;
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who calls a function and what it calls, as trees that begin at it, and as rows of its direct callers and callees
 // (src/profile/report/call_edges.h).
+import type { Parts } from "./parts";
 import { addUp } from "./sums";
 import { type Tree, TreeMaker, type View } from "./view";
 
@@ -13,6 +14,7 @@ export interface Edge {
   /** -1: for callers the root, for callees the function itself. */
   group: number;
   weight: number;
+  parts: Parts;
 }
 
 export interface Sandwich {
@@ -22,6 +24,28 @@ export interface Sandwich {
   calleeRows: Edge[];
   total: number;
   self: number;
+  /** What `total` is the sum of. */
+  parts: Parts;
+}
+
+/** What is added up of an edge: numbers, and where their stacks stand. */
+class EdgeSums {
+  private readonly sums = new Map<number, { weight: number; nodes: number[] }>();
+
+  add(neighbour: number, weight: number, node: number): void {
+    const sum = this.sums.get(neighbour) ?? { weight: 0, nodes: [] };
+    this.sums.set(neighbour, sum);
+    sum.weight += weight;
+    sum.nodes.push(node);
+  }
+
+  /** `own`: the neighbour that stands for what ends at the nodes themselves. */
+  edges(own: number | null): Edge[] {
+    return [...this.sums]
+      .map(([group, { weight, nodes }]) => ({ group, weight, parts: { nodes, isOwn: group === own } }))
+      .filter((edge) => edge.weight !== 0)
+      .sort((a, b) => b.weight - a.weight || a.group - b.group);
+  }
 }
 
 /** Nodes of the group that have none of it above them. */
@@ -57,11 +81,12 @@ class Growing {
 export function sandwichOf(view: View, own: Float64Array, weight: Float64Array, group: number): Sandwich {
   const callers = new Growing();
   const callees = new Growing();
-  const callerSums = new Map<number, number>();
-  const calleeSums = new Map<number, number>();
+  const callerSums = new EdgeSums();
+  const calleeSums = new EdgeSums();
   let total = 0;
   let self = 0;
-  for (const start of outermost(view, group)) {
+  const starts = outermost(view, group);
+  for (const start of starts) {
     total += weight[start];
     let at = callers.child(0, group);
     for (let i = view.parent[start]; i > 0; i = view.parent[i]) at = callers.child(at, view.group[i]);
@@ -78,29 +103,25 @@ export function sandwichOf(view: View, own: Float64Array, weight: Float64Array, 
   for (let i = 1; i < view.group.length; ++i) {
     if (view.group[i] !== group) continue;
     self += own[i];
-    if (own[i] !== 0) calleeSums.set(-1, (calleeSums.get(-1) ?? 0) + own[i]);
+    if (own[i] !== 0) calleeSums.add(-1, own[i], i);
     const caller = view.parent[i] > 0 ? view.group[view.parent[i]] : -1;
     if (!hasAbove(view, i, (node) => view.parent[node] > 0 && view.group[view.parent[node]] === caller, group)) {
-      callerSums.set(caller, (callerSums.get(caller) ?? 0) + weight[i]);
+      callerSums.add(caller, weight[i], i);
     }
     for (let child = i + 1; child < view.end[i]; child = view.end[child]) {
       const callee = view.group[child];
       if (hasEdgeAbove(view, i, group, callee)) continue;
-      calleeSums.set(callee, (calleeSums.get(callee) ?? 0) + weight[child]);
+      calleeSums.add(callee, weight[child], child);
     }
   }
-  const rows = (sums: Map<number, number>): Edge[] =>
-    [...sums]
-      .map(([neighbour, sum]) => ({ group: neighbour, weight: sum }))
-      .filter((edge) => edge.weight !== 0)
-      .sort((a, b) => b.weight - a.weight || a.group - b.group);
   return {
     callers: callers.finish(),
     callees: callees.finish(),
-    callerRows: rows(callerSums),
-    calleeRows: rows(calleeSums),
+    callerRows: callerSums.edges(null),
+    calleeRows: calleeSums.edges(-1),
     total,
     self,
+    parts: { nodes: starts, isOwn: false },
   };
 }
 

@@ -26,7 +26,9 @@ const MORE_ROWS = 400;
 function useStateInAddress(facts: Facts): [State, Change] {
   const [state, setState] = useState(() => stateOf(location.hash, facts));
   useEffect(() => {
-    const read = () => setState(stateOf(location.hash, facts));
+    // The page's own steps change the address, too: then there is nothing to be drawn anew.
+    const read = () =>
+      setState((own) => (location.hash.slice(1) === fragmentOf(own, facts) ? own : stateOf(location.hash, facts)));
     window.addEventListener("hashchange", read);
     return () => window.removeEventListener("hashchange", read);
   }, [facts]);
@@ -94,11 +96,11 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
   );
   const [most, setMost] = useState(FIRST_ROWS);
   const shown = useMemo(() => sorted.slice(0, most), [sorted, most]);
-  const margins = useMargins(block, pictures, state.metric, shown);
   const isDifference = block.facts.sides.length > 1;
   const groups = view.groups.groups;
   const pointedNode = pointed < 0 ? -1 : places.nodeOf(view, pointed);
   const chosen = pointedNode >= 0 ? pointedNode : zoom;
+  const margins = useMargins(block, pictures, state.metric, shown, chosen);
   const sandwiched = state.sandwich < 0 ? -1 : places.groupOf(view, state.sandwich);
   const isMarked = (group: number) => pictures.isSearched !== null && pictures.isSearched[group] === 1;
   const zoomTo = (node: number) => {
@@ -134,6 +136,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
           {sandwiched >= 0 ? (
             <Sandwich
               group={sandwiched}
+              margins={margins}
               pictures={pictures}
               state={state}
               isDark={isDark}
@@ -141,7 +144,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
               onClose={() => change({ sandwich: -1 }, true)}
             />
           ) : (
-            <Graph block={block} pictures={pictures} state={state} isDark={isDark} onZoom={zoomTo} onPoint={(node) => setPointed(places.ofNode(view, node))} places={places} />
+            <Graph block={block} pictures={pictures} state={state} isDark={isDark} onZoom={zoomTo} onPoint={(node) => setPointed(places.ofNode(view, node))} places={places} margins={margins} />
           )}
           <Details block={block} pictures={pictures} state={state} node={chosen} margins={margins} onSandwich={sandwich} />
         </section>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Block } from "../data/block";
 import { Histograms } from "./histograms";
-import type { Margins } from "./margins";
+import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { State } from "./state";
 import { METRIC_TITLES, metricText, nameText, percentText, placeText, shortened, signedText } from "./text";
@@ -69,8 +69,7 @@ export function Details(props: {
         <dt>{METRIC_TITLES[state.metric]}</dt>
         <dd>
           {number(state.metric, sums.total[node])} on this path, {percentText(sums.weight[node], whole)}
-          {interval !== null &&
-            ` (95 %: ${metricText(state.metric, interval.low)} to ${metricText(state.metric, interval.high)})`}
+          {intervalText(state.metric, interval)}
           ; itself {number(state.metric, sums.self[node])}
           {isDifference && `; before ${metricText(state.metric, sums.before[node])}`}
         </dd>

@@ -6,6 +6,7 @@ import { FIXED, type Places } from "../model/places";
 import { WHOLE } from "../model/view";
 import { colourKey, Palette } from "./colours";
 import { Icicle } from "./icicle";
+import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { Colour, State } from "./state";
 import { metricText, nameText, percentText, shortened } from "./text";
@@ -38,6 +39,7 @@ export function Graph(props: {
   onZoom: (node: number) => void;
   onPoint: (node: number) => void;
   places: Places;
+  margins: Margins;
 }) {
   const { block, pictures, state } = props;
   const { view, sums, whole } = pictures;
@@ -60,7 +62,8 @@ export function Graph(props: {
   const describe = (node: number) => {
     const name = node === 0 ? WHOLE : shortened(nameText(groups[view.group[node]].name), 300);
     const weight = sums.weight[node];
-    return `${name}: ${metricText(state.metric, weight)}, ${percentText(weight, whole)}`;
+    const interval = intervalText(state.metric, props.margins.atOnce(node));
+    return `${name}: ${metricText(state.metric, weight)}${interval}, ${percentText(weight, whole)}`;
   };
   return (
     <Icicle
@@ -73,6 +76,7 @@ export function Graph(props: {
       fillOf={fillOf}
       strengthOf={strength}
       isMarked={(node) => node > 0 && pictures.isSearched !== null && pictures.isSearched[view.group[node]] === 1}
+      looks={[sums, fills, pictures.isSearched]}
       describe={describe}
       restText={(count, weight) => `… ${count.toLocaleString("en-US")} more, ${percentText(weight, whole)}`}
       onZoom={props.onZoom}

@@ -3,7 +3,7 @@
 import type { Block } from "../data/block";
 import { matched } from "../model/sums";
 import { lifetimeText } from "./histograms";
-import type { Margins } from "./margins";
+import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { State } from "./state";
 import { bytesText, METRIC_TITLES, metricText, nameText, percentText, shortened, signedText } from "./text";
@@ -38,8 +38,7 @@ export function Header(props: { block: Block; state: State; pictures: Pictures; 
         <span>{METRIC_TITLES[state.metric]}</span>{" "}
         <strong>{isDifference ? signedText(state.metric, sums.total[0]) : metricText(state.metric, selected)}</strong>
         {isDifference && ` (before: ${metricText(state.metric, sums.before[0])})`}
-        {interval !== null &&
-          ` (95 %: ${metricText(state.metric, interval.low)} to ${metricText(state.metric, interval.high)})`}
+        {intervalText(state.metric, interval)}
         {isPart && `, ${percentText(selected, whole)} of ${metricText(state.metric, whole)}`}
       </p>
       <Found pictures={pictures} state={state} />

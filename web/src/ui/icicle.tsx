@@ -25,6 +25,8 @@ export interface IcicleProps {
   restText: (count: number, weight: number) => string;
   onZoom: (node: number) => void;
   onPoint: (node: number) => void;
+  /** What names, fills, strengths and marks depend on, always as many: it is drawn anew when one of them is new. */
+  looks: readonly unknown[];
   /** Numbers that outlive the tree; without them nothing is chosen in a new tree. */
   places?: Lasting | undefined;
 }
@@ -112,7 +114,7 @@ export function Icicle(props: IcicleProps) {
   const drawing: Drawing = { layout, width, chosen };
   useLayoutEffect(() => {
     if (canvas.current) draw(canvas.current, props, drawing);
-  });
+  }, [layout, width, chosen, props.palette, ...props.looks]);
   useEffect(() => {
     if (!places) setPlace(-1);
   }, [tree]);

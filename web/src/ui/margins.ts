@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals of what is on the screen, each computed when it is first asked for.
+// Intervals of what is on the screen, each computed once, and most of them after it is drawn.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { estimate, type Interval } from "../data/accumulate";
 import type { Block, Metric } from "../data/block";
 import { isSampled } from "../data/values";
+import { nodesOf, type Parts, stacksOf } from "../model/parts";
 import type { Row } from "../model/sums";
+import type { View } from "../model/view";
 import type { Pictures } from "./pictures";
+import { metricText } from "./text";
 
 export interface Margins {
   whole: Interval | null;
+  /** null: not known, or not yet. */
   ofNode: (node: number) => Interval | null;
+  /** Computed now, unless it is known. */
+  atOnce: (node: number) => Interval | null;
+  ofParts: (parts: Parts) => Interval | null;
   /** "12%", and whether that is so much that the row is faded. */
   ofRow: (row: Row) => { text: string; isWide: boolean } | null;
 }
 
-const NONE: Margins = { whole: null, ofNode: () => null, ofRow: () => null };
+const NONE: Margins = {
+  whole: null,
+  ofNode: () => null,
+  atOnce: () => null,
+  ofParts: () => null,
+  ofRow: () => null,
+};
+export const MARGIN_HINT = "half of the 95 % interval, the larger one, of the number before it";
 const WIDE = 0.5; // of the value
 const AT_ONCE_MS = 12; // then the screen is drawn, and the next rows get theirs
 
@@ -24,70 +38,92 @@ export function marginOf(interval: Interval): number {
   return interval.value > 0 ? half / interval.value : 0;
 }
 
+/** " (95 %: 1 MiB to 2 MiB)"; empty where nothing is known. */
+export function intervalText(metric: Metric, interval: Interval | null): string {
+  return interval === null ? "" : ` (95 %: ${metricText(metric, interval.low)} to ${metricText(metric, interval.high)})`;
+}
+
 export function marginText(margin: number): string {
   const percent = 100 * margin;
   return `${percent >= 0.95 || percent === 0 ? percent.toFixed(0) : "<1"}%`;
 }
 
-class Known {
-  private readonly rows = new Map<number, Interval>();
-  private readonly nodes = new Map<number, Interval>();
+/** Of what stands in a view, whatever of it is looked at. */
+class KnownNodes {
+  private readonly known = new Map<number, Interval>();
 
   constructor(
     private readonly block: Block,
-    private readonly pictures: Pictures,
+    private readonly view: View,
+    private readonly isSelected: Uint8Array | null,
     private readonly metric: Metric,
   ) {}
 
-  ofNode(node: number): Interval {
-    const { view } = this.pictures;
-    let known = this.nodes.get(node);
-    if (known === undefined) {
-      known = estimate(this.block, this.metric, this.stacks(view.stackBegin[node], view.stackBegin[view.end[node]]));
-      this.nodes.set(node, known);
-    }
-    return known;
+  peek(node: number): Interval | null {
+    return this.known.get(node) ?? null;
   }
 
+  of(node: number): Interval {
+    let interval = this.known.get(node);
+    if (interval === undefined) {
+      interval = this.ofParts({ nodes: [node], isOwn: false });
+      this.known.set(node, interval);
+    }
+    return interval;
+  }
+
+  ofParts(parts: Parts): Interval {
+    return estimate(this.block, this.metric, stacksOf(this.view, parts, this.isSelected));
+  }
+}
+
+/** Of rows, which are of what is looked at. */
+class KnownRows {
+  private readonly known = new Map<number, Interval>();
+
+  constructor(
+    private readonly nodes: KnownNodes,
+    private readonly view: View,
+    private readonly zoom: number,
+  ) {}
+
   /** Of what the row's group holds itself; of groups that hold nothing themselves, with what they call. */
-  ofRow(row: Row): Interval | undefined {
-    return this.rows.get(row.group);
+  peek(row: Row): Interval | null {
+    return this.known.get(row.group) ?? null;
   }
 
   compute(row: Row): void {
-    this.rows.set(row.group, estimate(this.block, this.metric, this.rowStacks(row)));
+    this.known.set(row.group, this.nodes.ofParts({ nodes: this.nodesOf(row), isOwn: row.self !== 0 }));
   }
 
-  private *stacks(begin: number, end: number): Generator<number> {
-    const { view, isSelected } = this.pictures;
-    for (let i = begin; i < end; ++i) {
-      if (isSelected === null || isSelected[view.stacks[i]] === 1) yield view.stacks[i];
+  private nodesOf(row: Row): Iterable<number> {
+    const { view, zoom } = this;
+    if (row.self === 0) {
+      for (let node = view.parent[zoom]; node > 0; node = view.parent[node]) {
+        if (view.group[node] === row.group) return [zoom];
+      }
     }
+    return nodesOf(view, row.group).filter(
+      (node) => node >= zoom && node < view.end[zoom] && (row.self !== 0 || view.isOutermost[node] === 1),
+    );
   }
+}
 
-  private *rowStacks(row: Row): Generator<number> {
-    const { view, zoom } = this.pictures;
-    for (let node = view.parent[zoom]; node > 0; node = view.parent[node]) {
-      if (view.group[node] !== row.group || row.self !== 0) continue;
-      yield* this.stacks(view.stackBegin[zoom], view.stackBegin[view.end[zoom]]);
-      return;
-    }
-    for (const node of this.nodesOf(row.group)) {
-      if (node < zoom || node >= view.end[zoom]) continue;
-      if (row.self !== 0) yield* this.stacks(view.stackBegin[node], view.stackBegin[node + 1]);
-      else if (view.isOutermost[node] === 1) yield* this.stacks(view.stackBegin[node], view.stackBegin[view.end[node]]);
-    }
-  }
-
-  private byGroup: number[][] | null = null;
-  private nodesOf(group: number): number[] {
-    if (this.byGroup === null) {
-      const { view } = this.pictures;
-      this.byGroup = view.groups.groups.map(() => []);
-      for (let i = 1; i < view.group.length; ++i) this.byGroup[view.group[i]].push(i);
-    }
-    return this.byGroup[group];
-  }
+/** Does one job after the other, once the screen is drawn, and lets it be drawn anew in between. */
+export function useLater(jobs: () => (() => void)[], inputs: readonly unknown[]): void {
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    const open = jobs();
+    let timer = 0;
+    const work = () => {
+      const begin = performance.now();
+      while (open.length > 0 && performance.now() - begin < AT_ONCE_MS) open.shift()?.();
+      setRound((round) => round + 1);
+      if (open.length > 0) timer = window.setTimeout(work, 0);
+    };
+    if (open.length > 0) timer = window.setTimeout(work, 0);
+    return () => window.clearTimeout(timer);
+  }, inputs);
 }
 
 /** What memprof found of a change, where the row is that of the whole function. */
@@ -105,38 +141,29 @@ function marginOfChange(block: Block, pictures: Pictures, metric: Metric): Margi
   };
 }
 
-export function useMargins(block: Block, pictures: Pictures, metric: Metric, shown: Row[]): Margins {
+/** `shown`: the rows that can be seen; `chosen`: the node that all is said about. */
+export function useMargins(block: Block, pictures: Pictures, metric: Metric, shown: Row[], chosen: number): Margins {
   const { view, isSelected, zoom, isListed } = pictures;
   const isKnown = block.facts.has_intervals && block.facts.sides.length === 1 && isListed === null && isSampled(metric);
-  const known = useMemo(() => new Known(block, pictures, metric), [block, view, isSelected, zoom, metric]);
-  const whole = useMemo(() => (isKnown ? known.ofNode(0) : null), [block, view, isSelected, metric, isKnown]);
-  const [, setRound] = useState(0);
-  useEffect(() => {
-    if (!isKnown) return undefined;
-    let timer = 0;
-    const work = () => {
-      const begin = performance.now();
-      const missing = shown.filter((row) => known.ofRow(row) === undefined);
-      for (const row of missing) {
-        known.compute(row);
-        if (performance.now() - begin > AT_ONCE_MS) break;
-      }
-      if (missing.length === 0) return;
-      setRound((round) => round + 1);
-      timer = window.setTimeout(work, 0);
-    };
-    timer = window.setTimeout(work, 0);
-    return () => window.clearTimeout(timer);
-  }, [known, isKnown, shown]);
+  const nodes = useMemo(() => new KnownNodes(block, view, isSelected, metric), [block, view, isSelected, metric]);
+  const rows = useMemo(() => new KnownRows(nodes, view, zoom), [nodes, view, zoom]);
+  const whole = useMemo(() => (isKnown ? nodes.of(0) : null), [nodes, isKnown]);
+  useLater(() => {
+    if (!isKnown) return [];
+    const missing = shown.filter((row) => rows.peek(row) === null).map((row) => () => rows.compute(row));
+    return nodes.peek(chosen) === null ? [() => void nodes.of(chosen), ...missing] : missing;
+  }, [nodes, rows, isKnown, shown, chosen]);
   const ofChange = useMemo(() => marginOfChange(block, pictures, metric), [block, view, isSelected, zoom, metric]);
   if (block.facts.sides.length > 1) return { ...NONE, ofRow: ofChange };
   if (!isKnown) return NONE;
   return {
     whole,
-    ofNode: (node) => known.ofNode(node),
+    ofNode: (node) => nodes.peek(node),
+    atOnce: (node) => nodes.of(node),
+    ofParts: (parts) => nodes.ofParts(parts),
     ofRow: (row) => {
-      const interval = known.ofRow(row);
-      if (interval === undefined) return null;
+      const interval = rows.peek(row);
+      if (interval === null) return null;
       const margin = marginOf(interval);
       return { text: marginText(margin), isWide: margin > WIDE };
     },

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function with who calls it and what it calls.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Interval } from "../data/accumulate";
 import { type Branches, type Edge, sandwichOf } from "../model/calls";
 import { Palette } from "./colours";
 import { groupFills } from "./graph";
 import { Icicle } from "./icicle";
+import { intervalText, MARGIN_HINT, marginOf, type Margins, marginText, useLater } from "./margins";
 import type { Pictures } from "./pictures";
 import type { State } from "./state";
 import { metricText, nameText, percentText, shortened } from "./text";
@@ -16,12 +18,32 @@ interface Props {
   pictures: Pictures;
   state: State;
   isDark: boolean;
+  margins: Margins;
   onGroup: (group: number) => void;
   onClose: () => void;
 }
 
+/** Intervals of edges, after these are drawn. */
+function useEdgeMargins({ margins }: Props, edges: Edge[]): (edge: Edge) => number | null {
+  const isKnown = margins.whole !== null;
+  const known = useMemo(() => new Map<Edge, Interval | null>(), [edges, isKnown]);
+  useLater(
+    () => (isKnown ? edges.slice(0, MOST_EDGES).map((edge) => () => known.set(edge, margins.ofParts(edge.parts))) : []),
+    [known],
+  );
+  return (edge) => {
+    const interval = known.get(edge) ?? null;
+    return interval === null ? null : marginOf(interval);
+  };
+}
+
 function Edges(props: Props & { title: string; noun: string; none: string; edges: Edge[]; total: number }) {
   const groups = props.pictures.view.groups.groups;
+  const marginOfEdge = useEdgeMargins(props, props.edges);
+  const marginCell = (edge: Edge) => {
+    const margin = marginOfEdge(edge);
+    return margin === null ? "" : marginText(margin);
+  };
   const rest = props.edges.slice(MOST_EDGES);
   return (
     <table class="edges">
@@ -30,6 +52,9 @@ function Edges(props: Props & { title: string; noun: string; none: string; edges
         <tr>
           <th scope="col" class="number">
             through it
+          </th>
+          <th scope="col" class="number" title={MARGIN_HINT}>
+            ±
           </th>
           <th scope="col" class="number">
             %
@@ -41,6 +66,7 @@ function Edges(props: Props & { title: string; noun: string; none: string; edges
         {props.edges.slice(0, MOST_EDGES).map((edge) => (
           <tr key={edge.group}>
             <td class="number">{metricText(props.state.metric, edge.weight)}</td>
+            <td class="number small">{marginCell(edge)}</td>
             <td class="number">{percentText(edge.weight, props.total)}</td>
             <th scope="row" class="name">
               {edge.group < 0 ? (
@@ -57,7 +83,7 @@ function Edges(props: Props & { title: string; noun: string; none: string; edges
       {rest.length > 0 && (
         <tfoot>
           <tr>
-            <td colSpan={3}>… {rest.length} more</td>
+            <td colSpan={4}>… {rest.length} more</td>
           </tr>
         </tfoot>
       )}
@@ -84,6 +110,7 @@ function Half(props: Props & { label: string; branches: Branches; total: number;
         fillOf={(node) => (node === 0 ? props.palette.fold : props.fills[tree.group[node]])}
         strengthOf={() => 1}
         isMarked={() => false}
+        looks={[props.branches, props.fills]}
         describe={(node) =>
           `${nameOf(node)}: ${metricText(props.state.metric, weight[node])}, ${percentText(weight[node], props.total)}`
         }
@@ -104,6 +131,7 @@ export function Sandwich(props: Props) {
     for (let i = own.length - 1; i > 0; --i) own[view.parent[i]] -= sums.weight[i];
     return sandwichOf(view, own, sums.weight, props.group);
   }, [view, sums, props.group]);
+  const whole = useMemo(() => props.margins.ofParts(result.parts), [result, props.margins.whole]);
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
   const fills = useMemo(() => groupFills(pictures, state.colour, palette), [view, sums, state.colour, palette]);
   const half = { ...props, total: result.total, fills, palette };
@@ -116,7 +144,8 @@ export function Sandwich(props: Props) {
         </button>
       </h2>
       <p>
-        {metricText(state.metric, result.total)} with what it calls, {percentText(result.total, pictures.whole)};{" "}
+        {metricText(state.metric, result.total)}
+        {intervalText(state.metric, whole)} with what it calls, {percentText(result.total, pictures.whole)};{" "}
         {metricText(state.metric, result.self)} itself.
       </p>
       <Edges {...half} title="Callers" noun="caller" none="[root]" edges={result.callerRows} />

@@ -4,7 +4,7 @@ import type { Metric } from "../data/block";
 import { isBytes } from "../data/values";
 import type { Group } from "../model/grouping";
 import type { Row } from "../model/sums";
-import type { Margins } from "./margins";
+import { MARGIN_HINT, type Margins } from "./margins";
 import type { Sort } from "./state";
 import { metricText, nameText, percentText, placeText, shortened, shortPlaceText, signedText } from "./text";
 
@@ -140,7 +140,7 @@ export function Table(props: TableProps) {
         <thead>
           <tr>
             <Head {...props} by="self" title={props.isDifference ? "change" : "self"} number />
-            <th scope="col" class="number" title="half of the 95 % interval, the larger one, of the number before it">
+            <th scope="col" class="number" title={MARGIN_HINT}>
               ±
             </th>
             <th scope="col" class="number">

@@ -35,6 +35,12 @@ class ComparisonText {
     return writer_.take();
   }
 
+  std::string summary() {
+    header();
+    rest();
+    return writer_.take();
+  }
+
  private:
   void say(const std::string& sentence) { writer_.sentence(sentence); }
 
@@ -171,6 +177,10 @@ class ComparisonText {
 
 std::string comparison_text(const Comparison& comparison, size_t max_rows, const TextOptions& options) {
   return ComparisonText(comparison, max_rows, options).text();
+}
+
+std::string comparison_summary(const Comparison& comparison) {
+  return ComparisonText(comparison, 0, TextOptions()).summary();
 }
 
 }  // namespace memprof::profile

@@ -14,5 +14,7 @@ namespace memprof::profile {
 
 // `max_rows`: of each table.
 std::string comparison_text(const Comparison& comparison, size_t max_rows, const TextOptions& options);
+// The same without the tables, for whoever has them in another form.
+std::string comparison_summary(const Comparison& comparison);
 
 }  // namespace memprof::profile
