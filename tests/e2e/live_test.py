@@ -135,7 +135,7 @@ class Live(e2e.Test):
         self.assertIn(b"has no memprof data", done.stderr)
 
     def test_wrong_processes(self):
-        for words, part in ((["0"], b"not a process id"), (["x"], b"not a process id"), (["2147483647"], b"no process"),
+        for words, part in ((["0"], b"not a process id"), (["x"], b"not a process id"), (["2147483647"], b"does not exist"),
                             ([str(os.getpid())], b"has no memprof data"), (["--name", "no such"], b"no such process"),
                             (["-n", "3"], b"give a process")):
             with self.subTest(words):

@@ -109,7 +109,7 @@ TEST_F(DiffCommand, ErrorsAreOneLineAndStatusTwo) {
       {{"diff", before_, after_, after_}, "more than two"},
       {{"diff", before_, folder_ / "gone"}, folder_ / "gone"},
       {{"diff", before_, folder_ / "text"}, folder_ / "text"},
-      {{"diff", before_, "999999999"}, "no process"},
+      {{"diff", before_, "999999999"}, "process 999999999 does not exist"},
       {{"diff", "-", "-"}, "standard input can be one"},
       {{"diff", "--before", before_}, "each need a file"},
       {{"diff", before_, "--before", before_, "--after", after_}, "is it before or after?"},
