@@ -45,6 +45,9 @@ bool is_privileged();
 const char* environment(const char* name);  // nullptr: not set, or the process is privileged
 const char* arena_folder();  // where the files of arenas go by default; "": nowhere; static memory
 void yield_thread();
+// Waits some 50 us, so that threads run that yield_thread() does not let pass (of lower priority, of other groups).
+// No point of cancellation.  Not in a sandbox.
+void pause_thread();
 // What the calling thread has stored is there for every thread of the process that from now on reads what the
 // calling thread stores next, though neither orders anything.
 void order_all_threads();

@@ -73,7 +73,7 @@ class Mappings(e2e.Test):
     def test_mappings_are_shown_where_no_block_was_sampled(self):
         said, path = self.record(e2e.program("mappings"), rate="1T")
         self.assertEqual(self.report(path)["samples"], 0)
-        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        shown = self.memprof("report", path, "--mmap", "-n", "1000").stdout.decode()
         for name in self.told(said)[0]:
             self.assertIn(name, shown)
         self.assertNotIn("No allocation was sampled", shown)

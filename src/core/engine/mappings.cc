@@ -63,8 +63,8 @@ bool is_recording() {
   return true;
 }
 
-// A thread that has the table and waits for a processor has one within some time slices.
-constexpr uint64_t kLongestWaitNs = 10'000'000;
+// A thread that has the table and waits for a processor has one within some time slices of those that wait, too.
+constexpr uint64_t kLongestWaitNs = 50'000'000;
 
 void put(const MappingEvent& event) {
   const bool is_in =

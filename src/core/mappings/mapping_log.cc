@@ -8,6 +8,7 @@ namespace memprof {
 namespace {
 
 constexpr int kMaxYields = 1000;
+constexpr int kMaxWaits = 10;
 
 }  // namespace
 
@@ -38,20 +39,28 @@ bool MappingLog::put_waiting(const MappingEvent& event, MappingTable* table, uin
   if (put(event)) {
     return true;
   }
-  const uint64_t head = seen_head_.load(std::memory_order_relaxed);
+  uint64_t head = seen_head_.load(std::memory_order_relaxed);
   if (waited_for_.load(std::memory_order_relaxed) == head + 1) {
     return false;
   }
-  const uint64_t end_ns = platform::monotonic_ns() + longest_ns;
-  do {
-    if (!enter_into(table)) {
-      platform::yield_thread();
+  // Events are entered, but others take the places: this thread waits on, kMaxWaits times as long at most.
+  for (int waits = 0; waits < kMaxWaits; ++waits) {
+    const uint64_t end_ns = platform::monotonic_ns() + longest_ns;
+    do {
+      if (!enter_into(table)) {
+        platform::pause_thread();
+      }
+      if (put(event)) {
+        return true;
+      }
+    } while (platform::monotonic_ns() < end_ns);
+    const uint64_t now = seen_head_.load(std::memory_order_relaxed);
+    if (now == head) {
+      waited_for_.store(head + 1, std::memory_order_relaxed);
+      return false;
     }
-    if (put(event)) {
-      return true;
-    }
-  } while (platform::monotonic_ns() < end_ns);
-  waited_for_.store(seen_head_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    head = now;
+  }
   return false;
 }
 

@@ -38,8 +38,8 @@ class MappingLog {
   constexpr MappingLog() = default;
 
   bool put(const MappingEvent& event);
-  // Where the ring is full, gives the processor to who has the table, for `longest_ns` at most.  Once that was in vain
-  // (a thread was jumped out of a signal handler), nobody waits until something is entered.
+  // Where the ring is full, waits for who has the table, as long as events are entered within `longest_ns`.  Once none
+  // was (a thread was jumped out of a signal handler), no thread waits until something is entered.
   bool put_waiting(const MappingEvent& event, MappingTable* table, uint64_t longest_ns);
   // Enters what is there, unless another thread is at it, which then will.  false: somebody else has the table.
   bool enter_into(MappingTable* table);

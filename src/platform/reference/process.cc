@@ -81,6 +81,10 @@ bool is_privileged() {
 void yield_thread() {
   sched_yield();
 }
+// POSIX has no wait in which a thread cannot be cancelled.
+void pause_thread() {
+  sched_yield();
+}
 
 // Enough where a processor keeps the order of loads (x86-64).  A port to others needs the system to pass a
 // barrier to every thread (membarrier, FlushProcessWriteBuffers).

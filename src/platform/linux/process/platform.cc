@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -126,6 +127,11 @@ void order_all_threads() {
 
 void yield_thread() {
   sched_yield();
+}
+// Not the function of libc, in which a thread can be cancelled.
+void pause_thread() {
+  const timespec pause{0, 50'000};
+  syscall(SYS_nanosleep, &pause, nullptr);
 }
 // Asked of the kernel's own note every time: it is there before libc is, and stays when the process gives its
 // rights up.
