@@ -71,11 +71,10 @@ class Mappings(e2e.Test):
         self.assertEqual(self.report(again)["totals"], totals)
 
     def test_mappings_are_shown_where_no_block_was_sampled(self):
-        said, path = self.record(e2e.program("mappings"), rate="1T")
+        _, path = self.record(e2e.program("mappings"), rate="1T")
         self.assertEqual(self.report(path)["samples"], 0)
-        shown = self.memprof("report", path, "--mmap", "-n", "1000").stdout.decode()
-        for name in self.told(said)[0]:
-            self.assertIn(name, shown)
+        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        self.assertRegex(shown, r"MiB +\d+ .* grow +\S*mappings\.c:\d+")
         self.assertNotIn("No allocation was sampled", shown)
         self.assertIn("No allocation was sampled", self.memprof("report", path).stdout.decode())
 
