@@ -65,8 +65,10 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   // A sample is live, freed, dropped, or others stand for it.  For the moment between its walk and its entry into the live map it
   // counts as freed.
   const uint64_t dropped = c.dropped_samples + c.thinned_samples;
-  c.live_samples = live;
-  c.freed_samples = c.samples > c.live_samples + dropped ? c.samples - c.live_samples - dropped : 0;
+  const uint64_t kept = c.samples > dropped ? c.samples - dropped : 0;
+  // Samples of stacks that were entered since `stack_count` was read are in `live` only.
+  c.live_samples = live < kept ? live : kept;
+  c.freed_samples = kept - c.live_samples;
   c.min_depth = min == 0 ? 0 : min - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);
   const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMaxRuntimes;

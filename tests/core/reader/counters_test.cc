@@ -157,6 +157,25 @@ TEST(Counters, SamplesAreSummedOverStacks) {
   EXPECT_EQ(6u, c.freed_samples);  // neither live nor dropped
 }
 
+// Of a process that goes on: `stack_count` is from before, what lives is from now.
+TEST(Counters, NoMoreLiveThanWereTaken) {
+  ScopedArena a;
+  StackEntry stacks[2] = {};
+  for (StackEntry& e : stacks) {
+    e.ready.store(1);
+    e.allocated.samples.store(3);
+  }
+  a.header().live_count.store(5);
+  const Counters all = read_counters(a.header(), stacks, 2);
+  EXPECT_EQ(6u, all.samples);
+  EXPECT_EQ(5u, all.live_samples);
+  EXPECT_EQ(1u, all.freed_samples);
+  const Counters earlier = read_counters(a.header(), stacks, 1);
+  EXPECT_EQ(3u, earlier.samples);
+  EXPECT_EQ(3u, earlier.live_samples);
+  EXPECT_EQ(0u, earlier.freed_samples);
+}
+
 TEST(Counters, OpenLevelsCountAsUsed) {
   ScopedArena a;
   ASSERT_TRUE(a.live.insert({0x1000, 1, 1, 1, 0, 1}));
