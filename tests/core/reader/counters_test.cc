@@ -165,7 +165,7 @@ TEST(Counters, NoMoreLiveThanWereTaken) {
     e.ready.store(1);
     e.allocated.samples.store(3);
   }
-  a.header().live_count.store(5);
+  a.arena.header().live_count.store(5);
   const Counters all = read_counters(a.header(), stacks, 2);
   EXPECT_EQ(6u, all.samples);
   EXPECT_EQ(5u, all.live_samples);
