@@ -84,7 +84,7 @@ template <typename Memory>
 // Is it a code object that is laid out as expected?  Enters nothing.
 bool is_code(const Interpreter& interpreter, const Layout& layout, uint64_t object);
 
-// The object at `address` is about to be dropped.
-void forget_code(uint64_t address);
+// The code object is about to be dropped.
+void forget_code(uint64_t object);
 
 }  // namespace memprof::cpython

@@ -103,13 +103,12 @@ void check_arena_folder(const std::string& path, const std::string& seen_as, Try
   }
   const uint64_t free_bytes = facts.free_bytes;
   const int error = is_tried == Try::kYes ? try_to_write_in(seen_as) : 0;
-  if (error == EFBIG) {  // the check of file sizes says it
-    checks->yes(name, path + " can be written, " + bytes_text(free_bytes) + " free");
-  } else if (error != 0) {
+  const bool is_too_large = error == EFBIG;  // the check of file sizes says it
+  if (error != 0 && !is_too_large) {
     checks->note(name, path + " cannot be written: " + error_text(error) + "; " + kLost, kOther);
   } else if (is_tried == Try::kNo && facts.is_read_only) {
     checks->note(name, path + " cannot be written: read-only file system; " + kLost, kOther);
-  } else if (free_bytes < kMinFreeBytes) {
+  } else if (free_bytes < kMinFreeBytes && !is_too_large) {
     checks->note(
         name,
         path + ": only " + bytes_text(free_bytes) + " free; samples that find no room are dropped, and " +
