@@ -100,14 +100,17 @@ struct Heap {
         codes->add(CodeKind::kBytecode, reinterpret_cast<uint64_t>(bytecode[i]) + kHeader, 100, name);
     codes->set_lines(added, lines.data(), static_cast<uint32_t>(lines.size()));
   }
+  void set_positions(const std::vector<TablePosition>& positions) {
+    const auto bytes = encode(positions, kOld);
+    table[1] = static_cast<uint64_t>(bytes.size()) << 32;
+    memcpy(&table[2], bytes.data(), bytes.size());
+  }
   Heap() {
     add_function(0, "JS:~f /srv/a.js:1:1", {{0, 120, 2}, {4, 125, 3}, {9, 160, 4}});
     add_function(1, "JS:~mid /srv/b.js:10:1", {{0, 77, 11}, {4, 90, 12}});
     add_function(2, "JS:~leaf /srv/c.js:20:1", {{0, 30, 21}});
     record = codes->add(CodeKind::kMachineCode, start(), 400, "JS:*f /srv/a.js:1:1");
-    const auto bytes = encode(kPositions, kOld);
-    table[1] = static_cast<uint64_t>(bytes.size()) << 32;
-    memcpy(&table[2], bytes.data(), bytes.size());
+    set_positions(kPositions);
     calls[1] = uint64_t{32} << 32;
     calls[2] = raw(125, -1);  // mid, called by f
     calls[3] = 0;
@@ -199,9 +202,7 @@ TEST(Inlining, AFunctionThatWasInlinedIntoItselfIsNotListed) {
   Heap heap;
   auto positions = kPositions;
   positions[2].position = positions[4].position = 120;
-  const auto bytes = encode(positions, kOld);
-  heap.table[1] = static_cast<uint64_t>(bytes.size()) << 32;
-  memcpy(&heap.table[2], bytes.data(), bytes.size());
+  heap.set_positions(positions);
   heap.calls[3] = UINT32_MAX;
   heap.calls[4] = raw(160, 0);
   ASSERT_TRUE(heap.add_lines());
@@ -213,9 +214,7 @@ TEST(Inlining, APositionWhereTheFunctionBeginsIsInNoBytecode) {
   Heap heap;
   auto positions = kPositions;
   positions.insert(positions.begin(), {1, 117, -1});
-  const auto bytes = encode(positions, kOld);
-  heap.table[1] = static_cast<uint64_t>(bytes.size()) << 32;
-  memcpy(&heap.table[2], bytes.data(), bytes.size());
+  heap.set_positions(positions);
   ASSERT_TRUE(heap.add_lines());
   EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
 }
