@@ -44,13 +44,20 @@ PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit) 
     uint64_t looked = 0;
     const uint64_t piece =
         limit - at < kArenaBytes / 4 ? limit / kPoolBytes * kPoolBytes : at + kArenaBytes / 4;
+    // What is not in memory is not read: that would bring it there.
+    const uint64_t in_memory = source.count(Pages::kPrivate, at, piece);
+    if (in_memory == 0) {
+      at = piece;
+      continue;
+    }
+    const bool is_whole = in_memory == piece - at;
     for (; at < piece; at += kPoolBytes) {
+      const uint64_t here = is_whole ? kPoolBytes : source.count(Pages::kPrivate, at, at + kPoolBytes);
       PoolHeader header;
       ++looked;
-      if (source.load(at, &header) && is_pool(header)) {
+      if (here != 0 && source.load(at, &header) && is_pool(header)) {
         ++found;
         const uint64_t used = header.count * (header.size_class + 1) * uint64_t{16};
-        const uint64_t here = source.count(Pages::kPrivate, at, at + kPoolBytes);
         sums.resident_bytes += here;
         sums.free_bytes += here > used + sizeof(header) ? here - used - sizeof(header) : 0;
       } else if (is_large && found == 0 && looked >= kProbes) {

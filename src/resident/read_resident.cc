@@ -9,6 +9,7 @@
 #include "resident/map_parser.h"
 #include "resident/mapping_list.h"
 #include "resident/pymalloc.h"
+#include "resident/read_ahead.h"
 
 namespace memprof::resident {
 namespace {
@@ -51,7 +52,7 @@ class Reader {
     find_glibc_heaps();
     count_pages([](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
     look_at_blocks();
-    find_pools();
+    find_pools(own, own_count);
     count_pages([](const MappingEntry& m) { return m.limit - m.start > kLargeBytes; });
     sum_others();
     for (size_t i = 0; i < own_count; ++i) {
@@ -197,17 +198,25 @@ class Reader {
     }
   }
 
-  // In what is not known to be an allocator's.
-  void find_pools() {
+  // In what is not known to be an allocator's, and not memprof's own.
+  void find_pools(const OwnPages* own, size_t own_count) {
     for (const MappingEntry& m : mappings_) {
       // An arena that was mapped right behind a library's .bss is one mapping with it.
       const bool may_have = m.kind == MappingKind::kAnonymous || m.kind == MappingKind::kFiles;
       if (!mappings_.has_python() || !may_have || !m.is_accessible || !m.is_anonymous) {
         continue;
       }
-      const PoolSums pools = read_pools(source_, m.start, m.limit);
-      mapped_bytes_[&m - mappings_.begin()] += static_cast<double>(pools.resident_bytes) / mapped_scale_;
-      pool_free_bytes_ += pools.free_bytes;
+      for (uint64_t at = m.start; at < m.limit;) {
+        const OwnPages* next = nullptr;
+        for (const OwnPages* o = own; o != own + own_count; ++o) {
+          next =
+              o->limit > at && o->start < m.limit && (next == nullptr || o->start < next->start) ? o : next;
+        }
+        const PoolSums pools = read_pools(source_, at, next != nullptr ? next->start : m.limit);
+        mapped_bytes_[&m - mappings_.begin()] += static_cast<double>(pools.resident_bytes) / mapped_scale_;
+        pool_free_bytes_ += pools.free_bytes;
+        at = next != nullptr ? next->limit : m.limit;
+      }
     }
   }
 
@@ -248,7 +257,8 @@ class Reader {
       sum_.free_bytes = std::min(pool_free_bytes_, sum_.heap_bytes);
       return;
     }
-    const GlibcFree free = read_glibc_free(source_, bins, break_start);
+    ReadAhead ahead(source_, text_, kMapTextBytes);
+    const GlibcFree free = read_glibc_free(ahead.source(), bins, break_start);
     sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kStart = 0x7f0000001000;  // no multiple of a pool
 
-// A mapping of two arenas, all of it in memory.
+// A mapping of two arenas, of which all is in memory but what was put away.
 class Arenas {
  public:
   Arenas() : bytes_(2 << 20) {}
@@ -30,15 +30,30 @@ class Arenas {
   PoolSums read() {
     const MemorySource source{this,
                               [](void* context, uint64_t address, void* bytes, size_t size) {
-                                std::memcpy(bytes, static_cast<Arenas*>(context)->at(address), size);
+                                auto& self = *static_cast<Arenas*>(context);
+                                ++self.reads_;
+                                EXPECT_EQ(size, self.in_memory(address, address + size));
+                                std::memcpy(bytes, self.at(address), size);
                                 return true;
                               },
-                              [](void*, Pages, uint64_t start, uint64_t limit) { return limit - start; },
+                              [](void* context, Pages, uint64_t start, uint64_t limit) {
+                                return static_cast<Arenas*>(context)->in_memory(start, limit);
+                              },
                               [](void*, char*, size_t) -> size_t { return 0; }, [](void*) { return true; }};
     return read_pools(source, kStart, limit());
   }
 
+  // Of [start, limit) what does not lie in [away_start_, away_limit_).
+  uint64_t in_memory(uint64_t start, uint64_t limit) const {
+    const uint64_t first = std::max(start, away_start_);
+    const uint64_t last = std::min(limit, away_limit_);
+    return limit - start - (first < last ? last - first : 0);
+  }
+
   std::vector<char> bytes_;
+  uint64_t away_start_ = 0;
+  uint64_t away_limit_ = 0;
+  int reads_ = 0;
 };
 
 constexpr uint64_t kFirst = (kStart + kPoolBytes - 1) / kPoolBytes * kPoolBytes;
@@ -51,6 +66,23 @@ TEST(Pymalloc, PoolsAreFoundAndCounted) {
   const PoolSums sums = arenas.read();
   EXPECT_EQ(11 * kPoolBytes, sums.resident_bytes);
   EXPECT_EQ(11 * (kPoolBytes - 48) - 10 * 6400, sums.free_bytes);
+}
+
+// The snapshot that looks reserves much: to read it would bring its pages into memory.
+TEST(Pymalloc, WhatIsNotInMemoryIsNotRead) {
+  Arenas arenas;
+  for (uint64_t i = 0; i < 100; ++i) arenas.put_pool(kFirst + i * kPoolBytes, 3, 100);
+  arenas.away_start_ = kFirst + 10 * kPoolBytes;
+  arenas.away_limit_ = kFirst + 90 * kPoolBytes;
+  PoolSums sums = arenas.read();
+  EXPECT_EQ(20 * kPoolBytes, sums.resident_bytes);
+  EXPECT_EQ(20 * (kPoolBytes - 48 - 6400), sums.free_bytes);
+  EXPECT_LE(arenas.reads_, 47);  // the mapping has 127 places
+  // The end of a pool away, its header in memory.
+  arenas.away_start_ = kFirst + 5 * kPoolBytes + 8192;
+  arenas.away_limit_ = kFirst + 6 * kPoolBytes;
+  sums = arenas.read();
+  EXPECT_EQ(99 * kPoolBytes + 8192, sums.resident_bytes);
 }
 
 TEST(Pymalloc, OtherMemoryHasNone) {

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "platform/memory.h"
+#include "platform/linux/memory/safe_read.h"
 #include "platform/process.h"
 #include "platform/resident.h"
 
@@ -231,7 +231,7 @@ uint64_t pages_in_memory(const MemoryView& view, PagesOf what, uint64_t start, u
 
 bool read_memory_of(const MemoryView& view, uint64_t address, void* bytes, size_t size_bytes) {
   if (view.is_own) {
-    return read_memory(address, bytes, size_bytes);
+    return read_memory_as(static_cast<uint32_t>(view.process_id), address, bytes, size_bytes);
   }
   iovec to{bytes, size_bytes};
   iovec from{reinterpret_cast<void*>(address), size_bytes};
