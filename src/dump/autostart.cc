@@ -30,6 +30,7 @@
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "dump/resident_memory.h"
+#include "dump/run_tally.h"
 #include "format/arena_name.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
@@ -239,6 +240,9 @@ void autostart() {
   }
   memcpy(g_profile_path, c.profile_path, strlen(c.profile_path) + 1);
   g_keep_arena = c.keep_arena;
+  if (c.keep_arena && c.follow_fork) {
+    join_run(c.arena_folder, c.run_token);
+  }
   watch_resident_memory();
   start_dumps(c);
 }

@@ -20,6 +20,7 @@
 #include "core/engine/recorder.h"
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
+#include "dump/run_tally.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
 #include "memprof.h"
@@ -163,6 +164,7 @@ void end_dumps() {
 
 void reset_dumps_in_child() {
   g_is_dumping.store(false, std::memory_order_release);
+  count_process();
 }
 
 void stop_dumps() {

@@ -96,7 +96,9 @@ namespace memprof {
   FACT(uint64_t, anonymous_stacks_bytes, "anonymous_stacks", "anonymous_stacks_bytes", kMemory, kSum, kReported) \
   FACT(uint64_t, anonymous_modules_bytes, "anonymous_modules", "anonymous_modules_bytes", kMemory, kSum, kReported) \
   FACT(uint64_t, anonymous_own_bytes, "anonymous_own", "anonymous_own_bytes", kMemory, kSum, kReported) \
-  FACT(uint64_t, anonymous_unseen_bytes, "anonymous_unseen", "anonymous_unseen_bytes", kMemory, kSum, kReported)
+  FACT(uint64_t, anonymous_unseen_bytes, "anonymous_unseen", "anonymous_unseen_bytes", kMemory, kSum, kReported) \
+  /* As unseen_processes: those that memprof was in, but that had no sample. */                              \
+  FACT(uint64_t, unsampled_processes, "unsampled_processes", "unsampled_processes", kMissing, kSum, kReported)
 // clang-format on
 
 // For lines that are not looked at.

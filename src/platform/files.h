@@ -20,6 +20,10 @@ int file_open(const char* path, uint64_t* size_bytes);
 bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes);
 // Where the bytes from `offset` on that have memory end; `offset`: there it has none.
 uint64_t file_data_end(int fd, uint64_t offset);
+// A regular file of the user that this process is, mapped for reading and writing together with all that map it, for
+// as long as the process lives.  nullptr: it is not there, somebody else's, or not of this size.  Who shortens it ends
+// this process where it touches the rest.
+void* file_map(const char* path, size_t size_bytes);
 int file_rename(const char* from, const char* to, bool overwrite);  // kFileExists if `to` is there
 bool file_remove(const char* path);
 bool file_exists(const char* path);

@@ -156,6 +156,39 @@ class Lost(e2e.Test):
         self.assertNotIn("without memprof", said)
         self.assertIn(f"no sample: {os.path.basename(os.path.realpath(e2e.need('sh')))} allocated less", said)
 
+    def test_processes_without_a_sample_are_counted(self):
+        """By fork alone, by fork and exec (twice), and as Python's subprocess starts them."""
+        true = e2e.need("true")
+        program = (f"import os, subprocess\n"
+                   f"for n in range(40): subprocess.run(['{true}'], check=True)\n"
+                   f"for n in range(30):\n"
+                   f"  if os.fork() == 0: os._exit(0)\n"
+                   f"for n in range(20):\n"
+                   f"  if os.fork() == 0: os.execv('{e2e.need('env')}', ['env', '{true}'])\n"
+                   f"while True:\n"
+                   f"  try: os.wait()\n"
+                   f"  except ChildProcessError: break\n")
+        for options in ([], ["--merge"]):
+            done = self.start("-r", "1T", "--force", *options, "-o", "x.pb.gz", "--", e2e.system_python(), "-c", program,
+                              before=self.new_ids())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("memprof: 90 more processes had no sample\n", done.stderr.decode())
+            self.assertEqual(self.report(self.folder / "x.pb.gz")["unsampled_processes"], 90)
+        text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
+        self.assertIn("90 more processes of the run had no sample: each allocated too little for the rate.\n", text)
+        # With a sample of each there is none.
+        done = self.start("-r", "0", "--force", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", f"{true}; {true}; exit 0")
+        self.assertNotIn("no sample", done.stderr.decode())
+
+    def test_each_process_is_in_one_sentence(self):
+        """What went on without memprof is not also one without a sample."""
+        self.static_sleeper()
+        done = self.start("-r", "1T", "-o", "x.pb.gz", "--", "sh", "-c",
+                          f"./sleeper & {e2e.need('sleep')} 1 & wait; exit 0")
+        said = done.stderr.decode()
+        self.assertRegex(said, r"memprof: warning: ran without memprof: sleeper \(pid \d+\) is statically linked")
+        self.assertIn("memprof: 1 more process had no sample\n", said)
+
     def test_a_merged_profile_of_one_process(self):
         said = self.start("-r", "1T", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", "/bin/true; exit 0").stderr.decode()
         self.assertRegex(said, r"^memprof: no sample: \S+ allocated less than .*\nmemprof: wrote x.pb.gz, 1 process; next: ")

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,20 @@ int file_open(const char* path, uint64_t* size_bytes) {
   }
   *size_bytes = static_cast<uint64_t>(status.st_size);
   return fd;
+}
+
+void* file_map(const char* path, size_t size_bytes) {
+  const int fd = open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) {
+    return nullptr;
+  }
+  struct stat status;
+  void* start = MAP_FAILED;
+  if (fstat(fd, &status) == 0 && is_own_file(status, size_bytes)) {
+    start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  return start != MAP_FAILED ? start : nullptr;
 }
 
 bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {

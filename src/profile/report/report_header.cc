@@ -205,6 +205,11 @@ class Header {
                       number(uncollected), uncollected == 1 ? "" : "es", uncollected == 1 ? "is" : "are",
                       uncollected == 1 ? "it" : "they", uncollected == 1 ? "it was" : "they were"));
     }
+    const uint64_t unsampled = report_.unsampled_processes;
+    if (unsampled != 0) {
+      say(fmt::format("{} more process{} of the run had no sample: {} allocated too little for the rate.",
+                      number(unsampled), unsampled == 1 ? "" : "es", unsampled == 1 ? "it" : "each"));
+    }
   }
 
   // What is missing of a language runtime.

@@ -101,6 +101,12 @@ TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   b.profile().uncollected_processes = 2;
   EXPECT_THAT(header_of(b), HasSubstr("20 processes of the run ran without memprof, and are missing below:"));
   EXPECT_THAT(header_of(b), HasSubstr("2 processes of the run are missing below: what they recorded could"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("no sample")));
+  b.profile().unsampled_processes = 1;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("1 more process of the run had no sample: it allocated too little for the rate.\n"));
+  b.profile().unsampled_processes = 1200;
+  EXPECT_THAT(header_of(b), HasSubstr("1,200 more processes of the run had no sample: each allocated too"));
 }
 
 TEST(ReportHeader, SaysHowCompleteStacksAre) {

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "format/arena_name.h"
+#include "format/run_tally.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -270,7 +271,10 @@ int clean_command(const std::vector<std::string>& arguments) {
       has_failed = true;
     }
   }
-  for (const std::string& folder : everything.dead_folders) remove_empty_folder(folder);
+  for (const std::string& folder : everything.dead_folders) {
+    remove_file(folder + "/" + kRunTallyName);
+    remove_empty_folder(folder);
+  }
   print(fmt::format("removed {} file{} of dead processes, {}\n", removed, removed == 1 ? "" : "s",
                     profile::format_bytes(static_cast<double>(bytes))));
   if (unknown != 0) {

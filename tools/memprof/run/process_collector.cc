@@ -35,6 +35,7 @@ ProcessCollector::ProcessCollector(std::string arenas, std::string profiles, con
     : arenas_(std::move(arenas)),
       profiles_(std::move(profiles)),
       run_token_(run.token),
+      tally_(run.follow ? arenas_ : "", run.token),
       watched_(run.pid, std::to_string(run.token), run.follow) {}
 
 ProcessCollector::~ProcessCollector() {
@@ -100,6 +101,12 @@ Collected ProcessCollector::finish() {
     }
   }
   take_unseen();
+  const auto is_counted = [this](const UnseenProcess& unseen) {
+    return tally_.has(unseen.pid, unseen.process_start);
+  };
+  const auto counted =
+      static_cast<uint64_t>(std::count_if(collected_.unseen.begin(), collected_.unseen.end(), is_counted));
+  collected_.with_memprof = tally_.processes() - std::min(tally_.processes(), counted);
   return std::move(collected_);
 }
 

@@ -21,6 +21,7 @@
 
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/run/run_tally_file.h"
 #include "memprof/run/unseen_processes.h"
 #include "profile/model/model.h"
 
@@ -63,6 +64,7 @@ struct Collected {
   size_t foreign = 0;                 // files that are not of a process of the run
   std::vector<UnseenProcess> unseen;  // processes that memprof is not in
   uint64_t more_unseen = 0;           // beyond those
+  uint64_t with_memprof = 0;  // processes that memprof was in, and that `unseen` has not; 0: not counted
 };
 
 class ProcessCollector {
@@ -96,6 +98,7 @@ class ProcessCollector {
   const std::string arenas_;
   const std::string profiles_;
   const uint64_t run_token_;
+  const RunTallyFile tally_;
   UnseenProcesses watched_;
   Collected collected_;
   std::set<std::string> stuck_;   // files that cannot be removed

@@ -15,6 +15,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "format/arena_name.h"
@@ -189,6 +191,22 @@ void say_if_another_ended(const std::vector<RunOutput>& outputs, const RunFacts&
 // How many lines there are for each kind of things, at most.
 constexpr size_t kMaxLines = 5;
 
+// Processes that memprof was in and of which there is nothing: what is left of those that it was in.
+uint64_t count_unsampled(const Collected& collected, const std::vector<ProcessProfile>& former,
+                         const std::vector<RunOutput>& outputs) {
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t>> known;
+  const auto add = [&known](const ProcessProfile& process) {
+    known.insert({process.pid, process.process_start, process.pid_namespace});
+  };
+  for (const ProcessProfile& process : former) add(process);
+  for (const ProcessProfile& process : collected.processes) {
+    if (!process.is_empty()) add(process);
+  }
+  for (const RunOutput& output : outputs) add(output.process);
+  const uint64_t others = known.size() + collected.unreadable + collected.left_out;
+  return collected.with_memprof > others ? collected.with_memprof - others : 0;
+}
+
 Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
   Missing missing;
   missing.unseen = collected.unseen.size() + collected.more_unseen;
@@ -290,13 +308,18 @@ FinishedRun run_profiled(const RunOptions& options) {
   run.outputs = choose_outputs(collected.processes, options, facts);
   std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
-  const Missing missing = say_what_is_missing(collected, former);
+  Missing missing = say_what_is_missing(collected, former);
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;
     return run;
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
+  missing.unsampled = count_unsampled(collected, former, run.outputs);
+  if (missing.unsampled != 0 && !options.quiet) {
+    complain(std::to_string(missing.unsampled) +
+             (missing.unsampled == 1 ? " more process had no sample" : " more processes had no sample"));
+  }
   run.is_written = write_outputs(run.outputs, options, missing, folder);
   return run;
 }

@@ -50,6 +50,7 @@ bool is_later(const ProcessProfile& a, const ProcessProfile& b) {
 void note_missing(const Missing& missing, profile::Profile* profile) {
   profile->unseen_processes = missing.unseen;
   profile->uncollected_processes = missing.uncollected;
+  profile->unsampled_processes = missing.unsampled;
   for (const std::string& name : missing.names) {
     profile->comments.push_back(profile::kUnseenComment + name);
   }

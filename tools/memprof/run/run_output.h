@@ -40,6 +40,7 @@ struct Missing {
   uint64_t unseen = 0;             // processes that memprof was not in
   std::vector<std::string> names;  // "nginx (pid 12) is statically linked ..."; not all of them
   uint64_t uncollected = 0;        // processes whose data was not read
+  uint64_t unsampled = 0;          // processes that memprof was in, but that had no sample
 };
 
 // Each process that had a sample, the started one first and then the largest.  The pattern's own path (where

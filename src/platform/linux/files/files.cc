@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/files.h"
 #include "platform/linux/files/write_signals.h"
+#include "platform/linux/memory/own_pages.h"
 #include "platform/messages.h"
 #include "platform/posix/file_calls.h"
 #include "platform/posix/message_pieces.h"
@@ -52,6 +54,21 @@ int file_open(const char* path, uint64_t* size_bytes) {
   }
   *size_bytes = static_cast<uint64_t>(status.st_size);
   return static_cast<int>(fd);
+}
+
+void* file_map(const char* path, size_t size_bytes) {
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) {
+    return nullptr;
+  }
+  struct stat status;
+  void* start = MAP_FAILED;
+  if (syscall(SYS_fstat, fd, &status) == 0 && is_own_file(status, size_bytes)) {
+    start = map_own(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
+  }
+  syscall(SYS_close, fd);
+  return start != MAP_FAILED ? start : nullptr;
 }
 
 bool file_read(int fd, uint64_t offset, void* bytes, size_t size_bytes) {
