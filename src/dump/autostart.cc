@@ -31,7 +31,7 @@
 #include "dump/dump.h"
 #include "dump/resident_memory.h"
 #include "dump/run_tally.h"
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "format/path_pattern.h"
 #include "format/pprof/pprof_name.h"
 #include "format/share_text.h"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "format/run_tally.h"
+#include "format/files/run_tally.h"
 #include "platform/files.h"
 #include "platform/process.h"
 

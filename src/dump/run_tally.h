@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process in the tally of its run (format/run_tally.h).
+// This process in the tally of its run (format/files/run_tally.h).
 //
 // Threads: the calls come one after the other.
 // Allocates: never.

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 
 namespace memprof::resident {
 namespace {

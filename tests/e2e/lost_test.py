@@ -172,13 +172,14 @@ class Lost(e2e.Test):
             done = self.start("-r", "1T", "--force", *options, "-o", "x.pb.gz", "--", e2e.system_python(), "-c", program,
                               before=self.new_ids())
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("memprof: 90 more processes had no sample\n", done.stderr.decode())
+            self.assertIn(" (90 more processes had no sample); next: ", done.stderr.decode())
             self.assertEqual(self.report(self.folder / "x.pb.gz")["unsampled_processes"], 90)
         text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
         self.assertIn("90 more processes of the run had no sample: each allocated too little for the rate.\n", text)
         # With a sample of each there is none.
-        done = self.start("-r", "0", "--force", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", f"{true}; {true}; exit 0")
-        self.assertNotIn("no sample", done.stderr.decode())
+        allocates = f"{e2e.program('ending')} return"
+        done = self.start("-r", "0", "--force", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", f"{allocates}; {allocates}; exit 0")
+        self.assertIn("memprof: wrote x.pb.gz, 3 processes; next: ", done.stderr.decode())
 
     def test_each_process_is_in_one_sentence(self):
         """What went on without memprof is not also one without a sample."""
@@ -187,11 +188,11 @@ class Lost(e2e.Test):
                           f"./sleeper & {e2e.need('sleep')} 1 & wait; exit 0")
         said = done.stderr.decode()
         self.assertRegex(said, r"memprof: warning: ran without memprof: sleeper \(pid \d+\) is statically linked")
-        self.assertIn("memprof: 1 more process had no sample\n", said)
+        self.assertIn("memprof: wrote x.pb.gz (1 more process had no sample); next: ", said)
 
     def test_a_merged_profile_of_one_process(self):
         said = self.start("-r", "1T", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", "/bin/true; exit 0").stderr.decode()
-        self.assertRegex(said, r"^memprof: no sample: \S+ allocated less than .*\nmemprof: wrote x.pb.gz, 1 process; next: ")
+        self.assertRegex(said, r"^memprof: no sample: \S+ allocated less than .*\nmemprof: wrote x.pb.gz, 1 process \(1 more process had no sample\); next: ")
 
     # ---- processes without memprof
 

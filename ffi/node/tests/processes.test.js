@@ -146,8 +146,9 @@ test('under memprof run the library that is there is used', (t) => {
 const memprof = require('memprof');
 ${KEEP}
 try { memprof.start(); } catch (error) { console.log(error.code, error.message); }
-const [top] = memprof.snapshot().topAllocators(1);
-console.log(memprof.stats().hooks, top.function, top.line);
+// Not the first: the sources of a Node.js that was built to read them from files are larger.
+const kept = memprof.snapshot().topAllocators(10).find((place) => place.function === 'keep');
+console.log(memprof.stats().hooks, kept.function, kept.line);
 `);
   const done = run(folder, COMMAND, ['run', '-r', '0', '-o', 'run.pb.gz', '--', process.execPath, '--require', 'memprof/register', 'app.js']);
   assert.strictEqual(done.status, 0, done.stderr);

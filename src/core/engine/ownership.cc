@@ -13,7 +13,7 @@
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/memory.h"

@@ -7,17 +7,15 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace memprof::platform {
 
-// Of file_map: a file that no other user can shorten.
-inline bool is_own_file(const struct stat& status, size_t size_bytes) {
-  return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-         status.st_size == static_cast<off_t>(size_bytes);
+// Of file_map: a file that no other user than `user` can shorten.
+inline bool is_own_file(const struct stat& status, uid_t user, size_t size_bytes) {
+  return S_ISREG(status.st_mode) && status.st_uid == user && status.st_size == static_cast<off_t>(size_bytes);
 }
 
 // `write_some(at, size_bytes)`: how many bytes it wrote.

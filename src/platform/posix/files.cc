@@ -54,7 +54,7 @@ void* file_map(const char* path, size_t size_bytes) {
   }
   struct stat status;
   void* start = MAP_FAILED;
-  if (fstat(fd, &status) == 0 && is_own_file(status, size_bytes)) {
+  if (fstat(fd, &status) == 0 && is_own_file(status, geteuid(), size_bytes)) {
     start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   close(fd);

@@ -33,6 +33,13 @@ bool follows_call(const uint8_t* end) {
   return false;
 }
 
+bool begins_behind_traps(uint64_t address, const uint8_t* code) {
+  constexpr uint64_t kAlignment = 64;
+  uint64_t before;
+  memcpy(&before, code - sizeof(before), sizeof(before));
+  return address % kAlignment == 0 && before == 0xcccccccccccccccc;  // int3
+}
+
 bool is_signal_return(const uint8_t* code) {
   static const uint8_t kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};  // mov $15,%rax; syscall
   return memcmp(code, kSigreturn, sizeof(kSigreturn)) == 0;
@@ -44,6 +51,10 @@ bool follows_call(const uint8_t* end) {
   return (instruction & 0xfc000000u) == 0x94000000u ||  // bl
          (instruction & 0xfefff800u) == 0xd63f0800u ||  // blraa, blrab and their zero forms
          (instruction & 0xfffffc1fu) == 0xd63f0000u;    // blr
+}
+
+bool begins_behind_traps(uint64_t, const uint8_t*) {
+  return false;  // what gaps are filled with there is not known
 }
 
 bool is_signal_return(const uint8_t* code) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the code around an address says of it.  Code that has no unwind table is left by its frame pointer,
-// and keeps anything there if it has none: a return address is believed only behind a call instruction.
+// and keeps anything there if it has none: a return address is believed only behind a call instruction, or where the
+// next two say so.
 //
 // Signals, fork: pure.
 // Allocates: never.
@@ -12,6 +13,11 @@ namespace memprof::unwind {
 
 // Does a call instruction end right before `end`?  `end[-8..-1]` must be readable.
 bool follows_call(const uint8_t* end);
+
+// Does code begin at `address`, whose bytes are at `code`: aligned, behind a gap that is filled with traps?  Engines
+// with a deoptimiser make frames that return to the begin of code that was built that way, which no call precedes.
+// `code[-8..-1]` must be readable.
+bool begins_behind_traps(uint64_t address, const uint8_t* code);
 
 // Is `code` the trampoline that a signal handler returns to?  `code[0..8]` must be readable.
 bool is_signal_return(const uint8_t* code);

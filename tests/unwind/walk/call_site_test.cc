@@ -43,6 +43,15 @@ TEST(FollowsCall, KnowsEveryFormOfCall) {
   EXPECT_TRUE(follows({0x64, 0xff, 0x14, 0x25, 0x10, 0x00, 0x00, 0x00}));  // call *%fs:0x10
 }
 
+// A V8 builtin behind its gap, to which a deoptimised frame returns: mov -0x10(%rbp),%rdi.
+TEST(BeginsBehindTraps, KnowsWhereBuiltinsBegin) {
+  uint8_t code[12] = {0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x48, 0x8b, 0x7d, 0xf0};
+  EXPECT_TRUE(unwind::begins_behind_traps(0x7f0000ca7b80, code + 8));
+  EXPECT_FALSE(unwind::begins_behind_traps(0x7f0000ca7ba0, code + 8));  // not aligned as they are
+  code[0] = 0xc3;
+  EXPECT_FALSE(unwind::begins_behind_traps(0x7f0000ca7b80, code + 8));  // the gap is shorter
+}
+
 TEST(FollowsCall, KnowsWhatIsNone) {
   EXPECT_FALSE(follows({0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}));  // nop
   EXPECT_FALSE(follows({0xe9, 0x12, 0x34, 0x56, 0x78}));                    // jmp rel32

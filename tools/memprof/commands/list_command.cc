@@ -12,8 +12,8 @@
 #include <set>
 #include <system_error>
 
-#include "format/arena_name.h"
-#include "format/run_tally.h"
+#include "format/files/arena_name.h"
+#include "format/files/run_tally.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"

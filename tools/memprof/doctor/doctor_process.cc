@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/doctor/doctor_limits.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/host/process/arena_files.h"

@@ -19,7 +19,7 @@
 #include <tuple>
 #include <utility>
 
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_allocator.h"
@@ -316,10 +316,6 @@ FinishedRun run_profiled(const RunOptions& options) {
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
   missing.unsampled = count_unsampled(collected, former, run.outputs);
-  if (missing.unsampled != 0 && !options.quiet) {
-    complain(std::to_string(missing.unsampled) +
-             (missing.unsampled == 1 ? " more process had no sample" : " more processes had no sample"));
-  }
   run.is_written = write_outputs(run.outputs, options, missing, folder);
   return run;
 }

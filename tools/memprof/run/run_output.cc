@@ -60,6 +60,13 @@ std::string count_processes(uint64_t count) {
   return std::to_string(count) + (count == 1 ? " process" : " processes");
 }
 
+// " (12 more processes had no sample)"; empty: all had one.
+std::string and_unsampled(const Missing& missing) {
+  if (missing.unsampled == 0) return "";
+  return " (" + std::to_string(missing.unsampled) +
+         (missing.unsampled == 1 ? " more process" : " more processes") + " had no sample)";
+}
+
 // Of a program whose profile is written though it shows nothing.
 void say_no_sample(const ProcessProfile& process) {
   const std::string program = process.program.empty() ? "the program" : process.program;
@@ -105,7 +112,7 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   warn_of_dropped(outputs);
   if (options.quiet) return true;
   if (outputs.size() == 1 && outputs[0].process.samples == 0) say_no_sample(outputs[0].process);
-  complain("wrote " + shell_word(path) + ", " + count_processes(outputs.size()) +
+  complain("wrote " + shell_word(path) + ", " + count_processes(outputs.size()) + and_unsampled(missing) +
            "; next: memprof report --by process " + shell_word(path));
   return true;
 }
@@ -117,12 +124,12 @@ const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutp
   return outputs[0].process.peak_bytes >= kNextToNothing * largest.process.peak_bytes ? outputs[0] : largest;
 }
 
-void say_written(const std::vector<RunOutput>& outputs) {
+void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) {
   if (outputs.size() == 1) {
     const ProcessProfile& process = outputs[0].process;
     if (process.samples == 0) say_no_sample(process);
     warn_of_dropped(outputs);
-    complain("wrote " + shell_word(outputs[0].path) + "; next: memprof report " +
+    complain("wrote " + shell_word(outputs[0].path) + and_unsampled(missing) + "; next: memprof report " +
              shell_word(outputs[0].path));
     return;
   }
@@ -132,7 +139,7 @@ void say_written(const std::vector<RunOutput>& outputs) {
   std::sort(largest.begin(), largest.end(),
             [](const RunOutput* a, const RunOutput* b) { return is_larger(a->process, b->process); });
   largest.resize(std::min(largest.size(), kNamedInTheEnd));
-  complain("wrote " + std::to_string(outputs.size()) + " profiles" +
+  complain("wrote " + std::to_string(outputs.size()) + " profiles" + and_unsampled(missing) +
            (outputs.size() > largest.size() ? "; those with the most memory:" : ":"));
   for (const RunOutput* output : largest) {
     const ProcessProfile& process = output->process;
@@ -241,7 +248,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
       complain("the profile without names is kept: memprof report " + shell_word(output.process.path));
     }
   }
-  if (!written.empty() && !options.quiet) say_written(written);
+  if (!written.empty() && !options.quiet) say_written(written, missing);
   return written.size() == outputs.size();
 }
 

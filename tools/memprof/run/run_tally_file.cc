@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "format/run_tally.h"
+#include "format/files/run_tally.h"
 
 namespace memprof::cli {
 

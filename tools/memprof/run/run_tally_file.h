@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tally of a run (format/run_tally.h): made before the program starts, read when it has ended.
+// The tally of a run (format/files/run_tally.h): made before the program starts, read when it has ended.
 //
 // Threads: one at a time.
 // Owns: its mapping of the file, not the file.

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core/arena/arena.h"
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "platform/linux/files/arena_file.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/linux/memory/sparse_pages.h"

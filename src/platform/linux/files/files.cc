@@ -64,7 +64,8 @@ void* file_map(const char* path, size_t size_bytes) {
   }
   struct stat status;
   void* start = MAP_FAILED;
-  if (syscall(SYS_fstat, fd, &status) == 0 && is_own_file(status, size_bytes)) {
+  if (syscall(SYS_fstat, fd, &status) == 0 &&
+      is_own_file(status, static_cast<uid_t>(syscall(SYS_geteuid)), size_bytes)) {
     start = map_own(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
   }
   syscall(SYS_close, fd);

@@ -20,7 +20,7 @@
 namespace memprof::platform {
 namespace {
 
-// Return addresses that were seen to follow a call, so that each costs system calls only once.  A
+// Return addresses that were seen to be one (call_site.h), so that each costs system calls only once.  A
 // direct-mapped cache of single words: a lost entry is asked for again.  An entry of a library that was
 // unloaded meanwhile can let a wrong address pass, never a crash.
 constexpr uint32_t kCallSites = 4096;
@@ -40,7 +40,8 @@ bool is_call_site(uint64_t return_address) {
   if (!both && !read_memory(return_address - 8, code, 8)) {
     return false;
   }
-  if (!unwind::follows_call(code + 8) && !(both && unwind::is_signal_return(code + 8))) {
+  if (!unwind::follows_call(code + 8) && !unwind::begins_behind_traps(return_address, code + 8) &&
+      !(both && unwind::is_signal_return(code + 8))) {
     return false;
   }
   cached.store(return_address, std::memory_order_relaxed);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/run/run_tally_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
-#include "dump/run_tally.h"
-#include "format/run_tally.h"
-#include "platform/process.h"
-#include "tests/support/engine.h"
+#include "format/files/run_tally.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -17,39 +17,41 @@ namespace {
 
 using testing_tools::Folder;
 
-TEST(RunTallyFile, HasWhoJoined) {
+TEST(RunTallyFile, HasWhatProcessesNote) {
   const Folder folder;
-  const RunTallyFile tally(folder / "", 7);
-  EXPECT_EQ(tally.processes(), 0u);
+  const RunTallyFile file(folder.path(), 7);
+  EXPECT_EQ(file.processes(), 0u);
+  const std::string path = folder / kRunTallyName;
   struct stat status{};
-  ASSERT_EQ(stat((folder / kRunTallyName).c_str(), &status), 0);
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   EXPECT_EQ(status.st_size, static_cast<off_t>(sizeof(RunTally)));
-  testing_support::in_child([&] {
-    join_run((folder / "").c_str(), 8);  // of another run
-    join_run("", 7);
-    join_run((folder / "none").c_str(), 7);
-    count_process();
-    EXPECT_EQ(tally.processes(), 0u);
-    join_run((folder / "").c_str(), 7);
-    join_run((folder / "").c_str(), 7);
-    EXPECT_EQ(tally.processes(), 1u);
-    EXPECT_TRUE(tally.has(platform::process_id(), platform::process_start()));
-    EXPECT_FALSE(tally.has(platform::process_id(), platform::process_start() + 1));
-    testing_support::in_child([] { count_process(); });
-    EXPECT_EQ(tally.processes(), 2u);
-  });
-  EXPECT_EQ(tally.processes(), 2u);
+  EXPECT_GE(status.st_blocks * 512, static_cast<blkcnt_t>(sizeof(RunTally)))
+      << "a page that is not there is fatal";
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* const start = mmap(nullptr, sizeof(RunTally), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  ASSERT_NE(start, MAP_FAILED);
+  auto* const tally = static_cast<RunTally*>(start);
+  EXPECT_EQ(tally->magic, RunTally::kMagic);
+  EXPECT_EQ(tally->run_token, 7u);
+  tally->note(12, 500);
+  tally->note(13, 501);
+  EXPECT_EQ(file.processes(), 2u);
+  EXPECT_TRUE(file.has(13, 501));
+  EXPECT_FALSE(file.has(13, 502));
+  munmap(start, sizeof(RunTally));
 }
 
 TEST(RunTallyFile, WhereThereCanBeNoneNobodyIsCounted) {
   const Folder folder;
   testing_tools::write_file(folder / kRunTallyName, "mine");
-  const RunTallyFile there(folder / "", 7);
+  const RunTallyFile there(folder.path(), 7);
   EXPECT_EQ(there.processes(), 0u);
   EXPECT_FALSE(there.has(1, 1));
   EXPECT_EQ(std::filesystem::file_size(folder / kRunTallyName), 4u);
   EXPECT_EQ(RunTallyFile("", 7).processes(), 0u);
+  EXPECT_EQ(RunTallyFile(folder / "none", 7).processes(), 0u);
 }
 
 }  // namespace

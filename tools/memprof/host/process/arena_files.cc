@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 #include "memprof/host/process/memory_map.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that the arenas of profiled processes lie in, and whether those processes live.
 //
-// Their names: format/arena_name.h.
+// Their names: format/files/arena_name.h.
 //
 // Threads: no state.
 #pragma once
@@ -59,7 +59,7 @@ bool parse_run_folder(const std::string& name, ArenaFile* memprof);
 // containers, given the right to.  *error: the errno, where the process cannot be looked at.
 std::string arena_of_process(uint64_t pid, int* error);
 
-// Where arenas of programs that this process starts are by default (format/arena_name.h); empty: nowhere is wanted.
+// Where arenas of programs that this process starts are by default (format/files/arena_name.h); empty: nowhere is wanted.
 std::string arena_parent();
 
 }  // namespace memprof::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/run_tally.h"
+#include "format/files/run_tally.h"
 
 #include <gtest/gtest.h>
 

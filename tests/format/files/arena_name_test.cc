@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/arena_name.h"
+#include "format/files/arena_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/run_tally.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "format/files/run_tally.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "tests/support/engine.h"
+#include "tests/support/folder.h"
+
+namespace memprof::run_tally_test {
+namespace {
+
+using testing_support::in_child;
+using testing_support::TemporaryFolder;
+
+// A tally of run 7, as `memprof run` makes it.
+RunTally* make_tally(const TemporaryFolder& folder) {
+  const std::string path = folder.write(kRunTallyName, std::string(sizeof(RunTally), '\0'));
+  auto* const tally = static_cast<RunTally*>(platform::file_map(path.c_str(), sizeof(RunTally)));
+  if (tally != nullptr) {
+    tally->magic = RunTally::kMagic;
+    tally->run_token = 7;
+  }
+  return tally;
+}
+
+TEST(JoinRun, CountsProcessesOfThisRun) {
+  const TemporaryFolder folder;
+  const RunTally* const tally = make_tally(folder);
+  ASSERT_NE(nullptr, tally);
+  const std::string here = folder.path("");
+  in_child([&] {
+    count_process();            // it has joined none
+    join_run(here.c_str(), 8);  // of another run
+    join_run("", 7);            // there is no folder
+    join_run((here + "x").c_str(), 7);
+    join_run(std::string(5000, 'x').c_str(), 7);
+    EXPECT_EQ(0u, tally->processes.load());
+    join_run(here.c_str(), 7);
+    join_run(here.c_str(), 7);  // as by a program that it executes
+    EXPECT_EQ(1u, tally->processes.load());
+    EXPECT_TRUE(tally->has(platform::process_id(), platform::process_start()));
+    in_child([] { count_process(); });
+    EXPECT_EQ(2u, tally->processes.load());
+  });
+  EXPECT_EQ(2u, tally->processes.load());
+}
+
+TEST(JoinRun, LooksAtNothingInASandbox) {
+  const TemporaryFolder folder;
+  const RunTally* const tally = make_tally(folder);
+  ASSERT_NE(nullptr, tally);
+  in_child([&] {
+    join_run(folder.path("").c_str(), 7);
+    in_child([] {
+      platform::set_sandboxed(true);
+      count_process();
+    });
+  });
+  EXPECT_EQ(1u, tally->processes.load());
+}
+
+}  // namespace
+}  // namespace memprof::run_tally_test
