@@ -30,6 +30,8 @@ class Lost(e2e.Test):
         done = self.start("-r", "0", "--merge", "-o", "x.pb.gz", "--", e2e.program("storm"), "drive", 300, truth,
                           before=self.new_ids(), timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
+        # The driver, those that say their truth, and one for each grandchild that only waits for it: every sixth.
+        self.assertIn(b"memprof: wrote x.pb.gz, 301 processes (50 more processes had no sample); next: ", done.stderr)
         expected = collections.Counter()
         for line in truth.read_text().splitlines():
             pid, number = line.split()
