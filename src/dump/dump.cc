@@ -164,7 +164,7 @@ void end_dumps() {
 
 void reset_dumps_in_child() {
   g_is_dumping.store(false, std::memory_order_release);
-  count_process();
+  count_fork_child();
 }
 
 void stop_dumps() {

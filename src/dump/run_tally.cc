@@ -26,13 +26,13 @@ void join_run(const char* arena_folder, uint64_t run_token) {
   auto* const tally = static_cast<RunTally*>(platform::file_map(path, sizeof(RunTally)));
   if (tally != nullptr && tally->magic == RunTally::kMagic && tally->run_token == run_token) {
     g_tally = tally;
-    count_process();
+    tally->note(platform::process_id(), platform::process_start());
   }
 }
 
-void count_process() {
+void count_fork_child() {
   if (g_tally != nullptr && !platform::is_sandboxed()) {
-    g_tally->note(platform::process_id(), platform::process_start());
+    g_tally->note_new(platform::process_id(), platform::start_of_new_process());
   }
 }
 

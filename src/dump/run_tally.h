@@ -12,7 +12,7 @@ namespace memprof {
 // Maps the tally in the run's folder for arenas, where there is one of this run and this user, and counts this process.
 void join_run(const char* arena_folder, uint64_t run_token);
 
-// Counts this process, which can be a fork child of one that joined; nothing where none did.
-void count_process();
+// In a fork child: counts it, if its parent had joined.
+void count_fork_child();
 
 }  // namespace memprof

@@ -36,6 +36,9 @@ uint64_t process_namespace();  // of process ids: equal for processes that mean 
 // When this process came to be, in a unit of the system's; the same after it executed another program, and
 // another one for each process that had its id.  0: unknown.
 uint64_t process_start();
+// What process_start() says of a process that comes to be now, but for the time between the two: cheaper, as it looks
+// at a clock only.
+uint64_t start_of_new_process();
 // Path of the executable, "" if unknown; static memory.  The first call must not be made from a hook.
 const char* program_path();
 

@@ -35,7 +35,7 @@ TEST(JoinRun, CountsProcessesOfThisRun) {
   ASSERT_NE(nullptr, tally);
   const std::string here = folder.path("");
   in_child([&] {
-    count_process();            // it has joined none
+    count_fork_child();         // it has joined none
     join_run(here.c_str(), 8);  // of another run
     join_run("", 7);            // there is no folder
     join_run((here + "x").c_str(), 7);
@@ -45,7 +45,7 @@ TEST(JoinRun, CountsProcessesOfThisRun) {
     join_run(here.c_str(), 7);  // as by a program that it executes
     EXPECT_EQ(1u, tally->processes.load());
     EXPECT_TRUE(tally->has(platform::process_id(), platform::process_start()));
-    in_child([] { count_process(); });
+    in_child([] { count_fork_child(); });
     EXPECT_EQ(2u, tally->processes.load());
   });
   EXPECT_EQ(2u, tally->processes.load());
@@ -59,7 +59,7 @@ TEST(JoinRun, LooksAtNothingInASandbox) {
     join_run(folder.path("").c_str(), 7);
     in_child([] {
       platform::set_sandboxed(true);
-      count_process();
+      count_fork_child();
     });
   });
   EXPECT_EQ(1u, tally->processes.load());

@@ -15,8 +15,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "format/hash.h"
-
 namespace memprof {
 
 inline constexpr char kRunTallyName[] = "processes.tally";
@@ -33,18 +31,31 @@ struct RunTally {
 
   // The process `id`, which began at `start` (platform::process_start), is one of the run's.
   void note(uint64_t id, uint64_t start) {
-    const uint64_t who = key_of(id, start);
-    if (slots[id % kSlots].exchange(who, std::memory_order_relaxed) != who) {
+    if (!is_of(slots[id % kSlots].exchange(slot_of(id, start), std::memory_order_relaxed), id, start)) {
       processes.fetch_add(1, std::memory_order_relaxed);
     }
   }
+  // And so is this one, which has only come to be.
+  void note_new(uint64_t id, uint64_t start) {
+    slots[id % kSlots].store(slot_of(id, start), std::memory_order_relaxed);
+    processes.fetch_add(1, std::memory_order_relaxed);
+  }
   // Whether it is remembered as one.
   bool has(uint64_t id, uint64_t start) const {
-    return slots[id % kSlots].load(std::memory_order_relaxed) == key_of(id, start);
+    return is_of(slots[id % kSlots].load(std::memory_order_relaxed), id, start);
   }
 
  private:
-  static uint64_t key_of(uint64_t id, uint64_t start) { return mix_hash(start * kGolden + id) | 1; }
+  // Units of process_start, on Linux a second: a process that has only come to be takes the time for its start.
+  static constexpr uint64_t kSlack = 100;
+  static constexpr uint64_t kStartBits = 40;
+  static constexpr uint64_t kStarts = (uint64_t{1} << kStartBits) - 1;
+
+  static uint64_t slot_of(uint64_t id, uint64_t start) { return (id + 1) << kStartBits | (start & kStarts); }
+  static bool is_of(uint64_t slot, uint64_t id, uint64_t start) {
+    const uint64_t apart = ((slot & kStarts) - start + kSlack) & kStarts;
+    return slot >> kStartBits == slot_of(id, 0) >> kStartBits && apart <= 2 * kSlack;
+  }
 };
 static_assert(sizeof(RunTally) == 65536 && std::is_standard_layout_v<RunTally>);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);

@@ -66,6 +66,9 @@ uint64_t process_namespace() {
 uint64_t process_start() {
   return 0;
 }
+uint64_t start_of_new_process() {
+  return 0;
+}
 const char* program_path() {
   return "";
 }

@@ -16,11 +16,26 @@ TEST(RunTallyTest, AProcessCountsOnce) {
   EXPECT_TRUE(tally->has(7, 100));
   tally->note(7, 100);  // it executed another program
   EXPECT_EQ(1u, tally->processes.load());
-  tally->note(7, 200);  // another one, to which its id came
+  tally->note(7, 300);  // another one, to which its id came
   EXPECT_EQ(2u, tally->processes.load());
   EXPECT_FALSE(tally->has(7, 100));
-  EXPECT_TRUE(tally->has(7, 200));
-  EXPECT_FALSE(tally->has(8, 200));
+  EXPECT_TRUE(tally->has(7, 300));
+  EXPECT_FALSE(tally->has(8, 300));
+}
+
+TEST(RunTallyTest, AForkChildThatExecutesAProgramCountsOnce) {
+  const auto tally = std::make_unique<RunTally>();
+  tally->note_new(7, 1001);  // it looked at the clock a moment later
+  tally->note(7, 1000);
+  EXPECT_EQ(1u, tally->processes.load());
+  tally->note_new(7, 1002);  // another one, at once
+  EXPECT_EQ(2u, tally->processes.load());
+  // The clock is as old as the machine.
+  const uint64_t late = (uint64_t{1} << 40) - 1;
+  tally->note_new(8, late + 2);
+  tally->note(8, late);
+  EXPECT_EQ(3u, tally->processes.load());
+  EXPECT_TRUE(tally->has(8, late));
 }
 
 TEST(RunTallyTest, OfManyThatRunAtOnceEachCounts) {

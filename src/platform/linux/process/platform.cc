@@ -115,6 +115,13 @@ uint64_t process_start() {
   }
   return ticks;
 }
+uint64_t start_of_new_process() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const uint64_t ticks_a_second = getauxval(AT_CLKTCK);
+  return static_cast<uint64_t>(now.tv_sec) * ticks_a_second +
+         static_cast<uint64_t>(now.tv_nsec) * ticks_a_second / 1'000'000'000;
+}
 // x86-64 keeps loads and stores in order.
 void order_all_threads() {
 #if !defined(__x86_64__)
