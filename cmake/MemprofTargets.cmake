@@ -101,6 +101,12 @@ function(memprof_host_library name)
   endif()
   add_library(${name} STATIC ${ARGN})
   memprof_host_options(${name})
+  # Not optimised, a source takes as long as the headers that it has from others. What it forgets to include the release
+  # build finds.
+  if(MEMPROF_QUICK_HOST)
+    target_precompile_headers(${name} PRIVATE <algorithm> <filesystem> <functional> <map> <memory> <optional> <set> <string>
+                              <string_view> <unordered_map> <vector> <fmt/format.h>)
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
 endfunction()
 
