@@ -244,6 +244,19 @@ class Node(e2e.Test):
         functions = {r["name"]: r for r in self.report(out, "--metric", "alloc", "--by", "function")["rows"]}
         self.assertAlmostEqual(functions["ofEval"]["self"]["alloc_space"]["value"], 10 * BLOCK, delta=500_000)
 
+    def test_new_code_while_all_is_recorded(self):
+        """V8 10.2 allocates for its list of code while it holds a lock that a stack sample takes, too."""
+        script = self.write("new_code.js", """\
+            let sum = 0;
+            for (let i = 0; i < 1500; i++) sum += new Function('a', `return a + ${i};`)(1);
+            console.log(sum);
+            """)
+        out = self.folder / "out.pb"
+        done = e2e.run([e2e.COMMAND, "run", "-r", "0", "-o", out, "--", NODE, "--interpreted-frames-native-stack", script],
+                       environment=plain_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, b"1125750\n")
+
     def test_ends_as_it_does_without_memprof(self):
         script = self.write("ends.js", f"""\
             function grab() {{

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace memprof::profile {
@@ -42,17 +43,15 @@ struct Debuginfod::Library {
     // Never closed: libcurl, which it brings along, does not bear that.
     void* handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return false;
-    const auto get = [handle](const char* name, auto* function) {
-      void* symbol = dlsym(handle, name);
-      std::memcpy(function, &symbol, sizeof(symbol));
-      return symbol != nullptr;
+    const auto get = [handle](const char* name, auto& function) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
+      return function != nullptr;
     };
     g_get_user_data = nullptr;
-    const bool is_whole = get("debuginfod_begin", &begin) && get("debuginfod_end", &end) &&
-                          get("debuginfod_find_debuginfo", &find_debuginfo) &&
-                          get("debuginfod_set_progressfn", &set_progress) &&
-                          get("debuginfod_set_user_data", &set_user_data) &&
-                          get("debuginfod_get_user_data", &get_user_data);
+    const bool is_whole =
+        get("debuginfod_begin", begin) && get("debuginfod_end", end) &&
+        get("debuginfod_find_debuginfo", find_debuginfo) && get("debuginfod_set_progressfn", set_progress) &&
+        get("debuginfod_set_user_data", set_user_data) && get("debuginfod_get_user_data", get_user_data);
     g_get_user_data = get_user_data;
     return is_whole;
   }

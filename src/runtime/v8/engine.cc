@@ -23,6 +23,8 @@ enum Name : uint32_t {
   kNeeded,
   kKeyCreated = kNeeded,  // V8 before 11 has it
   kBytecodeHeader,
+  kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
+  kMovedCode,
   kNames,
 };
 const char* const kNamesOf[kNames] = {
@@ -36,8 +38,11 @@ const char* const kNamesOf[kNames] = {
     "_ZN2v82V810GetVersionEv",
     "_ZN2v88internal7Isolate20isolate_key_created_E",
     "v8dbg_class_BytecodeArray__data__uintptr_t",
+    "_ZN2v88internal18CodeObjectRegistry32RegisterNewlyAllocatedCodeObjectEm",
+    "_ZN2v88internal18CodeObjectRegistry33RegisterAlreadyExistingCodeObjectEm",
 };
 constexpr uint32_t kFirstVersionWithoutKey = 11;
+constexpr uint32_t kFirstVersionThatMayLockAgain = 11;
 
 // Of the calling thread.
 __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
@@ -60,6 +65,9 @@ bool fill(const void* const* addresses, Engine* found) {
   found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);
   found->bytecode_header = static_cast<const int32_t*>(addresses[kBytecodeHeader]);
   found->version = parse_version(found->get_version());
+  const bool may_lock_again = found->version >> 8 >= kFirstVersionThatMayLockAgain;
+  found->locks[0] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kNewCode]);
+  found->locks[1] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kMovedCode]);
   return found->version != 0 &&
          (found->isolate_key_created != nullptr || found->version >> 8 >= kFirstVersionWithoutKey);
 }

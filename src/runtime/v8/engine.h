@@ -35,6 +35,15 @@ struct Engine {
   const uint8_t* isolate_key_created;  // V8 before 11: until it is 1, try_get_current reads the key of others
   const int32_t* bytecode_header;      // bytes of an array of bytecode before the first; nullptr: not told
   uint32_t version;                    // major << 8 | minor: 0x0a02 is 10.2
+  // Functions that allocate while they hold a lock for which get_stack_sample would wait for ever; 0: none.
+  uint64_t locks[2];
+
+  // Whether it must not be called below `address`, which is in one of those.
+  bool holds_lock(uint64_t address) const {
+    constexpr uint64_t kMaxFunctionBytes = 1024;  // they have 110 and 309 in Debian's build of 10.2
+    return (locks[0] != 0 && address - locks[0] < kMaxFunctionBytes) ||
+           (locks[1] != 0 && address - locks[1] < kMaxFunctionBytes);
+  }
 
   // The isolate that the calling thread is in; nullptr: none.  Also those that work for an isolate in the
   // background are "in" it from V8 12 on.

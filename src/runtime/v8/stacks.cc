@@ -48,6 +48,16 @@ struct Sample {
       info.state == kStateGc || info.frames_count > kMaxFrames ? 0 : static_cast<uint32_t>(info.frames_count);
 }
 
+// Is one of V8's functions on the stack below which it must not be called?
+bool holds_lock(const Engine& engine, const NativeStack& native) {
+  for (uint32_t i = 0; i < native.walk.depth; ++i) {
+    if (engine.holds_lock(native.frames[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What is left of V8's frames.
 class Merging {
  public:
@@ -222,6 +232,9 @@ WalkResult merge_frames(const RunningThread& thread, const NativeStack& native, 
   }
   if (thread.known == nullptr) {
     thread.engine->add_before_call_callback(thread.isolate, before_call);
+    return runtimes::leave_native(native, frames, max_depth);
+  }
+  if (holds_lock(*thread.engine, native)) {
     return runtimes::leave_native(native, frames, max_depth);
   }
   Sample sample;

@@ -11,6 +11,7 @@ namespace memprof::v8::fakes {
 
 struct State {
   void* isolate = nullptr;
+  int samples = 0;  // how often it was asked for one
   uint16_t vm_state = 0;
   std::vector<uint64_t> frames;
   JitCodeEventHandler handler = nullptr;
@@ -27,6 +28,7 @@ inline State g_state;
 inline const Engine kEngine = {
     [] { return g_state.isolate; },
     [](void*, const RegisterState*, uint64_t* frames, size_t max_frames, SampleInfo* info) {
+      ++g_state.samples;
       info->frames_count = g_state.frames.size() < max_frames ? g_state.frames.size() : max_frames;
       info->state = g_state.vm_state;
       memcpy(frames, g_state.frames.data(), info->frames_count * sizeof(uint64_t));
@@ -52,6 +54,7 @@ inline const Engine kEngine = {
     nullptr,
     nullptr,
     0x0b03,
+    {0x910000, 0},
 };
 
 // While it lives the process has this engine.

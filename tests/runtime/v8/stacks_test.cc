@@ -92,6 +92,20 @@ TEST(Stacks, FramesStandWhereV8ExecutesThem) {
   });
 }
 
+// V8 10.2 allocates while it holds a lock for which a sample would wait for ever.
+TEST(Stacks, V8IsNotAskedWhileItHoldsItsLock) {
+  in_child([] {
+    start();
+    const FakeEngine engine;
+    tell_code();
+    g_state.frames = {kMachine + 20};
+    EXPECT_EQ(" n n n n", Stack({kNative, fakes::kEngine.locks[0] + 40, kMachine + 20, kNative}).merged());
+    EXPECT_EQ(0, g_state.samples);
+    EXPECT_EQ(" n n js30 n", Stack({kNative, fakes::kEngine.locks[0] - 40, kMachine + 20, kNative}).merged());
+    EXPECT_EQ(1, g_state.samples);
+  });
+}
+
 TEST(Stacks, WithoutARangeCompiledCodeLiesAnywhere) {
   in_child([] {
     start();
