@@ -149,7 +149,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void read() {
-    parser_.emplace();
+    parser_ = std::make_unique<http::request_parser<http::empty_body>>();
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(0);
     stream_.expires_after(kMaxWait);
@@ -199,7 +199,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::tcp_stream stream_;
   Site& site_;
   beast::flat_buffer buffer_{size_t{2} * kMaxHeaderBytes};
-  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::unique_ptr<http::request_parser<http::empty_body>> parser_;  // of the request that is read
   Response response_;
 };
 
@@ -213,9 +213,9 @@ class PageServer::State {
     site_.changed = [this] { look_when_wanted(); };
     const Tcp::endpoint wanted(parse_address(address.address), address.port);
     beast::error_code error;
-    acceptor_.open(wanted.protocol(), error);
-    if (!error) acceptor_.bind(wanted, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    static_cast<void>(acceptor_.open(wanted.protocol(), error));
+    if (!error) static_cast<void>(acceptor_.bind(wanted, error));
+    if (!error) static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, error));
     const Tcp::endpoint bound = error ? wanted : acceptor_.local_endpoint(error);
     const std::string end = ":" + std::to_string(bound.port());
     if (error) {

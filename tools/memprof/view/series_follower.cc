@@ -37,9 +37,9 @@ SeriesFollower::SeriesFollower(std::string path, AskServers ask_servers)
     : path_(std::move(path)), ask_servers_(ask_servers) {
   bool is_said = false;
   while (true) {
-    const bool is_recorded = is_there();
+    const bool is_recorded = SeriesFollower::is_there();
     state_of_file_ = file_state(path_);
-    reader_.emplace(path_);
+    reader_ = std::make_unique<profile::SeriesReader>(path_);
     if (!reader_->series().looks.empty()) return;
     if (!is_recorded) throw profile::Error(path_ + ": a series without a look");
     if (!is_said) complain(path_ + ": is being recorded, and has no look yet: waiting for the first");
@@ -56,7 +56,7 @@ bool SeriesFollower::refresh() {
     profile::SeriesReader reader(path_);
     const auto& looks = reader.series().looks;
     is_other_ = looks.empty() || looks.front().time_unix_ns != reader_->series().looks.front().time_unix_ns;
-    if (!is_other_) reader_.emplace(std::move(reader));
+    if (!is_other_) reader_ = std::make_unique<profile::SeriesReader>(std::move(reader));
   } catch (const profile::Error&) {
     is_other_ = true;
   }

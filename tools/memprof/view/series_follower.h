@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,9 +47,9 @@ class SeriesFollower : public LookSource {
   const std::string path_;
   const AskServers ask_servers_;
   const std::vector<uint64_t> no_pids_;
-  std::optional<profile::SeriesReader> reader_;
-  std::string state_of_file_;   // when it was read
-  uint64_t shown_unix_ns_ = 0;  // the look that was shown last; 0: none
+  std::unique_ptr<profile::SeriesReader> reader_;  // never null
+  std::string state_of_file_;                      // when it was read
+  uint64_t shown_unix_ns_ = 0;                     // the look that was shown last; 0: none
   bool is_other_ = false;
 };
 

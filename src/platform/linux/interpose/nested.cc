@@ -72,18 +72,18 @@ void mute_if_nested(Function*& slot, Function*& behind, Function* muted, const A
 void mute_nested_calls() {
   constexpr size_t kSize = 64;
   constexpr size_t kAlignment = 64;
-  Real& r = g_real;
-  Real& b = g_nesting;
-  mute_if_nested(r.malloc, b.malloc, muted_malloc, [&] { return r.malloc(kSize); });
-  mute_if_nested(r.calloc, b.calloc, muted_calloc, [&] { return r.calloc(1, kSize); });
-  mute_if_nested(r.realloc, b.realloc, muted_realloc, [&] { return r.realloc(nullptr, kSize); });
-  mute_if_nested(r.posix_memalign, b.posix_memalign, muted_posix_memalign, [&]() -> void* {
+  mute_if_nested(g_real.malloc, g_nesting.malloc, muted_malloc, [] { return g_real.malloc(kSize); });
+  mute_if_nested(g_real.calloc, g_nesting.calloc, muted_calloc, [] { return g_real.calloc(1, kSize); });
+  mute_if_nested(g_real.realloc, g_nesting.realloc, muted_realloc,
+                 [] { return g_real.realloc(nullptr, kSize); });
+  mute_if_nested(g_real.posix_memalign, g_nesting.posix_memalign, muted_posix_memalign, []() -> void* {
     void* block = nullptr;
-    return r.posix_memalign(&block, kAlignment, kSize) == 0 ? block : nullptr;
+    return g_real.posix_memalign(&block, kAlignment, kSize) == 0 ? block : nullptr;
   });
-  mute_if_nested(r.aligned_alloc, b.aligned_alloc, muted_aligned_alloc,
-                 [&] { return r.aligned_alloc(kAlignment, kSize); });
-  mute_if_nested(r.memalign, b.memalign, muted_memalign, [&] { return r.memalign(kAlignment, kSize); });
+  mute_if_nested(g_real.aligned_alloc, g_nesting.aligned_alloc, muted_aligned_alloc,
+                 [] { return g_real.aligned_alloc(kAlignment, kSize); });
+  mute_if_nested(g_real.memalign, g_nesting.memalign, muted_memalign,
+                 [] { return g_real.memalign(kAlignment, kSize); });
 }
 
 }  // namespace memprof::interpose
