@@ -11,7 +11,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
-#include <optional>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <utility>
@@ -213,9 +213,13 @@ class PageServer::State {
     site_.changed = [this] { look_when_wanted(); };
     const Tcp::endpoint wanted(parse_address(address.address), address.port);
     beast::error_code error;
-    static_cast<void>(acceptor_.open(wanted.protocol(), error));
-    if (!error) static_cast<void>(acceptor_.bind(wanted, error));
-    if (!error) static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, error));
+    try {
+      acceptor_.open(wanted.protocol());
+      acceptor_.bind(wanted);
+      acceptor_.listen();
+    } catch (const beast::system_error& failed) {
+      error = failed.code();
+    }
     const Tcp::endpoint bound = error ? wanted : acceptor_.local_endpoint(error);
     const std::string end = ":" + std::to_string(bound.port());
     if (error) {
