@@ -27,7 +27,7 @@ bool are_readable(uint64_t address, size_t size_bytes) {
 }  // namespace
 
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
-  return read_memory_as(process_id(), address, bytes, size_bytes);
+  return !is_sandboxed() && read_memory_as(process_id(), address, bytes, size_bytes);
 }
 
 bool read_memory_as(uint32_t own_id, uint64_t address, void* bytes, size_t size_bytes) {

@@ -39,7 +39,7 @@ TEST(RunTallyFile, HasWhatProcessesNote) {
   tally->note(13, 501);
   EXPECT_EQ(file.processes(), 2u);
   EXPECT_TRUE(file.has(13, 501));
-  EXPECT_FALSE(file.has(13, 502));
+  EXPECT_FALSE(file.has(13, 902));
   munmap(start, sizeof(RunTally));
 }
 
