@@ -84,7 +84,8 @@ void autostart();
 // Called when a fork child begins anew: what the environment asked for was asked of its parent.
 void forget_autostart();
 
-// Called in every fork child (platform::reset_in_child): no thread is writing a dump there.
+// Called in every fork child (platform::reset_in_child): no thread is writing a dump there, and the child counts itself
+// among the processes of its run.
 void reset_dumps_in_child();
 
 // Called by the hooks when the process is about to end: writes the profile that autostart was asked for,
