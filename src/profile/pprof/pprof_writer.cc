@@ -231,8 +231,9 @@ class Writer {
         output_, memory.data(), memory.size(), profile_.rate_bytes,
         has_metric_[metric_index(Metric::kPeakSpace)], has_metric_[metric_index(Metric::kMappedSpace)],
         has_metric_[metric_index(Metric::kResidentSpace)], has_metric_[metric_index(Metric::kJsSpace)]);
-    SizeSharing sharing;
-    for (const Stack& stack : profile_.stacks) {
+    const LiveSamples live = live_samples();
+    for (size_t at = 0; at < profile_.stacks.size(); ++at) {
+      const Stack& stack = profile_.stacks[at];
       ids_.clear();
       for (const uint32_t location : stack.locations) {
         ids_.push_back(location + 1);
@@ -258,20 +259,42 @@ class Writer {
       }
       const double resident_bytes = stack.values[metric_index(Metric::kResidentSpace)];
       const bool is_resident = resident_bytes != 0 && has_metric_[metric_index(Metric::kResidentSpace)];
-      if (stack.allocated.samples != 0 || is_resident || (stack.live.empty() && !is_mapped && !is_js)) {
-        // As the comments have them, so that what is read and written again is the same.
-        const StackStatistics own = as_packed(stack, profile_.rate_bytes);
-        samples.running_totals(ids_.data(), ids_.size(), own.allocated.weight_count,
-                               own.allocated.weight_bytes, own.peak.weight_count, own.peak.weight_bytes,
+      const bool has_totals = stack.allocated.samples != 0 || stack.peak.samples != 0 || is_resident;
+      if (has_totals || (stack.live.empty() && !is_mapped && !is_js)) {
+        samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
+                               stack.allocated.weight_bytes, stack.peak.weight_count, stack.peak.weight_bytes,
                                stack.values[metric_index(Metric::kResidentObjects)], resident_bytes);
       }
-      for (const LiveGroup& group : options_.shares_sizes ? sharing.shared(stack.live) : stack.live) {
+      for (const LiveGroup& group : live.shared.empty() ? stack.live : live.shared[at]) {
         const double blocks =
             static_cast<double>(group.samples) / sampling_probability(group.size_bytes, group.rate_bytes);
         samples.live(ids_.data(), ids_.size(), group.size_bytes, group.rate_bytes, group.samples,
-                     blocks + sharing.take_blocks(), blocks * static_cast<double>(group.size_bytes));
+                     blocks + live.blocks_each,
+                     blocks * static_cast<double>(group.size_bytes) + live.bytes_each);
       }
     }
+  }
+
+  // Sizes of live blocks that share samples, and what each sample takes so that the sums are of the sizes before.
+  struct LiveSamples {
+    std::vector<std::vector<LiveGroup>> shared;  // by stack; empty: each stack has its own
+    double blocks_each = 0;
+    double bytes_each = 0;
+  };
+
+  LiveSamples live_samples() const {
+    LiveSamples live;
+    if (!options_.shares_sizes) return live;
+    SizeSharing sharing;
+    size_t count = 0;
+    for (const Stack& stack : profile_.stacks) {
+      live.shared.push_back(sharing.shared(stack.live));
+      if (stack.has_statistics) count += live.shared.back().size();
+    }
+    if (count == 0) return live;
+    live.blocks_each = sharing.missing_blocks() / static_cast<double>(count);
+    live.bytes_each = sharing.missing_bytes() / static_cast<double>(count);
+    return live;
   }
 
   void write_parts(const Stack& stack) {

@@ -85,14 +85,6 @@ void SizeSharing::miss(const LiveGroup& group, double sign) {
   missing_blocks_ += samples / sampling_probability(group.size_bytes, group.rate_bytes);
 }
 
-double SizeSharing::take_blocks() {
-  // With what rounding takes a reader still knows the number of samples.
-  constexpr double kMax = 0.45;
-  const double taken = std::clamp(missing_blocks_, -kMax, kMax);
-  missing_blocks_ -= taken;
-  return taken;
-}
-
 std::vector<LiveGroup> SizeSharing::shared(const std::vector<LiveGroup>& groups) {
   if (groups.size() <= kMaxOwnSizes) return groups;
   std::vector<LiveGroup> sorted = groups;

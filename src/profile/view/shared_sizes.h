@@ -24,8 +24,10 @@ class SizeSharing {
   // Call for each stack of a profile in turn: the rounding error in bytes is carried over to the next.
   std::vector<LiveGroup> shared(const std::vector<LiveGroup>& groups);
 
-  // Blocks to add to a sample: hands the error of merged sizes back in small parts.
-  double take_blocks();
+  // Estimates of the sizes that were given minus those of the sizes in their place, of all stacks so far.  Who writes
+  // the sums adds them: a part to each sample, so small that a reader still knows the number of samples.
+  double missing_bytes() const { return missing_bytes_; }
+  double missing_blocks() const { return missing_blocks_; }
 
  private:
   void share(const LiveGroup* groups, size_t count, std::vector<LiveGroup>* result);
@@ -33,7 +35,6 @@ class SizeSharing {
                 std::vector<LiveGroup>* result);
   void miss(const LiveGroup& group, double sign);
 
-  // Estimates so far: of the original sizes minus those of the sizes in their place.
   double missing_bytes_ = 0;
   double missing_blocks_ = 0;
 };
