@@ -38,7 +38,8 @@ uint32_t g_known_count;
 uint64_t g_adds;
 uint64_t g_subs;
 LatePatches g_late;
-bool g_is_late;  // a tracer begins the watch of the loader
+bool g_is_late;        // a tracer begins the watch of the loader
+bool g_begin_is_seen;  // of what the loader maps now
 
 bool is_alone() {
   struct stat status;
@@ -107,14 +108,18 @@ void forget_unloaded() {
   g_hooked_count = kept;
 }
 
-// true: nobody has asked for the module.
-bool add_known(const dl_phdr_info& info) {
+bool is_known(const dl_phdr_info& info) {
   for (uint32_t i = 0; i < g_known_count; ++i) {
     if (g_known[i].load_address == info.dlpi_addr && g_known[i].headers == info.dlpi_phdr) {
-      return false;
+      return true;
     }
   }
-  if (g_known_count == kMaxKnown) {
+  return false;
+}
+
+// true: nobody has asked for the module.
+bool add_known(const dl_phdr_info& info) {
+  if (is_known(info) || g_known_count == kMaxKnown) {
     return false;
   }
   g_known[g_known_count++] = {info.dlpi_addr, info.dlpi_phdr};
@@ -141,10 +146,24 @@ void each_new_module(const Visit& visit) {
   });
 }
 
-// Where a tracer began the watch, others may have come between its preparation and its begin: they have run.
+// Where a tracer began the watch, others may have come between its preparation and its begin: they have run.  They are
+// relocated when the loader begins to map more.
+void know_relocated() {
+  hold_modules([&](const dl_phdr_info&) {
+    each_module([&](const dl_phdr_info& info) {
+      if (!is_known(info) && is_relocated(info)) {
+        add_known(info);
+      }
+      return false;
+    });
+  });
+}
+
+// If the watch began after that, what is relocated may have run.
 void look_at_new() {
+  const bool may_have_run = g_is_late && !g_begin_is_seen;
   each_new_module([&](const dl_phdr_info& info, bool is_program) {
-    look_at(info, is_program, g_is_late && is_relocated(info) ? Patching::kNever : Patching::kNow);
+    look_at(info, is_program, may_have_run && is_relocated(info) ? Patching::kNever : Patching::kNow);
   });
 }
 
@@ -156,11 +175,17 @@ bool is_wanted() {
   return text != nullptr && strcmp(text, "1") == 0 && environment("MEMPROF_PROFILE") != nullptr;
 }
 
-void look_at_change() {
+void look_at_change(LoaderChange change) {
   const int saved_errno = errno;
   const MuteScope mute;
-  if (!is_sandboxed()) {
+  if (change == LoaderChange::kBegins) {
+    if (g_is_late) {
+      know_relocated();
+    }
+    g_begin_is_seen = true;
+  } else if (!is_sandboxed()) {
     look_at_new();
+    g_begin_is_seen = false;
   }
   errno = saved_errno;
 }

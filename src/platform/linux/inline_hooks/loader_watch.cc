@@ -18,13 +18,18 @@ namespace memprof::platform {
 namespace {
 
 #if defined(__x86_64__)
-void (*g_changed)();
+void (*g_changed)(LoaderChange);
 const r_debug* g_debug;
 uint64_t g_watched;  // 0: not yet; a tracer writes 1
 
 void on_loader_state() {
-  if (__atomic_load_n(&g_watched, __ATOMIC_RELAXED) != 0 && g_debug->r_state == r_debug::RT_CONSISTENT) {
-    g_changed();
+  if (__atomic_load_n(&g_watched, __ATOMIC_RELAXED) == 0) {
+    return;
+  }
+  if (g_debug->r_state == r_debug::RT_ADD) {
+    g_changed(LoaderChange::kBegins);
+  } else if (g_debug->r_state == r_debug::RT_CONSISTENT) {
+    g_changed(LoaderChange::kIsDone);
   }
 }
 
@@ -94,7 +99,7 @@ bool put_jump(uint64_t function) {
 
 }  // namespace
 
-bool watch_loader([[maybe_unused]] void (*changed)()) {
+bool watch_loader([[maybe_unused]] void (*changed)(LoaderChange)) {
 #if defined(__x86_64__)
   const uint64_t function = find_function();
   g_changed = changed;
@@ -105,7 +110,8 @@ bool watch_loader([[maybe_unused]] void (*changed)()) {
 #endif
 }
 
-uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(), [[maybe_unused]] LatePatch (&patches)[2]) {
+uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(LoaderChange),
+                              [[maybe_unused]] LatePatch (&patches)[2]) {
 #if defined(__x86_64__)
   constexpr uint64_t kOne = 1;
   static bool is_prepared = false;

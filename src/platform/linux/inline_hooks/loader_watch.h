@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells when the dynamic loader's list of modules has changed: libraries were mapped, and none of their code has run; or
-// some were unmapped.
+// Tells when the dynamic loader's list of modules has changed: libraries were mapped, and none of their code has run but
+// resolvers of functions (glibc 2.41 relocates them before it tells, older ones do that later); or some were unmapped.
 //
 // Model: the loader calls an empty function of its own then, where debuggers put a breakpoint (r_debug::r_brk, link.h).  It
 // gets a jump, as hooked functions do.
@@ -18,10 +18,15 @@
 
 namespace memprof::platform {
 
+enum class LoaderChange : unsigned char {
+  kBegins,  // libraries will be mapped; the first of them may be, but is not relocated
+  kIsDone,
+};
+
 // false: the loader cannot be watched.
-bool watch_loader(void (*changed)());
+bool watch_loader(void (*changed)(LoaderChange));
 
 // What is to be written so that it is watched; how many patches, 0: it is already, or cannot be.
-uint32_t prepare_loader_watch(void (*changed)(), LatePatch (&patches)[2]);
+uint32_t prepare_loader_watch(void (*changed)(LoaderChange), LatePatch (&patches)[2]);
 
 }  // namespace memprof::platform
