@@ -119,11 +119,12 @@ rate = {rate}
         old = self.folder / "old.pb.gz"
         (self.folder / "loop.py").write_text(LOOP)
         self.memprof("run", "-r", "0", "-o", old, "--", e2e.system_python(), "-I", self.folder / "loop.py", "100")
-        limits = 'baseline = "old.pb.gz"\nfail_on = ["growth > 500k"]\n'
+        # 0.1 MB more, and 0.4 MB of the pool's own tables: at rate 0 they come while an object is recorded, and are counted apart.
+        limits = 'baseline = "old.pb.gz"\nfail_on = ["growth > 1m"]\n'
         command = ["--", e2e.system_python(), "-I", self.folder / "loop.py"]
         run, _ = self.judge(limits, *command, "110")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        run, report = self.judge(limits, *command, "200")
+        run, report = self.judge(limits, *command, "250")
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertEqual(report["checks"][0]["limits"][0]["sites"][0]["name"], "remember")
 
