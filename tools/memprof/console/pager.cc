@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "memprof/console/console.h"
+#include "memprof/console/failure.h"
 
 namespace memprof::cli {
 namespace {
-
-constexpr int kNotExecutable = 126;
-constexpr int kNotFound = 127;
 
 bool is_in_path(const std::string& program) {
   const char* variable = std::getenv("PATH");
@@ -129,7 +127,7 @@ bool page(std::string_view text, const std::string& command) {
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return true;
   }
-  return !WIFEXITED(status) || (WEXITSTATUS(status) != kNotExecutable && WEXITSTATUS(status) != kNotFound);
+  return !WIFEXITED(status) || (WEXITSTATUS(status) != kCannotExecute && WEXITSTATUS(status) != kNotFound);
 }
 
 void print_paged(std::string_view text, bool may_page) {
