@@ -231,7 +231,7 @@ class Writer {
         output_, memory.data(), memory.size(), profile_.rate_bytes,
         has_metric_[metric_index(Metric::kPeakSpace)], has_metric_[metric_index(Metric::kMappedSpace)],
         has_metric_[metric_index(Metric::kResidentSpace)], has_metric_[metric_index(Metric::kJsSpace)]);
-    const LiveSamples live = live_samples();
+    const LiveSamples live = options_.shares_sizes ? share_live_samples(profile_) : LiveSamples();
     for (size_t at = 0; at < profile_.stacks.size(); ++at) {
       const Stack& stack = profile_.stacks[at];
       ids_.clear();
@@ -273,28 +273,6 @@ class Writer {
                      blocks * static_cast<double>(group.size_bytes) + live.bytes_each);
       }
     }
-  }
-
-  // Sizes of live blocks that share samples, and what each sample takes so that the sums are of the sizes before.
-  struct LiveSamples {
-    std::vector<std::vector<LiveGroup>> shared;  // by stack; empty: each stack has its own
-    double blocks_each = 0;
-    double bytes_each = 0;
-  };
-
-  LiveSamples live_samples() const {
-    LiveSamples live;
-    if (!options_.shares_sizes) return live;
-    SizeSharing sharing;
-    size_t count = 0;
-    for (const Stack& stack : profile_.stacks) {
-      live.shared.push_back(sharing.shared(stack.live));
-      if (stack.has_statistics) count += live.shared.back().size();
-    }
-    if (count == 0) return live;
-    live.blocks_each = sharing.missing_blocks() / static_cast<double>(count);
-    live.bytes_each = sharing.missing_bytes() / static_cast<double>(count);
-    return live;
   }
 
   void write_parts(const Stack& stack) {

@@ -120,4 +120,18 @@ std::vector<LiveGroup> SizeSharing::shared(const std::vector<LiveGroup>& groups)
   return merged;
 }
 
+LiveSamples share_live_samples(const Profile& profile) {
+  LiveSamples live;
+  SizeSharing sharing;
+  size_t count = 0;
+  for (const Stack& stack : profile.stacks) {
+    live.shared.push_back(sharing.shared(stack.live));
+    if (stack.has_statistics) count += live.shared.back().size();
+  }
+  if (count == 0) return live;
+  live.blocks_each = sharing.missing_blocks() / static_cast<double>(count);
+  live.bytes_each = sharing.missing_bytes() / static_cast<double>(count);
+  return live;
+}
+
 }  // namespace memprof::profile

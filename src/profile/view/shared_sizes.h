@@ -39,4 +39,14 @@ class SizeSharing {
   double missing_blocks_ = 0;
 };
 
+// What a file has of the live blocks of a profile.
+struct LiveSamples {
+  std::vector<std::vector<LiveGroup>> shared;  // by stack; empty: each stack has its own
+  // What each sample takes, so that the sums are of the sizes before.
+  double blocks_each = 0;
+  double bytes_each = 0;
+};
+
+LiveSamples share_live_samples(const Profile& profile);
+
 }  // namespace memprof::profile
