@@ -57,11 +57,18 @@ void set_maxima(const SampleKind& smallest, Totals* totals) {
   totals->max_missed_count = one.max_missed_count;
 }
 
+void restore_variance(Totals* totals) {
+  constexpr double kMost = 0.249;  // its root is written as 0 again
+  const double missed = totals->weight_count - static_cast<double>(totals->samples);
+  if (totals->variance_count == 0 && missed > 0) totals->variance_count = std::min(missed, kMost);
+}
+
 Totals rounded(const Totals& totals, uint64_t rate_bytes) {
   if (const auto kind = kind_of(totals, rate_bytes)) return totals_of(*kind, totals.samples);
   Totals own = totals;
   own.variance_bytes = short_variance(totals.variance_bytes);
   own.variance_count = short_variance(totals.variance_count);
+  restore_variance(&own);
   if (const auto smallest = smallest_of(totals, rate_bytes)) set_maxima(*smallest, &own);
   return own;
 }

@@ -41,6 +41,10 @@ double short_value(uint16_t code);
 std::optional<SampleKind> smallest_of(const Totals& totals, uint64_t rate_bytes);
 void set_maxima(const SampleKind& smallest, Totals* totals);
 
+// A variance of blocks whose root is less than a half is written as 0.  Where blocks were missed it is no less than their
+// number, which says how many: without it they would be lost.
+void restore_variance(Totals* totals);
+
 // As the sums come back.
 Totals rounded(const Totals& totals, uint64_t rate_bytes);
 // Freed samples have no variances.

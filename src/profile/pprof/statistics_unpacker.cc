@@ -19,6 +19,7 @@ using packed::kSame;
 using packed::kSums;
 using packed::LifetimeForm;
 using packed::of_float_bits;
+using packed::restore_variance;
 using packed::set_maxima;
 using packed::share_of;
 using packed::share_of_births;
@@ -232,6 +233,7 @@ class Unpacker {
         const double root = short_value(static_cast<uint16_t>(in_.fixed(2)));
         *variance = root * root;
       }
+      restore_variance(&totals);
       const uint64_t smallest = in_.varint();
       if (smallest > kinds.size()) return false;
       if (smallest != 0) {

@@ -129,7 +129,9 @@ LiveSamples share_live_samples(const Profile& profile) {
     if (stack.has_statistics) count += live.shared.back().size();
   }
   if (count == 0) return live;
-  live.blocks_each = sharing.missing_blocks() / static_cast<double>(count);
+  // With what rounding takes a reader still knows the number of samples, which is worth more than a sum.
+  constexpr double kMaxEach = 0.45;
+  live.blocks_each = std::clamp(sharing.missing_blocks() / static_cast<double>(count), -kMaxEach, kMaxEach);
   live.bytes_each = sharing.missing_bytes() / static_cast<double>(count);
   return live;
 }

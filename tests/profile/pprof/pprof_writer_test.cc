@@ -9,7 +9,9 @@
 
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
+#include "profile/model/estimate.h"
 #include "profile/model/metric.h"
+#include "profile/model/sample_kind.h"
 #include "profile/pprof/pprof_reader.h"
 #include "tests/profile/foreign_pprof.h"
 #include "tests/profile/sample_profile.h"
@@ -313,6 +315,26 @@ TEST(PprofWriter, a_stack_that_allocated_nothing_keeps_its_peak) {
     EXPECT_NEAR(estimated_total(again, metric), estimated_total(profile, metric), 1e-3)
         << metric_name(metric);
   }
+}
+
+// What was the smallest block of a peak can be gone from it: what most was missed of is not there any more.
+TEST(PprofWriter, a_part_of_a_block_that_was_missed_stays) {
+  Profile profile = named_profile();
+  Totals& peak = profile.stacks[0].peak;
+  peak = totals_of({16128, 2 * kTestRate, 1}, 1);
+  peak.weight_count = 1.02;
+  peak.weight_bytes = 1.02 * 16128;
+  peak.variance_count = 1.02 * 0.02;
+  peak.variance_bytes = peak.variance_count * 16128 * 16128;
+  peak.max_missed_count = 7.5;
+  peak.max_missed_bytes = 7.5 * 300;
+  Accumulator before, after;
+  before.add(profile.stacks[0]);
+  const Profile again = read_pprof(write_pprof(profile), "x");
+  after.add(again.stacks[0]);
+  EXPECT_NEAR(before.value(Metric::kPeakObjects), 1.02, 1e-9);
+  EXPECT_NEAR(after.value(Metric::kPeakObjects), 1.02, 1e-9);
+  EXPECT_EQ(write_pprof(read_pprof(write_pprof(again), "x")), write_pprof(again));
 }
 
 TEST(PprofWriter, heaps_stay_apart) {
