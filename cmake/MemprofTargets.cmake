@@ -6,6 +6,7 @@
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_executable(<name> <source>...)
 #   memprof_tests(<name> FOLDER <folder of tests/> [EXCEPT <folder in it>...] LIBRARIES <library>...)
+#   memprof_tests_need(<name> <target>...)      what these tests run or read
 #
 # Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
 # Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
@@ -92,8 +93,14 @@ function(memprof_host_options target)
   memprof_warnings(${target})
   if(MEMPROF_QUICK_HOST)
     target_compile_options(${target} PRIVATE -O0 -g1)
+  else()
+    # For lines in stacks; for variables, which a fifth of the time goes to, there is the build for the debugger.
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-g1>)
   endif()
 endfunction()
+
+set(MEMPROF_OFTEN_INCLUDED <algorithm> <filesystem> <functional> <map> <memory> <optional> <set> <string> <string_view>
+    <unordered_map> <vector> <fmt/format.h>)
 
 function(memprof_host_library name)
   if(NOT ARGN)
@@ -104,8 +111,7 @@ function(memprof_host_library name)
   # Not optimised, a source takes as long as the headers that it has from others. What it forgets to include the release
   # build finds.
   if(MEMPROF_QUICK_HOST)
-    target_precompile_headers(${name} PRIVATE <algorithm> <filesystem> <functional> <map> <memory> <optional> <set> <string>
-                              <string_view> <unordered_map> <vector> <fmt/format.h>)
+    target_precompile_headers(${name} PRIVATE ${MEMPROF_OFTEN_INCLUDED})
   endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
 endfunction()
@@ -136,7 +142,23 @@ function(memprof_tests name)
       return()
     endif()
   endforeach()
-  add_executable(${name} ${sources})
+  set(is_of_engine OFF)
+  if(arg_LIBRARIES MATCHES "memprof_(engine|[a-z]+_engine)")
+    set(is_of_engine ON)
+  endif()
+  # The compiler has no part in what tests of the command find, and the release and asan builds run them: clang reads them.
+  set(is_only_read OFF)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT MEMPROF_SANITIZE AND NOT is_of_engine)
+    set(is_only_read ON)
+    add_library(${name} OBJECT ${sources})
+    target_compile_options(${name} PRIVATE -fsyntax-only)
+  else()
+    add_executable(${name} ${sources})
+  endif()
+  set_target_properties(${name} PROPERTIES MEMPROF_IS_ONLY_READ ${is_only_read})
+  if(MEMPROF_QUICK_HOST AND NOT is_of_engine AND NOT is_only_read) # as what they test
+    target_precompile_headers(${name} PRIVATE ${MEMPROF_OFTEN_INCLUDED} <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
   memprof_warnings(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main ${CMAKE_DL_LIBS})
@@ -153,13 +175,27 @@ function(memprof_tests name)
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
   # Most of a build is its tests. Those of the engine need inlining, as it has; the others nothing. With sanitizers
   # the engine has none either, and optimising takes twice as long as all the rest.
-  if(arg_LIBRARIES MATCHES "memprof_(engine|[a-z]+_engine)" AND NOT MEMPROF_SANITIZE)
+  if(is_of_engine AND NOT MEMPROF_SANITIZE)
     target_compile_options(${name} PRIVATE -O1 -g1)
   else()
     target_compile_options(${name} PRIVATE -O0 -g1)
+  endif()
+  # AddressSanitizer watches the bodies of tests, too; UndefinedBehaviorSanitizer, a quarter of their time, what they test.
+  if(MEMPROF_SANITIZE MATCHES "undefined")
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
+  if(is_only_read)
+    return()
   endif()
   # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan of gcc 13 puts them elsewhere.
   gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=
                                   ENVIRONMENT_MODIFICATION ASAN_OPTIONS=set:detect_stack_use_after_return=0)
+endfunction()
+
+function(memprof_tests_need name)
+  get_target_property(is_only_read ${name} MEMPROF_IS_ONLY_READ)
+  if(NOT is_only_read)
+    add_dependencies(${name} ${ARGN})
+  endif()
 endfunction()

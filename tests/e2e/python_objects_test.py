@@ -14,7 +14,9 @@ import subprocess
 import e2e
 
 INSIDE = pathlib.Path(__file__).parent / "programs" / "python_objects.py"
-ALLOCATORS = ("", "malloc", "debug", "pymalloc", "pymalloc_debug", "malloc_debug")
+WHOLE = bool(os.environ.get("MEMPROF_TEST_WHOLE"))
+# Of PYTHONMALLOC. "pymalloc" is the default, and "pymalloc_debug" another name of "debug".
+ALLOCATORS = ("malloc", "debug", "malloc_debug") + ("pymalloc", "pymalloc_debug") * WHOLE
 
 
 def interpreters():
@@ -53,7 +55,7 @@ class Objects(e2e.Test):
     def each(self, every=False):
         """The distribution's interpreter and the newest; every one if asked for, and in the long form."""
         chosen = list(INTERPRETERS.items())
-        if not every and not os.environ.get("MEMPROF_TEST_WHOLE"):
+        if not every and not WHOLE:
             chosen = [chosen[0], max(chosen[1:], key=lambda c: c[1])] if len(chosen) > 1 else chosen
         for path, version in chosen:
             with self.subTest(python=".".join(map(str, version[:2])) + "t" * version[2]):
@@ -168,7 +170,8 @@ class Embedded(Objects):
             names = glob.glob(str(pathlib.Path(os.path.realpath(python)).parent.parent / "lib" / "libpython3.*.so.1.0"))
             if names:
                 libraries[names[0]] = version
-        for library, version in libraries.items():
+        chosen = sorted(libraries.items(), key=lambda c: c[1])
+        for library, version in chosen if WHOLE else chosen[:1] + chosen[1:][-1:]:
             for name in ("", "debug", "malloc"):
                 for scope in ([], ["global"]):
                     with self.subTest(library=version, allocator=name, scope=scope):
