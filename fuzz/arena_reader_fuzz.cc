@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/arena/arena.h"
+#include "core/counts/runtime_heap.h"
 #include "core/mappings/mapping_table.h"
 #include "core/reader/counters.h"
 #include "core/reader/snapshot.h"
@@ -90,6 +91,12 @@ void fill(const Arena& arena) {
     n.stack = static_cast<uint32_t>(i);
     n.thread_id = 7;
   }
+  RuntimeHeapTable heap;
+  MEMPROF_REQUIRE(heap.begin());
+  const uint32_t root =
+      heap.add({heap.text("main", 4), heap.text("/app.js", 7), 100, 1, RuntimeHeapTable::kNone});
+  heap.add({heap.text("keep", 4), heap.text("/app.js", 7), 5000, 7, root});
+  MEMPROF_REQUIRE(heap.publish(arena, {2, 9000, 8000, 0, 100, 50}));
   const char* const paths[] = {"/bin/program", "/lib/libc.so.6", ""};
   for (uint64_t i = 0; i < 4; ++i) {
     const uint64_t offset = arena.allocate(kModuleSection, sizeof(ModuleEntry));
@@ -118,7 +125,7 @@ std::vector<uint8_t> make_arena() {
       h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
       h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes,
       h.section(kFoldSection).used_bytes,    h.section(kLifetimeSection).used_bytes,
-      h.section(kMappingSection).used_bytes};
+      h.section(kMappingSection).used_bytes, h.section(kRuntimeHeapSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {
@@ -191,6 +198,11 @@ Damaged damage(const uint8_t* data, size_t size) {
 
 uint64_t walk_over(const Snapshot& s) {
   uint64_t sum = s.process_id + std::strlen(s.program());
+  for (uint64_t i = 0; i < s.runtime_heap.node_count; ++i) {
+    const RuntimeHeapNode& node = s.runtime_heap.nodes[i];
+    MEMPROF_REQUIRE(node.parent <= i);
+    sum += std::strlen(node.function) + std::strlen(node.file) + node.bytes;
+  }
   for (uint64_t i = 0; i < s.records.size; ++i) {
     const SnapshotRecord& r = s.records.data[i];
     MEMPROF_REQUIRE(r.stack_id < s.stacks.size);

@@ -8,8 +8,8 @@ const heap = require('./lib/javascript_heap.js');
 const { Snapshot } = require('./lib/snapshot.js');
 
 const DEFAULT_RATE_BYTES = 512 * 1024;
-const USE_ALL = 0;
 const USE_NOTHING = 1; // MEMPROF_USE_*
+const USE_STACKS = 2; // V8's heap is asked for here (lib/javascript_heap.js), when a profile is written
 const START = ['rateBytes', 'budget', 'memoryLimitBytes', 'maxDepth', 'maxLiveSamples', 'maxStacks', 'javascript', 'javascriptHeap'];
 
 function start(options) {
@@ -25,7 +25,7 @@ function start(options) {
     maxDepth: limit('maxDepth', 1, 1024, 'frames of a stack, like 512'),
     maxLiveSamples: limit('maxLiveSamples', 1, 2 ** 30, 'a number, like 1048576'),
     maxStacks: limit('maxStacks', 1, 2 ** 24, 'a number, like 65536'),
-    useV8: javascript ? USE_ALL : USE_NOTHING,
+    useV8: javascript ? USE_STACKS : USE_NOTHING,
   });
   if (javascriptHeap) heap.start(native.stats().rateBytes);
 }

@@ -62,7 +62,8 @@ int take_snapshot(Snapshot** snapshot);
 // Of the arena in the file of another process, or of one that is gone.
 int open_snapshot(const char* path, Snapshot** snapshot);
 
-// A snapshot as pprof, to a descriptor.  `js`: the runtime's own heap besides (dump/runtime_heap.h); nullptr: none.
+// A snapshot as pprof, to a descriptor.  `js`: the runtime's own heap besides (dump/runtime_heap.h); nullptr: the
+// snapshot's, if it has one.
 int write_snapshot(const Snapshot& snapshot, int fd, bool has_gzip = false, const RuntimeHeap* js = nullptr);
 int write_profile(int fd, bool has_gzip = false);
 

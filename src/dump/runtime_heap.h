@@ -11,29 +11,9 @@
 #include <cstdint>
 
 #include "dump/raw_pprof.h"
+#include "format/runtime_heap.h"
 
 namespace memprof {
-
-// The public structs of memprof.h have the same layout (asserted in capi/snapshot.cc).
-struct RuntimeHeapNode {
-  const char* function;
-  const char* file;
-  uint64_t bytes;  // live; allocated by the function itself
-  uint32_t line;
-  uint32_t parent;  // index of a node before it; its own: it is a root
-};
-
-struct RuntimeHeap {
-  uint32_t struct_size;
-  uint32_t runtime;
-  const RuntimeHeapNode* nodes;
-  uint64_t node_count;
-  uint64_t resident_bytes;
-  uint64_t used_bytes;
-  uint64_t live_bytes;
-  uint64_t code_bytes;
-  uint64_t external_bytes;
-};
 
 // The name of the heap in profiles.
 inline constexpr char kJsHeapName[] = "js";

@@ -90,6 +90,9 @@ void write_note(char* note) {
 }  // namespace
 
 int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* js) {
+  if (js == nullptr && s.runtime_heap.runtime != 0) {
+    js = &s.runtime_heap;
+  }
   const RuntimeHeapSize js_size = js != nullptr ? size_of(*js) : RuntimeHeapSize{};
   const uint64_t js_nodes = js != nullptr ? js->node_count : 0;
   const Pages modules((s.modules.size + 1) * sizeof(profile::RawModule));

@@ -4,7 +4,7 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes | peaks | log of folds | lifetimes | mappings
+//                code index | codes | peaks | log of folds | lifetimes | mappings | heap of a runtime
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -66,13 +66,15 @@ enum SectionId : uint32_t {
   kPeakSection,  // from version 7 on
   kFoldSection,  // these from version 8 on
   kLifetimeSection,
-  kMappingSection,  // from version 9 on
+  kMappingSection,      // from version 9 on
+  kRuntimeHeapSection,  // from version 10 on
   kSectionCount
 };
-// Those that every version has, and those of versions 7 and 8.
+// Those that every version has, and those of versions 7 to 9.
 inline constexpr uint32_t kFirstSections = kPeakSection;
 inline constexpr uint32_t kVersion7Sections = kFoldSection;
 inline constexpr uint32_t kVersion8Sections = kMappingSection;
+inline constexpr uint32_t kVersion9Sections = kRuntimeHeapSection;
 
 struct Section {
   uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
@@ -90,7 +92,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 9;
+inline constexpr uint32_t kArenaVersion = 10;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -278,6 +280,8 @@ struct ArenaHeader {
   SweepState sweep;
   LeavingState leaving;
   CountedState counted;
+  // From version 10 on.
+  Section runtime_heap_section;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -288,13 +292,15 @@ struct ArenaHeader {
     return id < kFirstSections      ? sections[id]
            : id < kVersion7Sections ? later_sections[id - kFirstSections]
            : id < kVersion8Sections ? last_sections[id - kVersion7Sections]
-                                    : mapping_section;
+           : id < kVersion9Sections ? mapping_section
+                                    : runtime_heap_section;
   }
   const Section& section(uint32_t id) const { return const_cast<ArenaHeader*>(this)->section(id); }
 };
 inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sections);
 inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
 inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_section);
+inline constexpr uint64_t kVersion9HeaderBytes = offsetof(ArenaHeader, runtime_heap_section);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

@@ -52,6 +52,10 @@ void note_runtime_stacks(uint32_t id, uint32_t stacks) {
   }
 }
 
+bool note_runtime_heap(const RuntimeHeapTable& heap, const RuntimeHeapSums& sums) {
+  return is_following() && heap.publish(g_arena, sums);
+}
+
 void announce_hooks() {
   g_hooks.store(true, std::memory_order_relaxed);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/arena/arena.h"
+#include "core/counts/runtime_heap.h"
 
 namespace memprof::profiler {
 
@@ -25,7 +26,10 @@ void note_runtime(uint32_t id, uint32_t version, uint32_t objects);
 // Likewise whether its frames are read: MEMPROF_STACKS_*.
 void note_runtime_stacks(uint32_t id, uint32_t stacks);
 
-// Writes all of it to tables that have just been made.
+// And what it tells of its own heap.  false: there are no tables of this process, or there is no room.
+bool note_runtime_heap(const RuntimeHeapTable& heap, const RuntimeHeapSums& sums);
+
+// Writes all of it but the last to tables that have just been made.
 void store_facts(ArenaHeader* header);
 
 }  // namespace memprof::profiler

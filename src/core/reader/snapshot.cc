@@ -45,15 +45,18 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
   } known[] = {{kVersion6HeaderBytes, kOldestArenaVersion, kFirstSections},
                {kVersion7HeaderBytes, 7, kVersion7Sections},
                {kVersion8HeaderBytes, 8, kVersion8Sections},
-               {kFirstVersion9HeaderBytes, 9, kSectionCount},
+               {kFirstVersion9HeaderBytes, 9, kVersion9Sections},
+               {kVersion9HeaderBytes, 9, kVersion9Sections},
                {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
   // Files that the libraries before left stay readable: what was the last layout becomes a line above.
-  static_assert(sizeof(ArenaHeader) == 3488 && kFirstVersion9HeaderBytes == 3312, "another layout");
+  static_assert(
+      sizeof(ArenaHeader) == 3528 && kVersion9HeaderBytes == 3488 && kFirstVersion9HeaderBytes == 3312,
+      "another layout");
   for (const auto& layout : known) {
     if (version == layout.version && header_bytes == layout.header_bytes &&
         h.section_count == layout.sections) {
       section_count = layout.sections;
-      has_counts = header_bytes == sizeof(ArenaHeader);
+      has_counts = header_bytes >= kVersion9HeaderBytes;
     }
   }
   if (section_count == 0) {
@@ -207,7 +210,7 @@ Snapshot* Snapshot::read(Source* from) {
   source.load(kModuleSection);
   s->check_modules(source, &module_of_entry);
   s->find_frame_modules(module_of_entry);
-  if (!s->copy_runtime_frames(from)) {
+  if (!s->copy_runtime_frames(from) || !s->copy_runtime_heap(from)) {
     release(s);
     return nullptr;
   }
@@ -325,6 +328,9 @@ void Snapshot::release(Snapshot* snapshot) {
   }
   if (snapshot->runtime_mapping_ != nullptr) {
     platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);
+  }
+  if (snapshot->runtime_heap_mapping_ != nullptr) {
+    platform::release_pages(snapshot->runtime_heap_mapping_, snapshot->runtime_heap_mapping_bytes_);
   }
   if (snapshot->resident_shares.data != nullptr) {
     platform::release_pages(snapshot->resident_shares.data, snapshot->resident_shares_bytes_);

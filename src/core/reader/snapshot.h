@@ -21,6 +21,7 @@
 #include "format/rate_use.h"
 #include "format/resident.h"
 #include "format/runtime_frame.h"
+#include "format/runtime_heap.h"
 #include "platform/modules.h"
 
 namespace memprof {
@@ -176,6 +177,7 @@ class Snapshot {
   bool has_mappings = false;       // they were recorded
   Span<SnapshotMapping> mappings;  // ordered by start
   SnapshotMemory measured;
+  RuntimeHeap runtime_heap{};  // as its runtime told it last; of runtime 0: none did
   Span<char> strings;
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
@@ -226,6 +228,7 @@ class Snapshot {
   uint32_t find_same(const SnapshotModule& m) const;
   void find_frame_modules(const Span<uint32_t>& module_of_entry);
   bool copy_runtime_frames(Source* source);
+  bool copy_runtime_heap(Source* source);
 
   uint64_t peak_climb_ = 0;
   uint64_t kept_bit_ = 0;  // of records that are live though their blocks were freed (core/tables/heap_map.h)
@@ -244,6 +247,8 @@ class Snapshot {
   uint64_t symbol_mapping_bytes_ = 0;
   void* runtime_mapping_ = nullptr;
   uint64_t runtime_mapping_bytes_ = 0;
+  void* runtime_heap_mapping_ = nullptr;
+  uint64_t runtime_heap_mapping_bytes_ = 0;
   RateUse rates_[RateLog::kPlaces];
   char program_[512];
 };

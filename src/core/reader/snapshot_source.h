@@ -51,6 +51,9 @@ struct Snapshot::Source {
   // Nor do those of before version 9 know what the program maps itself.
   bool has_mappings() const { return section_count > kMappingSection; }
 
+  // Nor do those of before version 10 have what a runtime tells of its heap.
+  bool has_runtime_heap() const { return section_count > kRuntimeHeapSection; }
+
   bool is_thinned() const {
     return has_folds() && header().thin.thinnings.load(std::memory_order_relaxed) != 0;
   }

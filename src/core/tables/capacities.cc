@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tables take of an arena: the capacities of its sections (core/arena/arena.h).
 #include "core/arena/arena.h"
+#include "core/counts/runtime_heap.h"
 #include "core/mappings/mapping_table.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
@@ -65,6 +66,8 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return limits.max_stacks * kMeanUnits * sizeof(LifetimeUnit);
     case kMappingSection:
       return (max_ranges(limits) + 1) * sizeof(MappingNode);
+    case kRuntimeHeapSection:
+      return max_runtime_heap_bytes(limits.max_stacks);
     case kHeapSection:
       return (HeapNames::kMaxHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:

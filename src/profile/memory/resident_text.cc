@@ -71,12 +71,14 @@ void add_unexplained(const ResidentMemory& m, SumLines* lines) {
 // Parts of parts above: nothing here is added to them.
 std::string js_line(const ResidentMemory& m) {
   const uint64_t live = std::min(m.js_live_bytes, m.js_used_bytes);
+  const std::string objects =
+      live == 0 ? fmt::format("objects (garbage included) {}", bytes(m.js_used_bytes))
+                : fmt::format("live objects {}, garbage {}", bytes(live), bytes(m.js_used_bytes - live));
   return fmt::format(
-      "           V8 counts {} of its heap in memory: live objects {}, garbage {}, room {}; machine code "
+      "           V8 counts {} of its heap in memory: {}, room {}; machine code "
       "{} of it; its objects keep {} of the blocks",
-      bytes(m.js_bytes), bytes(live), bytes(m.js_used_bytes - live),
-      bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)), bytes(m.js_code_bytes),
-      bytes(m.js_external_bytes));
+      bytes(m.js_bytes), objects, bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)),
+      bytes(m.js_code_bytes), bytes(m.js_external_bytes));
 }
 
 // Nothing here is added to the parts above.

@@ -25,6 +25,20 @@ enum Name : uint32_t {
   kBytecodeHeader,
   kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
   kMovedCode,
+  kHeapProfiler,  // from here to the end: HeapFunctions
+  kHeapStart,
+  kHeapProfile,
+  kBeginScope,
+  kEndScope,
+  kBeginText,
+  kEndText,
+  kHeapStatistics,
+  kSpaceCount,
+  kSpaceStatistics,
+  kContext,
+  kEnvironment,
+  kAtExit,
+  kAtCleanup,
   kNames,
 };
 const char* const kNamesOf[kNames] = {
@@ -40,12 +54,50 @@ const char* const kNamesOf[kNames] = {
     "v8dbg_class_BytecodeArray__data__uintptr_t",
     "_ZN2v88internal18CodeObjectRegistry32RegisterNewlyAllocatedCodeObjectEm",
     "_ZN2v88internal18CodeObjectRegistry33RegisterAlreadyExistingCodeObjectEm",
+    "_ZN2v87Isolate15GetHeapProfilerEv",
+    "_ZN2v812HeapProfiler25StartSamplingHeapProfilerEmiNS0_13SamplingFlagsE",
+    "_ZN2v812HeapProfiler20GetAllocationProfileEv",
+    "_ZN2v811HandleScopeC1EPNS_7IsolateE",
+    "_ZN2v811HandleScopeD1Ev",
+    "_ZN2v86String9Utf8ValueC1EPNS_7IsolateENS_5LocalINS_5ValueEEE",
+    "_ZN2v86String9Utf8ValueD1Ev",
+    "_ZN2v87Isolate17GetHeapStatisticsEPNS_14HeapStatisticsE",
+    "_ZN2v87Isolate18NumberOfHeapSpacesEv",
+    "_ZN2v87Isolate22GetHeapSpaceStatisticsEPNS_19HeapSpaceStatisticsEm",
+    "_ZN2v87Isolate17GetCurrentContextEv",
+    "_ZN4node21GetCurrentEnvironmentEN2v85LocalINS0_7ContextEEE",
+    "_ZN4node6AtExitEPNS_11EnvironmentEPFvPvES2_",
+    "_ZN4node25AddEnvironmentCleanupHookEPN2v87IsolateEPFvPvES3_",
 };
 constexpr uint32_t kFirstVersionWithoutKey = 11;
 constexpr uint32_t kFirstVersionThatMayLockAgain = 11;
 
 // Of the calling thread.
 __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
+
+HeapFunctions heap_functions(const void* const* addresses) {
+  HeapFunctions heap{};
+  for (uint32_t i = kHeapProfiler; i < kNames; ++i) {
+    if (addresses[i] == nullptr) {
+      return heap;
+    }
+  }
+  set_function(heap.profiler, addresses[kHeapProfiler]);
+  set_function(heap.start, addresses[kHeapStart]);
+  set_function(heap.profile, addresses[kHeapProfile]);
+  set_function(heap.begin_scope, addresses[kBeginScope]);
+  set_function(heap.end_scope, addresses[kEndScope]);
+  set_function(heap.begin_text, addresses[kBeginText]);
+  set_function(heap.end_text, addresses[kEndText]);
+  set_function(heap.statistics, addresses[kHeapStatistics]);
+  set_function(heap.space_count, addresses[kSpaceCount]);
+  set_function(heap.space_statistics, addresses[kSpaceStatistics]);
+  set_function(heap.context, addresses[kContext]);
+  set_function(heap.environment, addresses[kEnvironment]);
+  set_function(heap.at_exit, addresses[kAtExit]);
+  set_function(heap.at_cleanup, addresses[kAtCleanup]);
+  return heap;
+}
 
 // false: it is not an engine that we can use.
 bool fill(const void* const* addresses, Engine* found) {
@@ -68,6 +120,7 @@ bool fill(const void* const* addresses, Engine* found) {
   const bool may_lock_again = found->version >> 8 >= kFirstVersionThatMayLockAgain;
   found->locks[0] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kNewCode]);
   found->locks[1] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kMovedCode]);
+  found->heap = heap_functions(addresses);
   return found->version != 0 &&
          (found->isolate_key_created != nullptr || found->version >> 8 >= kFirstVersionWithoutKey);
 }

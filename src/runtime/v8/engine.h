@@ -22,6 +22,25 @@ namespace memprof::v8 {
 // MEMPROF_RUNTIME_V8.
 inline constexpr uint32_t kRuntimeId = 2;
 
+// V8's sampler of its own heap, and what of Node tells when the program ends.  All of them or none: other programs with V8
+// in them are not known to call anybody then.
+struct HeapFunctions {
+  void* (*profiler)(void* isolate);
+  bool (*start)(void* profiler, uint64_t interval_bytes, int depth, int flags);
+  AllocationProfile* (*profile)(void* profiler);  // nullptr: it does not sample
+  void (*begin_scope)(HandleScope* scope, void* isolate);
+  void (*end_scope)(HandleScope* scope);
+  void (*begin_text)(Utf8Value* text, void* isolate, void* handle);
+  void (*end_text)(Utf8Value* text);
+  void (*statistics)(void* isolate, HeapStatistics* statistics);
+  size_t (*space_count)(void* isolate);
+  bool (*space_statistics)(void* isolate, HeapSpaceStatistics* statistics, size_t index);
+  void* (*context)(void* isolate);
+  void* (*environment)(void* context);  // nullptr: Node is not that far
+  void (*at_exit)(void* environment, void (*function)(void*), void* argument);
+  void (*at_cleanup)(void* isolate, void (*function)(void*), void* argument);
+};
+
 struct Engine {
   void* (*try_get_current)();
   void (*get_stack_sample)(void* isolate, const RegisterState* registers, uint64_t* frames, size_t max_frames,
@@ -37,6 +56,7 @@ struct Engine {
   uint32_t version;                    // major << 8 | minor: 0x0a02 is 10.2
   // Functions that allocate while they hold a lock for which get_stack_sample would wait for ever; 0: none.
   uint64_t locks[2];
+  HeapFunctions heap;  // .profiler nullptr: it lacks one of them
 
   // Whether it must not be called below `address`, which is in one of those.
   bool holds_lock(uint64_t address) const {

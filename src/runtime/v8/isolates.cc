@@ -7,6 +7,7 @@
 #include "platform/memory.h"
 #include "platform/process.h"
 #include "runtime/v8/code/code_name.h"
+#include "runtime/v8/heap.h"
 
 namespace memprof::v8 {
 namespace {
@@ -273,11 +274,19 @@ Isolate* isolate_of_thread(const void* isolate) {
 
 void before_call(void* isolate) {
   Isolate* known = isolate_of_thread(isolate);
-  if (__builtin_expect(known != nullptr && !known->wants_all_code(), 1)) {
+  const bool is_known = known != nullptr && !known->wants_all_code();
+  const bool heap_is_due = is_heap_due();
+  if (__builtin_expect(is_known && !heap_is_due, 1)) {
     return;
   }
   const Engine* const engine = v8::engine();
   if (engine == nullptr) {
+    return;
+  }
+  if (heap_is_due) {
+    look_at_heap(*engine, isolate);
+  }
+  if (is_known) {
     return;
   }
   if (known == nullptr) {
@@ -287,6 +296,7 @@ void before_call(void* isolate) {
       return;
     }
     t_isolate = known;
+    begin_heap(*engine);
   }
   known->set_handler(*engine, isolate);
 }

@@ -3,6 +3,7 @@
 
 #include "core/engine/facts.h"
 #include "core/engine/runtimes.h"
+#include "runtime/v8/heap.h"
 #include "runtime/v8/stacks.h"
 
 namespace memprof::v8 {
@@ -26,17 +27,20 @@ bool attach_to(const Engine* found) {
   return true;
 }
 
-bool attach(bool /*with_objects*/) {
+bool attach(bool with_objects) {
+  sample_heap(with_objects);
   return attach_to(find_engine());
 }
 
-bool enter_module(uint64_t address, bool /*with_objects*/) {
+bool enter_module(uint64_t address, bool with_objects) {
+  sample_heap(with_objects);
   return engine() == nullptr && attach_to(find_engine_at(address));
 }
 
 void reset_in_child() {
   reset_engine_in_child();
   reset_isolates_in_child();
+  reset_heap_in_child();
   look_again_in_child();
 }
 

@@ -65,6 +65,68 @@ static_assert(offsetof(SampleInfo, state) == 32);
 
 enum JitCodeEventOptions : int { kNewCode = 0, kAllCode = 1 };
 
+// v8-profiler.h: what its sampler of the heap answers, a tree of calls.  A vector is three pointers in every C++ library
+// that V8 is built with.
+template <typename T>
+struct Vector {
+  const T* begin;
+  const T* end;
+  const T* limit;
+};
+struct AllocationNode {
+  struct Allocation {
+    size_t size;
+    unsigned int count;
+  };
+  void* name;  // handles of strings
+  void* script_name;
+  int script_id;  // 0: V8's own work
+  int start_position;
+  int line;  // from 1; where the function begins
+  int column;
+  uint32_t id;
+  Vector<AllocationNode*> children;
+  Vector<Allocation> allocations;
+};
+static_assert(sizeof(AllocationNode) == 88);
+
+// Its virtual functions, in order.
+struct AllocationProfile {
+  struct Functions {
+    const AllocationNode* (*root)(AllocationProfile* profile);
+    const void* (*samples)(AllocationProfile* profile);
+    void (*destroy)(AllocationProfile* profile);
+    void (*remove)(AllocationProfile* profile);  // destroys and frees
+  };
+  const Functions* functions;
+};
+
+// Room for objects of V8's on the stack, of which only the first words are known.
+struct HandleScope {
+  void* words[8];
+};
+struct Utf8Value {
+  const char* text;  // nullptr: it is no string
+  void* words[7];
+};
+struct HeapStatistics {
+  size_t total_bytes;
+  size_t executable_bytes;
+  size_t physical_bytes;
+  size_t available_bytes;
+  size_t used_bytes;
+  size_t limit_bytes;
+  size_t malloced_bytes;
+  size_t external_bytes;
+  size_t spare[24];
+};
+struct HeapSpaceStatistics {
+  const char* name;
+  size_t size_bytes;
+  size_t used_bytes;
+  size_t spare[13];
+};
+
 using JitCodeEventHandler = void (*)(const JitCodeEvent* event);
 using CallCallback = void (*)(void* isolate);
 

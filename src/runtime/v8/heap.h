@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// JavaScript's own heap: V8's sampler, started by us, and what it found, told to the engine by function (decision 0091).
+//
+// Model: V8 may be asked where it is about to call JavaScript (v8/isolates.h) and where Node tells that the program ends.
+// The sampler begins at the first such call of the main thread in which Node has its environment.  What it has found is told
+// at the end, while the objects are still there, and now and then before: after a kill, and to readers from outside, the last
+// of these is what there is.  V8 collects no garbage for it: what nobody refers to any more counts until it does.
+//
+// Threads: the main thread; heaps of workers are not asked.
+// Signals: never in a handler.
+// fork: a child tells nothing.
+// Allocates: pages for the tree; V8 what it answers with, on its heap and by malloc, muted.
+// Failure: an engine without these functions, a program without Node, a filter of system calls: nothing is told.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/v8/engine.h"
+
+namespace memprof::v8 {
+
+// Before the engine is attached to; true unless MEMPROF_NODE says otherwise.
+void sample_heap(bool on);
+
+// Whether look_at_heap() has something to do at a call of the thread: a load and a comparison.
+extern __thread uint32_t t_heap_calls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline bool is_heap_due() {
+  return __builtin_expect(t_heap_calls != 0, 0) && --t_heap_calls == 0;
+}
+
+// The calling thread runs JavaScript in this isolate from now on.
+void begin_heap(const Engine& engine);
+// In a call of V8's that may use all of it.
+void look_at_heap(const Engine& engine, void* isolate);
+
+void reset_heap_in_child();
+
+}  // namespace memprof::v8

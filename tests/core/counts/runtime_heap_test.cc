@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/counts/runtime_heap.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "core/reader/snapshot.h"
+#include "tests/support/arena.h"
+#include "tests/support/engine.h"
+
+namespace memprof::runtime_heap_table_test {
+namespace {
+
+using testing_support::ScopedArena;
+using testing_support::take;
+
+constexpr Limits kLimits{1024, 8192, 64};
+constexpr RuntimeHeapSums kSums{2, 9000, 8000, 0, 70, 600};
+
+uint32_t text_in(RuntimeHeapTable& table, const std::string& text) {
+  return table.text(text.data(), text.size());
+}
+
+// main() made 100 bytes, and keep(), which it called, 5,000.
+void publish_two(const Arena& arena) {
+  RuntimeHeapTable table;
+  ASSERT_TRUE(table.begin());
+  const uint32_t file = text_in(table, "/srv/app.js");
+  const uint32_t root = table.add({text_in(table, "main"), file, 60, 1, RuntimeHeapTable::kNone});
+  table.add({text_in(table, "keep"), text_in(table, "/srv/app.js"), 5000, 7, root});
+  table.add_bytes(root, 40);
+  ASSERT_TRUE(table.publish(arena, kSums));
+}
+
+RuntimeHeapHead& head_of(const Arena& arena) {
+  return *arena.at<RuntimeHeapHead>(kRuntimeHeapSection);
+}
+RuntimeHeapEntry* entries_of(const Arena& arena) {
+  return reinterpret_cast<RuntimeHeapEntry*>(&head_of(arena) + 1);
+}
+
+TEST(RuntimeHeapTable, ReadersFindTheTree) {
+  const ScopedArena a(kLimits);
+  EXPECT_EQ(0u, take(a.arena)->runtime_heap.runtime) << "nothing was told";
+  publish_two(a.arena);
+  const auto s = take(a.arena);
+  const RuntimeHeap& heap = s->runtime_heap;
+  EXPECT_EQ(2u, heap.runtime);
+  EXPECT_EQ(9000u, heap.resident_bytes);
+  EXPECT_EQ(8000u, heap.used_bytes);
+  EXPECT_EQ(0u, heap.live_bytes);
+  EXPECT_EQ(70u, heap.code_bytes);
+  EXPECT_EQ(600u, heap.external_bytes);
+  ASSERT_EQ(2u, heap.node_count);
+  EXPECT_STREQ("main", heap.nodes[0].function);
+  EXPECT_EQ(100u, heap.nodes[0].bytes);
+  EXPECT_EQ(0u, heap.nodes[0].parent);
+  EXPECT_STREQ("keep", heap.nodes[1].function);
+  EXPECT_STREQ("/srv/app.js", heap.nodes[1].file);
+  EXPECT_EQ(heap.nodes[0].file, heap.nodes[1].file) << "equal texts are one";
+  EXPECT_EQ(5000u, heap.nodes[1].bytes);
+  EXPECT_EQ(7u, heap.nodes[1].line);
+  EXPECT_EQ(0u, heap.nodes[1].parent);
+}
+
+TEST(RuntimeHeapTable, ALaterTreeTakesThePlaceOfTheOneBefore) {
+  const ScopedArena a(kLimits);
+  publish_two(a.arena);
+  RuntimeHeapTable table;
+  ASSERT_TRUE(table.begin());
+  table.add({text_in(table, "first"), 0, 1, 0, RuntimeHeapTable::kNone});
+  ASSERT_TRUE(table.begin());
+  table.add({text_in(table, "other"), 0, 11, 0, RuntimeHeapTable::kNone});
+  ASSERT_TRUE(table.publish(a.arena, kSums));
+  const auto s = take(a.arena);
+  ASSERT_EQ(1u, s->runtime_heap.node_count);
+  EXPECT_STREQ("other", s->runtime_heap.nodes[0].function);
+  EXPECT_STREQ("", s->runtime_heap.nodes[0].file);
+}
+
+TEST(RuntimeHeapTable, WhatFindsNoRoomIsSaid) {
+  RuntimeHeapTable table;
+  ASSERT_TRUE(table.begin());
+  for (uint32_t i = 0; i < kMaxRuntimeHeapEntries; ++i) {
+    ASSERT_EQ(i, table.add({0, 0, 1, 0, RuntimeHeapTable::kNone}));
+  }
+  EXPECT_EQ(RuntimeHeapTable::kNone, table.add({0, 0, 1, 0, RuntimeHeapTable::kNone}));
+  uint32_t texts = 0;
+  while (text_in(table, std::string(1000, 'x') + std::to_string(texts)) != 0) {
+    ++texts;
+  }
+  EXPECT_NEAR(kMaxRuntimeHeapEntries * kMeanRuntimeHeapText / 1005, texts, 5);
+  EXPECT_NE(0u, text_in(table, std::string(1000, 'x') + "0")) << "it is there";
+  const ScopedArena a(kLimits);
+  EXPECT_TRUE(table.publish(a.arena, kSums)) << "what a table can have the arena has room for";
+  const ScopedArena small({1024, 256, 64});
+  EXPECT_FALSE(table.publish(small.arena, kSums));
+  EXPECT_EQ(0u, take(small.arena)->runtime_heap.runtime);
+}
+
+// A writer that was killed, or a hostile one.
+TEST(RuntimeHeapTable, WhatIsNoTreeIsLeftOut) {
+  const ScopedArena a(kLimits);
+  publish_two(a.arena);
+  const auto is_there = [&] { return take(a.arena)->runtime_heap.runtime != 0; };
+  const auto with = [&](auto* field, auto value) {
+    const auto before = *field;
+    *field = value;
+    const bool result = is_there();
+    *field = before;
+    return result;
+  };
+  ASSERT_TRUE(is_there());
+  RuntimeHeapHead& head = head_of(a.arena);
+  RuntimeHeapEntry* const entries = entries_of(a.arena);
+  EXPECT_FALSE(with(&head.entry_count, UINT64_MAX));
+  EXPECT_FALSE(with(&head.entry_count, uint64_t{1} << 32));
+  EXPECT_FALSE(with(&head.text_bytes, UINT64_MAX));
+  EXPECT_FALSE(with(&head.text_bytes, uint64_t{0}));
+  EXPECT_FALSE(with(&head.text_bytes, head.text_bytes - 1)) << "it ends in the middle of a text";
+  EXPECT_FALSE(with(&entries[1].parent, 2u));
+  EXPECT_FALSE(with(&entries[0].parent, 1u));
+  EXPECT_FALSE(with(&entries[1].function, static_cast<uint32_t>(head.text_bytes)));
+  EXPECT_FALSE(with(&entries[1].file, UINT32_MAX));
+  head.changes.fetch_or(1);
+  EXPECT_FALSE(is_there()) << "it is being written";
+}
+
+TEST(RuntimeHeapTable, AnOlderArenaHasNone) {
+  const ScopedArena a(kLimits);
+  publish_two(a.arena);
+  ArenaHeader& h = a.arena.header();
+  h.version = 9;
+  h.header_bytes = kVersion9HeaderBytes;
+  h.section_count = kVersion9Sections;
+  const auto s = take(a.arena);
+  ASSERT_NE(nullptr, s);
+  EXPECT_EQ(0u, s->runtime_heap.runtime);
+}
+
+// Each tree has one entry of as many bytes as its text has characters.
+TEST(RuntimeHeapTable, ReadersSeeWholeTrees) {
+  const ScopedArena a(kLimits);
+  std::atomic<bool> ends{false};
+  std::thread writer([&] {
+    RuntimeHeapTable table;
+    for (uint64_t i = 1; !ends.load(); ++i) {
+      ASSERT_TRUE(table.begin());
+      const std::string text(1 + i % 3000, 'a');
+      table.add({text_in(table, text), 0, text.size(), 0, RuntimeHeapTable::kNone});
+      ASSERT_TRUE(table.publish(a.arena, kSums));
+    }
+  });
+  uint64_t seen = 0;
+  for (int i = 0; i < 300 || (seen == 0 && i < 100000); ++i) {
+    const auto s = take(a.arena);
+    if (s->runtime_heap.runtime != 0) {
+      ++seen;
+      ASSERT_EQ(1u, s->runtime_heap.node_count);
+      ASSERT_EQ(s->runtime_heap.nodes[0].bytes, strlen(s->runtime_heap.nodes[0].function));
+    }
+  }
+  ends.store(true);
+  writer.join();
+  EXPECT_GT(seen, 0u);
+}
+
+}  // namespace
+}  // namespace memprof::runtime_heap_table_test
