@@ -34,6 +34,8 @@ EXPLAINED = {
     **{f"{name}: {what}": reason for name, reason in (("go with cgo", GO), ("Erlang", ERLANG))
        for what in ("arenas left", "arenas left with memory")},
 }
+seconds = {}  # of the last run, by program
+
 # What is left of an arena that was given back: its header (tests/e2e/process_test.py has the same bound).
 MAX_EMPTY_BYTES = 128 * 1024
 
@@ -56,8 +58,11 @@ def prepare(folder):
 
 def run(environment, folder, only=None):
     results = {}
+    seconds.clear()
     for name in only or chosen():
+        started = time.monotonic()
         found = of_program(PROGRAMS[name](), environment, folder)
+        seconds[name] = time.monotonic() - started
         results.update({f"{name}: {what}": result for what, result in found.items()})
     return results
 
@@ -105,3 +110,19 @@ def keep(scratch, folder):
 
 def again(test):
     return test.split(":")[0]
+
+
+def table(runs):
+    """A row for each program (Markdown), of what each mode gave: {mode: (results, seconds by program)}, "without" first."""
+    (_, (plain, plain_seconds)), *others = runs.items()
+    lines = ["| " + " | ".join(["program", "results", *runs]) + " |", "|---" * (2 + len(runs)) + "|"]
+    for name in plain_seconds:
+        tests = {t for results, _ in runs.values() for t in results if again(t) == name}
+        cells = [name, str(len(tests)), f"{plain_seconds[name]:.1f} s"]
+        for _, (results, mode_seconds) in others:
+            different = [t for t in tests if results.get(t) != plain.get(t)]
+            explained = sum(t in EXPLAINED for t in different)
+            said = "same" if not different else f"{explained} explained" if explained == len(different) else f"{len(different)} differ"
+            cells.append(f"{said}, {mode_seconds.get(name, 0):.1f} s")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -44,6 +44,7 @@ class Run:
         except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
             self.results = {"the suite": f"did not end: {error}"}
         self.seconds = time.monotonic() - started
+        self.seconds_of_parts = dict(getattr(suite, "seconds", {}))
         self.profiles = sorted(profiles.glob("*.pb"), key=lambda p: p.stat().st_size, reverse=True)
         self.count = len(self.profiles)
         # Kept, for whoever looks into a difference.
@@ -105,10 +106,12 @@ def compare(suite, folder):
     suite.prepare(folder)
     failures = 0
     plain = None
+    runs = {}
     for mode in modes.wanted(*([suite.MODES] if hasattr(suite, "MODES") else [])):
         run = Run(suite, mode, folder)
         if plain is None:
             plain = run
+        runs[mode] = (run.results, run.seconds_of_parts)
         different = differences(plain.results, run.results)
         print(f"{suite.NAME:8} {mode:14} {len(run.results):6} results{run.tally()}, {len(different)} differ; "
               f"{run.count} profiles; {run.seconds:.0f} s", flush=True)
@@ -132,6 +135,8 @@ def compare(suite, folder):
     if not plain.results or "the suite" in plain.results or ends_early:
         failures += 1
         print(f"  FAILED: {suite.NAME} does not run without memprof: {ends_early or plain.results}")
+    if hasattr(suite, "table"):
+        print(suite.table(runs))
     return failures
 
 
