@@ -186,7 +186,7 @@ void sample_heap(bool on) {
 }
 
 void begin_heap(const Engine& engine) {
-  const bool is_first = g_isolate == nullptr && platform::thread_id() == platform::process_id();
+  const bool is_first = platform::thread_id() == platform::process_id() && g_isolate == nullptr;
   if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && is_first &&
       !platform::is_sandboxed()) {
     t_heap_calls = 1;
