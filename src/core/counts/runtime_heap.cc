@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/counts/runtime_heap.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "format/hash.h"
@@ -25,11 +24,6 @@ void store_words(void* to, const void* from, uint64_t size_bytes) {
 }
 
 }  // namespace
-
-uint64_t max_runtime_heap_bytes(uint64_t max_stacks) {
-  const uint64_t entries = std::min(max_stacks, kMaxRuntimeHeapEntries);
-  return sizeof(RuntimeHeapHead) + entries * (sizeof(RuntimeHeapEntry) + kMeanRuntimeHeapText);
-}
 
 struct RuntimeHeapTable::Pages {
   uint32_t entry_count;

@@ -10,35 +10,13 @@
 // Failure: kNone or false; what finds no room is said by kNone, and its bytes are for the caller to put elsewhere.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "core/arena/arena.h"
+#include "core/arena/runtime_heap.h"
 
 namespace memprof {
-
-// At the start of the section; then the entries, then the texts, which end with a NUL.
-struct RuntimeHeapHead {
-  std::atomic<uint64_t> changes;  // odd: it is being written; release, readers acquire
-  // By words, relaxed.
-  uint64_t runtime;
-  uint64_t resident_bytes;
-  uint64_t used_bytes;
-  uint64_t live_bytes;
-  uint64_t code_bytes;
-  uint64_t external_bytes;
-  uint64_t entry_count;
-  uint64_t text_bytes;
-};
-
-struct RuntimeHeapEntry {
-  uint32_t function;  // offsets in the texts
-  uint32_t file;
-  uint64_t bytes;
-  uint32_t line;
-  uint32_t parent;  // its own: it is a root
-};
 
 // What the runtime counts of its heap (format/runtime_heap.h).
 struct RuntimeHeapSums {
@@ -49,11 +27,6 @@ struct RuntimeHeapSums {
   uint64_t code_bytes;
   uint64_t external_bytes;
 };
-
-// As many calls as stacks, within bounds.
-inline constexpr uint64_t kMaxRuntimeHeapEntries = 8192;
-inline constexpr uint64_t kMeanRuntimeHeapText = 48;
-uint64_t max_runtime_heap_bytes(uint64_t max_stacks);
 
 class RuntimeHeapTable {
  public:

@@ -76,6 +76,12 @@ void watch_runtime_end(bool (*is_ending)()) {
   g_is_runtime_ending.store(is_ending, std::memory_order_relaxed);
 }
 
+void note_runtime_end_begun() {
+  if (is_following()) {
+    begin_end(EndBegun::kByRuntime);
+  }
+}
+
 void watch_end(void (*on_end)()) {
   g_on_end.store(on_end, std::memory_order_relaxed);
 }

@@ -17,6 +17,8 @@ void note_end_begun();
 // The same is told by a language's runtime that ends before the process does.  Asked at frees that are
 // followed, so it must neither wait nor allocate; until it says yes.
 void watch_runtime_end(bool (*is_ending)());
+// Or it tells so itself.
+void note_runtime_end_begun();
 // From now on `on_end` is called once, when the end has begun, and before anything is freed: at exit by the thread
 // that exits, at the end of a runtime by a thread that frees a sampled block.  It must neither lock nor allocate by
 // malloc.

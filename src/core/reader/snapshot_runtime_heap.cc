@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a snapshot that copies what a runtime told of its own heap.
-#include "core/counts/runtime_heap.h"
+#include "core/arena/runtime_heap.h"
 #include "core/reader/snapshot_source.h"
 #include "platform/memory.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tables take of an arena: the capacities of its sections (core/arena/arena.h).
 #include "core/arena/arena.h"
-#include "core/counts/runtime_heap.h"
+#include "core/arena/runtime_heap.h"
 #include "core/mappings/mapping_table.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"

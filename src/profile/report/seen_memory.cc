@@ -50,10 +50,10 @@ double seen_share(const ProfileFacts& facts) {
 std::vector<std::string> seen_memory_lines(const Report& report) {
   std::vector<std::string> lines;
   if (report.has_metric[metric_index(Metric::kJsSpace)]) {
-    lines.push_back(fmt::format(
-        "JS heap:   {} of live objects that were made since the start, as the runtime samples them; "
-        "--metric js lists them",
-        value_cell(report, Metric::kJsSpace, report.selected)));
+    lines.push_back(
+        fmt::format("JS heap:   {} of objects that were made since the start, as the runtime samples them; "
+                    "--metric js lists them",
+                    value_cell(report, Metric::kJsSpace, report.selected)));
   }
   if (!report.has_metric[metric_index(Metric::kMappedSpace)]) return lines;
   const std::string count = value_cell(report, Metric::kMappedObjects, report.selected);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/engine/ending.h"
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
@@ -145,12 +146,13 @@ void tell(const Engine& engine, void* isolate) {
   profile->functions->remove(profile);
 }
 
-// Node calls it while all of the program's objects are there: where the event loop has come to its end before what is
-// to be cleaned up, and at process.exit().  The first of both is right; at the second there may be nothing left.
+// Node calls it while the program's objects are there: where the event loop has come to its end, when it cleans up, and at
+// process.exit().  The first of both is right; at the second there may be nothing left.
 void at_end(void* /*unused*/) {
   const Engine* const engine = v8::engine();
   if (!g_has_ended && engine != nullptr && engine == g_engine_of_heap && is_ours(g_isolate)) {
     g_has_ended = true;
+    profiler::note_runtime_end_begun();
     tell(*engine, g_isolate);
   }
 }

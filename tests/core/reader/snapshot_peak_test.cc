@@ -52,6 +52,10 @@ TEST(SnapshotPeak, OfTheFirstArenasOfVersion9ThereAreNoCounts) {
   const auto now = take(a.arena);
   ASSERT_NE(nullptr, now);
   EXPECT_EQ(12345u, now->peak.files_bytes);
+  h.version = 9;
+  h.section_count = kVersion9Sections;
+  h.header_bytes = kVersion9HeaderBytes;
+  EXPECT_EQ(12345u, take(a.arena)->peak.files_bytes) << "the last ones have them";
   h.header_bytes = offsetof(ArenaHeader, counted);
   const auto before = take(a.arena);
   ASSERT_NE(nullptr, before);

@@ -55,6 +55,7 @@ inline const Engine kEngine = {
     nullptr,
     0x0b03,
     {0x910000, 0},
+    {},
 };
 
 // While it lives the process has this engine.

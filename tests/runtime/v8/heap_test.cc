@@ -117,8 +117,8 @@ struct Fixture {
     std::string text;
     for (uint64_t i = 0; i < s->runtime_heap.node_count; ++i) {
       const RuntimeHeapNode& n = s->runtime_heap.nodes[i];
-      text += std::to_string(n.parent) + " " + n.function + " " + n.file + ":" + std::to_string(n.line) + " " +
-              std::to_string(n.bytes) + "\n";
+      text += std::to_string(n.parent) + " " + n.function + " " + n.file + ":" + std::to_string(n.line) +
+              " " + std::to_string(n.bytes) + "\n";
     }
     return text;
   }
