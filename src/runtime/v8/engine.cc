@@ -25,12 +25,17 @@ enum Name : uint32_t {
   kBytecodeHeader,
   kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
   kMovedCode,
-  kHeapProfiler,  // from here to the end: HeapFunctions
-  kHeapStart,
-  kHeapProfile,
-  kBeginScope,
+  kBeginScope,  // both, or the three after them
   kEndScope,
-  kBeginText,
+  kBeginSeal,
+  kEndSeal,
+  kDeleteExtensions,
+  kBeginText,  // one of these
+  kBeginTextWithOptions,
+  kHeapProfiler,  // from here to the end: all, for HeapFunctions
+  kHeapStart,
+  kHeapStop,
+  kHeapProfile,
   kEndText,
   kHeapStatistics,
   kSpaceCount,
@@ -54,12 +59,17 @@ const char* const kNamesOf[kNames] = {
     "v8dbg_class_BytecodeArray__data__uintptr_t",
     "_ZN2v88internal18CodeObjectRegistry32RegisterNewlyAllocatedCodeObjectEm",
     "_ZN2v88internal18CodeObjectRegistry33RegisterAlreadyExistingCodeObjectEm",
-    "_ZN2v87Isolate15GetHeapProfilerEv",
-    "_ZN2v812HeapProfiler25StartSamplingHeapProfilerEmiNS0_13SamplingFlagsE",
-    "_ZN2v812HeapProfiler20GetAllocationProfileEv",
     "_ZN2v811HandleScopeC1EPNS_7IsolateE",
     "_ZN2v811HandleScopeD1Ev",
+    "_ZN2v815SealHandleScopeC1EPNS_7IsolateE",
+    "_ZN2v815SealHandleScopeD1Ev",
+    "_ZN2v811HandleScope16DeleteExtensionsEPNS_7IsolateE",
     "_ZN2v86String9Utf8ValueC1EPNS_7IsolateENS_5LocalINS_5ValueEEE",
+    "_ZN2v86String9Utf8ValueC1EPNS_7IsolateENS_5LocalINS_5ValueEEENS0_12WriteOptionsE",
+    "_ZN2v87Isolate15GetHeapProfilerEv",
+    "_ZN2v812HeapProfiler25StartSamplingHeapProfilerEmiNS0_13SamplingFlagsE",
+    "_ZN2v812HeapProfiler24StopSamplingHeapProfilerEv",
+    "_ZN2v812HeapProfiler20GetAllocationProfileEv",
     "_ZN2v86String9Utf8ValueD1Ev",
     "_ZN2v87Isolate17GetHeapStatisticsEPNS_14HeapStatisticsE",
     "_ZN2v87Isolate18NumberOfHeapSpacesEv",
@@ -77,17 +87,30 @@ __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
 
 HeapFunctions heap_functions(const void* const* addresses) {
   HeapFunctions heap{};
+  const bool has_scopes = addresses[kBeginScope] != nullptr && addresses[kEndScope] != nullptr;
+  const bool has_seals = addresses[kBeginSeal] != nullptr && addresses[kEndSeal] != nullptr &&
+                         addresses[kDeleteExtensions] != nullptr;
+  const Name begin_text = addresses[kBeginText] != nullptr ? kBeginText : kBeginTextWithOptions;
+  bool has_all = (has_scopes || has_seals) && addresses[begin_text] != nullptr;
   for (uint32_t i = kHeapProfiler; i < kNames; ++i) {
-    if (addresses[i] == nullptr) {
-      return heap;
-    }
+    has_all = has_all && addresses[i] != nullptr;
+  }
+  if (!has_all) {
+    return heap;
   }
   set_function(heap.profiler, addresses[kHeapProfiler]);
   set_function(heap.start, addresses[kHeapStart]);
+  set_function(heap.stop, addresses[kHeapStop]);
   set_function(heap.profile, addresses[kHeapProfile]);
-  set_function(heap.begin_scope, addresses[kBeginScope]);
-  set_function(heap.end_scope, addresses[kEndScope]);
-  set_function(heap.begin_text, addresses[kBeginText]);
+  if (has_scopes) {
+    set_function(heap.begin_scope, addresses[kBeginScope]);
+    set_function(heap.end_scope, addresses[kEndScope]);
+  } else {
+    set_function(heap.begin_seal, addresses[kBeginSeal]);
+    set_function(heap.end_seal, addresses[kEndSeal]);
+    set_function(heap.delete_extensions, addresses[kDeleteExtensions]);
+  }
+  set_function(heap.begin_text, addresses[begin_text]);
   set_function(heap.end_text, addresses[kEndText]);
   set_function(heap.statistics, addresses[kHeapStatistics]);
   set_function(heap.space_count, addresses[kSpaceCount]);

@@ -22,15 +22,20 @@ namespace memprof::v8 {
 // MEMPROF_RUNTIME_V8.
 inline constexpr uint32_t kRuntimeId = 2;
 
-// V8's sampler of its own heap, and what of Node tells when the program ends.  All of them or none: other programs with V8
-// in them are not known to call anybody then.
+// V8's sampler of its own heap, and what of Node tells when the program ends.  All of them, but for those that
+// versions of V8 differ in, or none: other programs with V8 in them are not known to call anybody then.
 struct HeapFunctions {
   void* (*profiler)(void* isolate);
   bool (*start)(void* profiler, uint64_t interval_bytes, int depth, int flags);
-  AllocationProfile* (*profile)(void* profiler);  // nullptr: it does not sample
-  void (*begin_scope)(HandleScope* scope, void* isolate);
+  void (*stop)(void* profiler);
+  AllocationProfile* (*profile)(void* profiler);           // nullptr: it does not sample
+  void (*begin_scope)(HandleScope* scope, void* isolate);  // nullptr: V8 14 (runtime/v8/handle_scope.h)
   void (*end_scope)(HandleScope* scope);
-  void (*begin_text)(Utf8Value* text, void* isolate, void* handle);
+  void (*begin_seal)(SealHandleScope* scope, void* isolate);
+  void (*end_seal)(SealHandleScope* scope);
+  void (*delete_extensions)(HandleScope* scope, void* isolate);
+  // V8 13 has options, 0: none.
+  void (*begin_text)(Utf8Value* text, void* isolate, void* handle, int options);
   void (*end_text)(Utf8Value* text);
   void (*statistics)(void* isolate, HeapStatistics* statistics);
   size_t (*space_count)(void* isolate);

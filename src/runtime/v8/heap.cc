@@ -11,6 +11,7 @@
 #include "core/sampling/sampler.h"
 #include "platform/clock.h"
 #include "platform/process.h"
+#include "runtime/v8/handle_scope.h"
 
 namespace memprof::v8 {
 
@@ -22,6 +23,7 @@ namespace {
 constexpr uint64_t kMinRateBytes = 16 * 1024;
 constexpr int kMaxDepth = 128;  // of V8's stacks: what its inspector asks for
 constexpr int kCollectNothing = 0;
+constexpr int kNoOptions = 0;
 // Calls of JavaScript until the time is looked at, and until Node's environment is there.
 constexpr uint32_t kCallsUntilLook = 64;
 constexpr uint32_t kMaxCallsWithoutNode = 4096;
@@ -41,20 +43,9 @@ uint32_t g_process_id = 0;
 uint32_t g_calls_without_node = 0;
 uint64_t g_next_ns = 0;
 bool g_has_ended = false;
+bool g_is_sampling = false;  // because we wanted it
 RuntimeHeapTable* g_table = nullptr;
 alignas(RuntimeHeapTable) uint8_t g_table_place[sizeof(RuntimeHeapTable)];
-
-class Scope {
- public:
-  Scope(const HeapFunctions& heap, void* isolate) : heap_(heap) { heap_.begin_scope(&scope_, isolate); }
-  ~Scope() { heap_.end_scope(&scope_); }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-
- private:
-  const HeapFunctions& heap_;
-  HandleScope scope_;
-};
 
 // V8's answer as a tree of the table's.
 class Telling {
@@ -95,7 +86,7 @@ class Telling {
 
   uint32_t text_of(void* handle, const char* otherwise) const {
     Utf8Value text{};
-    heap_.begin_text(&text, isolate_, handle);
+    heap_.begin_text(&text, isolate_, handle, kNoOptions);
     const char* const chosen = text.text != nullptr && text.text[0] != '\0' ? text.text : otherwise;
     const uint32_t place = g_table->text(chosen, strlen(chosen));
     heap_.end_text(&text);
@@ -150,16 +141,27 @@ void tell(const Engine& engine, void* isolate) {
 // process.exit().  The first of both is right; at the second there may be nothing left.
 void at_end(void* /*unused*/) {
   const Engine* const engine = v8::engine();
-  if (!g_has_ended && engine != nullptr && engine == g_engine_of_heap && is_ours(g_isolate)) {
-    g_has_ended = true;
+  if (g_has_ended || engine == nullptr || engine != g_engine_of_heap) {
+    return;
+  }
+  g_has_ended = true;
+  if (is_ours(g_isolate)) {
     profiler::note_runtime_end_begun();
     tell(*engine, g_isolate);
   }
+  // V8 13 crashes where an isolate ends that samples.
+  if (g_is_sampling) {
+    const MuteScope mute;
+    engine->heap.stop(engine->heap.profiler(g_isolate));
+  }
 }
 
-// false: Node is not that far yet.
+// false: Node is not that far yet, or this V8 is not known.
 bool begin_sampling(const Engine& engine, void* isolate) {
   const MuteScope mute;
+  if (!has_handle_scopes(engine.heap, isolate)) {
+    return false;
+  }
   const Scope scope(engine.heap, isolate);
   void* const context = engine.heap.context(isolate);
   void* const environment = context != nullptr ? engine.heap.environment(context) : nullptr;
@@ -173,8 +175,8 @@ bool begin_sampling(const Engine& engine, void* isolate) {
   g_isolate = isolate;
   g_process_id = platform::process_id();
   // false: the program samples already.  Then its samples are told.
-  engine.heap.start(engine.heap.profiler(isolate), rate > kMinRateBytes ? rate : kMinRateBytes, kMaxDepth,
-                    kCollectNothing);
+  g_is_sampling = engine.heap.start(engine.heap.profiler(isolate),
+                                    rate > kMinRateBytes ? rate : kMinRateBytes, kMaxDepth, kCollectNothing);
   engine.heap.at_exit(environment, at_end, nullptr);
   engine.heap.at_cleanup(isolate, at_end, nullptr);
   g_next_ns = platform::monotonic_ns() + kMinPauseNs;

@@ -105,6 +105,19 @@ struct AllocationProfile {
 struct HandleScope {
   void* words[8];
 };
+// What an isolate has of its handles; from V8 14 on a layout that embedders may know (v8-internal.h).
+struct HandleScopeData {
+  void* next;
+  void* limit;
+  int level;
+  int sealed_level;
+};
+struct SealHandleScope {
+  void* isolate;
+  void* limit;  // as they were before
+  int sealed_level;
+  void* spare[5];
+};
 struct Utf8Value {
   const char* text;  // nullptr: it is no string
   void* words[7];

@@ -28,6 +28,8 @@ struct Sampler {
   bool has_node = true;
   bool samples = true;  // false: the program has ended it
   int starts = 0;
+  bool is_free = true;  // false: the program had begun to sample
+  int stops = 0;
   int answers = 0;
   int removed = 0;
   int scopes = 0;  // that are open
@@ -72,8 +74,9 @@ const HeapFunctions kHeap = {
     [](void* isolate) { return isolate; },
     [](void*, uint64_t interval_bytes, int, int) {
       g_sampler.interval_bytes = interval_bytes;
-      return ++g_sampler.starts == 1;
+      return ++g_sampler.starts == 1 && g_sampler.is_free;
     },
+    [](void*) { ++g_sampler.stops; },
     [](void*) -> AllocationProfile* {
       ++g_sampler.answers;
       g_profile.functions = &kProfileFunctions;
@@ -81,7 +84,10 @@ const HeapFunctions kHeap = {
     },
     [](HandleScope*, void*) { ++g_sampler.scopes; },
     [](HandleScope*) { --g_sampler.scopes; },
-    [](Utf8Value* text, void*, void* handle) { text->text = static_cast<const char*>(handle); },
+    nullptr,
+    nullptr,
+    nullptr,
+    [](Utf8Value* text, void*, void* handle, int) { text->text = static_cast<const char*>(handle); },
     [](Utf8Value*) {},
     [](void*, HeapStatistics* statistics) {
       statistics->physical_bytes = 9000;
@@ -154,6 +160,7 @@ TEST(V8Heap, IsToldAtTheEndByFunction) {
     EXPECT_EQ(expected, f.tree());
     EXPECT_EQ(1, g_sampler.answers);
     EXPECT_EQ(1, g_sampler.removed);
+    EXPECT_EQ(1, g_sampler.stops);
     EXPECT_EQ(0, g_sampler.scopes);
     const auto s = take(profiler::arena());
     EXPECT_EQ(2u, s->runtime_heap.runtime);
@@ -222,6 +229,16 @@ TEST(V8Heap, AProgramThatEndsTheSamplingIsNotAskedAgainstItsWill) {
     EXPECT_EQ(1, g_sampler.answers);
     EXPECT_EQ(0, g_sampler.removed);
     EXPECT_EQ("", f.tree());
+  });
+  in_child([] {
+    Fixture f;
+    g_sampler.is_free = false;
+    f.call();
+    f.call();
+    g_sampler.samples = false;
+    g_sampler.at_cleanup[0](nullptr);
+    EXPECT_EQ(1, g_sampler.starts);
+    EXPECT_EQ(0, g_sampler.stops) << "it is the program's";
   });
 }
 
