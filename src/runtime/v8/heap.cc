@@ -27,8 +27,11 @@ constexpr int kNoOptions = 0;
 // Calls of JavaScript until the time is looked at, and until Node's environment is there.
 constexpr uint32_t kCallsUntilLook = 64;
 constexpr uint32_t kMaxCallsWithoutNode = 4096;
-// Between two answers: at least so long, and so many times what the last one took.
-constexpr uint64_t kMinPauseNs = 10'000'000'000;
+// Until the first answer; between two: a share of the time until then, and no more than the longest, but so many times what
+// the last one took.
+constexpr uint64_t kFirstPauseNs = 1'000'000'000;
+constexpr uint64_t kTimePerPause = 8;
+constexpr uint64_t kLongestPauseNs = 10'000'000'000;
 constexpr uint64_t kPausePerCost = 1000;
 
 constexpr char kNobody[] = "(no JavaScript function)";
@@ -41,6 +44,7 @@ const Engine* g_engine_of_heap = nullptr;
 void* g_isolate = nullptr;
 uint32_t g_process_id = 0;
 uint32_t g_calls_without_node = 0;
+uint64_t g_begin_ns = 0;
 uint64_t g_next_ns = 0;
 bool g_has_ended = false;
 bool g_is_sampling = false;  // because we wanted it
@@ -179,7 +183,8 @@ bool begin_sampling(const Engine& engine, void* isolate) {
                                     rate > kMinRateBytes ? rate : kMinRateBytes, kMaxDepth, kCollectNothing);
   engine.heap.at_exit(environment, at_end, nullptr);
   engine.heap.at_cleanup(isolate, at_end, nullptr);
-  g_next_ns = platform::monotonic_ns() + kMinPauseNs;
+  g_begin_ns = platform::monotonic_ns();
+  g_next_ns = g_begin_ns + kFirstPauseNs;
   return true;
 }
 
@@ -213,8 +218,10 @@ void look_at_heap(const Engine& engine, void* isolate) {
   }
   tell(engine, isolate);
   const uint64_t end = platform::monotonic_ns();
-  const uint64_t pause = (end - now) * kPausePerCost;
-  g_next_ns = end + (pause > kMinPauseNs ? pause : kMinPauseNs);
+  const uint64_t wanted = (end - g_begin_ns) / kTimePerPause;
+  const uint64_t pause = wanted < kLongestPauseNs ? wanted : kLongestPauseNs;
+  const uint64_t least = (end - now) * kPausePerCost;
+  g_next_ns = end + (pause > least ? pause : least);
 }
 
 void reset_heap_in_child() {
