@@ -82,7 +82,7 @@ TEST(RuntimeHeapTable, WhatFindsNoRoomIsSaid) {
   while (text_in(table, std::string(1000, 'x') + std::to_string(texts)) != 0) {
     ++texts;
   }
-  EXPECT_NEAR(kMaxRuntimeHeapEntries * kMeanRuntimeHeapText / 1005, texts, 5);
+  EXPECT_NEAR(kMaxRuntimeHeapEntries * kMeanRuntimeHeapText / 1005.0, texts, 5);
   EXPECT_NE(0u, text_in(table, std::string(1000, 'x') + "0")) << "it is there";
   const ScopedArena a(kLimits);
   EXPECT_TRUE(table.publish(a.arena, kSums)) << "what a table can have the arena has room for";

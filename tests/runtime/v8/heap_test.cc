@@ -41,7 +41,7 @@ Sampler g_sampler;
 
 // A node of V8's, and what it points to.
 struct Call {
-  Call(const char* name, int script, int line, std::vector<size_t> sizes) {
+  Call(const char* name, int script, int line, const std::vector<size_t>& sizes) {
     for (const size_t size : sizes) {
       allocations.push_back({size, 2});  // two objects of each size
     }
