@@ -50,6 +50,11 @@ export async function speed({ open, check }, folder) {
   check("search", true, `${Math.round(search)} ms`);
   const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
   check("browser heap", true, `${Math.round(heap / 1e6)} MB`);
+  const rows = () => page.$$eval(".table tbody th button", (all) => all.length);
+  const before = await rows();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.waitForFunction((least) => document.querySelectorAll(".table tbody tr").length > least, before);
+  check("more rows", before === 100 && (await rows()) === 500, `${before} to ${await rows()}`);
   check("no errors in the large page", errors.length === 0, errors.join("; "));
   await close();
 }

@@ -120,6 +120,31 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
   const caption = `${METRIC_TITLES[state.metric]} by ${state.by}${
     zoom > 0 ? `, below ${nameText(shortened(groups[view.group[zoom]].name, 80))}` : ""
   }`;
+  // What is pointed at changes nothing in it.
+  const table = useMemo(
+    () => (
+      <Table
+        caption={caption}
+        metric={state.metric}
+        isDifference={isDifference}
+        isLive={rows !== pictures.rows}
+        rows={sorted}
+        shown={most}
+        whole={pictures.whole}
+        groups={groups}
+        sort={state.sort}
+        ascending={state.ascending}
+        chosen={zoom > 0 ? view.group[zoom] : -1}
+        isMarked={isMarked}
+        marginOf={margins.ofRow}
+        onSort={(sort, ascending) => change({ sort, ascending })}
+        onRow={zoomToGroup}
+        onSandwich={sandwich}
+        onMore={() => setMost(most + MORE_ROWS)}
+      />
+    ),
+    [block, state, view, sums, sorted, most, pictures.whole, pictures.isSearched, zoom, margins],
+  );
   return (
     <>
       <Header block={block} state={state} pictures={pictures} margins={margins} />
@@ -149,25 +174,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
           <Details block={block} pictures={pictures} state={state} node={chosen} margins={margins} onSandwich={sandwich} />
         </section>
         <section aria-label="Table">
-          <Table
-            caption={caption}
-            metric={state.metric}
-            isDifference={isDifference}
-            isLive={rows !== pictures.rows}
-            rows={sorted}
-            shown={most}
-            whole={pictures.whole}
-            groups={groups}
-            sort={state.sort}
-            ascending={state.ascending}
-            chosen={zoom > 0 ? view.group[zoom] : -1}
-            isMarked={isMarked}
-            marginOf={margins.ofRow}
-            onSort={(sort, ascending) => change({ sort, ascending })}
-            onRow={zoomToGroup}
-            onSandwich={sandwich}
-            onMore={() => setMost(most + MORE_ROWS)}
-          />
+          {table}
         </section>
       </div>
     </>

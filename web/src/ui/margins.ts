@@ -109,9 +109,9 @@ class KnownRows {
   }
 }
 
-/** Does one job after the other, once the screen is drawn, and lets it be drawn anew in between. */
-export function useLater(jobs: () => (() => void)[], inputs: readonly unknown[]): void {
-  const [, setRound] = useState(0);
+/** Does one job after the other, and tells how often something was done; once the screen is drawn, and lets it be drawn anew in between. */
+export function useLater(jobs: () => (() => void)[], inputs: readonly unknown[]): number {
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const open = jobs();
     let timer = 0;
@@ -124,6 +124,7 @@ export function useLater(jobs: () => (() => void)[], inputs: readonly unknown[])
     if (open.length > 0) timer = window.setTimeout(work, 0);
     return () => window.clearTimeout(timer);
   }, inputs);
+  return round;
 }
 
 /** What memprof found of a change, where the row is that of the whole function. */
@@ -148,24 +149,26 @@ export function useMargins(block: Block, pictures: Pictures, metric: Metric, sho
   const nodes = useMemo(() => new KnownNodes(block, view, isSelected, metric), [block, view, isSelected, metric]);
   const rows = useMemo(() => new KnownRows(nodes, view, zoom), [nodes, view, zoom]);
   const whole = useMemo(() => (isKnown ? nodes.of(0) : null), [nodes, isKnown]);
-  useLater(() => {
+  const round = useLater(() => {
     if (!isKnown) return [];
     const missing = shown.filter((row) => rows.peek(row) === null).map((row) => () => rows.compute(row));
     return nodes.peek(chosen) === null ? [() => void nodes.of(chosen), ...missing] : missing;
   }, [nodes, rows, isKnown, shown, chosen]);
   const ofChange = useMemo(() => marginOfChange(block, pictures, metric), [block, view, isSelected, zoom, metric]);
-  if (block.facts.sides.length > 1) return { ...NONE, ofRow: ofChange };
-  if (!isKnown) return NONE;
-  return {
-    whole,
-    ofNode: (node) => nodes.peek(node),
-    atOnce: (node) => nodes.of(node),
-    ofParts: (parts) => nodes.ofParts(parts),
-    ofRow: (row) => {
-      const interval = rows.peek(row);
-      if (interval === null) return null;
-      const margin = marginOf(interval);
-      return { text: marginText(margin), isWide: margin > WIDE };
-    },
-  };
+  return useMemo(() => {
+    if (block.facts.sides.length > 1) return { ...NONE, ofRow: ofChange };
+    if (!isKnown) return NONE;
+    return {
+      whole,
+      ofNode: (node) => nodes.peek(node),
+      atOnce: (node) => nodes.of(node),
+      ofParts: (parts) => nodes.ofParts(parts),
+      ofRow: (row) => {
+        const interval = rows.peek(row);
+        if (interval === null) return null;
+        const margin = marginOf(interval);
+        return { text: marginText(margin), isWide: margin > WIDE };
+      },
+    };
+  }, [block, ofChange, isKnown, whole, nodes, rows, round]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table: a row for each function (or file, module ...). It is the accessible form of the graph.
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Metric } from "../data/block";
 import { isBytes } from "../data/values";
 import type { Group } from "../model/grouping";
@@ -9,6 +10,7 @@ import type { Sort } from "./state";
 import { metricText, nameText, percentText, placeText, shortened, shortPlaceText, signedText } from "./text";
 
 const LONGEST_NAME = 300;
+const FIRST_SEEN = 24; // rows, more than a screen has: they are drawn with the graph, the others in the picture after it
 
 export interface TableProps {
   caption: string;
@@ -130,13 +132,47 @@ function OneRow(props: TableProps & { row: Row }) {
   );
 }
 
+/** The value that the picture on the screen is of. */
+function useAfterPicture<T>(value: T): T {
+  const [late, setLate] = useState(value);
+  useEffect(() => setLate(value), [value]);
+  return late;
+}
+
+/** By their place, not by what they are of: an element that has another text is cheaper than another element. */
+function rowsFrom(props: TableProps, first: number, end: number) {
+  return props.rows.slice(first, end).map((row, i) => <OneRow key={first + i} {...props} row={row} />);
+}
+
+/** Widths that do not depend on what is in the rows: else each row that is new is measured with all the others. */
+function Columns({ isDifference, isLive }: TableProps) {
+  return (
+    <colgroup>
+      <col class="value" />
+      <col class="margin" />
+      <col class="percent" />
+      {isDifference && <col class="value" />}
+      {isLive && <col class="value" />}
+      {isLive && <col class="value" />}
+      <col class="value" />
+      <col class="percent" />
+      <col />
+      <col class="button" />
+    </colgroup>
+  );
+}
+
 export function Table(props: TableProps) {
+  const late = useAfterPicture(props);
+  const seen = useMemo(() => rowsFrom(props, 0, Math.min(FIRST_SEEN, props.shown)), [props]);
+  const others = useMemo(() => rowsFrom(late, FIRST_SEEN, late.shown), [late]);
   const rest = props.rows.slice(props.shown);
   const restSum = rest.reduce((sum, row) => sum + row.self, 0);
   return (
     <div class="table">
-      <table>
+      <table class={props.isLive ? "of-live" : props.isDifference ? "of-change" : undefined}>
         <caption>{props.caption}</caption>
+        <Columns {...props} />
         <thead>
           <tr>
             <Head {...props} by="self" title={props.isDifference ? "change" : "self"} number />
@@ -164,9 +200,8 @@ export function Table(props: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {props.rows.slice(0, props.shown).map((row) => (
-            <OneRow key={row.group} {...props} row={row} />
-          ))}
+          {seen}
+          {others}
         </tbody>
       </table>
       {rest.length > 0 && (
