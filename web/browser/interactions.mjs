@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a reader can do, by pointer and by keys.
+// Everything that a reader can do, by the pointer; by keys alone: keys.mjs.
+import { keysOnly } from "./keys.mjs";
 
 const rowNames = (page) => page.$$eval(".table tbody th button", (all) => all.map((one) => one.textContent));
 const step = (page) => page.$eval(".breadcrumb li:last-child", (one) => one.textContent.trim());
@@ -149,32 +150,6 @@ async function pythonPage({ open, violations, picture, check }) {
   await close();
 }
 
-async function keysOnly({ open, check }) {
-  const { page, close } = await open("python.html");
-  for (let i = 0; i < 40; ++i) {
-    await page.keyboard.press("Tab");
-    if ((await page.evaluate(() => document.activeElement.tagName)) === "CANVAS") break;
-  }
-  check("Tab reaches the graph", (await page.evaluate(() => document.activeElement.tagName)) === "CANVAS");
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowDown");
-  const said = await page.$eval(".icicle [role=status]", (one) => one.textContent);
-  check("arrows say where they are", /: [\d.]+ [KM]iB \(95 %: .* to .*\), /.test(said), said);
-  await page.keyboard.press("Enter");
-  check("Enter zooms", said.startsWith(await step(page)), await step(page));
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Escape");
-  check("Escape leads back", (await step(page)) === "Whole profile");
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowRight");
-  await page.keyboard.press("ArrowLeft");
-  await page.keyboard.press("ArrowUp");
-  await page.keyboard.press("Home");
-  const top = await page.$eval(".icicle [role=status]", (one) => one.textContent);
-  check("Home leads to the whole", top.startsWith("whole profile"), top);
-  await close();
-}
-
 async function hostileNames({ open, violations, picture, check }) {
   const { page, errors, close } = await open("hostile.html", "#show=iml");
   const names = await rowNames(page);
@@ -229,11 +204,16 @@ async function appearances({ open, violations, picture, print, check }) {
   check("axe: narrow", (await violations(narrow.page)).length === 0, (await violations(narrow.page)).join("; "));
   await picture(narrow.page, "narrow");
   await narrow.close();
+  const change = await open("diff.html", "", { viewport: { width: 360, height: 740 }, colorScheme: "dark" });
+  check("360 pixels are enough for a difference", await change.page.evaluate(() => document.documentElement.scrollWidth <= 360));
+  check("axe: difference, narrow and dark", (await violations(change.page)).length === 0, (await violations(change.page)).join("; "));
+  await change.close();
   const paper = await open("python.html");
   check("it can be printed", (await paper.page.pdf()).length > 10_000);
   await print(paper.page);
   check("print leaves out what cannot be used", !(await paper.page.locator(".toolbar").isVisible()));
   check("print has the table", await paper.page.locator(".table").isVisible());
+  check("print cuts nothing of it", await paper.page.$eval(".table", (one) => window.getComputedStyle(one).overflowX === "visible"));
   await paper.close();
   const plain = await open("python.html", "", { javaScriptEnabled: false });
   const text = await plain.page.locator("body").innerText();

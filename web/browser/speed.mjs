@@ -55,6 +55,17 @@ export async function speed({ open, check }, folder) {
   await page.getByRole("button", { name: "Show more" }).click();
   await page.waitForFunction((least) => document.querySelectorAll(".table tbody tr").length > least, before);
   check("more rows", before === 100 && (await rows()) === 500, `${before} to ${await rows()}`);
+  // By process: one below the whole is another colour than its neighbour, and those below it have its own.
+  const choice = page.locator('.toolbar label:has(> span:text-is("Colour by")) >> css=select');
+  await choice.selectOption("process");
+  await page.waitForTimeout(400);
+  const [colour, below, next] = await page.evaluate(() => {
+    const canvas = document.querySelector(".icicle canvas");
+    const at = (x, row) => [...canvas.getContext("2d").getImageData(x, row * 20 + 2, 1, 1).data].join();
+    const last = canvas.width - 6;
+    return [at(2, 1), at(2, 3), at(last, 1)];
+  });
+  check("colours by process", colour === below && colour !== next, [colour, below, next].join(" "));
   check("no errors in the large page", errors.length === 0, errors.join("; "));
   await close();
 }

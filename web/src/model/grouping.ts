@@ -13,7 +13,11 @@ export interface Group {
   line: number;
   module: string;
   isMadeUp: boolean;
+  /** Of a group that is the label of the stacks below it. */
+  label?: Label;
 }
+
+export type Label = "process" | "heap";
 
 const UNKNOWN = "[unknown]";
 export const DEFAULT_LABEL = "[default]";
@@ -52,8 +56,9 @@ export class Groups {
   }
 
   /** A group that is not code. */
-  madeUp(name: string): number {
-    return this.add(`\0${name}`, { name, file: "", line: 0, module: "", isMadeUp: true });
+  madeUp(name: string, label?: Label): number {
+    const group = { name, file: "", line: 0, module: "", isMadeUp: true };
+    return this.add(`\0${name}`, label === undefined ? group : { ...group, label });
   }
 
   private groupOf(by: GroupBy, name: string, file: string, line: number, module: string): number {
@@ -85,7 +90,7 @@ export class Groups {
       }
       case "process":
       case "heap":
-        return this.madeUp(DEFAULT_LABEL);
+        return this.madeUp(DEFAULT_LABEL, by);
     }
   }
 

@@ -173,10 +173,10 @@ function labelGroups(block: Block, options: ViewOptions, groups: Groups): number
     const heap = texts[labels.heap[i]];
     const own: number[] = [];
     if (options.by === "process" || options.by === "heap") {
-      own.push(groups.madeUp((options.by === "process" ? process : heap) || DEFAULT_LABEL));
+      own.push(groups.madeUp((options.by === "process" ? process : heap) || DEFAULT_LABEL, options.by));
     } else {
-      if (process !== "") own.push(groups.madeUp(`[process ${process}]`));
-      if (heap !== "") own.push(groups.madeUp(`[heap ${heap}]`));
+      if (process !== "") own.push(groups.madeUp(`[process ${process}]`, "process"));
+      if (heap !== "") own.push(groups.madeUp(`[heap ${heap}]`, "heap"));
       if ((labels.flags[i] & LABEL_IS_CUT) !== 0) own.push(groups.madeUp("[stack cut]"));
     }
     result.push(own);

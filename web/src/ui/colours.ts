@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of boxes: hues that the colour-blind can tell apart, as many shades as there are things to tell apart,
 // and text that has a contrast of 4.5 to 1 or more on all of them.
-import type { Group } from "../model/grouping";
+import type { Group, Label } from "../model/grouping";
 import { packageOf } from "../model/grouping";
+import type { View } from "../model/view";
 import type { Colour } from "./state";
 
 // Hue and saturation: blue, orange, green, purple, yellow, sky, red, grey.
@@ -17,13 +18,16 @@ const HUES: [number, number][] = [
   [220, 8],
 ];
 
+export const NO_LABEL = 0xffffffff;
+
 function hashOf(text: string): number {
   let hash = 2166136261;
   for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
   return hash >>> 0;
 }
 
-export function colourKey(group: Group, by: Colour): string {
+/** What a group has its colour from; of process and heap, which are not the group's own, see labelsAbove(). */
+export function colourKey(group: Group, by: Exclude<Colour, Label>): string {
   switch (by) {
     case "module":
       return group.module || group.name;
@@ -34,6 +38,16 @@ export function colourKey(group: Group, by: Colour): string {
     case "function":
       return group.name;
   }
+}
+
+/** Of each node the group of the process, or of the heap, that it is below of or is itself; 0xffffffff: of none. */
+export function labelsAbove(view: View, which: Label): Uint32Array {
+  const { groups } = view.groups;
+  const above = new Uint32Array(view.group.length).fill(NO_LABEL);
+  for (let i = 1; i < view.group.length; ++i) {
+    above[i] = groups[view.group[i]].label === which ? view.group[i] : above[view.parent[i]];
+  }
+  return above;
 }
 
 export class Palette {

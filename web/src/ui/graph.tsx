@@ -2,17 +2,22 @@
 // The icicle graph of the view.
 import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
+import type { Label } from "../model/grouping";
 import { FIXED, type Places } from "../model/places";
 import { WHOLE } from "../model/view";
-import { colourKey, Palette } from "./colours";
+import { colourKey, labelsAbove, Palette } from "./colours";
 import { Icicle } from "./icicle";
 import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { Colour, State } from "./state";
 import { metricText, nameText, percentText, shortened } from "./text";
 
+function inOrder<Key>(held: Map<Key, number>): Map<Key, number> {
+  return new Map([...held].sort((a, b) => b[1] - a[1]).map(([key], i) => [key, i]));
+}
+
 /** Fill of each group: keys get their hues in the order of what they hold. */
-export function groupFills(pictures: Pictures, colour: Colour, palette: Palette): string[] {
+export function groupFills(pictures: Pictures, colour: Exclude<Colour, Label>, palette: Palette): string[] {
   const { view, sums } = pictures;
   const groups = view.groups.groups;
   const keys = groups.map((group) => colourKey(group, colour));
@@ -22,8 +27,28 @@ export function groupFills(pictures: Pictures, colour: Colour, palette: Palette)
     const key = keys[view.group[i]];
     if (parent === 0 || keys[view.group[parent]] !== key) held.set(key, (held.get(key) ?? 0) + sums.weight[i]);
   }
-  const order = new Map([...held].sort((a, b) => b[1] - a[1]).map(([key], i) => [key, i]));
+  const order = inOrder(held);
   return keys.map((key) => palette.fill(key, order.get(key) ?? Number.MAX_SAFE_INTEGER));
+}
+
+/** By process or heap: what is of none is grey. */
+function labelFills(pictures: Pictures, which: Label, palette: Palette): (node: number) => string {
+  const { view, sums } = pictures;
+  const above = labelsAbove(view, which);
+  const held = new Map<number, number>();
+  view.group.forEach((group, i) => {
+    if (above[i] === group && view.isOutermost[i] === 1) held.set(group, (held.get(group) ?? 0) + sums.weight[i]);
+  });
+  const fills = new Map(
+    [...inOrder(held)].map(([group, i]) => [group, palette.fill(view.groups.groups[group].name, i)]),
+  );
+  return (node) => fills.get(above[node]) ?? palette.fold;
+}
+
+function fillsOf(pictures: Pictures, colour: Colour, palette: Palette): (node: number) => string {
+  if (colour === "process" || colour === "heap") return labelFills(pictures, colour, palette);
+  const fills = groupFills(pictures, colour, palette);
+  return (node) => fills[pictures.view.group[node]];
 }
 
 /** How strong something is drawn whose 95 % interval is so wide, as a share of the value. */
@@ -46,10 +71,10 @@ export function Graph(props: {
   const groups = view.groups.groups;
   const isDifference = block.facts.sides.length > 1;
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
-  const fills = useMemo(() => groupFills(pictures, state.colour, palette), [view, sums, state.colour, palette]);
+  const fills = useMemo(() => fillsOf(pictures, state.colour, palette), [view, sums, state.colour, palette]);
   const fillOf = (node: number) => {
     if (node === 0) return palette.fold;
-    if (!isDifference) return fills[view.group[node]];
+    if (!isDifference) return fills(node);
     const change = sums.total[node];
     const after = sums.before[node] + change;
     return palette.change(change > 0, Math.abs(change) / Math.max(sums.before[node], after, 1e-9));

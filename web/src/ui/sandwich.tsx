@@ -133,7 +133,9 @@ export function Sandwich(props: Props) {
   }, [view, sums, props.group]);
   const whole = useMemo(() => props.margins.ofParts(result.parts), [result, props.margins.whole]);
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
-  const fills = useMemo(() => groupFills(pictures, state.colour, palette), [view, sums, state.colour, palette]);
+  // A function's box is here of all processes and heaps.
+  const colour = state.colour === "process" || state.colour === "heap" ? "module" : state.colour;
+  const fills = useMemo(() => groupFills(pictures, colour, palette), [view, sums, colour, palette]);
   const half = { ...props, total: result.total, fills, palette };
   return (
     <div class="sandwich">

@@ -155,9 +155,8 @@ export function Toolbar(props: {
     ["", "all"],
     ...labelsOf(block, which).map((text): [string, string] => [text, nameText(text)]),
   ];
-  const groupings = GROUPINGS.filter(
-    (by) => (by !== "process" && by !== "heap") || labelsOf(block, by).length > 0,
-  ).map((by): [GroupBy, string] => [by, by]);
+  const isKnown = (by: GroupBy | Colour) => (by !== "process" && by !== "heap") || labelsOf(block, by).length > 0;
+  const groupings = GROUPINGS.filter(isKnown).map((by): [GroupBy, string] => [by, by]);
   return (
     <form class="toolbar" onSubmit={(event) => event.preventDefault()} aria-label="What is shown">
       <Choice
@@ -189,7 +188,7 @@ export function Toolbar(props: {
       <Choice
         label="Colour by"
         value={state.colour}
-        options={COLOURS.map((colour): [Colour, string] => [colour, colour])}
+        options={COLOURS.filter(isKnown).map((colour): [Colour, string] => [colour, colour])}
         onChoose={(colour) => change({ colour }, true)}
       />
       {(["process", "heap"] as const).map(
