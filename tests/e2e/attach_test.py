@@ -49,6 +49,25 @@ for line in sys.stdin:
 print('ok')
 """
 
+# On a line of input it maps 24 MiB that it keeps, and says so; what it had mapped before goes.
+MAPPER = """
+import mmap, sys
+MIB = 1 << 20
+def before():
+    return mmap.mmap(-1, 40 * MIB)
+def grow():
+    kept = [mmap.mmap(-1, 16 * MIB), mmap.mmap(-1, 8 * MIB)]
+    mmap.mmap(-1, 5 * MIB).close()
+    return kept
+old, kept = before(), []
+print('ready', flush=True)
+for line in sys.stdin:
+    kept += grow()
+    old.close()
+    print('more', flush=True)
+print('ok')
+"""
+
 NODE = """
 let over = false;
 process.stdin.on('end', () => { over = true; }).resume();
@@ -161,6 +180,37 @@ class Attach(attaching.Test):
         # 64 KiB each, of which 1 MB would be 15.
         self.assertAlmostEqual(self.report(later)["totals"]["inuse_space"]["value"], report["totals"]["inuse_space"]["value"], delta=1_000_000)
         self.check_end(process)
+
+    def map_more(self, process):
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"more\n")
+
+    def mapped_by_grow(self, process):
+        path = self.folder / "now.pb.gz"
+        self.memprof("live", str(process.pid), "-o", path, "--force")
+        rows = {row["name"]: row for row in self.report(path, "--metric", "mapped_space")["rows"]}
+        self.assertNotIn("before", rows)
+        return rows["grow"]["cumulative"]["mapped_space"]["value"] / (1 << 20)
+
+    def test_mappings(self):
+        """Exactly what is mapped from then on, but not while it is stopped."""
+        process = self.begin(e2e.system_python(), "-c", MAPPER)
+        self.attach(process, "--mmap")
+        self.map_more(process)
+        self.assertEqual(self.mapped_by_grow(process), 24)
+        self.attach(process, "--stop")
+        self.map_more(process)
+        self.assertEqual(self.mapped_by_grow(process), 24)
+        self.attach(process, "--mmap")
+        self.map_more(process)
+        self.assertEqual(self.mapped_by_grow(process), 48)
+        self.check_end(process)
+        other = self.begin(e2e.system_python(), "-c", MAPPER)
+        self.attach(other)
+        self.attach(other, "--stop")
+        self.assertIn("was begun there without --mmap", self.attach(other, "--mmap", status=1))
+        self.check_end(other)
 
     def test_for_a_while(self):
         process = self.begin(e2e.system_python(), "-c", HOLDER)

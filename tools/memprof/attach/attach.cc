@@ -26,6 +26,9 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/io/arena_profile.h"
+#include "profile/model/metric.h"
+#include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
 namespace {
@@ -84,6 +87,7 @@ std::string library_options(const AttachOptions& options) {
   to.follow_fork = options.follow_fork ? 1 : 0;
   to.python = options.python ? 0 : 1;
   to.native_interpreter = options.native_interpreter ? 1 : 0;
+  to.mappings = options.mappings ? 1 : 0;
   return {reinterpret_cast<const char*>(&to), sizeof(to)};
 }
 
@@ -100,6 +104,14 @@ uint32_t state_there(uint64_t pid) {
   memprof_snapshot_get_stats(snapshot, &stats);
   memprof_free_snapshot(snapshot);
   return stats.state;
+}
+
+// Whether what was started there records mappings: settled by the first start.
+bool records_mappings(uint64_t pid) {
+  int error = 0;
+  const std::string arena = arena_of_process(pid, &error);
+  const profile::Profile profile = profile::read_pprof(read_arena(arena).pprof, arena);
+  return profile.has_metric[profile::metric_index(profile::Metric::kMappedSpace)];
 }
 
 // One process, one of whose threads is to make calls.
@@ -132,6 +144,11 @@ class Session {
     if (state != MEMPROF_STATE_UNINITIALIZED && options_.budget_ppm != 0) {
       fail(target_,
            "memprof was begun there already, and keeps the budget that it had; attach without --budget");
+    }
+    if (state != MEMPROF_STATE_UNINITIALIZED && options_.mappings && !records_mappings(target_.pid)) {
+      fail(
+          target_,
+          "memprof was begun there without --mmap, and does not record mappings later; attach without --mmap");
     }
     return target_.memprof.empty() ? load_and_start() : start_again();
   }

@@ -26,6 +26,7 @@ struct AttachOptions {
   bool python = true;
   bool native_interpreter = false;
   bool follow_fork = false;
+  bool mappings = false;                           // that the program makes itself are recorded
   bool inline_hooks = true;                        // of allocators inside modules
   bool force = false;                              // also where a filter of system calls may end the process
   std::function<void(const char* step)> observer;  // for tests

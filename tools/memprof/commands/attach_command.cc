@@ -29,7 +29,7 @@ constexpr char kHelp[] =
     R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]
                       [--for TIME -o PATH] [--follow-fork]
                       [--no-python | --native-interpreter] [--no-inline-hooks]
-                      [--force] [--raw] [--no-debuginfod]
+                      [--mmap] [--force] [--raw] [--no-debuginfod]
        memprof attach --stop PID | --stop --name PROGRAM
 
 Starts memprof in a process that runs already: loads libmemprof.so into it. One
@@ -54,6 +54,9 @@ the process; --stop ends the sampling, attaching again goes on.
   --no-inline-hooks     leave allocators inside the program and its libraries alone
                         (jemalloc, mimalloc, tcmalloc ...): otherwise all threads
                         are stopped for a moment, and their functions hooked
+  --mmap     also record the memory that the program maps itself from now on (mmap,
+             sbrk), each mapping with its stack: a heap apart (docs/mappings.md); not
+             where memprof was begun without it before
   --follow-fork         profile fork children that it makes from now on, too
   --force    replace PATH if it exists; attach also where a filter of system calls
              (seccomp) cannot be read, which may end the process
@@ -126,6 +129,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-python");
   parser.add_flag("--native-interpreter", options.attach.native_interpreter);
   parser.add_flag("--no-inline-hooks");
+  parser.add_flag("--mmap", options.attach.mappings);
   parser.add_flag("--follow-fork", options.attach.follow_fork);
   parser.add_flag("--force", options.attach.force);
   parser.add_flag("--raw", options.raw);
@@ -135,8 +139,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   options.attach.inline_hooks = !parser.is_given("--no-inline-hooks");
   const bool has_settings = parser.is_given("--rate") || parser.is_given("--budget") ||
                             parser.is_given("--no-python") || options.attach.native_interpreter ||
-                            options.attach.follow_fork || !options.attach.inline_hooks ||
-                            !options.output.empty() || options.raw;
+                            options.attach.follow_fork || options.attach.mappings ||
+                            !options.attach.inline_hooks || !options.output.empty() || options.raw;
   check(options, parser.is_given("--for"), has_settings);
   if (parser.is_given("--for")) options.seconds = parse_duration(time);
   if (parser.is_given("--rate")) options.attach.rate_bytes = parse_rate(rate);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "memprof.h"
 #include "memprof/attach/target/survey.h"
 #include "memprof/console/failure.h"
 #include "tests/tools/memprof/attach/target_process.h"
@@ -37,6 +38,8 @@ struct Asked {
   uint64_t mark = 0;
   int64_t inits = 0, starts = 0, stops = 0;
   uint64_t rate_bytes = 0;
+  memprof_options options = {};
+  uint64_t beyond[32 - sizeof(memprof_options) / 8] = {};
 };
 
 Asked asked_of(uint64_t pid) {
@@ -74,6 +77,19 @@ TEST(Attach, LoadsStartsAndStops) {
   EXPECT_NE(refusal([&] { attach_and_stop(target.pid(), options()); }).find("is not at work there"),
             std::string::npos);
   EXPECT_EQ(target.finish(), "ok");
+}
+
+TEST(Attach, OptionsOfTheLibrary) {
+  NEEDS_PTRACE();
+  TargetProcess plain({"nanosleep"});
+  attach_and_start(plain.pid(), options());
+  EXPECT_EQ(asked_of(plain.pid()).options.struct_size, sizeof(memprof_options));
+  EXPECT_EQ(asked_of(plain.pid()).options.mappings, 0u);
+  TargetProcess mapping({"nanosleep"});
+  AttachOptions with_mappings = options();
+  with_mappings.mappings = true;
+  attach_and_start(mapping.pid(), with_mappings);
+  EXPECT_EQ(asked_of(mapping.pid()).options.mappings, 1u);
 }
 
 TEST(Attach, WaitsAreNotChanged) {

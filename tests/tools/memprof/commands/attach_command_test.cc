@@ -34,6 +34,7 @@ TEST(AttachCommand, WrongUse) {
   expect_wrong({"1", "--budget", "lots"}, 2, "--budget: 'lots' is not a share of the CPU time");
   expect_wrong({"1", "--budget", "51%"}, 2, "at most 50%");
   expect_wrong({"1", "--stop", "--budget", "1%"}, 2, "--stop takes no other options");
+  expect_wrong({"1", "--stop", "--mmap"}, 2, "--stop takes no other options");
   expect_wrong({"1", "--raw"}, 2, "--raw needs");
   expect_wrong({"1", "--stop", "-r", "1M"}, 2, "--stop takes no other options");
   expect_wrong({"1", "-r", "much"}, 2, "-r: 'much' is not a rate");
