@@ -29,7 +29,7 @@ class TargetProcess {
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
       std::vector<std::string> words = arguments;
-      words.insert(words.begin(), fixture(program));
+      words.insert(words.begin(), program[0] == '/' ? program : fixture(program));
       std::vector<char*> pointers;
       for (std::string& word : words) pointers.push_back(word.data());
       pointers.push_back(nullptr);

@@ -2,6 +2,7 @@
 #include "memprof/attach/target/survey.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,7 +59,8 @@ void refuse_by_program(uint64_t pid, const std::string& shown) {
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
   if (!file) return;
   if (header.e_ident[EI_CLASS] == ELFCLASS32) {
-    refuse(shown + " is a program of 32 bits; memprof has no library for those");
+    refuse(shown +
+           " is a program of 32 bits; memprof has no library for those: use a build of it for 64 bits");
   }
   if (header.e_machine != processor::elf_machine()) {
     refuse(shown + " is a program for another processor");
@@ -83,8 +85,27 @@ bool is_loader(const TargetImage& image) {
   return image.function("_dl_allocate_tls") != 0 && !is_c_library(image);
 }
 
+// The name of the executable's loader tells; its file may be called otherwise (libc.so).
+bool is_musl_program(uint64_t pid) {
+  std::ifstream file(proc_path(pid, "exe"), std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof(segment)));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return false;
+    if (segment.p_type != PT_INTERP) continue;
+    std::string loader(std::min<uint64_t>(segment.p_filesz, PATH_MAX), '\0');
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    file.read(loader.data(), static_cast<std::streamsize>(loader.size()));
+    return loader.find("ld-musl") != std::string::npos;
+  }
+  return false;
+}
+
+// Also where the loader was executed, with the program as its argument.
 bool is_musl(const TargetImage& image) {
-  return image.path.find("musl") != std::string::npos;
+  return image.path.find("ld-musl") != std::string::npos;
 }
 
 // What was read may be of a program that is no more.
@@ -97,8 +118,8 @@ void refuse_if_changed(const Target& target, bool is_incomplete) {
 const TargetImage& find_c_library(const Target& target) {
   const auto found = std::find_if(target.images.begin(), target.images.end(), is_c_library);
   if (found != target.images.end()) return *found;
-  if (std::any_of(target.images.begin(), target.images.end(), is_musl)) {
-    refuse(target.shown + " uses musl; memprof's library is for glibc");
+  if (is_musl_program(target.pid) || std::any_of(target.images.begin(), target.images.end(), is_musl)) {
+    refuse(target.shown + " uses musl; memprof's library is for glibc: use a build of it for that");
   }
   refuse_if_changed(target, std::any_of(target.images.begin(), target.images.end(), is_loader));
   refuse(

@@ -2,7 +2,13 @@
 #include "memprof/attach/target/survey.h"
 
 #include <gtest/gtest.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "memprof/console/failure.h"
 #include "tests/tools/memprof/attach/target_process.h"
@@ -88,6 +94,85 @@ TEST(Survey, ProgramsThatCannotLoadALibrary) {
   EXPECT_TRUE(has(refusal(linked.pid()), "is linked statically"));
   const TargetProcess own({"nanosleep"}, "attached_with_malloc");
   EXPECT_TRUE(has(refusal(own.pid()), "brings a malloc of its own"));
+}
+
+#if defined(__x86_64__)
+TEST(Survey, ProgramsWithoutGlibc) {
+  NEEDS_PTRACE();
+  TargetProcess linked({}, "tiny_static");
+  EXPECT_TRUE(has(refusal(linked.pid()), "is linked statically"));
+  EXPECT_EQ(linked.finish(), "ok");
+
+  const std::string loader = fixture("ld-musl-x86_64.so.1");  // as musl installs it
+  unlink(loader.c_str());
+  ASSERT_EQ(symlink("tiny_libc.so", loader.c_str()), 0);
+  TargetProcess musl({}, "tiny_musl");
+  EXPECT_TRUE(has(refusal(musl.pid()), "(tiny_musl) uses musl; memprof's library is for glibc: use a build"));
+  EXPECT_EQ(musl.finish(), "ok");
+}
+
+TEST(Survey, ProgramsOf32Bits) {
+  const std::string path = fixture("tiny_32");
+  if (system((path + " </dev/null >/dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "not run by this kernel";
+  TargetProcess process({}, "tiny_32");
+  EXPECT_TRUE(has(refusal(process.pid()), "(tiny_32) is a program of 32 bits; memprof has no library"));
+  EXPECT_EQ(process.finish(), "ok");
+}
+#endif
+
+// Of a user without rights, who asks of a process that is not his.
+TEST(Survey, ProcessesOfOthers) {
+  constexpr uid_t kNobody = 65534;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const uint64_t other = geteuid() == 0 ? static_cast<uint64_t>(getpid()) : 1;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(1);
+    const std::string said = refusal(other);
+    _exit(write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said(1000, '\0');
+  said.resize(static_cast<size_t>(std::max<ssize_t>(read(ends[0], said.data(), said.size()), 0)));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(has(said, "is not yours: permission denied; try as its user, or as root")) << said;
+}
+
+TEST(Survey, StrictMode) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Child child([&] {
+    char byte;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0) static_cast<void>(read(ends[0], &byte, 1));
+  });
+  close(ends[0]);
+  while (status_field(child.pid(), "Seccomp") != "1" && status_field(child.pid(), "State")[0] != 'Z')
+    usleep(1000);
+  if (status_field(child.pid(), "Seccomp") != "1") GTEST_SKIP() << "no seccomp here";
+  EXPECT_TRUE(has(refusal(child.pid()), "is under seccomp's strict mode"));
+  close(ends[1]);
+}
+
+// What a set-uid program runs as: AT_SECURE.
+TEST(Survey, ProgramsWithRightsOfTheirOwn) {
+  NEEDS_PTRACE();
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give such rights";
+  const testing_tools::Folder folder;
+  const std::string program = folder / "attached";
+  std::filesystem::copy_file(fixture("attached"), program);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  ASSERT_EQ(chown(program.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(chmod(program.c_str(), 04755), 0);
+  TargetProcess process({"nanosleep"}, program);
+  if (status_field(process.pid(), "Uid").find("65534") == std::string::npos) {
+    GTEST_SKIP() << "no set-uid programs here";
+  }
+  EXPECT_TRUE(has(refusal(process.pid()), "was started with rights that its caller has not (set-uid)"));
+  EXPECT_EQ(process.finish(), "ok");
 }
 
 TEST(Survey, AFirstThreadThatHasEnded) {
