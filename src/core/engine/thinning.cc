@@ -35,9 +35,9 @@ uint64_t choose_rate(uint64_t slots) {
       asked[found++] = {sample.size_bytes, sample.rate_bytes};
     }
   }
-  constexpr uint64_t kMaxRate = uint64_t{1} << 50;
+  static_assert(2 * kMaxRateBytes <= RateWord::kMask + 1);
   uint64_t rate = sampler_rate() < 8 ? 8 : sampler_rate();
-  for (double kept = found; found != 0 && kept > 0.5 * found && rate < kMaxRate;) {
+  for (double kept = found; found != 0 && kept > 0.5 * found && rate < kMaxRateBytes;) {
     rate *= 2;
     kept = 0;
     for (uint32_t i = 0; i < found; ++i) {

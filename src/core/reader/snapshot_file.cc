@@ -29,7 +29,8 @@ struct Piece {
 // The rate, the stack and what is resident aside, which can change while a record lives: either will do.
 bool is_same(const LiveRecord& a, const LiveRecord& b) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
-  return a.generation.load(kRelaxed) == b.generation.load(kRelaxed) &&
+  return StackWord::generation_of(a.stack.load(kRelaxed)) ==
+             StackWord::generation_of(b.stack.load(kRelaxed)) &&
          ResidentShare::thread_of(a.thread_id.load(kRelaxed)) ==
              ResidentShare::thread_of(b.thread_id.load(kRelaxed)) &&
          a.size_bytes.load(kRelaxed) == b.size_bytes.load(kRelaxed) &&

@@ -7,17 +7,28 @@ namespace {
 constexpr uint64_t kEmpty = 0;
 constexpr uint64_t kBusy = 1;
 
-// Of a record that is being erased.
-constexpr uint64_t kNoRate = UINT64_MAX;
+// Of a record that is being erased: all bits.
+constexpr uint64_t kNoRateWord = UINT64_MAX;
+constexpr uint64_t kNoRate = RateWord::kMask;
 
-// Of a field that one generation of a record may change while it lives.
-template <typename T>
-bool change(LiveRecord* record, uint32_t generation, std::atomic<T>* field, T from, T to) {
-  T expected = from;
+uint32_t generation_of(const LiveRecord& record) {
+  // acquire pairs with the release in insert_into
+  return StackWord::generation_of(record.stack.load(std::memory_order_acquire));
+}
+
+bool change(std::atomic<uint64_t>* word, uint64_t from, uint64_t to) {
+  return word->compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+// Of a field that has no generation with it.  false: the record is gone, perhaps since: who needs to know whether
+// it was changed before that needs the generation in the same word.
+bool change(LiveRecord* record, uint32_t generation, std::atomic<uint32_t>* field, uint32_t from,
+            uint32_t to) {
+  uint32_t expected = from;
   if (!field->compare_exchange_strong(expected, to, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
-  if (record->generation.load(std::memory_order_acquire) == generation) {
+  if (generation_of(*record) == generation) {
     return true;
   }
   expected = to;  // another record, with the same in this field, has come to this slot: not this one
@@ -129,12 +140,12 @@ bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sampl
     }
     LiveRecord& record = *slot.record;
     // All release: pair with the acquire loads in read().
-    record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    record.stack_id.store(sample.stack_id, std::memory_order_release);
+    const uint32_t generation = StackWord::generation_of(record.stack.load(std::memory_order_relaxed)) + 1;
+    record.stack.store(StackWord::word(generation, sample.stack_id), std::memory_order_release);
     record.thread_id.store(ResidentShare::word(sample.thread_id, sample.resident), std::memory_order_release);
     record.first_rate.store(FirstRate::kNone, std::memory_order_release);
     record.size_bytes.store(sample.size_bytes, std::memory_order_release);
-    record.rate_bytes.store(sample.rate_bytes, std::memory_order_release);
+    record.rate.store(RateWord::word(generation, sample.rate_bytes), std::memory_order_release);
     record.time_ns.store(sample.time_ns, std::memory_order_release);
     slot.key->store(sample.address, std::memory_order_release);
     return true;
@@ -180,7 +191,7 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
         // acquire pairs with the release in insert_into
         const uint64_t key = slot.key->load(std::memory_order_acquire);
         if (key == address) {
-          return {slots_before(level) + at, slot.record->generation.load(std::memory_order_acquire)};
+          return {slots_before(level) + at, generation_of(*slot.record)};
         }
         is_one_busy = is_one_busy || key == kBusy;
       }
@@ -198,7 +209,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   }
   const Slot slot = slot_at(token.slot);
   // Asked before the slot is touched: while it is, the successor's own free would not find it.
-  if (slot.record->generation.load(std::memory_order_acquire) != token.generation) {
+  if (generation_of(*slot.record) != token.generation) {
     return false;
   }
   uint64_t expected = address;
@@ -211,19 +222,22 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
     expected = address;
   }
   LiveRecord& record = *slot.record;
-  if (record.generation.load(std::memory_order_relaxed) != token.generation) {
+  if (generation_of(record) != token.generation) {
     slot.key->store(address, std::memory_order_release);  // a successor at the same address: leave it
     return false;
   }
+  const uint64_t rate = record.rate.exchange(kNoRateWord, std::memory_order_acq_rel);
+  const uint64_t stack =
+      record.stack.exchange(StackWord::word(token.generation, kNoStack), std::memory_order_acq_rel);
   *erased = {address,
              record.size_bytes.load(std::memory_order_relaxed),
-             record.rate_bytes.exchange(kNoRate, std::memory_order_acq_rel),
+             RateWord::rate_of(rate),
              record.time_ns.load(std::memory_order_relaxed),
-             record.stack_id.exchange(kNoStack, std::memory_order_acq_rel),
+             StackWord::stack_of(stack),
              ResidentShare::thread_of(record.thread_id.load(std::memory_order_relaxed))};
   if (is_kept(*erased, kept)) {
-    record.stack_id.store(erased->stack_id, std::memory_order_release);
-    record.rate_bytes.store(erased->rate_bytes, std::memory_order_release);
+    record.stack.store(stack, std::memory_order_release);
+    record.rate.store(rate, std::memory_order_release);
   }
   // release pairs with the acquire exchange in insert_into.
   slot.key->store(is_kept(*erased, kept) ? address | kept.bit : kEmpty, std::memory_order_release);
@@ -237,24 +251,23 @@ uint64_t HeapMap::slots() const {
 
 bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
   const Slot s = slot_at(slot);
-  const uint32_t generation = s.record->generation.load(std::memory_order_acquire);
-  *token = {slot, generation};
+  *token = {slot, generation_of(*s.record)};
   return read(*s.key, *s.record, sample) && (sample->address & kKeptBits) == 0 &&
-         s.record->generation.load(std::memory_order_acquire) == generation;
+         generation_of(*s.record) == token->generation;
 }
 
 void HeapMap::peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks) const {
   const Slot first = slot_at(first_slot);
   for (uint32_t i = 0; i < count; ++i) {
     stacks[i] = first.key[i].load(std::memory_order_relaxed) > kBusy
-                    ? first.record[i].stack_id.load(std::memory_order_relaxed)
+                    ? StackWord::stack_of(first.record[i].stack.load(std::memory_order_relaxed))
                     : kNoStack;
   }
 }
 
 bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {
-  LiveRecord& record = *slot_at(token.slot).record;
-  return change(&record, token.generation, &record.rate_bytes, from, to);
+  return change(&slot_at(token.slot).record->rate, RateWord::word(token.generation, from),
+                RateWord::word(token.generation, to));
 }
 
 uint64_t HeapMap::first_rate(Token token, const LiveSample& sample) const {
@@ -271,8 +284,8 @@ bool HeapMap::keep_first_rate(Token token, const LiveSample& sample) const {
 }
 
 bool HeapMap::change_stack(Token token, uint32_t from, uint32_t to) const {
-  LiveRecord& record = *slot_at(token.slot).record;
-  return change(&record, token.generation, &record.stack_id, from, to);
+  return change(&slot_at(token.slot).record->stack, StackWord::word(token.generation, from),
+                StackWord::word(token.generation, to));
 }
 
 bool HeapMap::set_resident(uint64_t address, uint32_t code) const {
@@ -306,18 +319,17 @@ bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, L
   if (address == kEmpty || address == kBusy) {
     return false;
   }
-  const uint32_t generation = record.generation.load(std::memory_order_acquire);
+  const uint32_t generation = generation_of(record);
   const uint32_t word = record.thread_id.load(std::memory_order_acquire);
   *sample = {address,
              record.size_bytes.load(std::memory_order_acquire),
-             record.rate_bytes.load(std::memory_order_acquire),
+             RateWord::rate_of(record.rate.load(std::memory_order_acquire)),
              record.time_ns.load(std::memory_order_acquire),
-             record.stack_id.load(std::memory_order_acquire),
+             StackWord::stack_of(record.stack.load(std::memory_order_acquire)),
              ResidentShare::thread_of(word),
              ResidentShare::code_of(word)};
   return sample->rate_bytes != kNoRate && sample->stack_id != kNoStack &&
-         record.generation.load(std::memory_order_acquire) == generation &&
-         key.load(std::memory_order_relaxed) == address;
+         generation_of(record) == generation && key.load(std::memory_order_relaxed) == address;
 }
 
 }  // namespace memprof

@@ -7,7 +7,7 @@
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
 //     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
-//     rate, stack  compare-exchange of the record's, which an erase takes out first
+//     rate, stack  compare-exchange of the record's, each in one word with the generation; an erase takes them out
 //     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
@@ -71,13 +71,32 @@ struct ResidentShare {
 // A record in the arena.  Fields are stored with release and loaded with acquire, in the order of the
 // protocol above, so that a reader which sees a field of a later insert also sees its generation.
 struct LiveRecord {
-  std::atomic<uint32_t> generation;
-  std::atomic<uint32_t> stack_id;
+  std::atomic<uint64_t> stack;       // StackWord
   std::atomic<uint32_t> thread_id;   // ResidentShare::word()
-  std::atomic<uint32_t> first_rate;  // FirstRate::code(); 0: rate_bytes never changed
+  std::atomic<uint32_t> first_rate;  // FirstRate::code(); 0: its rate never changed
   std::atomic<uint64_t> size_bytes;
-  std::atomic<uint64_t> rate_bytes;
+  std::atomic<uint64_t> rate;  // RateWord
   std::atomic<uint64_t> time_ns;
+};
+
+// A stack (StackTable::ref()), and below it the generation, which an insertion raises.
+struct StackWord {
+  static uint64_t word(uint32_t generation, uint32_t stack_id) {
+    return generation | uint64_t{stack_id} << 32;
+  }
+  static uint32_t generation_of(uint64_t word) { return static_cast<uint32_t>(word); }
+  static uint32_t stack_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+};
+
+// A rate in bytes, and above it what the generation ends with: who changes the rate of another generation would
+// have to come 8,192 of them late.  Before version 10: the rate alone.
+struct RateWord {
+  static constexpr uint32_t kBits = 51;  // thinning.cc has less than twice kMaxRateBytes
+  static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
+  static uint64_t word(uint32_t generation, uint64_t rate_bytes) {
+    return (rate_bytes & kMask) | uint64_t{generation} << kBits;
+  }
+  static uint64_t rate_of(uint64_t word) { return word & kMask; }
 };
 
 // By what rate a sample was counted when it came, in the 32 bits that a record has for it: 25 digits, and how far

@@ -155,5 +155,52 @@ TEST(HeapMap, AStaleCommitDoesNotHideTheSuccessorFromItsFree) {
   EXPECT_EQ(0u, a.live.size());
 }
 
+// Who changes a record knows whether it did, also where the record went and an equal one came before it could look.
+TEST(HeapMap, WhatEraseFindsChangedSomebodyHasChanged) {
+  ScopedArena a;
+  constexpr uint64_t kAddress = 0x7000;
+  constexpr LiveSample kSample{kAddress, 64, 512, 1, 1, 1};
+  constexpr uint64_t kOtherRate = 1024;
+  constexpr uint32_t kOtherStack = 2;
+  ASSERT_TRUE(a.live.insert(kSample));
+  const uint64_t slot = a.live.find(kAddress).slot;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> changed_rates{0};
+  std::atomic<uint64_t> changed_stacks{0};
+  uint64_t other_rates = 0;
+  uint64_t other_stacks = 0;
+  run_threads(5, [&](int thread) {
+    if (thread != 0) {
+      LiveSample sample;
+      HeapMap::Token token;
+      while (!stop) {
+        if (!a.live.read_slot(slot, &sample, &token)) {
+          continue;
+        }
+        if (thread % 2 == 0) {
+          changed_rates += a.live.change_rate(token, kSample.rate_bytes, kOtherRate);
+        } else {
+          changed_stacks += a.live.change_stack(token, kSample.stack_id, kOtherStack);
+        }
+      }
+      return;
+    }
+    for (uint64_t i = 0; i < scaled(500000); ++i) {
+      LiveSample erased{};
+      EXPECT_TRUE(a.live.erase(kAddress, &erased));
+      other_rates += erased.rate_bytes == kOtherRate;
+      other_stacks += erased.stack_id == kOtherStack;
+      EXPECT_TRUE(a.live.insert(kSample));
+    }
+    LiveSample erased{};
+    stop = true;
+    EXPECT_TRUE(a.live.erase(kAddress, &erased));
+    other_rates += erased.rate_bytes == kOtherRate;
+    other_stacks += erased.stack_id == kOtherStack;
+  });
+  EXPECT_EQ(changed_rates.load(), other_rates);
+  EXPECT_EQ(changed_stacks.load(), other_stacks);
+}
+
 }  // namespace
 }  // namespace memprof::heap_map_test
