@@ -194,6 +194,7 @@ echo $_SERVER['QUERY_STRING'], ' ', strlen(serialize($all)), ' ', sha1(json_enco
 error_log = {self.folder}/error.log
 pid = {self.folder}/fpm.pid
 daemonize = no
+process_control_timeout = 10
 [www]
 {"user = www-data" if os.getuid() == 0 else ""}
 listen = {self.folder}/socket
