@@ -121,6 +121,17 @@ class Mappings(e2e.Test):
         self.assertGreater(report["anonymous_allocator_bytes"], MIB, "pymalloc's arenas, whose objects are seen")
         self.check_seen(report, smaps, 0.95)
 
+    def test_what_python_held_at_its_end(self):
+        script = ("import mmap\n"
+                  "def view():\n"
+                  "    return mmap.mmap(-1, 30 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                  "held = view()\n"
+                  "held[:20 << 20] = b'x' * (20 << 20)\n")
+        _, path = self.record(e2e.system_python(), "-c", script)
+        _, rows = self.rows(path)
+        self.assertEqual(rows["view"][0], 30 * MIB)
+        self.assertLess(abs(rows["view"][1] - 20 * MIB), MIB)
+
     def test_node(self):
         node = e2e.need("node")
         script = ("const kept = []; for (let i = 0; i < 300000; ++i) kept.push({i, s: 'x' + i});\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours by process: each stack stands below its own process, and what is of one process is below no other.
+// Colours by process and by heap: each stack stands below its own, and what is of one is below no other.
 import { describe, expect, it } from "vitest";
 import { makeView } from "../src/model/view";
 import { labelsAbove, NO_LABEL } from "../src/ui/colours";
@@ -7,25 +7,27 @@ import { pageOf, profiles } from "./page";
 
 const HIDDEN = { interpreter: true, imports: true, library: true, start: true };
 
+const LABELS = ["process", "heap"] as const;
+
 describe.each(profiles())("%s", (profile) => {
-  it.each(["function", "process"] as const)("has the process of each stack, by %s", async (by) => {
+  it.each(LABELS.flatMap((which) => [[which, "function"] as const, [which, which] as const]))("has the %s of each stack, by %s", async (which, by) => {
     const block = await pageOf(profile);
     const view = makeView(block, { by, hidden: HIDDEN, fullNames: false });
-    const above = labelsAbove(view, "process");
+    const above = labelsAbove(view, which);
     const wrong = Array.from(block.stacks.label).filter((label, stack) => {
-      const process = block.texts[block.labels.process[label]];
+      const own = block.texts[block.labels[which][label]];
       const found = above[view.ofStack[stack]];
       const name = found === NO_LABEL ? "" : view.groups.groups[found].name;
-      const none = by === "process" ? "[default]" : "";
-      return name !== (process === "" ? none : by === "process" ? process : `[process ${process}]`);
+      const none = by === which ? "[default]" : "";
+      return name !== (own === "" ? none : by === which ? own : `[${which} ${own}]`);
     });
     expect(wrong).toEqual([]);
   });
 });
 
-it("has a profile of several processes", async () => {
-  const merged = profiles().find((profile) => profile.includes("merged"));
-  const block = await pageOf(merged ?? "");
+it.each([["process", "merged"], ["heap", "mapped"]] as const)("has a profile of several: %s", async (which, name) => {
+  const found = profiles().find((profile) => profile.includes(name));
+  const block = await pageOf(found ?? "");
   const view = makeView(block, { by: "function", hidden: HIDDEN, fullNames: false });
-  expect(new Set(labelsAbove(view, "process").slice(1)).size).toBeGreaterThan(1);
+  expect(new Set(labelsAbove(view, which).slice(1)).size).toBeGreaterThan(1);
 });

@@ -47,7 +47,11 @@ void release_stack(uint32_t stack) {
   profiler::g_stacks.release(stack_id_of(stack));
 }
 
-// May this process's table be changed?
+uint64_t draw_ticket() {
+  return g_ticket.fetch_add(1, std::memory_order_relaxed);
+}
+
+// May this process's table be changed?  Who asks finds out that the end has begun.
 bool is_recording() {
   if (!profiler::is_following() || state().is_on.load(std::memory_order_relaxed) == 0) {
     return false;
@@ -131,8 +135,9 @@ uint64_t round_to_pages(uint64_t size_bytes) {
   return (size_bytes + page - 1) / page * page;
 }
 
-uint64_t draw_ticket() {
-  return g_ticket.fetch_add(1, std::memory_order_relaxed);
+uint64_t begin_unmap() {
+  static_cast<void>(is_recording());
+  return draw_ticket();
 }
 
 void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void* caller,

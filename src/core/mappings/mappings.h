@@ -4,7 +4,8 @@
 // blocks has a part of it.
 //
 //     mapped, moved   after the call: the stack, an event
-//     unmapped        after the call, with a ticket that was drawn before it
+//     begin_unmap     before a call that unmaps: a ticket, and a last look at an end that has begun
+//     unmapped        after the call
 //     measure()       what of the mappings is resident, and who holds the rest of the process's memory
 //
 // When the end of the process has begun, the table stays as it is then.
@@ -40,8 +41,9 @@ void attach(const Arena& arena);
 void add_allocator(uint64_t start, uint64_t limit);
 MappedBy caller_kind(const void* caller);
 
-// To be drawn before a call that unmaps.
-uint64_t draw_ticket();
+// Before a call that may unmap: the ticket for unmapped() or moved().  Where a runtime is found ending, what is
+// resident is measured here, while it is.
+uint64_t begin_unmap();
 
 // To whole pages, as the system does.
 uint64_t round_to_pages(uint64_t size_bytes);

@@ -2,8 +2,10 @@
 #include "core/mappings/mappings.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 
 #include "core/engine/ending.h"
@@ -42,10 +44,10 @@ TEST(Mappings, AreRecordedWithTheirStacksAndInNoSum) {
     start(true);
     map(100, 10, 0x401000);
     map(200, 5, 0x402000);
-    mappings::unmapped(at(104), 2 * kPage, mappings::draw_ticket());
+    mappings::unmapped(at(104), 2 * kPage, mappings::begin_unmap());
     map(202, 1, 0x403000, false);  // a file
     const FakeStack stack(0x404000);
-    mappings::moved(at(200), 2 * kPage, at(300), 4 * kPage, false, mappings::draw_ticket(), nullptr,
+    mappings::moved(at(200), 2 * kPage, at(300), 4 * kPage, false, mappings::begin_unmap(), nullptr,
                     stack.entry());
     const auto s = take(profiler::arena());
     EXPECT_TRUE(s->has_mappings);
@@ -88,7 +90,7 @@ TEST(Mappings, NothingWhileStoppedButWhatIsGoneIsGone) {
     ASSERT_EQ(Status::kOk, profiler::stop());
     map(200, 10, 0x401000);
     map(102, 1, 0x401000);  // something else is there now
-    mappings::unmapped(at(108), kPage, mappings::draw_ticket());
+    mappings::unmapped(at(108), kPage, mappings::begin_unmap());
     ASSERT_EQ(Status::kOk, profiler::start());
     const auto s = take(profiler::arena());
     ASSERT_EQ(3u, s->mappings.size);
@@ -113,11 +115,31 @@ TEST(Mappings, WhatIsThereWhenTheEndBeginsStays) {
     start(true);
     map(100, 10, 0x401000);
     profiler::note_end_begun();
-    mappings::unmapped(at(100), 10 * kPage, mappings::draw_ticket());
+    mappings::unmapped(at(100), 10 * kPage, mappings::begin_unmap());
     map(200, 10, 0x401000);
     const auto s = take(profiler::arena());
     ASSERT_EQ(1u, s->mappings.size);
     EXPECT_EQ(100 * kPage, s->mappings.data[0].start);
+  });
+}
+
+// A runtime that ends unmaps before it frees a block: what was resident is measured before.
+TEST(Mappings, WhatARuntimeUnmapsAtItsEndWasResident) {
+  in_child([] {
+    start(true);
+    void* const memory =
+        mmap(nullptr, 10 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    memset(memory, 1, 4 * kPage);
+    const FakeStack stack(0x401000);
+    mappings::mapped(memory, 10 * kPage, true, nullptr, stack.entry());
+    profiler::watch_runtime_end([] { return true; });
+    const uint64_t ticket = mappings::begin_unmap();
+    munmap(memory, 10 * kPage);
+    mappings::unmapped(memory, 10 * kPage, ticket);
+    const auto s = take(profiler::arena());
+    ASSERT_EQ(1u, s->mappings.size);
+    EXPECT_EQ(4 * kPage, s->mappings.data[0].resident_bytes);
   });
 }
 
@@ -128,7 +150,7 @@ TEST(Mappings, AForkChildRecordsNothing) {
     map(100, 10, 0x401000);
     in_child([] {
       map(200, 10, 0x401000);
-      mappings::unmapped(at(100), 10 * kPage, mappings::draw_ticket());
+      mappings::unmapped(at(100), 10 * kPage, mappings::begin_unmap());
     });
     const auto s = take(profiler::arena());
     ASSERT_EQ(1u, s->mappings.size);

@@ -2,7 +2,6 @@
 #include "memprof/attach/target/survey.h"
 
 #include <elf.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/running_process.h"
+#include "memprof/host/program/target_program.h"
 
 namespace memprof::cli {
 namespace {
@@ -85,27 +85,12 @@ bool is_loader(const TargetImage& image) {
   return image.function("_dl_allocate_tls") != 0 && !is_c_library(image);
 }
 
-// The name of the executable's loader tells; its file may be called otherwise (libc.so).
-bool is_musl_program(uint64_t pid) {
-  std::ifstream file(proc_path(pid, "exe"), std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return false;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof(segment)));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return false;
-    if (segment.p_type != PT_INTERP) continue;
-    std::string loader(std::min<uint64_t>(segment.p_filesz, PATH_MAX), '\0');
-    file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    file.read(loader.data(), static_cast<std::streamsize>(loader.size()));
-    return loader.find("ld-musl") != std::string::npos;
-  }
-  return false;
-}
-
-// Also where the loader was executed, with the program as its argument.
-bool is_musl(const TargetImage& image) {
-  return image.path.find("ld-musl") != std::string::npos;
+// The name of the executable's loader tells, its file may be called otherwise (libc.so); also where the loader was
+// executed, with the program as its argument.
+bool is_musl(const Target& target) {
+  return is_musl_loader(elf_interpreter(proc_path(target.pid, "exe"))) ||
+         std::any_of(target.images.begin(), target.images.end(),
+                     [](const TargetImage& image) { return is_musl_loader(image.path); });
 }
 
 // What was read may be of a program that is no more.
@@ -118,7 +103,7 @@ void refuse_if_changed(const Target& target, bool is_incomplete) {
 const TargetImage& find_c_library(const Target& target) {
   const auto found = std::find_if(target.images.begin(), target.images.end(), is_c_library);
   if (found != target.images.end()) return *found;
-  if (is_musl_program(target.pid) || std::any_of(target.images.begin(), target.images.end(), is_musl)) {
+  if (is_musl(target)) {
     refuse(target.shown + " uses musl; memprof's library is for glibc: use a build of it for that");
   }
   refuse_if_changed(target, std::any_of(target.images.begin(), target.images.end(), is_loader));
@@ -137,7 +122,7 @@ void read_started(const TargetMemory& memory, Target* target) {
     const auto has = [&](const auto& what) {
       return std::any_of(target->images.begin(), target->images.end(), what);
     };
-    if (!has(is_loader) || has(is_c_library) || has(is_musl)) return;
+    if (!has(is_loader) || has(is_c_library) || is_musl(*target)) return;
     usleep(kBetweenUs);
     int error = 0;
     target->ranges = memory_ranges(target->pid, &error);

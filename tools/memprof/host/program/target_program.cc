@@ -50,8 +50,7 @@ class File {
   int fd_;
 };
 
-// Text of the PT_INTERP segment; empty: there is none.
-std::string elf_interpreter(const File& file, const ElfW(Ehdr) & header) {
+std::string interpreter_of(const File& file, const ElfW(Ehdr) & header) {
   if (header.e_phentsize != sizeof(ElfW(Phdr))) return {};
   for (size_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment;
@@ -109,13 +108,13 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
     target.can_preload = false;
     return;
   }
-  const std::string loader = elf_interpreter(file, header);
+  const std::string loader = interpreter_of(file, header);
   if (loader.empty()) {
     target.obstacle =
         path + " is statically linked, so that no library can be preloaded; link libmemprof.a into it";
     return;
   }
-  if (loader.find("ld-musl") != std::string::npos) {
+  if (is_musl_loader(loader)) {
     target.obstacle = path + " uses musl, and libmemprof.so was built for glibc";
     target.can_preload = false;
     return;
@@ -181,6 +180,16 @@ void inspect_file(const std::string& path, int depth, TargetProgram& target) {
 }
 
 }  // namespace
+
+std::string elf_interpreter(const std::string& path) {
+  const File file(path);
+  ElfW(Ehdr) header;
+  return file.read_struct(0, &header) ? interpreter_of(file, header) : std::string();
+}
+
+bool is_musl_loader(const std::string& path) {
+  return path.find("ld-musl") != std::string::npos;
+}
 
 TargetProgram inspect_target(const std::string& command) {
   TargetProgram target;

@@ -38,6 +38,13 @@ using Mmap = void*(void*, size_t, int, int, int, off_t);
   return got;
 }
 
+[[gnu::always_inline]] inline uint64_t begin_unmap() {
+  const int saved_errno = errno;
+  const uint64_t ticket = mappings::begin_unmap();
+  errno = saved_errno;
+  return ticket;
+}
+
 void* const kNoBreak = reinterpret_cast<void*>(-1);
 
 [[gnu::always_inline]] inline void note_break(const void* before, const void* after, uint64_t ticket,
@@ -83,7 +90,7 @@ MEMPROF_DEFINE_HOOK(void*, mmap64, (void* addr, size_t len, int prot, int flags,
 }
 
 MEMPROF_SLOW_PATH int memprof_slow_munmap(void* address, size_t size) {
-  const uint64_t ticket = mappings::draw_ticket();
+  const uint64_t ticket = begin_unmap();
   const int result = g_real_mappings.munmap(address, size);
   if (result == 0) {
     const int saved_errno = errno;
@@ -102,7 +109,7 @@ MEMPROF_DEFINE_HOOK(int, munmap, (void* addr, size_t len)) {
 
 MEMPROF_SLOW_PATH void* memprof_slow_mremap(void* address, size_t old_size, size_t new_size, int flags,
                                             void* new_address) {
-  const uint64_t ticket = mappings::draw_ticket();
+  const uint64_t ticket = begin_unmap();
   void* const got = g_real_mappings.mremap(address, old_size, new_size, flags, new_address);
   if (got != MAP_FAILED) {
     const int saved_errno = errno;
@@ -128,7 +135,7 @@ MEMPROF_DEFINE_HOOK(void*, mremap, (void* addr, size_t old_len, size_t new_len, 
 
 MEMPROF_SLOW_PATH int memprof_slow_brk(void* end) {
   void* const before = g_real_mappings.sbrk(0);
-  const uint64_t ticket = mappings::draw_ticket();
+  const uint64_t ticket = begin_unmap();
   const int result = g_real_mappings.brk(end);
   if (result == 0 && before != kNoBreak) {
     note_break(before, end, ticket, __builtin_frame_address(0), __builtin_return_address(0));
@@ -144,7 +151,7 @@ MEMPROF_DEFINE_HOOK(int, brk, (void* end)) {
 }
 
 MEMPROF_SLOW_PATH void* memprof_slow_sbrk(intptr_t increment) {
-  const uint64_t ticket = mappings::draw_ticket();
+  const uint64_t ticket = begin_unmap();
   void* const before = g_real_mappings.sbrk(increment);
   if (before != kNoBreak) {
     note_break(before, static_cast<char*>(before) + increment, ticket, __builtin_frame_address(0),

@@ -54,6 +54,15 @@ TEST(TargetProgram, StaticProgramsCannotBePreloaded) {
   EXPECT_THAT(target.obstacle, HasSubstr("static_program is statically linked"));
 }
 
+TEST(TargetProgram, TheLoaderOfAFile) {
+  EXPECT_THAT(elf_interpreter(fixture("program")), HasSubstr("/ld-"));
+  EXPECT_EQ(elf_interpreter(fixture("static_program")), "");
+  EXPECT_EQ(elf_interpreter("/proc/self/status"), "");
+  EXPECT_EQ(elf_interpreter("/no/such/file"), "");
+  EXPECT_TRUE(is_musl_loader("/lib/ld-musl-x86_64.so.1"));
+  EXPECT_FALSE(is_musl_loader("/lib64/ld-linux-x86-64.so.2"));
+}
+
 TEST(TargetProgram, ScriptsAreWhatTheirInterpreterIs) {
   const Folder folder;
   EXPECT_EQ(inspect_target(executable(folder, "ok", "#! /bin/sh -e\n")).obstacle, "");
