@@ -662,7 +662,8 @@ typedef struct memprof_runtime_frame {
 typedef struct memprof_mapping {
   uint64_t start; /* addresses start <= a < limit: what of it is still mapped                          */
   uint64_t limit;
-  uint64_t resident_bytes; /* of it in memory, when memprof_memory.time_ns was measured                 */
+  uint64_t resident_bytes; /* of it in memory, when memprof_memory.time_ns was measured, or of another
+                                   process when memprof_snapshot_read_resident was called               */
   uint64_t time_ns;        /* when it was mapped: nanoseconds, monotonic clock                           */
   uint32_t stack_id;       /* index into the array of stacks                                             */
   uint32_t thread_id;      /* the system's id of the thread that mapped it                               */

@@ -80,6 +80,14 @@ int read_view(Looking* looking, Snapshot* s) {
   return MEMPROF_OK;
 }
 
+// A process measures its own mappings when it takes a snapshot of itself.
+void measure_mappings(Looking* looking, Snapshot* s) {
+  for (uint64_t i = 0; i < s->mappings.size && Looking::has_time(looking); ++i) {
+    SnapshotMapping& m = s->mappings.data[i];
+    m.resident_bytes = Looking::in_memory(looking, resident::Pages::kPrivate, m.start, m.limit);
+  }
+}
+
 void keep_at_end() {
   Snapshot* snapshot = nullptr;
   if (!platform::is_sandboxed() && take_snapshot(&snapshot) == MEMPROF_OK &&
@@ -99,6 +107,9 @@ int read_resident_memory(Snapshot* snapshot, uint64_t process_id) {
   }
   looking.time_ns = looking.view.is_own ? kOwnTimeNs : kOtherTimeNs;
   const int result = read_view(&looking, snapshot);
+  if (result == MEMPROF_OK && !looking.view.is_own) {
+    measure_mappings(&looking, snapshot);
+  }
   platform::close_memory(&looking.view);
   return result;
 }

@@ -12,6 +12,7 @@
 namespace memprof {
 
 // Into snapshot->resident and resident_shares: of the process `process_id`, whose blocks the snapshot has; 0: this one.
+// Of another process also what of its mappings is in memory, which a snapshot of this one has.
 // MEMPROF_OK, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM.
 int read_resident_memory(Snapshot* snapshot, uint64_t process_id);
 

@@ -2,6 +2,8 @@
 #include "dump/resident_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
+#include "core/mappings/mappings.h"
 #include "dump/dump.h"
 #include "memprof.h"
 #include "platform/process.h"
@@ -73,6 +76,28 @@ TEST(ResidentMemory, IsKeptWhenTheEndBegins) {
       EXPECT_EQ(is_touched, snapshot->resident_shares.data[i] > 0.9F);
       EXPECT_EQ(platform::thread_id(), snapshot->records.data[i].thread_id);
     }
+    Snapshot::release(snapshot);
+  });
+}
+
+TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
+  in_child([] {
+    mappings::configure(true);
+    start();
+    constexpr size_t kBytes = 16 << 20;
+    void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    const FakeStack stack(0x1000);
+    mappings::mapped(memory, kBytes, true, nullptr, stack.entry());
+    Snapshot* snapshot = nullptr;
+    ASSERT_EQ(MEMPROF_OK, take_snapshot(&snapshot));
+    ASSERT_EQ(1u, snapshot->mappings.size);
+    EXPECT_EQ(0u, snapshot->mappings.data[0].resident_bytes);
+    memset(memory, 1, kBytes / 4);
+    in_child([&] {
+      ASSERT_EQ(MEMPROF_OK, read_resident_memory(snapshot, static_cast<uint64_t>(getppid())));
+      EXPECT_EQ(kBytes / 4, snapshot->mappings.data[0].resident_bytes);
+    });
     Snapshot::release(snapshot);
   });
 }

@@ -53,18 +53,22 @@ double min_shown(const ResidentMemory& m) {
   return kFew * static_cast<double>(m.total_bytes);
 }
 
-void add_unexplained(const ResidentMemory& m, SumLines* lines) {
+void add_unexplained(const ResidentMemory& m, bool has_mappings, SumLines* lines) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
   lines->add("+ not explained " + bytes(m.unexplained_bytes()));
   const double min = min_shown(m);
+  const std::string in_mappings =
+      bytes(elsewhere) + (has_mappings
+                              ? " in mappings without a sampled block: --mmap lists the program's own"
+                              : " in mappings of unknown origin");
   if (in_heap < -min) {
     lines->add(
-        fmt::format("({} in mappings of unknown origin; the heap's estimate is {} above what there is)",
-                    bytes(elsewhere), bytes(-in_heap)));
-  } else if (in_heap >= min && std::abs(elsewhere) >= min) {
-    lines->add(fmt::format("({} in the allocator's memory, {} in mappings of unknown origin)", bytes(in_heap),
-                           bytes(elsewhere)));
+        fmt::format("({}; the heap's estimate is {} above what there is)", in_mappings, bytes(-in_heap)));
+  } else if (std::abs(elsewhere) >= min && in_heap >= min) {
+    lines->add(fmt::format("({} in the allocator's memory, {})", bytes(in_heap), in_mappings));
+  } else if (elsewhere >= min && has_mappings) {
+    lines->add(fmt::format("({})", in_mappings));
   }
 }
 
@@ -123,7 +127,7 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
   return {};
 }
 
-std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end) {
+std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end, bool has_mappings) {
   if (!m.is_known()) return {};
   SumLines sum(fmt::format("{:<10} {} (RSS{}): heap in use {}", "Resident:", bytes(m.total_bytes),
                            is_before_end ? " at the end" : "", bytes(m.live_bytes)));
@@ -139,7 +143,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   for (const Part& part : other_parts(m, runtime)) {
     if (part.value != 0) sum.add(fmt::format("+ {} {}", part.name, bytes(part.value)));
   }
-  add_unexplained(m, &sum);
+  add_unexplained(m, has_mappings, &sum);
   std::vector<std::string> lines = sum.take();
   std::string third = fmt::format(
       "           fragmentation {:.0f} %: of the allocators' {} in memory {} are not blocks of the program",

@@ -60,12 +60,15 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
   std::string mapped =
       fmt::format("Mapped:    {} in {} mapping{}", value_cell(report, Metric::kMappedSpace, report.selected),
                   count, count == "1" ? "" : "s");
-  if (report.measured_resident_bytes == 0) {
+  const double resident_mapped = report.selected[metric_index(Metric::kMappedResidentSpace)].value;
+  if (report.measured_resident_bytes == 0 && resident_mapped == 0) {
     lines.push_back(mapped + "; how much of it was resident was not measured (--metric mapped lists them)");
     return lines;
   }
   lines.push_back(fmt::format("{}, {} of it resident; --mmap lists them", mapped,
                               value_cell(report, Metric::kMappedResidentSpace, report.selected)));
+  if (report.measured_resident_bytes == 0)
+    return lines;  // by another process, which does not know who holds the rest
   std::vector<std::string> parts;
   for (const Part& part : kSeen) {
     if (report.*part.bytes != 0)

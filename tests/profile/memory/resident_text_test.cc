@@ -116,6 +116,19 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   EXPECT_THAT(text, HasSubstr("Not all mappings"));
 }
 
+TEST(ResidentText, MappingsThatAreListedAreOfKnownOrigin) {
+  ResidentMemory m = memory();
+  const auto text_of = [](const ResidentMemory& of) {
+    std::string text;
+    for (const std::string& line : resident_lines(of, false, true)) text += line + "\n";
+    return text;
+  };
+  EXPECT_THAT(text_of(m), HasSubstr("in mappings without a sampled block: --mmap lists the program's own)"));
+  m.heap_bytes -= static_cast<uint64_t>(m.unexplained_heap_bytes());
+  EXPECT_THAT(text_of(m), HasSubstr("(11.0 MiB in mappings without a sampled block: --mmap lists"));
+  EXPECT_THAT(resident_lines(m, false).back(), Not(HasSubstr("mappings")));
+}
+
 TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
   ResidentMemory m = memory();
   m.state = 0;

@@ -53,6 +53,9 @@ TEST(SeenMemory, OfWhatWasNotRecordedOrMeasured) {
   Report report = report_of(10, 10);
   report.measured_resident_bytes = 0;
   ASSERT_EQ(seen_memory_lines(report).size(), 1u);
+  EXPECT_THAT(seen_memory_lines(report)[0], HasSubstr("5.0 MiB of it resident"));
+  report.selected[metric_index(Metric::kMappedResidentSpace)].value = 0;
+  ASSERT_EQ(seen_memory_lines(report).size(), 1u);
   EXPECT_THAT(seen_memory_lines(report)[0], HasSubstr("was not measured"));
   EXPECT_TRUE(seen_memory_lines(Report()).empty());
   EXPECT_EQ(seen_share(ProfileFacts()), 1);
