@@ -15,8 +15,9 @@ constexpr size_t kAllocated = metric_index(Metric::kAllocSpace);
 constexpr size_t kMaxTreeRows = 1000;
 constexpr double kTreePercent = 0.5;
 
-std::string key_of(const ReportRow& row) {
-  return row.name + '\0' + row.file + '\0' + row.module;
+std::string key_of(const ReportRow& row, GroupBy by) {
+  std::string key = row.name + '\0' + row.file + '\0' + row.module;
+  return by == GroupBy::kLine ? key + '\0' + std::to_string(row.line) : key;
 }
 
 double seconds_between(uint64_t from_ns, uint64_t to_ns) {
@@ -70,7 +71,8 @@ std::optional<LiveSort> live_sort_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice) const {
+// `is_whole`: a tree without limits.
+Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice, bool is_whole) {
   ReportOptions options;
   options.by = choice.by;
   options.metric = choice.metric;
@@ -79,7 +81,7 @@ Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice) co
   options.skip_empty = choice.is_tree;  // of a table, what was freed has shrunk
   options.has_table = !choice.is_tree;
   options.has_tree = choice.is_tree;
-  if (choice.is_tree) {
+  if (choice.is_tree && !is_whole) {
     options.max_rows = kMaxTreeRows;
     options.tree.min_percent = kTreePercent;
   }
@@ -93,12 +95,16 @@ Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice) co
   return report;
 }
 
+CallValues LiveModel::calls_of(const Profile& profile, const LiveChoice& choice) {
+  return choice.is_tree ? call_values(report_of(profile, choice, true)) : CallValues();
+}
+
 void LiveModel::note(const Report& report, Kept* kept) {
   const size_t metric = metric_index(report.metric);
   kept->total = {report.selected[metric].value, report.selected[kAllocated].value};
   kept->rows.clear();
   for (const ReportRow& row : report.rows) {
-    kept->rows[key_of(row)] = {row.self[metric].value, row.self[kAllocated].value};
+    kept->rows[key_of(row, report.by)] = {row.self[metric].value, row.self[kAllocated].value};
   }
 }
 
@@ -108,7 +114,10 @@ void LiveModel::look(LiveLook look) {
   now_ = Kept();
   note(report, &now_);
   now_.profile = std::move(look.profile);
-  if (looks_++ == 0) first_ = now_;
+  if (looks_++ == 0) {
+    first_ = now_;
+    first_calls_ = calls_of(first_.profile, choice_);
+  }
   report_ = std::move(report);
   resident_bytes_ = look.resident_bytes;
   who_ =
@@ -125,6 +134,7 @@ void LiveModel::choose(const LiveChoice& choice) {
   if (looks_ != 0) {
     Report report = report_of(now_.profile, choice);
     note(report_of(first_.profile, choice), &first_);
+    first_calls_ = calls_of(first_.profile, choice);
     if (looks_ > 1) note(report_of(before_.profile, choice), &before_);
     note(report, &now_);
     report_ = std::move(report);
@@ -136,6 +146,7 @@ void LiveModel::choose(const LiveChoice& choice) {
 
 void LiveModel::count_from_now() {
   first_ = now_;
+  first_calls_ = calls_of(first_.profile, choice_);
   make_rows();
 }
 
@@ -148,7 +159,7 @@ void LiveModel::make_rows() {
   for (const ReportRow& row : report_.rows) {
     LiveRow line;
     line.of = &row;
-    line.key = key_of(row);
+    line.key = key_of(row, report_.by);
     const auto first = first_.rows.find(line.key);
     const auto before = before_.rows.find(line.key);
     line.growth = difference(first == first_.rows.end() ? 0 : first->second.value, row.self[metric].value);
@@ -160,6 +171,7 @@ void LiveModel::make_rows() {
     values.push_back({line.key, sorted_value(line, choice_)});
     rows.push_back(std::move(line));
   }
+  tree_growth_ = profile::tree_growth(first_calls_, report_);
   if (order_ == LiveOrder::kExact) ranks_.forget();
   rows_.clear();
   for (const size_t i : ranks_.look(values)) rows_.push_back(std::move(rows[i]));

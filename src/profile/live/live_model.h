@@ -4,7 +4,7 @@
 //
 // Model: each look is a profile.  The first, the last but one and the last are kept, so that another choice
 // of rows (by, focus, metric) shows at once what it would have shown from the beginning.  A row is known by
-// its name, file and module, not its line: that is the one that holds the most at the moment.  Growth is the
+// its name, file and module, not its line (but by line): that is the one that holds the most at the moment.  Growth is the
 // estimate of now minus that of the first look, rates are differences of running totals over the time between
 // two looks.
 //
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "profile/live/live_ranks.h"
+#include "profile/live/live_tree.h"
 #include "profile/report/report.h"
 
 namespace memprof::profile {
@@ -77,6 +78,8 @@ class LiveModel {
   const Report& report() const { return report_; }
   // Those that hold something or changed, in their order.
   const std::vector<LiveRow>& rows() const { return rows_; }
+  // Of each node of the tree, of what it holds with all that it calls.
+  const std::vector<double>& tree_growth() const { return tree_growth_; }
   const std::string& who() const { return who_; }
   uint64_t resident_bytes() const { return resident_bytes_; }
   // Of what is shown, all rows together.
@@ -98,7 +101,8 @@ class LiveModel {
     Holders rows;
   };
 
-  Report report_of(const Profile& profile, const LiveChoice& choice) const;
+  static Report report_of(const Profile& profile, const LiveChoice& choice, bool is_whole = false);
+  static CallValues calls_of(const Profile& profile, const LiveChoice& choice);
   static void note(const Report& report, Kept* kept);
   void make_rows();
 
@@ -106,11 +110,13 @@ class LiveModel {
   LiveOrder order_;
   size_t looks_ = 0;
   Kept first_;
+  CallValues first_calls_;  // with a tree
   Kept before_;
   Kept now_;
   Report report_;
   LiveRanks ranks_;
   std::vector<LiveRow> rows_;  // of report_
+  std::vector<double> tree_growth_;
   std::string who_;
   uint64_t resident_bytes_ = 0;
 };

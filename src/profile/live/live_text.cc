@@ -114,7 +114,7 @@ std::string live_text(const LiveModel& model, size_t max_rows, const TextOptions
     write_table(model, max_rows, &writer);
   } else if (now.tree && !now.tree->nodes.empty()) {
     TextWriter tree(options);
-    write_tree(now, *now.tree, Direction::kCallees, &tree, TreeFooter::kNone);
+    write_tree(now, *now.tree, Direction::kCallees, &tree, TreeFooter::kNone, &model.tree_growth());
     const std::string text = tree.take();
     size_t end = text.find('\n');  // the titles
     for (size_t i = 0; i < max_rows && end + 1 < text.size(); ++i) end = text.find('\n', end + 1);

@@ -78,7 +78,7 @@ void LiveView::draw_tree() {
   options.width = width_;
   options.has_utf8 = has_utf8_;
   TextWriter writer(options);
-  write_tree(report, *report.tree, Direction::kCallees, &writer, TreeFooter::kNone);
+  write_tree(report, *report.tree, Direction::kCallees, &writer, TreeFooter::kNone, &model_.tree_growth());
   const std::string text = writer.take();
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);

@@ -17,11 +17,13 @@ namespace {
 
 class TreeText {
  public:
-  TreeText(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer)
+  TreeText(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer,
+           const std::vector<double>* growth)
       : report_(report),
         tree_(tree),
         direction_(direction),
         writer_(*writer),
+        growth_(growth),
         companion_(metric_is_resident(report.metric) ? companions(report.metric)[1]
                                                      : companions(report.metric)[0]),
         whole_(report.totals[metric_index(report.metric)].value),
@@ -38,8 +40,13 @@ class TreeText {
                       metric_title(companion_)};
     titles.name_text = group_by_name(report_.by);
     if (direction_ == Direction::kCallers) titles.numbers.erase(titles.numbers.begin() + kSelf);
+    if (growth_ != nullptr) titles.numbers.emplace_back("growth");
     TextTable table(std::move(titles));
-    table.set_optional({1}, {kSelf});
+    if (growth_ == nullptr) {
+      table.set_optional({1}, {kSelf});
+    } else {
+      table.set_optional({1, kCompanion}, {kSelf});
+    }
     table.set_arrow(direction_ == Direction::kCallers ? writer_.signs().called_by : writer_.signs().calls);
     rows(roots, &table);
     table.write(&writer_);
@@ -47,7 +54,8 @@ class TreeText {
   }
 
  private:
-  static constexpr size_t kSelf = 3;  // column
+  static constexpr size_t kSelf = 3;       // column, of callees
+  static constexpr size_t kCompanion = 4;  // column, of callees
 
   // A node to write, or kNoParent for what `parent` hides.
   struct Item {
@@ -121,6 +129,7 @@ class TreeText {
       row.numbers.push_back(value_cell(report_, report_.metric, node.self));
     }
     row.numbers.push_back(value_cell(report_, companion_, node.cumulative));
+    if (growth_ != nullptr) row.numbers.push_back(format_signed_bytes((*growth_)[item.node]));
     row.guide = item.guide;
     for (const uint32_t group : node.groups) row.names.push_back(name(group));
     return row;
@@ -133,6 +142,7 @@ class TreeText {
     TextRow row;
     row.numbers = {format_metric(report_.metric, value), "", percent_cell(value, whole_), "", ""};
     if (direction_ == Direction::kCallers) row.numbers.pop_back();
+    if (growth_ != nullptr) row.numbers.emplace_back();
     row.guide = item.guide;
     row.name_text = fmt::format("({} more)", format_count(static_cast<double>(count)));
     return row;
@@ -154,6 +164,7 @@ class TreeText {
   const CallTree& tree_;
   const Direction direction_;
   TextWriter& writer_;
+  const std::vector<double>* const growth_;
   const Metric companion_;
   const double whole_;
   std::vector<std::vector<size_t>> children_;
@@ -162,8 +173,8 @@ class TreeText {
 }  // namespace
 
 void write_tree(const Report& report, const CallTree& tree, Direction direction, TextWriter* writer,
-                TreeFooter footer) {
-  TreeText(report, tree, direction, writer).write(footer);
+                TreeFooter footer, const std::vector<double>* growth) {
+  TreeText(report, tree, direction, writer, growth).write(footer);
 }
 
 }  // namespace memprof::profile

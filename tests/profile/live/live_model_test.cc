@@ -141,6 +141,24 @@ TEST(LiveModel, ATreeHasNoRows) {
   EXPECT_EQ(row(model, "leak")->growth, 2 * kMiB) << "looks count also while there was a tree";
 }
 
+TEST(LiveModel, ByLineTheLinesOfAFunctionAreRowsOfTheirOwn) {
+  const auto look = [](uint64_t seconds, uint64_t second) {
+    report_fixture::Builder b;
+    b.stack({b.at("f", "a.c", 1)}, 1 << 20, 5).stack({b.at("f", "a.c", 2)}, 1 << 20, second);
+    LiveLook made;
+    made.profile = b.profile();
+    made.profile.time_unix_ns = seconds * 1000000000;
+    return made;
+  };
+  LiveChoice choice;
+  choice.by = GroupBy::kLine;
+  LiveModel model(choice);
+  model.look(look(1, 20));
+  model.look(look(2, 23));
+  ASSERT_EQ(model.rows().size(), 2u);
+  for (const LiveRow& row : model.rows()) EXPECT_EQ(row.growth, row.of->line == 1 ? 0 : 3 * kMiB);
+}
+
 TEST(LiveModel, ARowIsTheSameWhateverLineHoldsTheMost) {
   const auto look = [](uint64_t seconds, uint64_t first, uint64_t second) {
     report_fixture::Builder b;

@@ -91,6 +91,11 @@ TEST(LiveText, ShowsATree) {
   model.look(look);
   EXPECT_THAT(live_text(model, 10, {}), ContainsRegex("4.0 MiB .* main\n3.0 MiB .* leak\n1.0 MiB .* keep\n"));
   EXPECT_THAT(live_text(model, 1, {}), Not(HasSubstr("leak")));
+  b.stack({b.at("leak"), main}, 1 << 20, 2);
+  look.profile = b.profile();
+  model.look(look);
+  EXPECT_THAT(live_text(model, 10, {}),
+              ContainsRegex(" growth .*\n.*\\+2.0 MiB +main\n.*\\+2.0 MiB .*leak\n.* 0 B .*keep\n"));
 }
 
 }  // namespace
