@@ -17,7 +17,8 @@ const hasImport = major > 18 || (major === 18 && minor >= 18);
 function makeFolder(t) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'memprof-node-'));
   fs.symlinkSync(path.join(__dirname, 'node_modules'), path.join(folder, 'node_modules'));
-  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  // A browser that was ended may have processes that write there for a moment more.
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }
 
