@@ -763,7 +763,8 @@ MEMPROF_API void memprof_free_snapshot(memprof_snapshot* snapshot);
 MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memprof_snapshot_info* info);
 
 /* Asks the system what the process of the snapshot has in memory now, and keeps it with the snapshot: for
- * memprof_snapshot_get_resident, memprof_snapshot_resident_shares and memprof_snapshot_write_fd.  Call it soon after
+ * memprof_snapshot_get_resident, memprof_snapshot_resident_shares and memprof_snapshot_write_fd; of another process
+ * also for memprof_mapping.resident_bytes.  Call it soon after
  * the snapshot was taken: blocks that were freed since count as live.  `pid`: of the process as the caller knows it,
  * 0: the calling process.  It takes about 1 ms a GiB of the calling process, and some 40 ms a GiB of another one, where
  * calls that map memory may have to wait meanwhile; in the calling process at most 0.3 s.  The pages come from the

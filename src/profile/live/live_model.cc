@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "profile/text/text_writer.h"
@@ -26,11 +25,6 @@ double seconds_between(uint64_t from_ns, uint64_t to_ns) {
 
 double per_second(double before, double after, double seconds) {
   return seconds > 0 && after > before ? (after - before) / seconds : 0;
-}
-
-// Estimates are sums of fractions: what differs by less than half a byte is the same.
-double difference(double before, double after) {
-  return std::abs(after - before) < 0.5 ? 0 : after - before;
 }
 
 // The metric of blocks beside that of bytes.
@@ -95,10 +89,6 @@ Report LiveModel::report_of(const Profile& profile, const LiveChoice& choice, bo
   return report;
 }
 
-CallValues LiveModel::calls_of(const Profile& profile, const LiveChoice& choice) {
-  return choice.is_tree ? call_values(report_of(profile, choice, true)) : CallValues();
-}
-
 void LiveModel::note(const Report& report, Kept* kept) {
   const size_t metric = metric_index(report.metric);
   kept->total = {report.selected[metric].value, report.selected[kAllocated].value};
@@ -114,10 +104,7 @@ void LiveModel::look(LiveLook look) {
   now_ = Kept();
   note(report, &now_);
   now_.profile = std::move(look.profile);
-  if (looks_++ == 0) {
-    first_ = now_;
-    first_calls_ = calls_of(first_.profile, choice_);
-  }
+  if (looks_++ == 0) begin_growth();
   report_ = std::move(report);
   resident_bytes_ = look.resident_bytes;
   who_ =
@@ -133,8 +120,9 @@ void LiveModel::choose(const LiveChoice& choice) {
                              choice.metric == choice_.metric && choice.is_tree == choice_.is_tree;
   if (looks_ != 0) {
     Report report = report_of(now_.profile, choice);
-    note(report_of(first_.profile, choice), &first_);
-    first_calls_ = calls_of(first_.profile, choice);
+    const Report first = report_of(first_.profile, choice, true);
+    note(first, &first_);
+    first_calls_ = call_values(first);
     if (looks_ > 1) note(report_of(before_.profile, choice), &before_);
     note(report, &now_);
     report_ = std::move(report);
@@ -145,9 +133,13 @@ void LiveModel::choose(const LiveChoice& choice) {
 }
 
 void LiveModel::count_from_now() {
-  first_ = now_;
-  first_calls_ = calls_of(first_.profile, choice_);
+  begin_growth();
   make_rows();
+}
+
+void LiveModel::begin_growth() {
+  first_ = now_;
+  first_calls_ = choice_.is_tree ? call_values(report_of(first_.profile, choice_, true)) : CallValues();
 }
 
 void LiveModel::make_rows() {
@@ -162,7 +154,8 @@ void LiveModel::make_rows() {
     line.key = key_of(row, report_.by);
     const auto first = first_.rows.find(line.key);
     const auto before = before_.rows.find(line.key);
-    line.growth = difference(first == first_.rows.end() ? 0 : first->second.value, row.self[metric].value);
+    line.growth =
+        growth_between(first == first_.rows.end() ? 0 : first->second.value, row.self[metric].value);
     line.allocated_a_second = per_second(before == before_.rows.end() ? 0 : before->second.allocated,
                                          row.self[kAllocated].value, elapsed);
     const bool is_told = row.self[metric].value > 0 || line.growth != 0 || line.allocated_a_second > 0 ||
@@ -178,7 +171,7 @@ void LiveModel::make_rows() {
 }
 
 double LiveModel::total_growth() const {
-  return difference(first_.total.value, now_.total.value);
+  return growth_between(first_.total.value, now_.total.value);
 }
 
 double LiveModel::allocated_a_second() const {

@@ -102,8 +102,9 @@ class LiveModel {
   };
 
   static Report report_of(const Profile& profile, const LiveChoice& choice, bool is_whole = false);
-  static CallValues calls_of(const Profile& profile, const LiveChoice& choice);
   static void note(const Report& report, Kept* kept);
+  // The last look is what growth is counted from.
+  void begin_growth();
   void make_rows();
 
   LiveChoice choice_;

@@ -40,6 +40,10 @@ void each_call(const Report& report, const Visit& visit) {
 
 }  // namespace
 
+double growth_between(double before, double after) {
+  return std::abs(after - before) < 0.5 ? 0 : after - before;
+}
+
 CallValues call_values(const Report& report) {
   CallValues values;
   each_call(report, [&](size_t node, uint64_t hash) {
@@ -53,9 +57,8 @@ std::vector<double> tree_growth(const CallValues& before, const Report& now) {
   // The last call of a run is what its numbers are of.
   each_call(now, [&](size_t node, uint64_t hash) {
     const auto found = before.find(hash);
-    const double change = now.tree->nodes[node].cumulative[metric_index(now.metric)].value -
-                          (found == before.end() ? 0 : found->second);
-    growth[node] = std::abs(change) < 0.5 ? 0 : change;  // estimates are sums of fractions
+    growth[node] = growth_between(found == before.end() ? 0 : found->second,
+                                  now.tree->nodes[node].cumulative[metric_index(now.metric)].value);
   });
   return growth;
 }

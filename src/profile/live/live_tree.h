@@ -15,6 +15,9 @@
 
 namespace memprof::profile {
 
+// Estimates are sums of fractions: what differs by less than half a byte is the same.
+double growth_between(double before, double after);
+
 // Of the report's metric, by call.
 using CallValues = std::unordered_map<uint64_t, double>;
 

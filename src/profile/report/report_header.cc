@@ -73,9 +73,8 @@ class Header {
     total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
     if (report_.temporary_ns != 0) temporary();
-    const bool has_mappings = report_.selected[metric_index(Metric::kMappedResidentSpace)].value > 0;
-    for (const std::string& line : resident_lines(report_.resident, report_.is_before_end, has_mappings))
-      say(line);
+    const bool has_mapped = has_mapped_in_memory(report_);
+    for (const auto& line : resident_lines(report_.resident, report_.is_before_end, has_mapped)) say(line);
     for (const std::string& line : seen_memory_lines(report_)) say(line);
     if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }

@@ -47,6 +47,10 @@ double seen_share(const ProfileFacts& facts) {
   return all == 0 ? 1 : static_cast<double>(seen) / static_cast<double>(all);
 }
 
+bool has_mapped_in_memory(const Report& report) {
+  return report.totals[metric_index(Metric::kMappedResidentSpace)].value > 0;
+}
+
 std::vector<std::string> seen_memory_lines(const Report& report) {
   std::vector<std::string> lines;
   if (report.has_metric[metric_index(Metric::kJsSpace)]) {
@@ -60,15 +64,14 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
   std::string mapped =
       fmt::format("Mapped:    {} in {} mapping{}", value_cell(report, Metric::kMappedSpace, report.selected),
                   count, count == "1" ? "" : "s");
-  const double resident_mapped = report.selected[metric_index(Metric::kMappedResidentSpace)].value;
-  if (report.measured_resident_bytes == 0 && resident_mapped == 0) {
+  if (report.measured_resident_bytes == 0 && !has_mapped_in_memory(report)) {
     lines.push_back(mapped + "; how much of it was resident was not measured (--metric mapped lists them)");
     return lines;
   }
   lines.push_back(fmt::format("{}, {} of it resident; --mmap lists them", mapped,
                               value_cell(report, Metric::kMappedResidentSpace, report.selected)));
-  if (report.measured_resident_bytes == 0)
-    return lines;  // by another process, which does not know who holds the rest
+  // By another process, which does not know who holds the rest.
+  if (report.measured_resident_bytes == 0) return lines;
   std::vector<std::string> parts;
   for (const Part& part : kSeen) {
     if (report.*part.bytes != 0)

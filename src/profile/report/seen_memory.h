@@ -18,4 +18,7 @@ std::vector<std::string> seen_memory_lines(const Report& report);
 // Of the anonymous memory that was resident, what is accounted for: from 0 to 1; 1 where there is none.
 double seen_share(const ProfileFacts& facts);
 
+// Was something of the program's own mappings found in memory, whatever stacks are selected?
+bool has_mapped_in_memory(const Report& report);
+
 }  // namespace memprof::profile

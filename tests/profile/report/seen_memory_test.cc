@@ -17,6 +17,7 @@ Report report_of(uint64_t seen_mib, uint64_t unseen_mib) {
   report.selected[metric_index(Metric::kMappedObjects)].value = 3;
   report.selected[metric_index(Metric::kMappedSpace)].value = 1 << 30;
   report.selected[metric_index(Metric::kMappedResidentSpace)].value = 5 << 20;
+  report.totals = report.selected;
   report.measured_resident_bytes = (seen_mib + unseen_mib + 10) << 20;
   report.anonymous_mapped_bytes = (seen_mib - 1) << 20;
   report.anonymous_malloc_bytes = 1 << 20;
@@ -54,7 +55,10 @@ TEST(SeenMemory, OfWhatWasNotRecordedOrMeasured) {
   report.measured_resident_bytes = 0;
   ASSERT_EQ(seen_memory_lines(report).size(), 1u);
   EXPECT_THAT(seen_memory_lines(report)[0], HasSubstr("5.0 MiB of it resident"));
-  report.selected[metric_index(Metric::kMappedResidentSpace)].value = 0;
+  report.selected[metric_index(Metric::kMappedResidentSpace)].value =
+      0;  // of other stacks there is something
+  EXPECT_THAT(seen_memory_lines(report)[0], HasSubstr("0 B of it resident"));
+  report.totals = report.selected;
   ASSERT_EQ(seen_memory_lines(report).size(), 1u);
   EXPECT_THAT(seen_memory_lines(report)[0], HasSubstr("was not measured"));
   EXPECT_TRUE(seen_memory_lines(Report()).empty());
