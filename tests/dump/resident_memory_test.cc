@@ -87,6 +87,7 @@ TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
     constexpr size_t kBytes = 16 << 20;
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(MAP_FAILED, memory);
+    madvise(memory, kBytes, MADV_NOHUGEPAGE);  // the last one would reach over what is touched
     const FakeStack stack(0x1000);
     mappings::mapped(memory, kBytes, true, nullptr, stack.entry());
     Snapshot* snapshot = nullptr;
