@@ -20,10 +20,12 @@ ALLOCATORS = ("malloc", "debug", "malloc_debug") + ("pymalloc", "pymalloc_debug"
 
 
 def interpreters():
-    """One of each version: path -> (major, minor, is free-threaded)."""
+    """One of each version: path -> (major, minor, is free-threaded).  MEMPROF_TEST_ONE_PYTHON=1 (the build of a second
+    compiler): only the distribution's."""
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     paths = [e2e.system_python(), *os.environ.get("MEMPROF_TEST_PYTHONS", "").split(":")]
-    paths += sorted(glob.glob(root + "/versions/3.1[1-5]*/bin/python3"))
+    if not os.environ.get("MEMPROF_TEST_ONE_PYTHON"):
+        paths += sorted(glob.glob(root + "/versions/3.1[1-5]*/bin/python3"))
     found = {}
     for path in filter(None, paths):
         said = subprocess.run([path, "-c", "import sys, ctypes; print(*sys.version_info[:2], 't' in sys.abiflags)"],
