@@ -97,7 +97,7 @@ class RawPprofWriter {
       value_type(type, pair[0], pair[1]);
       output_.message_field(field::kSampleType, type);
     }
-    for (size_t i = 0; i < schema::kMappedCount && profile_.has_mappings; ++i) {
+    for (size_t i = 0; i < profile_.mapped_count; ++i) {
       const uint32_t name = write_string(schema::kMappedNames[i], text_size(schema::kMappedNames[i]));
       value_type(type, name, i % 2 == 0 ? schema::kCount : schema::kBytes);
       output_.message_field(field::kSampleType, type);
@@ -151,7 +151,7 @@ class RawPprofWriter {
 
   bool write_samples() {
     SampleWriter samples(output_, sample_memory_, sample_capacity_, profile_.rate_bytes, true,
-                         profile_.has_mappings, profile_.has_resident, profile_.has_js);
+                         profile_.mapped_count, profile_.has_resident, profile_.has_js);
     const uint32_t first_heap = next_string_;
     for (size_t i = 0; i < profile_.heap_count; ++i) {
       write_string(profile_.heaps[i], text_size(profile_.heaps[i]));
@@ -163,7 +163,7 @@ class RawPprofWriter {
       while (live < profile_.live_count && profile_.live[live].stack == i) {
         ++live;
       }
-      const bool is_mapped = profile_.has_mappings && stack.mapped[0] != 0;
+      const bool is_mapped = profile_.mapped_count != 0 && stack.mapped[0] != 0;
       if (stack.allocated.samples == 0 && live == first_live && !is_mapped && stack.js_bytes == 0) {
         continue;
       }

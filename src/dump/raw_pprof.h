@@ -118,7 +118,7 @@ struct RawProfile : ProfileFacts {
   const RawLive* live = nullptr;  // ordered by stack
   size_t live_count = 0;
 
-  bool has_mappings = false;  // they were recorded
+  size_t mapped_count = 0;    // of schema::kMappedNames: so many are known
   bool has_resident = false;  // what of blocks is in memory was looked at
   bool has_js = false;        // the runtime was asked for its own heap
 

@@ -82,10 +82,14 @@ int read_view(Looking* looking, Snapshot* s) {
 
 // A process measures its own mappings when it takes a snapshot of itself.
 void measure_mappings(Looking* looking, Snapshot* s) {
-  for (uint64_t i = 0; i < s->mappings.size && Looking::has_time(looking); ++i) {
+  for (uint64_t i = 0; i < s->mappings.size; ++i) {
+    if (!Looking::has_time(looking)) {
+      return;
+    }
     SnapshotMapping& m = s->mappings.data[i];
     m.resident_bytes = Looking::in_memory(looking, resident::Pages::kPrivate, m.start, m.limit);
   }
+  s->has_resident_mappings = true;
 }
 
 void keep_at_end() {

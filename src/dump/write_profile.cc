@@ -143,7 +143,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
                                          0};
   }
   convert_mappings(s, stacks.as<profile::RawStack>());
-  p.has_mappings = s.has_mappings;
+  p.mapped_count = profile::schema::mapped_count(s.has_mappings, s.has_resident_mappings);
   p.has_resident = convert_resident(s, stacks.as<profile::RawStack>());
   convert_births(s, births.as<Birth>(), stacks.as<profile::RawStack>());
   for (uint64_t i = 0; i < s.heaps.size; ++i) {

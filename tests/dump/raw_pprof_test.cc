@@ -52,6 +52,25 @@ TEST(RawPprof, stacks_of_older_ones_keep_their_statistics) {
   }
 }
 
+TEST(RawPprof, what_of_mappings_was_not_measured_is_not_there) {
+  RawFixture raw;
+  const int64_t mapped[] = {3, 12288, 1, 4096};
+  std::copy(std::begin(mapped), std::end(mapped), raw.stacks[0].mapped);
+  for (const bool is_measured : {false, true}) {
+    raw.profile.mapped_count = schema::mapped_count(true, is_measured);
+    const std::string written = write_raw(raw.profile);
+    for (const std::string& bytes : {written, write_pprof(read_pprof(written, "raw"))}) {
+      const Profile profile = read_pprof(bytes, "raw");
+      for (size_t i = 0; i < std::size(mapped); ++i) {
+        const size_t metric = metric_index(Metric::kMappedObjects) + i;
+        EXPECT_EQ(profile.has_metric[metric], i < 2 || is_measured);
+        EXPECT_EQ(profile.stacks[0].values[metric],
+                  i < 2 || is_measured ? static_cast<double>(mapped[i]) : 0);
+      }
+    }
+  }
+}
+
 TEST(RawPprof, rates_are_read_back) {
   RawFixture raw;
   const RateUse uses[] = {{4096, 100, 7}, {8192, 50, UINT64_MAX}};

@@ -96,8 +96,10 @@ TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
     EXPECT_EQ(0u, snapshot->mappings.data[0].resident_bytes);
     memset(memory, 1, kBytes / 4);
     in_child([&] {
+      snapshot->has_resident_mappings = false;  // as where the process has never measured
       ASSERT_EQ(MEMPROF_OK, read_resident_memory(snapshot, static_cast<uint64_t>(getppid())));
       EXPECT_EQ(kBytes / 4, snapshot->mappings.data[0].resident_bytes);
+      EXPECT_TRUE(snapshot->has_resident_mappings);
     });
     Snapshot::release(snapshot);
   });

@@ -83,11 +83,26 @@ class Mappings(e2e.Test):
         self.assertGreater(self.report(path)["dropped_mappings"], 1000)
         self.assertTrue(self.told(said))
 
+    def test_what_nobody_measured_is_no_zero(self):
+        """A process that is killed has not looked at what its mappings have in memory."""
+        path = self.folder / "killed.pb"
+        code = "import mmap, os; kept = mmap.mmap(-1, 30 << 20); kept.write(bytes(20 << 20)); os.kill(os.getpid(), 9)"
+        self.memprof("run", "--mmap", "-o", path, "--", e2e.system_python(), "-c", code, status=137)
+        types = [name for name, _ in e2e.Profile(path).types]
+        self.assertIn("mapped_space", types)
+        self.assertNotIn("mapped_resident_space", types)
+        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        self.assertRegex(shown, r"(?m)^Mapped: .*; how much of it was resident was not measured")
+        self.assertRegex(shown, r"(?m)^ *30\.0 MiB ")
+        self.assertNotIn("0 B of it", shown)
+        failed = self.memprof("report", path, "--metric", "mapped_resident", status=2)
+        self.assertIn(b"has no mapped_resident_space", failed.stderr)
+
     def test_without_it_nothing_is_recorded(self):
         done = e2e.run([e2e.program("mappings")], e2e.preloaded(self.folder / "out.%p.pb", "0"))
         self.check(done)
         path = self.only_profile("out.*.pb")
-        self.assertNotIn("mapped_space", e2e.Profile(path).types)
+        self.assertNotIn("mapped_space", [name for name, _ in e2e.Profile(path).types])
         failed = self.memprof("report", path, "--mmap", status=2)
         self.assertIn(b"has no mapped_resident_space", failed.stderr)
 

@@ -125,6 +125,11 @@ inline constexpr size_t kValueCount = 6;       // sample types, in the order of 
 inline constexpr size_t kMappedCount = 4;
 inline constexpr const char* kMappedNames[kMappedCount] = {
     "mapped_objects", "mapped_space", "mapped_resident_objects", "mapped_resident_space"};
+// How many of them a profile has: what is resident is there where it was measured.
+constexpr size_t mapped_count(bool has_mapped, bool has_resident) {
+  if (!has_mapped) return 0;
+  return has_resident ? kMappedCount : kMappedCount / 2;
+}
 // And, where what is in memory was looked at: of live blocks those with a page in memory, and the bytes of their pages.
 inline constexpr size_t kResidentCount = 2;
 inline constexpr const char* kResidentNames[kResidentCount] = {"inuse_resident_objects",

@@ -85,18 +85,18 @@ inline void sample_text_label(wire::Message& message, uint32_t key, uint32_t tex
 class SampleWriter {
  public:
   // `memory` has room for max_sample_bytes() of the deepest stack.
-  // `has_peak`, `has_mapped`, `has_resident`, `has_js`: the sample types of the peak, of mappings, of what is in memory
-  // of blocks, and of the runtime's own heap are there.
+  // `has_peak`, `has_resident`, `has_js`: the sample types of the peak, of what is in memory of blocks, and of the
+  // runtime's own heap are there; `mapped_count`: so many of those of mappings (schema::mapped_count).
   SampleWriter(wire::Output& output, uint8_t* memory, size_t capacity, uint64_t period, bool has_peak,
-               bool has_mapped = false, bool has_resident = false, bool has_js = false)
+               size_t mapped_count = 0, bool has_resident = false, bool has_js = false)
       : output_(output),
         message_(memory, capacity),
         period_(period),
-        value_count_((has_peak ? schema::kValueCount : schema::kFirstValueCount) +
-                     (has_mapped ? schema::kMappedCount : 0) + (has_resident ? schema::kResidentCount : 0) +
-                     (has_js ? 1 : 0)),
+        value_count_((has_peak ? schema::kValueCount : schema::kFirstValueCount) + mapped_count +
+                     (has_resident ? schema::kResidentCount : 0) + (has_js ? 1 : 0)),
         first_mapped_(has_peak ? schema::kValueCount : schema::kFirstValueCount),
-        first_resident_(first_mapped_ + (has_mapped ? schema::kMappedCount : 0)),
+        mapped_count_(mapped_count),
+        first_resident_(first_mapped_ + mapped_count),
         has_resident_(has_resident) {}
 
   // The index in the string table of the name of the heap that the next samples are of; 0: none.
@@ -136,7 +136,7 @@ class SampleWriter {
   // What the stack mapped, and what of it is resident.
   void mapped(const uint32_t* location_ids, size_t depth, const int64_t (&mapped)[schema::kMappedCount]) {
     int64_t values[kMaxValues] = {};
-    for (size_t i = 0; i < schema::kMappedCount; ++i) {
+    for (size_t i = 0; i < mapped_count_; ++i) {
       values[first_mapped_ + i] = mapped[i];
     }
     begin(location_ids, depth, values);
@@ -171,6 +171,7 @@ class SampleWriter {
   uint64_t period_;
   size_t value_count_;
   size_t first_mapped_;
+  size_t mapped_count_;
   size_t first_resident_;
   bool has_resident_;
   uint32_t heap_ = 0;

@@ -89,13 +89,18 @@ class Writer {
     if (all) {
       std::fill_n(has_metric_.begin(), kFirstMetrics, true);
       has_metric_[metric_index(Metric::kPeakObjects)] = has_metric_[metric_index(Metric::kPeakSpace)];
-      // All of them, or none.
-      for (size_t i = metric_index(Metric::kMappedObjects); i <= metric_index(Metric::kMappedResidentSpace);
-           ++i) {
-        has_metric_[i] = has_metric_[metric_index(Metric::kMappedSpace)];
+      // Each with its number, and what is resident with what is mapped.
+      const size_t mapped = mapped_count();
+      for (size_t i = 0; i < schema::kMappedCount; ++i) {
+        has_metric_[metric_index(Metric::kMappedObjects) + i] = i < mapped;
       }
       has_metric_[metric_index(Metric::kResidentObjects)] = has_metric_[metric_index(Metric::kResidentSpace)];
     }
+  }
+
+  size_t mapped_count() const {
+    return schema::mapped_count(has_metric_[metric_index(Metric::kMappedSpace)],
+                                has_metric_[metric_index(Metric::kMappedResidentSpace)]);
   }
 
   void write_value_type(uint32_t number, std::string_view type, std::string_view unit) {
@@ -227,10 +232,10 @@ class Writer {
       deepest = std::max(deepest, stack.locations.size());
     }
     std::vector<uint8_t> memory(max_sample_bytes(deepest));
-    SampleWriter samples(
-        output_, memory.data(), memory.size(), profile_.rate_bytes,
-        has_metric_[metric_index(Metric::kPeakSpace)], has_metric_[metric_index(Metric::kMappedSpace)],
-        has_metric_[metric_index(Metric::kResidentSpace)], has_metric_[metric_index(Metric::kJsSpace)]);
+    SampleWriter samples(output_, memory.data(), memory.size(), profile_.rate_bytes,
+                         has_metric_[metric_index(Metric::kPeakSpace)], mapped_count(),
+                         has_metric_[metric_index(Metric::kResidentSpace)],
+                         has_metric_[metric_index(Metric::kJsSpace)]);
     const LiveSamples live = options_.shares_sizes ? share_live_samples(profile_) : LiveSamples();
     for (size_t at = 0; at < profile_.stacks.size(); ++at) {
       const Stack& stack = profile_.stacks[at];

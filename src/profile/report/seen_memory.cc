@@ -64,7 +64,7 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
   std::string mapped =
       fmt::format("Mapped:    {} in {} mapping{}", value_cell(report, Metric::kMappedSpace, report.selected),
                   count, count == "1" ? "" : "s");
-  if (report.measured_resident_bytes == 0 && !has_mapped_in_memory(report)) {
+  if (!report.has_metric[metric_index(Metric::kMappedResidentSpace)]) {
     lines.push_back(mapped + "; how much of it was resident was not measured (--metric mapped lists them)");
     return lines;
   }

@@ -52,6 +52,7 @@ TEST(SnapshotMappings, OrderedByAddressWithTheirStacks) {
   m.parts[static_cast<uint32_t>(MemoryPart::kMalloc)].store(7);
   const auto s = take(f.arena.arena);
   EXPECT_TRUE(s->has_mappings);
+  EXPECT_TRUE(s->has_resident_mappings);
   ASSERT_EQ(2u, s->mappings.size);
   const SnapshotMapping& first = s->mappings.data[0];
   EXPECT_EQ(0x1000u, first.start);
@@ -83,6 +84,7 @@ TEST(SnapshotMappings, WhatCannotBeIsLeftOut) {
   f.arena.arena.header().mappings.head[0].store(0xfffffff);
   f.arena.arena.header().mappings.changes.store(1);
   const auto s = take(f.arena.arena);
+  EXPECT_FALSE(s->has_resident_mappings) << "nobody measured";
   ASSERT_EQ(2u, s->mappings.size);
   EXPECT_EQ(0x30000u, s->mappings.data[0].start);
   EXPECT_EQ(0x50000u, s->mappings.data[1].start);

@@ -62,7 +62,8 @@ or with --at one of its looks.
                    or, by pprof's names, peak_space, inuse_space, alloc_space, and
                    peak_objects, inuse_objects, alloc_objects for blocks; and
                    temporary_space, temporary_objects
-  --mmap           the program's own mappings: --metric mapped_resident
+  --mmap           the program's own mappings: --metric mapped_resident, or mapped
+                   where what of them is in memory was not measured
   --resident       what of the live bytes is in memory, and which share of each
                    row's: --metric resident
   --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
@@ -119,6 +120,7 @@ struct Options {
   std::optional<size_t> rows;
   ReaderChoice choice;
   SourceMapChoice source_maps;
+  bool mmap = false;
   bool tree = false;
   std::optional<double> min_percent;
   std::optional<size_t> depth;
@@ -161,9 +163,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
-  bool mmap = false;
   bool resident = false;
-  parser.add_flag("--mmap", mmap);
+  parser.add_flag("--mmap", options.mmap);
   parser.add_flag("--resident", resident);
   parser.add_flag("--no-debuginfod");
   parser.add_flag("--no-pager");
@@ -177,12 +178,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   options.choice = reader.choice();
   options.source_maps = source_maps.choice();
-  if (mmap || resident) {
-    const char* const option = mmap ? "--mmap" : "--resident";
-    if (mmap && resident) throw Failure("report: --mmap and --resident exclude each other");
+  if (options.mmap || resident) {
+    const char* const option = options.mmap ? "--mmap" : "--resident";
+    if (options.mmap && resident) throw Failure("report: --mmap and --resident exclude each other");
     if (options.choice.metric)
       throw Failure(std::string("report: ") + option + " and --metric exclude each other");
-    options.choice.metric = mmap ? profile::Metric::kMappedResidentSpace : profile::Metric::kResidentSpace;
+    options.choice.metric =
+        options.mmap ? profile::Metric::kMappedResidentSpace : profile::Metric::kResidentSpace;
   }
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
@@ -205,11 +207,20 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
+// Of mappings that which there is.
+std::optional<profile::Metric> chosen_metric(const Options& options, const profile::Profile& profile) {
+  using profile::Metric;
+  const auto has = [&](Metric metric) { return profile.has_metric[profile::metric_index(metric)]; };
+  if (options.mmap && !has(Metric::kMappedResidentSpace) && has(Metric::kMappedSpace))
+    return Metric::kMappedSpace;
+  return options.choice.metric;
+}
+
 profile::ReportOptions report_options(const Options& options, const profile::Profile& profile) {
   profile::ReportOptions report;
   const bool has_calls = options.callers || options.callees;
   report.by = options.choice.by.value_or(profile::GroupBy::kFunction);
-  report.metric = options.choice.metric.value_or(profile::default_metric(profile));
+  report.metric = chosen_metric(options, profile).value_or(profile::default_metric(profile));
   report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
   report.skip_empty = !options.json;
   report.filter = options.choice.filter;
@@ -250,7 +261,7 @@ int report_command(const std::vector<std::string>& arguments) {
     profile::set_temporary(*options->choice.younger_ns,
                            options->file == "-" ? "standard input" : options->file, &profile);
   }
-  if (options->choice.metric) require_metric(profile, *options->choice.metric, options->file);
+  if (const auto metric = chosen_metric(*options, profile)) require_metric(profile, *metric, options->file);
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {
     print(profile::report_json(report));
