@@ -153,6 +153,20 @@ class Attach(attaching.Test):
         self.assertIn("attached to", self.attach(process))
         self.check_end(process)
 
+    def test_several_at_once(self):
+        """One comes first; each of the others says why it does not."""
+        process = self.begin(e2e.program("attached"), "malloc")
+        for _ in range(10):
+            attaches = [subprocess.Popen([e2e.COMMAND, "attach", str(process.pid)], stderr=subprocess.PIPE, text=True,
+                                         env=e2e.plain_environment()) for _ in range(4)]
+            said = [(one.communicate()[1], one.returncode) for one in attaches]
+            self.assertEqual([status for _, status in said].count(0), 1, said)
+            for text, status in said:
+                if status != 0:
+                    self.assertRegex(text, "is at work there already|is traced by process|may not be traced", said)
+            self.assertIn("stopped in", self.attach(process, "--stop"))
+        self.check_end(process)
+
     def test_what_is_seen(self):
         """What was there before is not known; what comes is, with Python's functions, until it is stopped."""
         process = self.begin(e2e.system_python(), "-c", HOLDER)

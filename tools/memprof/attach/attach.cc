@@ -106,6 +106,17 @@ uint32_t state_there(uint64_t pid) {
   return stats.state;
 }
 
+// As survey() has it, and *state.  Looks that contradict one another are taken again: somebody else attached between
+// them, or the map of a process that maps and unmaps was read with a gap.
+Target survey_with_state(uint64_t pid, uint32_t* state) {
+  constexpr int kLooks = 3;
+  for (int look = 1;; ++look) {
+    Target target = survey(pid);
+    *state = state_there(pid);
+    if (!target.memprof.empty() || *state == MEMPROF_STATE_UNINITIALIZED || look == kLooks) return target;
+  }
+}
+
 // Whether what was started there records mappings: settled by the first start.
 bool records_mappings(uint64_t pid) {
   int error = 0;
@@ -119,7 +130,7 @@ class Session {
  public:
   Session(uint64_t pid, const AttachOptions& options)
       : options_(options),
-        target_(survey(pid)),
+        target_(survey_with_state(pid, &state_)),
         walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {
     result_.was_loaded = !target_.memprof.empty();
   }
@@ -133,19 +144,18 @@ class Session {
 
   AttachResult start_recording() {
     const std::string id = std::to_string(target_.pid);
-    const uint32_t state = state_there(target_.pid);
-    if (state == MEMPROF_STATE_ACTIVE) {
+    if (state_ == MEMPROF_STATE_ACTIVE) {
       fail(target_, "memprof is at work there already; `memprof live " + id + "` shows it");
     }
-    if (state != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
+    if (state_ != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
       fail(target_,
            "memprof is linked into the program and was stopped; only the program can start it again");
     }
-    if (state != MEMPROF_STATE_UNINITIALIZED && options_.budget_ppm != 0) {
+    if (state_ != MEMPROF_STATE_UNINITIALIZED && options_.budget_ppm != 0) {
       fail(target_,
            "memprof was begun there already, and keeps the budget that it had; attach without --budget");
     }
-    if (state != MEMPROF_STATE_UNINITIALIZED && options_.mappings && !records_mappings(target_.pid)) {
+    if (state_ != MEMPROF_STATE_UNINITIALIZED && options_.mappings && !records_mappings(target_.pid)) {
       fail(
           target_,
           "memprof was begun there without --mmap, and does not record mappings later; attach without --mmap");
@@ -329,6 +339,7 @@ class Session {
   }
 
   const AttachOptions& options_;
+  uint32_t state_ = MEMPROF_STATE_UNINITIALIZED;  // of memprof there, when target_ was read
   Target target_;
   RemoteStack walker_;
   AttachResult result_;
