@@ -143,9 +143,8 @@ class Session {
   }
 
   AttachResult start_recording() {
-    const std::string id = std::to_string(target_.pid);
     if (state_ == MEMPROF_STATE_ACTIVE) {
-      fail(target_, "memprof is at work there already; `memprof live " + id + "` shows it");
+      fail(target_, at_work_there());
     }
     if (state_ != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
       fail(target_,
@@ -198,6 +197,10 @@ class Session {
   }
 
  private:
+  std::string at_work_there() const {
+    return "memprof is at work there already; `memprof live " + std::to_string(target_.pid) + "` shows it";
+  }
+
   // Adds calls; returns what reads their results.
   using Build = std::function<RemoteCall::Results(GuardedCalls* calls)>;
 
@@ -205,7 +208,8 @@ class Session {
     const SignalsHeldBack held_back;
     const Haste haste;
     TracedThread thread(static_cast<pid_t>(target_.pid));
-    if (thread.error() != 0) throw Failure(ptrace_refusal(target_.shown, thread.error()), kRefused);
+    if (thread.error() != 0)
+      throw Failure(ptrace_refusal(target_.pid, target_.shown, thread.error()), kRefused);
     SafePoint point = reach_safe_point(target_, walker_, &thread);
     result_.stops = point.stops;
     result_.breakpoints = point.breakpoints;
@@ -317,7 +321,10 @@ class Session {
       for (const size_t step : steps) {
         const auto error = static_cast<int>(result_of(image, step));
         if (error == MEMPROF_OK) continue;
-        error_ = std::string("memprof cannot start: ") + memprof_strerror(error);
+        // Somebody else was first, since it was looked at.
+        error_ = error == MEMPROF_ERR_STATE && state_there(target_.pid) == MEMPROF_STATE_ACTIVE
+                     ? at_work_there()
+                     : std::string("memprof cannot start: ") + memprof_strerror(error);
         return;
       }
     };

@@ -29,6 +29,14 @@ constexpr const char* kCalls[] = {
   throw Failure("attach: " + why, kRefused);
 }
 
+// "": nobody.
+std::string who_traces(uint64_t pid, const std::string& shown) {
+  const std::string tracer = status_field(pid, "TracerPid");
+  if (tracer.empty() || tracer == "0") return {};
+  return shown + " is traced by process " + tracer + " (" + program_of(std::stoull(tracer)) +
+         "); a process has one tracer at most: end that one first";
+}
+
 void refuse_by_state(uint64_t pid, const std::string& shown) {
   const std::string state = status_field(pid, "State");
   if (state.empty()) refuse("process " + std::to_string(pid) + " does not exist");
@@ -39,11 +47,7 @@ void refuse_by_state(uint64_t pid, const std::string& shown) {
            " runs on without its first thread, by which the system tells of its memory; nothing can be " +
            "loaded into it");
   }
-  const std::string tracer = status_field(pid, "TracerPid");
-  if (!tracer.empty() && tracer != "0") {
-    refuse(shown + " is traced by process " + tracer + " (" + program_of(std::stoull(tracer)) +
-           "); a process has one tracer at most: end that one first");
-  }
+  if (const std::string traced = who_traces(pid, shown); !traced.empty()) refuse(traced);
   if (state[0] == 'T' || state[0] == 't') {
     refuse(shown + " is stopped; let it go on with `kill -CONT " + std::to_string(pid) + "` first");
   }
@@ -190,8 +194,10 @@ std::string status_field(uint64_t pid, const std::string& name) {
   return {};
 }
 
-std::string ptrace_refusal(const std::string& shown, int error) {
+std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
   if (error == ESRCH) return "attach: " + shown + " has ended";
+  // It was none when the process was looked at.
+  if (const std::string traced = who_traces(pid, shown); !traced.empty()) return "attach: " + traced;
   std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
   int scope = 0;
   file >> scope;
@@ -224,7 +230,7 @@ Target survey(uint64_t pid) {
   }
   if (target.ranges.empty()) refuse(target.shown + " has no memory: it has ended, or is a kernel thread");
   const TargetMemory memory(pid, TargetMemory::Access::kRead);
-  if (memory.error() != 0) throw Failure(ptrace_refusal(target.shown, memory.error()), kRefused);
+  if (memory.error() != 0) throw Failure(ptrace_refusal(pid, target.shown, memory.error()), kRefused);
   if (auxiliary_value(target.auxiliary_vector, AT_SECURE) != 0) {
     refuse(target.shown +
            " was started with rights that its caller has not (set-uid): its data would be private; let root "

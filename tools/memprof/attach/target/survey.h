@@ -46,6 +46,6 @@ std::string status_field(uint64_t pid, const std::string& name);
 std::string describe_process(uint64_t pid);
 
 // Why ptrace was refused, and the way out.
-std::string ptrace_refusal(const std::string& shown, int error);
+std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error);
 
 }  // namespace memprof::cli

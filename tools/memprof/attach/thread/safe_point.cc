@@ -147,7 +147,7 @@ class Search {
     // Of the same program, still: what is written goes to this memory and no other.
     point_.memory = TargetMemory(target_.pid, TargetMemory::Access::kReadAndWrite);
     if (point_.memory.error() != 0)
-      throw Failure(ptrace_refusal(target_.shown, point_.memory.error()), kRefused);
+      throw Failure(ptrace_refusal(target_.pid, target_.shown, point_.memory.error()), kRefused);
     if (program_identity(target_.pid) != target_.identity) {
       fail(target_, "has executed another program meanwhile; try again");
     }

@@ -82,6 +82,8 @@ TEST(Survey, StoppedAndTraced) {
   const Child child([] { pause(); });
   ASSERT_EQ(ptrace(PTRACE_SEIZE, child.pid(), nullptr, nullptr), 0);
   EXPECT_TRUE(has(refusal(child.pid()), "is traced by process " + std::to_string(getpid())));
+  // Also where that one came after the look.
+  EXPECT_TRUE(has(ptrace_refusal(child.pid(), "process 7", EPERM), "process 7 is traced by process"));
   const Child stopped([] { pause(); });
   kill(static_cast<pid_t>(stopped.pid()), SIGSTOP);
   while (status_field(stopped.pid(), "State")[0] != 'T') usleep(1000);
@@ -183,8 +185,8 @@ TEST(Survey, AFirstThreadThatHasEnded) {
 }
 
 TEST(Survey, WhyPtraceIsRefused) {
-  EXPECT_TRUE(has(ptrace_refusal("process 7", ESRCH), "process 7 has ended"));
-  EXPECT_TRUE(has(ptrace_refusal("process 7", EPERM), "may not be traced: operation not permitted"));
+  EXPECT_TRUE(has(ptrace_refusal(0, "process 7", ESRCH), "process 7 has ended"));
+  EXPECT_TRUE(has(ptrace_refusal(0, "process 7", EPERM), "may not be traced: operation not permitted"));
 }
 
 }  // namespace
