@@ -171,13 +171,12 @@ class Snapshot {
   Span<SnapshotLifetime> lifetimes;  // ordered by stack, class; those with samples
   Span<uint64_t> frames;
   Span<SnapshotModule> modules;
-  Span<uint32_t> frame_modules;  // for each frame the index of its module; kNoModule: none
-  Span<uint32_t> stack_heaps;    // for each stack the index of its heap
-  Span<SnapshotHeap> heaps;      // the first: of no name
-  bool has_mappings = false;     // they were recorded
-  bool has_resident_mappings =
-      false;  // what of them is in memory was measured: by their process, or from outside
-  Span<SnapshotMapping> mappings;  // ordered by start
+  Span<uint32_t> frame_modules;        // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> stack_heaps;          // for each stack the index of its heap
+  Span<SnapshotHeap> heaps;            // the first: of no name
+  bool has_mappings = false;           // they were recorded
+  bool has_resident_mappings = false;  // what of them is in memory was measured, by their process or another
+  Span<SnapshotMapping> mappings;      // ordered by start
   SnapshotMemory measured;
   RuntimeHeap runtime_heap{};  // as its runtime told it last; of runtime 0: none did
   Span<char> strings;
