@@ -23,6 +23,7 @@ namespace {
 constexpr Style kBold = {Color::kNone, true, false, false};
 constexpr Style kFaint = {Color::kNone, false, true, false};
 constexpr Style kReverse = {Color::kNone, false, false, true};
+constexpr Style kBars = {Color::kCyan, false, false, false};
 constexpr Style kAlarm = {Color::kRed, true, false, true};
 
 enum ColumnId : uint8_t { kValue, kPlusMinus, kPercent, kBar, kBlocks, kCumulative, kGrowth, kAllocates };
@@ -39,9 +40,14 @@ ColumnId column_of(LiveSort sort) {
   return kIds[static_cast<size_t>(sort)];
 }
 
+Style style_of(Tone tone) {
+  static constexpr Style kStyles[] = {
+      {}, kBold, kFaint, {Color::kRed, false, false, false}, {Color::kGreen, false, false, false}, kBars};
+  return kStyles[static_cast<size_t>(tone)];
+}
+
 Style change_style(double change) {
-  if (change == 0) return {};
-  return {change > 0 ? Color::kRed : Color::kGreen, false, false, false};
+  return style_of(change_tone(change));
 }
 
 class LiveFrame {
@@ -242,8 +248,7 @@ class LiveFrame {
     for (size_t i = 0; i < kColumns; ++i) {
       if (!is_shown_[i]) continue;
       if (i == kBar) {
-        cells_.put(row, column, share_bar(share, kWidths[i], view_.has_utf8()),
-                   {Color::kCyan, false, false, false});
+        cells_.put(row, column, share_bar(share, kWidths[i], view_.has_utf8()), kBars);
       } else {
         cells_.put_right(row, column + kWidths[i], numbers[i].first, numbers[i].second);
       }
@@ -256,6 +261,13 @@ class LiveFrame {
     cells_.put(row, place_column(), text(short_path(place, cells_.width() - place_column())), kFaint);
   }
 
+  void put_toned(size_t row, const std::string& line) {
+    size_t column = 0;
+    for (const TonedText& part : toned_parts(line)) {
+      column = cells_.put(row, column, part.text, style_of(part.tone));
+    }
+  }
+
   void tree() {
     const size_t first = view_.lines_above();
     const auto& lines = view_.tree_lines();
@@ -263,12 +275,12 @@ class LiveFrame {
       cells_.put(first, 0, why_nothing_is_live(report_));
       return;
     }
-    cells_.put(first - 1, 0, lines[0]);
+    put_toned(first - 1, lines[0]);
     cells_.set_style(first - 1, {Color::kNone, true, false, true});
     for (size_t row = first; row + 1 < cells_.height(); ++row) {
       const size_t i = view_.top() + row - first;
       if (i + 1 >= lines.size()) return;
-      cells_.put(row, 0, lines[i + 1]);
+      put_toned(row, lines[i + 1]);
       if (i == view_.selected()) cells_.set_style(row, kReverse);
     }
   }

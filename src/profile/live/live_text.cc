@@ -83,6 +83,8 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
                     value_cell(now, metric, row.cumulative),
                     format_signed_bytes(rows[i].growth),
                     bytes_a_second(rows[i].allocated_a_second)};
+    line.tones.resize(line.numbers.size());
+    line.tones[5] = change_tone(rows[i].growth);
     line.names = {printable(row.name)};
     if (has_places) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
     table.add(std::move(line));

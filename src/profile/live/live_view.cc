@@ -77,6 +77,7 @@ void LiveView::draw_tree() {
   TextOptions options;
   options.width = width_;
   options.has_utf8 = has_utf8_;
+  options.has_color = true;  // for tones; the frame shows them as its terminal can
   TextWriter writer(options);
   write_tree(report, *report.tree, Direction::kCallees, &writer, TreeFooter::kNone, &model_.tree_growth());
   const std::string text = writer.take();

@@ -129,7 +129,12 @@ class TreeText {
       row.numbers.push_back(value_cell(report_, report_.metric, node.self));
     }
     row.numbers.push_back(value_cell(report_, companion_, node.cumulative));
-    if (growth_ != nullptr) row.numbers.push_back(format_signed_bytes((*growth_)[item.node]));
+    if (growth_ != nullptr) {
+      const double growth = (*growth_)[item.node];
+      row.tones.resize(row.numbers.size());
+      row.numbers.push_back(format_signed_bytes(growth));
+      row.tones.push_back(change_tone(growth));
+    }
     row.guide = item.guide;
     for (const uint32_t group : node.groups) row.names.push_back(name(group));
     return row;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/text/text_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +16,11 @@ namespace {
 
 constexpr Signs kUtf8Signs = {"±", "→", "←", "├ ", "└ ", "│ ", "  "};
 constexpr Signs kAsciiSigns = {"+-", "->", "<-", "|-", "`-", "| ", "  "};
+
+// Of the tones; a sequence of the terminal is one of them between kBegin and 'm'.
+constexpr std::string_view kCodes[] = {"", "1", "2", "31", "32", "36"};
+constexpr std::string_view kBegin = "\x1b[";
+constexpr std::string_view kEnd = "\x1b[0m";
 
 // Columns of a word that may have colour codes.
 size_t visible_width(const std::string& word) {
@@ -93,12 +101,24 @@ void TextWriter::sentence(const std::string& text) {
 }
 
 std::string TextWriter::toned(Tone tone, const std::string& text) const {
-  static constexpr const char* kCodes[] = {"", "1", "2", "31", "32", "36"};
-  return tone == Tone::kPlain || text.empty() ? text : styled(kCodes[static_cast<size_t>(tone)], text);
+  if (tone == Tone::kPlain || text.empty() || !options_.has_color) return text;
+  return fmt::format("{}{}m{}{}", kBegin, kCodes[static_cast<size_t>(tone)], text, kEnd);
 }
 
-std::string TextWriter::styled(const char* code, const std::string& text) const {
-  return options_.has_color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+std::vector<TonedText> toned_parts(const std::string& line) {
+  std::vector<TonedText> parts;
+  Tone tone = Tone::kPlain;
+  for (size_t at = 0; at < line.size();) {
+    const size_t begin = std::min(line.find(kBegin, at), line.size());
+    if (begin > at) parts.push_back({tone, line.substr(at, begin - at)});
+    const size_t code = begin + kBegin.size();
+    const size_t end = line.find('m', code);
+    if (end == std::string::npos) break;
+    const auto known = std::find(std::begin(kCodes), std::end(kCodes), line.substr(code, end - code));
+    tone = known == std::end(kCodes) ? Tone::kPlain : static_cast<Tone>(known - std::begin(kCodes));
+    at = end + 1;
+  }
+  return parts;
 }
 
 std::string TextWriter::take() {

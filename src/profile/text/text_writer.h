@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace memprof::profile {
 
@@ -30,6 +31,17 @@ struct Signs {
 // What a part of a line means, for its colour.
 enum class Tone : unsigned char { kPlain, kStrong, kFaint, kGrowth, kShrinkage, kBar };
 
+constexpr Tone change_tone(double change) {
+  return change > 0 ? Tone::kGrowth : change < 0 ? Tone::kShrinkage : Tone::kPlain;
+}
+
+// A line of a writer with colours, in the parts that have one tone each, without their sequences.
+struct TonedText {
+  Tone tone = Tone::kPlain;
+  std::string text;
+};
+std::vector<TonedText> toned_parts(const std::string& line);
+
 class TextWriter {
  public:
   explicit TextWriter(const TextOptions& options) : options_(options) {}
@@ -44,16 +56,14 @@ class TextWriter {
   // Broken between words where the terminal ends.
   void sentence(const std::string& text);
 
-  std::string bold(const std::string& text) const { return styled("1", text); }
-  std::string faint(const std::string& text) const { return styled("2", text); }
+  std::string bold(const std::string& text) const { return toned(Tone::kStrong, text); }
+  std::string faint(const std::string& text) const { return toned(Tone::kFaint, text); }
   std::string toned(Tone tone, const std::string& text) const;
 
   // All of it; the writer is empty then.
   std::string take();
 
  private:
-  std::string styled(const char* code, const std::string& text) const;
-
   TextOptions options_;
   std::string text_;
 };

@@ -159,6 +159,34 @@ TEST(LiveFrame, ShowsATree) {
   EXPECT_THAT(text, HasSubstr("main → leak\n"));
 }
 
+TEST(LiveFrame, GrowthIsRedAndShrinkageGreenInTheTree) {
+  const auto look = [](uint64_t seconds, uint64_t grown, uint64_t shrunk) {
+    report_fixture::Builder builder;
+    const uint32_t main = builder.at("main");
+    builder.stack({builder.at("grows"), main}, 1 << 20, grown, grown);
+    builder.stack({builder.at("shrinks"), main}, 1 << 20, shrunk, shrunk);
+    LiveLook made;
+    made.profile = builder.profile();
+    made.profile.time_unix_ns += seconds * 1000000000;
+    return made;
+  };
+  LiveView view({}, 2);
+  view.look(look(0, 3, 3));
+  view.look(look(2, 4, 1));
+  view.set_size(80, 13, true);
+  press_all(&view, "t");  // the first row is chosen, and has no colour of its own
+  std::string with;
+  std::string without;
+  for (size_t row = 3; row < 12; ++row) {
+    with += draw_live(view).row_sequence(row, true) + "\n";
+    without += draw_live(view).row_sequence(row, false) + "\n";
+  }
+  EXPECT_THAT(with, HasSubstr("\x1b[0;31m+1.0 MiB\x1b[0m  ├ grows"));
+  EXPECT_THAT(with, HasSubstr("\x1b[0;32m-2.0 MiB\x1b[0m  └ shrinks"));
+  EXPECT_THAT(without, HasSubstr("+1.0 MiB\x1b[0m  ├ grows"));
+  EXPECT_THAT(without, Not(HasSubstr(";3")));
+}
+
 TEST(LiveFrame, WideNamesStayInTheirColumn) {
   report_fixture::Builder builder;
   std::string wide;

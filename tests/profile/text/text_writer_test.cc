@@ -33,6 +33,28 @@ TEST(TextWriter, BlankLinesDoNotAddUp) {
   EXPECT_EQ(writer.take(), "a\n\nb\n");
 }
 
+TEST(TextWriter, TonesAreReadBack) {
+  TextOptions options;
+  options.has_color = true;
+  const TextWriter writer(options);
+  const std::pair<Tone, std::string> written[] = {
+      {Tone::kPlain, "a "},     {Tone::kStrong, "b"}, {Tone::kGrowth, "+1"}, {Tone::kPlain, " m "},
+      {Tone::kShrinkage, "-1"}, {Tone::kFaint, "f"},  {Tone::kBar, "|||"}};
+  std::string line;
+  for (const auto& [tone, text] : written) line += writer.toned(tone, text);
+  const std::vector<TonedText> parts = toned_parts(line);
+  ASSERT_EQ(parts.size(), std::size(written));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_EQ(parts[i].tone, written[i].first);
+    EXPECT_EQ(parts[i].text, written[i].second);
+  }
+  EXPECT_TRUE(toned_parts("").empty());
+  EXPECT_EQ(toned_parts("half \x1b[3").size(), 1u) << "a sequence without its end is no text";
+  EXPECT_EQ(change_tone(1), Tone::kGrowth);
+  EXPECT_EQ(change_tone(-1), Tone::kShrinkage);
+  EXPECT_EQ(change_tone(0), Tone::kPlain);
+}
+
 TEST(TextWriter, AsciiKeepsColumns) {
   TextOptions options;
   options.has_utf8 = false;

@@ -89,7 +89,7 @@ class ComparisonText {
                       format_metric(metric, row.change.before.value),
                       format_metric(metric, row.change.after.value),
                       row.change.is_tested ? p_text(row.corrected_p) : "?"};
-      line.tones = {row.change.value > 0 ? Tone::kGrowth : Tone::kShrinkage};
+      line.tones = {change_tone(row.change.value)};
       if (has_bars) {
         const double share = largest > 0 ? row.change.value / largest : 0;
         line.numbers.insert(line.numbers.begin() + 1, bar_cell(share, writer_.options().has_utf8));
@@ -138,9 +138,7 @@ class ComparisonText {
       row.numbers = {signed_text(comparison_.metric, node.after - node.before),
                      format_metric(comparison_.metric, node.before),
                      format_metric(comparison_.metric, node.after)};
-      row.tones = {node.after > node.before   ? Tone::kGrowth
-                   : node.after < node.before ? Tone::kShrinkage
-                                              : Tone::kPlain};
+      row.tones = {change_tone(node.after - node.before)};
       row.guide = guide_of(tree, i);
       for (const uint32_t group : node.groups) row.names.push_back(printable(comparison_.groups[group].name));
       table.add(std::move(row));
