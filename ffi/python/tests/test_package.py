@@ -146,6 +146,8 @@ def test_one_file_of_pyinstaller(tmp_path):
     if built.returncode != 0 and "shared library" in built.stderr:
         pytest.skip("PyInstaller needs an interpreter with a shared library")
     assert built.returncode == 0, built.stderr
+    packed = (tmp_path / "build" / "app" / "PYZ-00.toc").read_text()
+    assert "('memprof'" in packed and "('IPython" not in packed  # which %memprof needs, and only a notebook has
     done = subprocess.run([tmp_path / "dist" / "app"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "HeapSnapshot" in done.stdout and "app.py:3" in done.stdout, done.stdout + done.stderr
     assert (tmp_path / "app.pb.gz").stat().st_size > 1000

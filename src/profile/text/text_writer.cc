@@ -24,10 +24,8 @@ constexpr std::string_view kEnd = "\x1b[0m";
 
 // Columns of a word that may have colour codes.
 size_t visible_width(const std::string& word) {
-  size_t width = text_width(word);
-  for (size_t at = word.find('\x1b'); at != std::string::npos; at = word.find('\x1b', at + 1)) {
-    width -= word.find('m', at) + 1 - at;
-  }
+  size_t width = 0;
+  for (const TonedText& part : toned_parts(word)) width += text_width(part.text);
   return width;
 }
 

@@ -106,14 +106,15 @@ uint32_t state_there(uint64_t pid) {
   return stats.state;
 }
 
-// As survey() has it, and *state.  Looks that contradict one another are taken again: somebody else attached between
-// them, or the map of a process that maps and unmaps was read with a gap.
-Target survey_with_state(uint64_t pid, uint32_t* state) {
+// As survey() has it; where that found no memprof, *state, too.  Looks that contradict one another are taken again:
+// somebody else attached between them, or the map of a process that maps and unmaps was read with a gap.
+Target settled_survey(uint64_t pid, uint32_t* state) {
   constexpr int kLooks = 3;
   for (int look = 1;; ++look) {
     Target target = survey(pid);
+    if (!target.memprof.empty()) return target;
     *state = state_there(pid);
-    if (!target.memprof.empty() || *state == MEMPROF_STATE_UNINITIALIZED || look == kLooks) return target;
+    if (*state == MEMPROF_STATE_UNINITIALIZED || look == kLooks) return target;
   }
 }
 
@@ -130,7 +131,7 @@ class Session {
  public:
   Session(uint64_t pid, const AttachOptions& options)
       : options_(options),
-        target_(survey_with_state(pid, &state_)),
+        target_(settled_survey(pid, &state_)),
         walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {
     result_.was_loaded = !target_.memprof.empty();
   }
@@ -143,6 +144,7 @@ class Session {
   }
 
   AttachResult start_recording() {
+    if (!target_.memprof.empty()) state_ = state_there(target_.pid);
     if (state_ == MEMPROF_STATE_ACTIVE) {
       fail(target_, at_work_there());
     }
@@ -346,7 +348,7 @@ class Session {
   }
 
   const AttachOptions& options_;
-  uint32_t state_ = MEMPROF_STATE_UNINITIALIZED;  // of memprof there, when target_ was read
+  uint32_t state_ = MEMPROF_STATE_UNINITIALIZED;  // of memprof there; to stop it nobody asks
   Target target_;
   RemoteStack walker_;
   AttachResult result_;

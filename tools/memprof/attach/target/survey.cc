@@ -29,7 +29,12 @@ constexpr const char* kCalls[] = {
   throw Failure("attach: " + why, kRefused);
 }
 
-// `tracer`: of the process, not "0".
+// "": nobody traces it.
+std::string tracer_of(uint64_t pid) {
+  const std::string tracer = status_field(pid, "TracerPid");
+  return tracer == "0" ? "" : tracer;
+}
+
 std::string is_traced(const std::string& shown, const std::string& tracer) {
   return shown + " is traced by process " + tracer + " (" + program_of(std::stoull(tracer)) +
          "); a process has one tracer at most: end that one first";
@@ -45,8 +50,7 @@ void refuse_by_state(uint64_t pid, const std::string& shown) {
            " runs on without its first thread, by which the system tells of its memory; nothing can be " +
            "loaded into it");
   }
-  const std::string tracer = status_field(pid, "TracerPid");
-  if (!tracer.empty() && tracer != "0") refuse(is_traced(shown, tracer));
+  if (const std::string tracer = tracer_of(pid); !tracer.empty()) refuse(is_traced(shown, tracer));
   if (state[0] == 'T' || state[0] == 't') {
     refuse(shown + " is stopped; let it go on with `kill -CONT " + std::to_string(pid) + "` first");
   }
@@ -196,9 +200,8 @@ std::string status_field(uint64_t pid, const std::string& name) {
 std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
   if (error == ESRCH) return "attach: " + shown + " has ended";
   // Another than we, who came after the process was looked at.
-  const std::string tracer = status_field(pid, "TracerPid");
-  if (!tracer.empty() && tracer != "0" && tracer != std::to_string(getpid()))
-    return "attach: " + is_traced(shown, tracer);
+  const std::string tracer = tracer_of(pid);
+  if (!tracer.empty() && tracer != std::to_string(getpid())) return "attach: " + is_traced(shown, tracer);
   std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
   int scope = 0;
   file >> scope;

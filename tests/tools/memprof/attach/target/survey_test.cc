@@ -188,9 +188,15 @@ TEST(Survey, WhoTracesAProcessThatWasFreeWhenItWasLookedAt) {
   ASSERT_EQ(pipe(ends), 0);
   const Child tracer([&] {
     const pid_t inner = fork();
-    if (inner == 0) pause();
-    if (ptrace(PTRACE_SEIZE, inner, nullptr, nullptr) == 0 && write(ends[1], &inner, sizeof(inner)) > 0)
+    if (inner == 0) {
+      close(ends[1]);  // so that who reads sees the end where this process may not trace
       pause();
+    }
+    if (ptrace(PTRACE_SEIZE, inner, nullptr, PTRACE_O_EXITKILL) == 0 &&
+        write(ends[1], &inner, sizeof(inner)) > 0) {
+      pause();
+    }
+    kill(inner, SIGKILL);
   });
   close(ends[1]);
   pid_t traced = 0;
