@@ -207,7 +207,9 @@ class Snapshot {
   bool copy_records_of_file(Source* source);
   void copy_stacks_and_peaks(Source* source);
   void copy_stack(const Source& source, uint64_t i);
-  void copy_folded(Source* source, uint64_t number);
+  void copy_new_stacks(Source* source);
+  void copy_stack_again(Source* source, uint64_t i);
+  bool copy_folded(Source* source, uint64_t number);
   void copy_lifetimes(const Source& source, uint64_t i);
   void store_lifetimes(uint64_t i, const SnapshotLifetime* classes, uint32_t count);
   void finish_lifetimes();

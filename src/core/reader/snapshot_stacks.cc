@@ -2,9 +2,9 @@
 // The part of a snapshot that reads the stacks, with their sums.
 //
 // A full table folds stacks while it is copied (core/tables/stack_folding.cc), and what one entry had is
-// another one's then.  So the log of folds says which entries are to be read again, until there was no fold
-// while they were.  Where several threads fold without a pause there may be no such moment: then it is as far
-// off as the folds that were under way.
+// another one's then, which may be newer than the copy.  So the log of folds says which entries are to be read
+// again, until there was no fold while they were.  Where several threads fold without a pause there may be no
+// such moment: then it is as far off as the folds that were under way.
 #include <algorithm>
 #include <cstring>
 
@@ -138,39 +138,58 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
       copy_all();
       continue;
     }
+    source->refresh();  // who got sums may be a stack that was made since
     source->load(kFoldSection);
+    copy_new_stacks(source);
+    bool are_read = true;
     for (uint64_t number = settled; number < begun; ++number) {
-      copy_folded(source, number);
+      are_read &= copy_folded(source, number);
     }
     folds += begun - settled;
-    if (done == begun) {
+    if (done == begun && are_read) {
       settled = begun;
     }
   }
 }
 
-// Both entries of a fold; one that is not written yet comes with the next try.
-void Snapshot::copy_folded(Source* source, uint64_t number) {
+void Snapshot::copy_new_stacks(Source* source) {
+  for (uint64_t i = stacks.size; i < source->count<StackEntry>(kStackSection); ++i) {
+    stacks.data[i] = {};
+    lifetime_places_.data[i] = {};
+    peaks.data[i] = {};
+    stacks.size = stack_heaps.size = peaks.size = i + 1;
+    copy_stack_again(source, i);
+  }
+}
+
+void Snapshot::copy_stack_again(Source* source, uint64_t i) {
+  source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
+  const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
+  source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
+  source->load_units(e);
+  copy_stack(*source, i);
+  copy_peak(source, i);
+}
+
+// Both entries of a fold.  false: its record is not written yet, or is another one's by now, which was begun since.
+bool Snapshot::copy_folded(Source* source, uint64_t number) {
   if (source->count<FoldRecord>(kFoldSection) < kFoldLogPlaces) {
-    return;
+    return false;
   }
   const FoldRecord& record = source->at<FoldRecord>(kFoldSection)[number % kFoldLogPlaces];
   // acquire pairs with the releases in stack_folding.cc.
   const uint64_t before = record.number.load(std::memory_order_acquire);
   const uint64_t entries = record.entries.load(std::memory_order_acquire);
   if (before != number + 1 || record.number.load(std::memory_order_acquire) != before) {
-    return;
+    return false;
   }
   for (const uint64_t i : {entries & UINT32_MAX, entries >> 32}) {
-    if (i < stacks.size) {
-      source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
-      const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
-      source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
-      source->load_units(e);
-      copy_stack(*source, i);
-      copy_peak(source, i);
+    if (i >= stacks.size) {
+      return false;
     }
+    copy_stack_again(source, i);
   }
+  return true;
 }
 
 // The stack that `ref` names, as an index; stacks.size: none.  Where another stack has that entry since, it is the

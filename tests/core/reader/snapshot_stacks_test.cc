@@ -34,46 +34,80 @@ TEST(SnapshotStacks, ARecordNamesOneStackForEver) {
   EXPECT_EQ(0u, take(a.arena)->records.size);
 }
 
+// A thread that passes samples, and one that reads meanwhile.
+struct Race {
+  uint64_t passes;
+  uint64_t stacks;  // that the samples are of
+  uint64_t ahead;   // so many samples the writer waits for the reader
+  uint64_t settled = 0;
+  uint64_t wrong = 0;
+
+  void run(ScopedArena& a) {
+    std::atomic<uint64_t> begun{0};
+    std::atomic<uint64_t> done{0};
+    std::atomic<uint64_t> allowed{ahead};
+    run_threads(2, [&](int thread) {
+      if (thread == 0) {
+        while (done.load() < passes) {
+          const uint64_t min = done.load();
+          const SnapshotPointer s = take(a.arena);
+          const uint64_t max = begun.load();
+          const Sums sums = sums_of(*s);
+          settled += s->is_settled;
+          wrong += s->is_settled && (sums.samples < min || sums.samples > max || sums.freed > max ||
+                                     sums.size_bytes < 100 * sums.samples || sums.size_bytes > 100 * max);
+          allowed.store(max + ahead);
+        }
+        return;
+      }
+      Random random(1);
+      while (done.load() < passes) {
+        if (begun.load() >= allowed.load()) {
+          std::this_thread::yield();
+          continue;
+        }
+        begun.fetch_add(1);
+        pass(a, random.below(stacks));
+        done.fetch_add(1);
+      }
+    });
+    EXPECT_EQ(passes, sums_of(*take(a.arena)).samples);
+  }
+};
+
 // Readers count each sample once, whatever is folded meanwhile.  (As far as the log goes: the writer waits for
 // the reader every 2,000 samples, so that one that gets no processor is not overtaken by it.)
 TEST(SnapshotStacks, ReadersFindEachSampleOnce) {
   ScopedArena a(kLimits);
-  constexpr uint64_t kAhead = 2000;
-  const uint64_t passes = testing_support::scaled(40000);
-  std::atomic<uint64_t> begun{0};
-  std::atomic<uint64_t> done{0};
-  std::atomic<uint64_t> allowed{kAhead};
+  Race race{testing_support::scaled(40000), 4000, 2000};
+  race.run(a);
+  EXPECT_EQ(0u, race.wrong);
+  EXPECT_GT(race.settled, 0u);
+  EXPECT_GT(a.header().fold.done.load(), 0u);
+}
+
+// The first stacks that are folded give their sums to stacks that are new.
+TEST(SnapshotStacks, ReadersFindEachSampleOnceWhileATableFills) {
   uint64_t wrong = 0;
   uint64_t settled = 0;
-  run_threads(2, [&](int thread) {
-    if (thread == 0) {
-      while (done.load() < passes) {
-        const uint64_t min = done.load();
-        const SnapshotPointer s = take(a.arena);
-        const uint64_t max = begun.load();
-        const Sums sums = sums_of(*s);
-        settled += s->is_settled;
-        wrong += s->is_settled && (sums.samples < min || sums.samples > max || sums.freed > max ||
-                                   sums.size_bytes < 100 * sums.samples || sums.size_bytes > 100 * max);
-        allowed.store(max + kAhead);
-      }
-      return;
-    }
-    Random random(1);
-    while (done.load() < passes) {
-      if (begun.load() >= allowed.load()) {
-        std::this_thread::yield();
-        continue;
-      }
-      begun.fetch_add(1);
-      pass(a, random.below(4000));
-      done.fetch_add(1);
-    }
-  });
+  for (uint64_t round = 0; round < testing_support::scaled(400); ++round) {
+    ScopedArena a(kLimits);
+    Race race{1000, 1000000, 1000};
+    race.run(a);
+    wrong += race.wrong;
+    settled += race.settled;
+    EXPECT_GT(a.header().fold.done.load(), 0u);
+  }
   EXPECT_EQ(0u, wrong);
   EXPECT_GT(settled, 0u);
-  EXPECT_EQ(passes, sums_of(*take(a.arena)).samples);
-  EXPECT_GT(a.header().fold.done.load(), 0u);
+}
+
+// Whom the log overtakes knows it.
+TEST(SnapshotStacks, ReadersThatAreOvertakenCountNothingTwice) {
+  ScopedArena a(kLimits);
+  Race race{testing_support::scaled(400000), 4000, UINT64_MAX / 2};
+  race.run(a);
+  EXPECT_EQ(0u, race.wrong);
 }
 
 // Nor is one lost when several threads fold at once.
