@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace memprof::platform {
@@ -41,6 +42,9 @@ uint64_t process_start();
 uint64_t start_of_new_process();
 // Path of the executable, "" if unknown; static memory.  The first call must not be made from a hook.
 const char* program_path();
+// What the program was executed with, from its name on, each with a NUL behind it, as far as it fits: bytes.  0: unknown.
+// A program that shows another name (setproctitle) has written over it.
+size_t program_arguments(char* text, size_t size_bytes);
 
 // The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
 // says, and files that he can open, are not for it.

@@ -2,6 +2,7 @@
 """JavaScript's own heap under `memprof run`, with nothing installed in the program: V8's samples by function against what V8
 counts, however the program ends. Of the system's node, or of the one that MEMPROF_TEST_NODE names; without one the tests are skipped.
 """
+import json
 import os
 import shutil
 import signal
@@ -121,6 +122,30 @@ session.post('HeapProfiler.%s', (error, { profile }) => console.log(error === nu
             done = self.memprof("run", "--force", "-r", RATE, "-o", out, "--", NODE, program)
             self.assertEqual(done.stdout.decode().split()[1], "true")
             self.assertEqual(any(s[1].get("js_space") for s in e2e.Profile(out).samples), is_told)
+
+    def run_node(self, *arguments):
+        out = self.folder / "out.pb.gz"
+        done = self.memprof("run", "--force", "-r", "0", "-o", out, "--", NODE, *arguments)
+        self.assertFalse(any(s[1].get("js_space") for s in e2e.Profile(out).samples))
+        return done.stdout.decode()
+
+    def test_node_samples_the_heap(self):
+        """`node --heap-prof` writes its file, at its own rate."""
+        program = self.folder / "app.js"
+        program.write_text(PROGRAM)
+        self.run_node("--heap-prof", f"--heap-prof-dir={self.folder}", "--heap-prof-interval=1000000", program)
+        written, = self.folder.glob("*.heapprofile")
+        samples = json.loads(written.read_text())["samples"]
+        self.assertGreater(len(samples), 0)
+        self.assertLess(len(samples), 200)  # some 30 MB; at 16 KiB there are 2,000
+
+    def test_a_snapshot_is_built(self):
+        program, blob = self.folder / "app.js", self.folder / "app.blob"
+        program.write_text(PROGRAM)
+        self.run_node("--snapshot-blob", blob, "--build-snapshot", program)
+        program.write_text("")
+        done = subprocess.run([NODE, "--snapshot-blob", blob, "-p", "objects.length"], stdout=subprocess.PIPE, check=True)
+        self.assertEqual(done.stdout.decode().split(), ["400000"])
 
     def test_workers_run_as_before(self):
         _, out = self.profile("""\

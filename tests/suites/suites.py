@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the test suites of other projects without memprof and with it (modes.py), and compares them test by test.
 
-usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, programs, cpython=PYTHON)
+usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, node, programs,
+                                         cpython=PYTHON, node=NODE)
        suites.py --self-test            plants differences, which must be found
 
 cpython=PYTHON: with that interpreter, preloaded at rate 0 and 4k, its objects and stacks included.
@@ -25,8 +26,9 @@ import time
 
 import modes
 
-SUITES = ("cpython", "sqlite", "redis", "programs")
-WITH_PYTHON = "cpython="
+SUITES = ("cpython", "sqlite", "redis", "node", "programs")
+# Those that any interpreter can run, and which is taken where none is named; None: the suite's own.
+INTERPRETERS = {"cpython": None, "node": "node"}
 REPEATS = 3
 KINDS = ("passed", "Ok", "skipped", "failure", "error", "failed")
 
@@ -193,17 +195,18 @@ def main():
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         return
-    if len(sys.argv) < 2 or not all(n in SUITES or n.startswith(WITH_PYTHON) for n in sys.argv[2:]):
+    if len(sys.argv) < 2 or not all(n in SUITES or n.partition("=")[0] in INTERPRETERS for n in sys.argv[2:]):
         sys.exit(__doc__)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
     failures = 0
     for name in sys.argv[2:] or SUITES:
-        if name.startswith(WITH_PYTHON):
-            suite = importlib.import_module("cpython").With(name.removeprefix(WITH_PYTHON))
-            name = f"cpython {suite.NAME}"
-        else:
-            suite = importlib.import_module(name)
+        name, _, interpreter = name.partition("=")
+        suite = importlib.import_module(name)
+        interpreter = interpreter or INTERPRETERS.get(name)
+        if interpreter is not None:
+            suite = suite.With(interpreter)
+            name += f" {suite.NAME}"
         folder = pathlib.Path(sys.argv[1]).resolve() / name
         folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder / "profiles", ignore_errors=True)

@@ -72,6 +72,9 @@ uint64_t start_of_new_process() {
 const char* program_path() {
   return "";
 }
+size_t program_arguments(char* /*text*/, size_t /*size_bytes*/) {
+  return 0;
+}
 const char* arena_folder() {
   return "";
 }

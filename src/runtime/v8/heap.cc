@@ -12,6 +12,7 @@
 #include "platform/clock.h"
 #include "platform/process.h"
 #include "runtime/v8/handle_scope.h"
+#include "runtime/v8/heap_options.h"
 
 namespace memprof::v8 {
 
@@ -197,7 +198,7 @@ void sample_heap(bool on) {
 void begin_heap(const Engine& engine) {
   const bool is_first = platform::thread_id() == platform::process_id() && g_isolate == nullptr;
   if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && is_first &&
-      !platform::is_sandboxed()) {
+      !platform::is_sandboxed() && !is_heap_left_alone()) {
     t_heap_calls = 1;
   }
 }

@@ -10,7 +10,8 @@
 // Signals: never in a handler.
 // fork: a child tells nothing.
 // Allocates: pages for the tree; V8 what it answers with, on its heap and by malloc, muted.
-// Failure: an engine without these functions, a program without Node, a filter of system calls: nothing is told.
+// Failure: an engine without these functions, a program without Node, or that was started to sample its heap itself or to
+// build a snapshot of it (v8/heap_options.h), a filter of system calls: nothing is told.
 #pragma once
 
 #include <cstdint>

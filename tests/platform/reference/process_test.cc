@@ -71,6 +71,8 @@ TEST(ReferenceProcess, WhatItDoesNotKnowIsSaidSo) {
   EXPECT_EQ(0u, platform::process_namespace());
   EXPECT_EQ(0u, platform::process_start());
   EXPECT_STREQ("", platform::program_path());
+  char text[8];
+  EXPECT_EQ(0u, platform::program_arguments(text, sizeof(text)));
   EXPECT_STREQ("", platform::arena_folder());
   EXPECT_EQ(getuid() != geteuid() || getgid() != getegid(), platform::is_privileged());
   platform::order_all_threads();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resident memory of this process.  May be called from a hook.
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/linux/memory/proc_file.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 
@@ -21,14 +21,9 @@ struct ResidentPages {
 // The second and third number of /proc/self/statm; zeros: it cannot be read.
 ResidentPages resident_pages() {
   ResidentPages pages;
-  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return pages;
-  }
   char text[128];
-  const long size = syscall(SYS_read, fd, text, sizeof(text));
-  syscall(SYS_close, fd);
-  long at = 0;
+  const size_t size = read_proc("/proc/self/statm", text, sizeof(text));
+  size_t at = 0;
   while (at < size && text[at] != ' ') {
     ++at;
   }

@@ -11,6 +11,7 @@
 
 #include "format/path_pattern.h"
 #include "platform/clock.h"
+#include "platform/linux/memory/proc_file.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 #include "platform/stack.h"
@@ -52,14 +53,9 @@ bool read_fact(uint32_t id, const char* file, char* text, size_t size) {
   size_t length = strlen(path);
   length += format_decimal(id, path + length);
   memcpy(path + length, file, strlen(file) + 1);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return false;
-  }
-  const ssize_t got = read(fd, text, size - 1);
-  close(fd);
-  text[got > 0 ? got : 0] = '\0';
-  return got > 0;
+  const size_t got = read_proc(path, text, size - 1);
+  text[got] = '\0';
+  return got != 0;
 }
 
 bool read_used_ns(uint32_t id, uint64_t* used_ns) {

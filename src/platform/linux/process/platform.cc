@@ -2,7 +2,6 @@
 // Memory, process, clocks of the seam (platform/memory.h, process.h), and random numbers (clock.h), by system
 // calls.
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,6 +15,7 @@
 #include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/linux/memory/own_pages.h"
+#include "platform/linux/memory/proc_file.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 
@@ -95,13 +95,8 @@ uint64_t process_namespace() {
 // Field 22 of /proc/self/stat, in clock ticks since the machine's start.
 uint64_t process_start() {
   char text[1024];
-  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return 0;
-  }
-  const long got = syscall(SYS_read, fd, text, sizeof(text));
-  syscall(SYS_close, fd);
-  long at = got > 0 ? got : 0;
+  const size_t got = read_proc("/proc/self/stat", text, sizeof(text));
+  size_t at = got;
   while (at > 0 && text[at - 1] != ')') {  // the program's name may have anything in it
     --at;
   }
@@ -144,6 +139,10 @@ void pause_thread() {
 // rights up.
 bool is_privileged() {
   return getauxval(AT_SECURE) != 0;
+}
+
+size_t program_arguments(char* text, size_t size_bytes) {
+  return is_sandboxed() ? 0 : read_proc("/proc/self/cmdline", text, size_bytes);
 }
 
 const char* program_path() {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -165,6 +166,21 @@ TEST(Platform, IdsAreThoseOfTheSystem) {
   char path[4096] = {};
   ASSERT_GT(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
   EXPECT_STREQ(path, platform::program_path());
+}
+
+TEST(Platform, ArgumentsAreThoseOfTheProgram) {
+  char text[4096];
+  const size_t size = platform::program_arguments(text, sizeof(text));
+  std::string first;
+  std::getline(std::ifstream("/proc/self/cmdline"), first, '\0');
+  ASSERT_LT(first.size(), size);
+  EXPECT_EQ(first, text);
+  EXPECT_EQ(3u, platform::program_arguments(text, 3));
+  EXPECT_EQ(first.substr(0, 3), std::string(text, 3));
+  in_child([&] {
+    platform::set_sandboxed(true);
+    EXPECT_EQ(0u, platform::program_arguments(text, sizeof(text)));
+  });
 }
 
 TEST(Platform, TheStartOfAProcessStaysThroughExecAndIsNotItsParents) {
