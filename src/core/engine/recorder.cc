@@ -100,15 +100,6 @@ bool walk_shallow(const platform::Entry& entry, Pending* p) {
   }
 }
 
-// Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
-// gone when the real malloc is called.
-[[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
-  if (!walk_shallow(entry, p)) {
-    walk_deep(entry, p);
-  }
-  g_stacks.prefetch(p->key);
-}
-
 // true: it was new, and is to be walked again.
 bool enter_frames(const uint64_t* frames, Pending* p) {
   bool is_new = false;
@@ -161,10 +152,12 @@ bool may_record() {
 
 uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap) {
   Pending pending;
-  begin_allocation(entry, &pending, heap);
-  if (!pending.recording || !pending.is_walked) {
+  if (!begin_allocation(entry, &pending, heap)) {
     return UINT32_MAX;
   }
+  uint64_t kept[Pending::kMaxKept];
+  pending.kept = kept;
+  find_stack(entry, &pending);
   pending.stack = g_stacks.find_likely(pending.key);
   if (pending.stack == StackTable::kNone || !g_stacks.hold(pending.stack, pending.key)) {
     pending.stack = StackTable::kNone;
@@ -173,15 +166,22 @@ uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap) {
   return pending.stack == StackTable::kNone ? UINT32_MAX : g_stacks.ref(pending.stack);
 }
 
-void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
+bool begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap) {
   pending->recording = may_record();
   if (pending->recording) {
     pending->heap = heap;
     pending->is_walked = platform::has_stack_for_walk(entry, 0);
-    if (__builtin_expect(pending->is_walked, 1)) {
-      find_stack(entry, pending);
-    }
   }
+  return pending->recording && pending->is_walked;
+}
+
+// Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
+// gone when the real malloc is called.
+[[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
+  if (!walk_shallow(entry, p)) {
+    walk_deep(entry, p);
+  }
+  g_stacks.prefetch(p->key);
 }
 
 // The order: what memory is asked for first, and what needs none of it goes in between.  Locked instructions
@@ -268,7 +268,11 @@ void call_at(uint64_t time_ns) {
 bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                        const platform::Entry& entry, uint32_t heap) {
   Pending pending;
-  begin_allocation(entry, &pending, heap);
+  uint64_t kept[Pending::kMaxKept];
+  pending.kept = kept;
+  if (begin_allocation(entry, &pending, heap)) {
+    find_stack(entry, &pending);
+  }
   if (pending.recording) {
     end_allocation(&pending, block, size_bytes, rate_bytes, entry);
   }

@@ -36,12 +36,14 @@ struct Pending {
   StackKey key;
   uint32_t stack;
   uint32_t heap;
-  uint64_t kept[kMaxKept];  // the frames, if they are no more than that
+  uint64_t* kept;  // the frames, if they are no more than that; the caller's
 };
 
-// After a sampling event: walks the stack.  `heap`: core/tables/heap_names.h; 0: malloc's, or one without a
-// name.
-void begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap = 0);
+// After a sampling event.  `heap`: core/tables/heap_names.h; 0: malloc's, or one without a name.  true: the stack is
+// to be walked, by find_stack().  Where it is not, there may be little of it: so room for kept frames comes then.
+bool begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t heap = 0);
+// With pending->kept.
+void find_stack(const platform::Entry& entry, Pending* pending);
 // After the allocation succeeded, if recording; with the same `entry`.
 void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                     const platform::Entry& entry);

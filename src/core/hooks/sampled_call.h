@@ -30,8 +30,9 @@ template <typename Allocate, typename MayRecord = AlwaysRecord>
   runtimes::look_in_event();
   profiler::Pending pending;
   pending.recording = false;
-  if (event.sampled) {
-    profiler::begin_allocation({frame}, &pending);
+  if (event.sampled && profiler::begin_allocation({frame}, &pending)) {
+    pending.kept = static_cast<uint64_t*>(__builtin_alloca(profiler::Pending::kMaxKept * sizeof(uint64_t)));
+    profiler::find_stack({frame}, &pending);
   }
   meter.pause();
   errno = errno_before;

@@ -12,7 +12,6 @@
 #include "platform/clock.h"
 #include "platform/process.h"
 #include "runtime/v8/handle_scope.h"
-#include "runtime/v8/heap_options.h"
 
 namespace memprof::v8 {
 
@@ -198,7 +197,7 @@ void sample_heap(bool on) {
 void begin_heap(const Engine& engine) {
   const bool is_first = platform::thread_id() == platform::process_id() && g_isolate == nullptr;
   if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && is_first &&
-      !platform::is_sandboxed() && !is_heap_left_alone()) {
+      !platform::is_sandboxed()) {
     t_heap_calls = 1;
   }
 }

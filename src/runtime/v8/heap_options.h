@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of Node with which V8's sampler is not ours to start (decision 0091).
+// Options of Node with which V8's sampler is not ours to start (decision 0091).  Not in a hook.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/runtimes.h"
 #include "runtime/v8/heap.h"
+#include "runtime/v8/heap_options.h"
 #include "runtime/v8/stacks.h"
 
 namespace memprof::v8 {
@@ -28,8 +29,9 @@ bool attach_to(const Engine* found) {
 }
 
 bool attach(bool with_objects) {
-  sample_heap(with_objects);
-  return attach_to(find_engine());
+  const Engine* const found = find_engine();
+  sample_heap(with_objects && found != nullptr && !is_heap_left_alone());
+  return attach_to(found);
 }
 
 bool enter_module(uint64_t address, bool with_objects) {

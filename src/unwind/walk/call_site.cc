@@ -33,6 +33,20 @@ bool follows_call(const uint8_t* end) {
   return false;
 }
 
+bool find_call_target(uint64_t address, const uint8_t* end, uint64_t* target) {
+  int32_t distance;
+  memcpy(&distance, end - sizeof(distance), sizeof(distance));
+  *target = address + static_cast<uint64_t>(int64_t{distance});
+  return end[-5] == 0xe8;
+}
+
+bool is_jump(const uint8_t* code) {
+  static const uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  const uint8_t* at = code + (memcmp(code, kEndbr64, sizeof(kEndbr64)) == 0 ? sizeof(kEndbr64) : 0);
+  at += *at == 0xf2 ? 1 : 0;  // bnd
+  return *at == 0xe9 || *at == 0xeb || (*at == 0xff && ((at[1] >> 3) & 7) == 4);
+}
+
 bool begins_behind_traps(uint64_t address, const uint8_t* code) {
   constexpr uint64_t kAlignment = 64;
   uint64_t before;
@@ -51,6 +65,22 @@ bool follows_call(const uint8_t* end) {
   return (instruction & 0xfc000000u) == 0x94000000u ||  // bl
          (instruction & 0xfefff800u) == 0xd63f0800u ||  // blraa, blrab and their zero forms
          (instruction & 0xfffffc1fu) == 0xd63f0000u;    // blr
+}
+
+bool find_call_target(uint64_t address, const uint8_t* end, uint64_t* target) {
+  uint32_t instruction;
+  memcpy(&instruction, end - 4, sizeof(instruction));
+  const auto words = static_cast<int32_t>(instruction << 6) >> 6;
+  *target = address - 4 + static_cast<uint64_t>(int64_t{words} * 4);
+  return (instruction & 0xfc000000u) == 0x94000000u;  // bl
+}
+
+bool is_jump(const uint8_t* code) {
+  uint32_t words[2];
+  memcpy(words, code, sizeof(words));
+  const uint32_t first = words[0] == 0xd503245fu ? words[1] : words[0];                   // behind bti c
+  return (first & 0xfc000000u) == 0x14000000u || (first & 0xfffffc1fu) == 0xd61f0000u ||  // b, br
+         (first & 0x9f00001fu) == 0x90000010u;                                            // adrp x16
 }
 
 bool begins_behind_traps(uint64_t, const uint8_t*) {

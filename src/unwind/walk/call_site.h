@@ -14,6 +14,14 @@ namespace memprof::unwind {
 // Does a call instruction end right before `end`?  `end[-8..-1]` must be readable.
 bool follows_call(const uint8_t* end);
 
+// What the call that ends right before `address`, at `end`, leads to.  false: it goes by a register or a pointer, or is none.
+// `end[-5..-1]` must be readable.
+bool find_call_target(uint64_t address, const uint8_t* end, uint64_t* target);
+
+// Is `code` that of a procedure linkage table, or another jump: a call of it is one of somewhere else?  `code[0..8]` must
+// be readable.
+bool is_jump(const uint8_t* code);
+
 // Does code begin at `address`, whose bytes are at `code`: aligned, behind a gap that is filled with traps?  Engines
 // with a deoptimiser make frames that return to the begin of code that was built that way, which no call precedes.
 // `code[-8..-1]` must be readable.

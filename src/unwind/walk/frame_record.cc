@@ -39,6 +39,18 @@ bool is_last(const Unruled& at, const Surroundings& surroundings, const FrameRec
          is_in_module(surroundings, record.pc - 1);
 }
 
+// The call before the return address is not of the function that is left, which has not saved the frame pointer.
+bool leads_elsewhere(const Unruled& at, const Surroundings& surroundings, uint64_t return_address) {
+  Image left;
+  Image caller;
+  Image called;
+  uint64_t target = 0;
+  return at.is_in_module && surroundings.find_call_target != nullptr &&
+         surroundings.find_image(at.pc - 1, &left) && surroundings.find_image(return_address - 1, &caller) &&
+         left.index != caller.index && surroundings.find_call_target(return_address, &target) &&
+         surroundings.find_image(target, &called) && called.index != left.index;
+}
+
 bool find_on_stack(const Unruled& at, const Surroundings& surroundings, StackMemory& stack,
                    FrameRecord* record) {
   uint64_t bp = at.bp;
@@ -50,7 +62,7 @@ bool find_on_stack(const Unruled& at, const Surroundings& surroundings, StackMem
     record->limit = bp + kRecordBytes;
     record->is_elsewhere = false;
     if (record->pc == 0 || surroundings.is_call_site(record->pc)) {
-      return true;
+      return record->pc == 0 || !leads_elsewhere(at, surroundings, record->pc);
     }
     if (record->bp != bp + kWordBytes) {
       break;

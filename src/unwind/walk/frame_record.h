@@ -9,6 +9,8 @@
 //   - it ends the chain (a goroutine's first function returns to one that nobody called): the caller's frame
 //     pointer is 0, and both are code of modules;
 //   - the record only points to the one right above it, which does (Go's crosscall2 has two).
+// Code that keeps no frame pointer leaves that of its caller, or of that one's caller, where it was: frames would be left out,
+// and the stack would seem whole.  So a call that leads to another module than the one that is left is not believed.
 // A frame pointer can lead to another stack: Go's runtime runs C on the thread's stack, and Go on a
 // goroutine's.  Such a record is read through the kernel, and believed if it leads to a second one.
 //

@@ -35,6 +35,8 @@ struct Surroundings {
   bool (*is_hook)(uint64_t return_address);
   // Reads memory that may not be there.  nullptr: code without a table is followed on one stack only.
   bool (*read_memory)(uint64_t address, void* bytes, size_t size_bytes) = nullptr;
+  // What the call right before a return address leads to.  false: it does not say so, or that is a jump to somewhere else.
+  bool (*find_call_target)(uint64_t return_address, uint64_t* target) = nullptr;
   // aarch64: is it the trampoline that signal handlers return to?  Must be safe for any value.
   bool (*is_signal_return)(uint64_t address) = nullptr;
 };

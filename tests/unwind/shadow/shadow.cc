@@ -45,6 +45,7 @@ using shadow::fail;
 using shadow::File;
 using shadow::g_tracer;
 using shadow::kBreakpoint;
+using shadow::kEndbr64;
 using shadow::kMaxFiles;
 using shadow::kPushRbp;
 using shadow::Log;
@@ -193,6 +194,8 @@ extern "C" __attribute__((visibility("hidden"))) void* memprof_shadow_begin(uint
   if (real == nullptr || g_tracer.event == 0 || log_bytes != sizeof(Log)) {
     fail("shadow: libmemprof.so is not preloaded, or SHADOW_LOG has another size\n");
   }
+  const auto* event = reinterpret_cast<const uint8_t*>(g_tracer.event);
+  g_tracer.event += memcmp(event, kEndbr64, sizeof(kEndbr64)) == 0 ? sizeof(kEndbr64) : 0;
   if (*reinterpret_cast<const uint8_t*>(g_tracer.event) != kPushRbp) {
     fail("shadow: the function of SHADOW_EVENT does not begin with push %rbp, which on_trap stands in for\n");
   }

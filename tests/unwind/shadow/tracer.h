@@ -16,6 +16,8 @@ inline constexpr uint32_t kMaxEntries = 1 << 16;
 inline constexpr int kMaxFiles = 64;
 inline constexpr uint8_t kBreakpoint = 0xCC;
 inline constexpr uint8_t kPushRbp = 0x55;
+inline constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e,
+                                       0xfa};  // where functions begin that were built with -fcf-protection
 
 struct Log {  // shadow_test.py reads it
   uint64_t used_words;
@@ -47,7 +49,7 @@ struct Tracer {
   Log* log;
   File files[kMaxFiles];
   int file_count;
-  uint64_t event;   // entered once a sample; begins with push %rbp
+  uint64_t event;   // push %rbp, with which the function begins that is entered once a sample
   uint64_t forget;  // leave out every n-th call; 0: none
   uint32_t depth;
   Entry entries[kMaxEntries];

@@ -43,6 +43,30 @@ TEST(FollowsCall, KnowsEveryFormOfCall) {
   EXPECT_TRUE(follows({0x64, 0xff, 0x14, 0x25, 0x10, 0x00, 0x00, 0x00}));  // call *%fs:0x10
 }
 
+TEST(CallTarget, IsThatOfACallByDistance) {
+  const uint8_t code[] = {0xe8, 0xf0, 0xff, 0xff, 0xff};
+  uint64_t target = 0;
+  EXPECT_TRUE(unwind::find_call_target(0x401005, code + 5, &target));
+  EXPECT_EQ(0x400ff5u, target);
+  const uint8_t by_pointer[] = {0xff, 0x15, 0xa0, 0x2f, 0x00, 0x00};
+  EXPECT_FALSE(unwind::find_call_target(0x401006, by_pointer + 6, &target));
+}
+
+TEST(CallTarget, IsAJump) {
+  const auto is_jump = [](std::initializer_list<uint8_t> instruction) {
+    uint8_t code[8] = {};
+    std::copy(instruction.begin(), instruction.end(), code);
+    return unwind::is_jump(code);
+  };
+  EXPECT_TRUE(is_jump({0xff, 0x25, 0xa0, 0x2f, 0x00, 0x00}));              // jmp *0x2fa0(%rip)
+  EXPECT_TRUE(is_jump({0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0xa0, 0x2f}));  // behind endbr64
+  EXPECT_TRUE(is_jump({0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0xa0}));  // and bnd
+  EXPECT_TRUE(is_jump({0xe9, 0x12, 0x34, 0x56, 0x78}));                    // jmp rel32
+  EXPECT_FALSE(is_jump({0x55, 0x48, 0x89, 0xe5}));                         // push %rbp; mov %rsp,%rbp
+  EXPECT_FALSE(is_jump({0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5}));
+  EXPECT_FALSE(is_jump({0xff, 0x35, 0xa0, 0x2f, 0x00, 0x00}));  // push 0x2fa0(%rip)
+}
+
 // A V8 builtin behind its gap, to which a deoptimised frame returns: mov -0x10(%rbp),%rdi.
 TEST(BeginsBehindTraps, KnowsWhereBuiltinsBegin) {
   uint8_t code[12] = {0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x48, 0x8b, 0x7d, 0xf0};
@@ -93,6 +117,31 @@ TEST(FollowsCall, KnowsEveryFormOfCall) {
     memcpy(code + 4, &instruction, 4);
     EXPECT_FALSE(unwind::follows_call(code + 8)) << std::hex << instruction;
   }
+}
+
+TEST(CallTarget, IsThatOfACallByDistance) {
+  const uint32_t back = 0x97ffffff;  // bl -4
+  uint8_t code[8] = {};
+  memcpy(code + 4, &back, 4);
+  uint64_t target = 0;
+  EXPECT_TRUE(unwind::find_call_target(0x401004, code + 8, &target));
+  EXPECT_EQ(0x400ffcu, target);
+  const uint32_t by_register = 0xd63f0000;
+  memcpy(code + 4, &by_register, 4);
+  EXPECT_FALSE(unwind::find_call_target(0x401004, code + 8, &target));
+}
+
+TEST(CallTarget, IsAJump) {
+  const auto is_jump = [](uint32_t first, uint32_t second) {
+    const uint32_t words[] = {first, second};
+    uint8_t code[8];
+    memcpy(code, words, sizeof(code));
+    return unwind::is_jump(code);
+  };
+  EXPECT_TRUE(is_jump(0x90000010, 0xf9400211));   // adrp x16; ldr x17, [x16]
+  EXPECT_TRUE(is_jump(0xd503245f, 0x90000010));   // behind bti c
+  EXPECT_TRUE(is_jump(0x14000001, 0));            // b
+  EXPECT_FALSE(is_jump(0xa9bf7bfd, 0x910003fd));  // stp x29, x30, [sp, #-16]!; mov x29, sp
 }
 
 TEST(FollowsCall, TheTrampolineOfSignalsIsKnown) {

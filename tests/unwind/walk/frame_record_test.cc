@@ -155,5 +155,48 @@ TEST_F(FrameRecordWalk, AStackDoesNotGrowToAFarFramePointer) {
   EXPECT_EQ(0, steps);
 }
 
+// A frame pointer that the code which is left has not saved: its caller's, or further up the stack.  Modules of 4 KiB, each
+// with a table; the number of one is that of its pages.
+struct Calls {
+  uint64_t target = 0;
+  bool is_said = true;
+};
+Calls g_calls;
+
+const Surroundings kModules{[](uint64_t address, Image* image) {
+                              image->index = address / 4096;
+                              return image->index < 4;
+                            },
+                            [](uint64_t) { return true; },
+                            [](uint64_t) { return StackBounds{}; },
+                            [](uint64_t) { return false; },
+                            nullptr,
+                            [](uint64_t, uint64_t* target) {
+                              *target = g_calls.target;
+                              return g_calls.is_said;
+                            }};
+
+bool is_believed(uint64_t pc, uint64_t return_address, const Calls& calls, bool is_in_module = true) {
+  g_calls = calls;
+  uint64_t words[4] = {0, return_address, 0, 0};
+  const auto first = reinterpret_cast<uint64_t>(words);
+  StackMemory stack({first, first + sizeof(words), nullptr});
+  int jumps = 0;
+  FrameRecord record{};
+  return find_frame_record({pc, first, first, is_in_module}, kModules, &stack, &jumps, &record);
+}
+
+TEST(FrameRecord, ACallThatLeadsToAnotherModuleIsNotOfTheCodeThatIsLeft) {
+  constexpr uint64_t kLeft = 4096 + 100;
+  constexpr uint64_t kOther = 2 * 4096 + 100;
+  EXPECT_FALSE(is_believed(kLeft, kOther, {kOther + 8}));
+  EXPECT_FALSE(is_believed(kLeft, kOther, {3 * 4096}));
+  EXPECT_TRUE(is_believed(kLeft, kOther, {kLeft - 50}));     // of another function of it, which jumped
+  EXPECT_TRUE(is_believed(kLeft, kOther, {kOther, false}));  // by a pointer, or through a linkage table
+  EXPECT_TRUE(is_believed(kLeft, kLeft + 8, {kOther}));      // within the module nobody can tell
+  EXPECT_TRUE(is_believed(kLeft, kOther, {9 * 4096}));       // of code that was made at run time
+  EXPECT_TRUE(is_believed(9 * 4096, kOther, {kOther}, false));
+}
+
 }  // namespace
 }  // namespace memprof::frame_record_test

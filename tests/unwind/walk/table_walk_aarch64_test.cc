@@ -62,8 +62,8 @@ bool is_hook(uint64_t address) {
 bool is_signal_return(uint64_t address) {
   return address == g_world->signal_return;
 }
-constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack,
-                                     is_hook,    nullptr,      is_signal_return};
+constexpr Surroundings kSurroundings{find_image, is_call_site, find_stack,      is_hook,
+                                     nullptr,    nullptr,      is_signal_return};
 
 class TableWalkAarch64 : public HandMadeWorld<World> {
  protected:

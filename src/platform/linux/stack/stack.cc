@@ -48,9 +48,17 @@ bool is_call_site(uint64_t return_address) {
   return true;
 }
 
+// Of code that no table describes, where its caller is in another module: that is rare, so that nothing is kept.
+bool find_call_target(uint64_t return_address, uint64_t* target) {
+  uint8_t code[8];
+  return read_memory(return_address - sizeof(code), code, sizeof(code)) &&
+         unwind::find_call_target(return_address, code + sizeof(code), target) &&
+         read_memory(*target, code, sizeof(code)) && !unwind::is_jump(code);
+}
+
 #if defined(__x86_64__)
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds, is_hook_address,
-                                         read_memory};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
+                                         is_hook_address,   read_memory,  find_call_target};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -87,8 +95,8 @@ bool is_trampoline(uint64_t address) {
   return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
-                                         is_hook_address,   read_memory,  is_trampoline};
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site,     stack_bounds, is_hook_address,
+                                         read_memory,       find_call_target, is_trampoline};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
