@@ -73,6 +73,10 @@ uint32_t CodeTable::make_new(const Content& content) {
   if (offset == Arena::kNoOffset) {
     return kNone;
   }
+  if (offset == 0) {
+    // Kept for intern_older(): when that is called there may be no room for it as it is.
+    names_->intern(kOlderFunctions, sizeof(kOlderFunctions) - 1);
+  }
   CodeEntry* e = arena_.at<CodeEntry>(kCodeSection, offset);
   e->uses.fetch_add(1, std::memory_order_relaxed);  // held, before it can look like one that nobody uses
   e->lines = TextPiece::make(place, room);

@@ -291,6 +291,24 @@ TEST(TableSweep, AModuleThatComesBackIsNotFreed) {
   EXPECT_EQ(0u, look_at_modules(*take(t.arena), 8000).wrong);
 }
 
+// Where names have no room left but that of short ones.
+TEST(TableSweep, OlderFunctionsAreNamedWhole) {
+  Tables t({1024, 1024, 64});
+  t.sample_code(0);
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const uint32_t id = t.names.intern(name.data(), name.size());
+    ASSERT_NE(NameTable::kNone, id);
+    t.names.release(id);
+  }
+  for (uint64_t i = 1; i < 20'000; ++i) {
+    t.sample_code(i);
+  }
+  const Found found = look_at_codes(*take(t.arena));
+  EXPECT_GT(found.older, 0u);
+  EXPECT_EQ(0u, found.wrong);
+}
+
 // Threads enter functions without end, and readers, of memory and of the file, look meanwhile.
 TEST(TableSweep, ReadersFindEachFunctionRightOrOlder) {
   constexpr uint64_t kEach = kThreadSanitizer ? 3'000 : 30'000;
