@@ -184,6 +184,7 @@ void end_shadow() {
 // Entered from the program's _start, whose return address lies at `slot`: the outermost frame.
 extern "C" __attribute__((visibility("hidden"))) void* memprof_shadow_begin(uint64_t* slot) {
   void* real = dlsym(RTLD_NEXT, "__libc_start_main");
+  g_tracer.libc = reinterpret_cast<uint64_t>(real);
   const char* forget = getenv("SHADOW_FORGET");
   g_tracer.forget = forget == nullptr ? 0 : strtoull(forget, nullptr, 10);
   size_t log_bytes = 0;
@@ -219,7 +220,7 @@ extern "C" __attribute__((visibility("hidden"))) void* memprof_shadow_begin(uint
       memprof_start() != MEMPROF_OK) {
     fail("shadow: memprof did not start\n");
   }
-  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(slot), *slot};
+  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(slot), *slot, false};
   patch(true);
   return real;
 }

@@ -56,12 +56,24 @@ void write_sample() {
   ++g_tracer.log->samples;
 }
 
-void do_call(const Step& step, greg_t* registers) {
+// A hook that was sampled returns untraced: where its caller calls something, it has.  (Its caller has pushed more since,
+// so the stack does not tell.  Until then only we and the allocator run, which is in libc.)
+void drop_sampled_hook(const File* caller) {
+  while (g_tracer.depth > 0 && g_tracer.entries[g_tracer.depth - 1].is_sampled &&
+         caller != file_of(g_tracer.libc) &&
+         caller == file_of(g_tracer.entries[g_tracer.depth - 1].return_address)) {
+    --g_tracer.depth;
+    ++g_tracer.log->passed_over;
+  }
+}
+
+void do_call(const Step& step, const File* caller, greg_t* registers) {
   const uint64_t slot = static_cast<uint64_t>(registers[REG_RSP]) - 8;
   *reinterpret_cast<uint64_t*>(slot) = step.next;
   registers[REG_RSP] = static_cast<greg_t>(slot);
   registers[REG_RIP] = static_cast<greg_t>(step.target);
   drop_below(slot + 8);
+  drop_sampled_hook(caller);
   ++g_tracer.log->calls;
   if (g_tracer.forget != 0 && g_tracer.log->calls % g_tracer.forget == 0) {
     return;
@@ -69,7 +81,7 @@ void do_call(const Step& step, greg_t* registers) {
   if (g_tracer.depth == kMaxEntries) {
     fail("shadow: more frames than there is room for\n");
   }
-  g_tracer.entries[g_tracer.depth++] = {slot, step.next};
+  g_tracer.entries[g_tracer.depth++] = {slot, step.next, false};
 }
 
 void do_return(const Step& step, greg_t* registers) {
@@ -96,8 +108,8 @@ void push_signal_frame(uint64_t* slot, void* context) {
   drop_below(static_cast<uint64_t>(registers[REG_RSP]));
   // memprof keeps an interrupted place as the address after it, like that of a call.
   g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(&registers[REG_RIP]),
-                                        static_cast<uint64_t>(registers[REG_RIP]) + 1};
-  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(slot), *slot};
+                                        static_cast<uint64_t>(registers[REG_RIP]) + 1, false};
+  g_tracer.entries[g_tracer.depth++] = {reinterpret_cast<uint64_t>(slot), *slot, false};
 }
 
 void on_trap(int, siginfo_t*, void* context) {
@@ -106,6 +118,9 @@ void on_trap(int, siginfo_t*, void* context) {
   if (address == g_tracer.event) {
     drop_below(static_cast<uint64_t>(registers[REG_RSP]));
     write_sample();
+    if (g_tracer.depth > 0) {
+      g_tracer.entries[g_tracer.depth - 1].is_sampled = true;
+    }
     // Its first instruction: `push %rbp`.
     registers[REG_RSP] -= 8;
     *reinterpret_cast<greg_t*>(registers[REG_RSP]) = registers[REG_RBP];
@@ -115,7 +130,7 @@ void on_trap(int, siginfo_t*, void* context) {
   const Step step = file == nullptr ? Step{Step::kUnknown, 0, 0, 0}
                                     : decode(file->original + (address - file->start), address, registers);
   if (step.kind == Step::kCall) {
-    do_call(step, registers);
+    do_call(step, file, registers);
   } else if (step.kind == Step::kReturn) {
     do_return(step, registers);
   } else {

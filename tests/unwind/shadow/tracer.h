@@ -34,6 +34,7 @@ struct Log {  // shadow_test.py reads it
 struct Entry {
   uint64_t slot;  // where on the stack the return address is
   uint64_t return_address;
+  bool is_sampled;  // the call of a hook that was sampled
 };
 
 struct File {
@@ -50,6 +51,7 @@ struct Tracer {
   File files[kMaxFiles];
   int file_count;
   uint64_t event;   // push %rbp, with which the function begins that is entered once a sample
+  uint64_t libc;    // an address in it
   uint64_t forget;  // leave out every n-th call; 0: none
   uint32_t depth;
   Entry entries[kMaxEntries];
