@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of allocators that programs and libraries have inside them, by name: which there are, and which of their
-// arguments is the size, the block and so on.  What is known is a table (allocator_table.h); docs/own-allocators.md
+// arguments is the size, the block and so on.  What is known is a table (allocator_table.h); docs/allocators.md
 // says how a family is added to it.  The library hooks these functions, and `memprof doctor` tells of them.
 //
 // Model: one allocator of a module is a family and a prefix: jemalloc is built with any (`_rjem_`, `duckdb_je_`), which

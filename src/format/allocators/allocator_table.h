@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which functions of allocators are known: the data of allocator_functions.cc.  A family is a list of functions and a line in
-// kFamilies; docs/own-allocators.md says how one is added.
+// kFamilies; docs/allocators.md says how one is added.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ instead of 0.
   --no-python  leave the Python interpreter alone: objects of up to 512 bytes are
             not seen, and stacks have no Python functions
   --no-inline-hooks  leave allocators alone that programs and libraries have
-            inside them: jemalloc, mimalloc, tcmalloc (docs/own-allocators.md)
+            inside them: jemalloc, mimalloc, tcmalloc (docs/allocators.md)
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
   --mmap    also record the memory that the program maps itself (mmap, sbrk), each
