@@ -147,11 +147,41 @@ session.post('HeapProfiler.%s', (error, { profile }) => console.log(error === nu
         done = subprocess.run([NODE, "--snapshot-blob", blob, "-p", "objects.length"], stdout=subprocess.PIPE, check=True)
         self.assertEqual(done.stdout.decode().split(), ["400000"])
 
-    def test_workers_run_as_before(self):
+    def test_workers(self):
+        """A worker's heap is there as it was told last, beside the main thread's; that of one that ended is not."""
         _, out = self.profile("""\
 const { Worker } = require('node:worker_threads');
-new Worker('globalThis.kept = Array.from({ length: 1e5 }, (_, i) => ({ i }));', { eval: true })
-  .on('exit', (code) => { process.exitCode = code; });
+const ended = new Worker('function brief() { return Array.from({ length: 2e5 }, (_, i) => ({ i })); } globalThis.kept = brief();' +
+  'setTimeout(() => process.exit(), 2500); setInterval(() => {}, 5);', { eval: true });
+ended.on('exit', () => setTimeout(() => process.exit(6), 100));
+const worker = new Worker('function inWorker() { return Array.from({ length: 5e5 }, (_, i) => ({ i })); } globalThis.kept = inWorker();' +
+  'setInterval(() => {}, 5);', { eval: true });
+setInterval(() => {}, 5);
+""", status=6)
+        found = dict.fromkeys(("keepObjects", "inWorker", "brief"), 0)
+        for stack, values, _ in e2e.Profile(out).samples:
+            for name in {frame.name for frame in stack} & found.keys():
+                found[name] += values.get("js_space", 0)
+        # Of objects of 16 to 24 bytes and an array of as many pointers.
+        self.assertGreater(found["inWorker"], 8e6)
+        self.assertLess(found["inWorker"], 25e6)
+        self.assertGreater(found["keepObjects"], 8e6)
+        self.assertEqual(found["brief"], 0)
+        memory = self.report(out)["resident"]
+        self.assertGreater(memory["runtime_bytes"], found["inWorker"] + found["keepObjects"])
+
+    def test_workers_come_and_go(self):
+        _, out = self.profile("""\
+const { Worker } = require('node:worker_threads');
+let left = 60;
+const next = () => {
+  if (left-- <= 0) return;
+  const worker = new Worker('globalThis.kept = Array.from({ length: 1e4 }, (_, i) => ({ i }));' +
+    (left % 3 ? '' : 'setInterval(() => {}, 5);'), { eval: true });
+  if (left % 3 === 0) worker.on('online', () => worker.terminate());
+  worker.on('exit', next);
+};
+for (let i = 0; i < 4; i++) next();
 """)
         self.assertTrue(any(s[1].get("js_space") for s in e2e.Profile(out).samples))
 

@@ -30,6 +30,7 @@ struct RuntimeHeapTable::Pages {
   uint32_t text_bytes;
   uint32_t index[kIndexSlots];  // places of texts; 0: free
   RuntimeHeapEntry entries[kMaxRuntimeHeapEntries];
+  uint32_t moved[kMaxRuntimeHeapEntries];  // of a tree that is appended: where its entries are here
   char texts[kMaxTextBytes];
 };
 
@@ -93,6 +94,34 @@ uint32_t RuntimeHeapTable::add(const RuntimeHeapEntry& entry) {
 
 void RuntimeHeapTable::add_bytes(uint32_t entry, uint64_t bytes) {
   pages_->entries[entry].bytes += bytes;
+}
+
+uint64_t RuntimeHeapTable::append(const RuntimeHeapTable& other) {
+  Pages& p = *pages_;
+  const Pages& from = *other.pages_;
+  uint64_t without_room = 0;
+  const auto copied = [&](uint32_t place) {
+    const char* const bytes = from.texts + place;
+    return text(bytes, strlen(bytes));
+  };
+  for (uint32_t i = 0; i < from.entry_count; ++i) {
+    RuntimeHeapEntry entry = from.entries[i];
+    const uint32_t parent = entry.parent == i ? kNone : p.moved[entry.parent];
+    if (p.entry_count < kMaxRuntimeHeapEntries - 1) {
+      entry.function = copied(entry.function);
+      entry.file = copied(entry.file);
+      entry.parent = parent;
+      p.moved[i] = add(entry);
+      continue;
+    }
+    p.moved[i] = parent;
+    if (parent != kNone) {
+      add_bytes(parent, entry.bytes);
+    } else {
+      without_room += entry.bytes;
+    }
+  }
+  return without_room;
 }
 
 bool RuntimeHeapTable::publish(const Arena& arena, const RuntimeHeapSums& sums) const {

@@ -45,6 +45,8 @@ class RuntimeHeapTable {
   uint32_t add(const RuntimeHeapEntry& entry);
   // More bytes for one that is there.
   void add_bytes(uint32_t entry, uint64_t bytes);
+  // The entries of another one behind those that are there; the last place stays free.  Bytes of roots without room.
+  uint64_t append(const RuntimeHeapTable& other);
   // false: the arena has no room for it, or the system no memory; the tree before it stays.
   bool publish(const Arena& arena, const RuntimeHeapSums& sums) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/v8/handle_scope.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace memprof::v8 {
@@ -10,10 +11,14 @@ namespace {
 constexpr size_t kLookedAt = 256;
 
 // Bytes from the start of an isolate; 0: not known.  The same for all isolates of an engine; of the thread that asked first.
-size_t g_place_bytes = 0;
+std::atomic<size_t> g_place_bytes{0};  // relaxed
+
+size_t place_bytes() {
+  return g_place_bytes.load(std::memory_order_relaxed);
+}
 
 HandleScopeData* data_of(void* isolate) {
-  return reinterpret_cast<HandleScopeData*>(static_cast<uint8_t*>(isolate) + g_place_bytes);
+  return reinterpret_cast<HandleScopeData*>(static_cast<uint8_t*>(isolate) + place_bytes());
 }
 
 // Other threads may write to some of them.
@@ -32,7 +37,7 @@ HandleScopeData data_at(const uint64_t* words) {
 }  // namespace
 
 bool has_handle_scopes(const HeapFunctions& heap, void* isolate) {
-  if (heap.begin_scope != nullptr || g_place_bytes != 0) {
+  if (heap.begin_scope != nullptr || place_bytes() != 0) {
     return true;
   }
   uint64_t words_before[kLookedAt];
@@ -54,8 +59,8 @@ bool has_handle_scopes(const HeapFunctions& heap, void* isolate) {
     places += is_it ? 1 : 0;
     place = is_it ? i : place;
   }
-  g_place_bytes = places == 1 ? place * sizeof(uint64_t) : 0;
-  return g_place_bytes != 0;
+  g_place_bytes.store(places == 1 ? place * sizeof(uint64_t) : 0, std::memory_order_relaxed);
+  return places == 1;
 }
 
 Scope::Scope(const HeapFunctions& heap, void* isolate) : heap_(heap), isolate_(isolate) {

@@ -38,23 +38,51 @@ constexpr char kNobody[] = "(no JavaScript function)";
 constexpr char kTopLevel[] = "(top level)";
 constexpr char kAnonymous[] = "(anonymous)";
 
-std::atomic<bool> g_is_wanted{false};  // relaxed
-// Of the thread that began, which alone uses them.
-const Engine* g_engine_of_heap = nullptr;
-void* g_isolate = nullptr;
-uint32_t g_process_id = 0;
-uint32_t g_calls_without_node = 0;
-uint64_t g_begin_ns = 0;
-uint64_t g_next_ns = 0;
-bool g_has_ended = false;
-bool g_is_sampling = false;  // because we wanted it
-RuntimeHeapTable* g_table = nullptr;
-alignas(RuntimeHeapTable) uint8_t g_table_place[sizeof(RuntimeHeapTable)];
+std::atomic<bool> g_is_wanted{false};   // relaxed
+std::atomic<uint32_t> g_process_id{0};  // in which the first began; relaxed
+
+// Of one isolate, for the thread that runs it.
+struct Heap {
+  std::atomic<void*> isolate{nullptr};  // nullptr: the place is free; acquire and release
+  bool is_main = false;
+  bool is_sampling = false;  // because we wanted it
+  uint64_t begin_ns = 0;
+  uint64_t next_ns = 0;
+  // What was told last; under g_is_telling.
+  bool is_told = false;
+  RuntimeHeapSums sums{};
+  RuntimeHeapTable* tree = nullptr;
+  alignas(RuntimeHeapTable) uint8_t tree_place[sizeof(RuntimeHeapTable)];
+};
+constexpr uint32_t kMaxHeaps = 64;
+Heap g_heaps[kMaxHeaps];
+std::atomic<bool> g_is_telling{false};  // acquire and release
+std::atomic<bool> g_has_ended{false};   // the main thread's Node; relaxed
+RuntimeHeapTable* g_all = nullptr;      // of several isolates; under g_is_telling
+alignas(RuntimeHeapTable) uint8_t g_all_place[sizeof(RuntimeHeapTable)];
+
+__thread Heap* t_heap __attribute__((tls_model("initial-exec")));
+__thread bool t_has_ended __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_calls_without_node __attribute__((tls_model("initial-exec")));
+
+// Of those who tell: a millisecond, never in a hook.
+class Turn {
+ public:
+  Turn() {
+    while (g_is_telling.exchange(true, std::memory_order_acquire)) {
+      platform::yield_thread();
+    }
+  }
+  ~Turn() { g_is_telling.store(false, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+};
 
 // V8's answer as a tree of the table's.
 class Telling {
  public:
-  Telling(const HeapFunctions& heap, void* isolate) : heap_(heap), isolate_(isolate) {}
+  Telling(const HeapFunctions& heap, void* isolate, RuntimeHeapTable* tree)
+      : heap_(heap), isolate_(isolate), tree_(*tree) {}
 
   void visit(const AllocationNode& node, uint32_t caller) {
     uint64_t bytes = 0;
@@ -63,8 +91,8 @@ class Telling {
     }
     uint32_t own = RuntimeHeapTable::kNone;
     if (node.script_id != 0) {
-      own = g_table->add({name_of(node), text_of(node.script_name, ""), bytes,
-                          static_cast<uint32_t>(node.line > 0 ? node.line : 0), caller});
+      own = tree_.add({name_of(node), text_of(node.script_name, ""), bytes,
+                       static_cast<uint32_t>(node.line > 0 ? node.line : 0), caller});
     }
     // V8's own work (it compiles, collects garbage) and what found no room are the caller's.
     if (own == RuntimeHeapTable::kNone && bytes != 0) {
@@ -79,12 +107,11 @@ class Telling {
  private:
   void give(uint64_t bytes, uint32_t to) {
     if (to != RuntimeHeapTable::kNone) {
-      g_table->add_bytes(to, bytes);
+      tree_.add_bytes(to, bytes);
     } else if (nobody_ != RuntimeHeapTable::kNone) {
-      g_table->add_bytes(nobody_, bytes);
+      tree_.add_bytes(nobody_, bytes);
     } else {
-      nobody_ =
-          g_table->add({g_table->text(kNobody, sizeof(kNobody) - 1), 0, bytes, 0, RuntimeHeapTable::kNone});
+      nobody_ = tree_.add({tree_.text(kNobody, sizeof(kNobody) - 1), 0, bytes, 0, RuntimeHeapTable::kNone});
     }
   }
 
@@ -92,7 +119,7 @@ class Telling {
     Utf8Value text{};
     heap_.begin_text(&text, isolate_, handle, kNoOptions);
     const char* const chosen = text.text != nullptr && text.text[0] != '\0' ? text.text : otherwise;
-    const uint32_t place = g_table->text(chosen, strlen(chosen));
+    const uint32_t place = tree_.text(chosen, strlen(chosen));
     heap_.end_text(&text);
     return place;
   }
@@ -103,6 +130,7 @@ class Telling {
 
   const HeapFunctions& heap_;
   void* isolate_;
+  RuntimeHeapTable& tree_;
   uint32_t nobody_ = RuntimeHeapTable::kNone;
 };
 
@@ -121,12 +149,49 @@ RuntimeHeapSums sums_of(const HeapFunctions& heap, void* isolate) {
   return {kRuntimeId, all.physical_bytes, all.used_bytes, 0, code_bytes, all.external_bytes};
 }
 
-bool is_ours(void* isolate) {
-  return isolate == g_isolate && g_process_id == platform::process_id() && !platform::is_sandboxed();
+bool is_ours() {
+  return g_process_id.load(std::memory_order_relaxed) == platform::process_id() && !platform::is_sandboxed();
 }
 
-void tell(const Engine& engine, void* isolate) {
+// Of all isolates what each told last.
+void publish() {
+  const Heap* only = nullptr;
+  uint32_t count = 0;
+  RuntimeHeapSums sums{};
+  sums.runtime = kRuntimeId;
+  for (const Heap& heap : g_heaps) {
+    if (heap.is_told) {
+      only = &heap;
+      ++count;
+      sums.resident_bytes += heap.sums.resident_bytes;
+      sums.used_bytes += heap.sums.used_bytes;
+      sums.code_bytes += heap.sums.code_bytes;
+      sums.external_bytes += heap.sums.external_bytes;
+    }
+  }
+  if (count == 1) {
+    profiler::note_runtime_heap(*only->tree, sums);
+    return;
+  }
+  if (g_all == nullptr) {
+    g_all = new (g_all_place) RuntimeHeapTable;
+  }
+  if (!g_all->begin()) {
+    return;
+  }
+  uint64_t without_room = 0;
+  for (const Heap& heap : g_heaps) {
+    without_room += heap.is_told ? g_all->append(*heap.tree) : 0;
+  }
+  if (without_room != 0) {
+    g_all->add({g_all->text(kNobody, sizeof(kNobody) - 1), 0, without_room, 0, RuntimeHeapTable::kNone});
+  }
+  profiler::note_runtime_heap(*g_all, sums);
+}
+
+void tell(const Engine& engine, Heap* heap) {
   const MuteScope mute;
+  void* const isolate = heap->isolate.load(std::memory_order_relaxed);
   const Scope scope(engine.heap, isolate);
   const RuntimeHeapSums sums = sums_of(engine.heap, isolate);
   AllocationProfile* const profile = engine.heap.profile(engine.heap.profiler(isolate));
@@ -134,30 +199,67 @@ void tell(const Engine& engine, void* isolate) {
   if (profile == nullptr) {
     return;
   }
-  if (g_table->begin()) {
-    Telling(engine.heap, isolate).visit(*profile->functions->root(profile), RuntimeHeapTable::kNone);
-    profiler::note_runtime_heap(*g_table, sums);
+  {
+    const Turn turn;
+    if (heap->tree->begin()) {
+      Telling(engine.heap, isolate, heap->tree)
+          .visit(*profile->functions->root(profile), RuntimeHeapTable::kNone);
+      heap->sums = sums;
+      heap->is_told = true;
+      publish();
+    }
   }
   profile->functions->remove(profile);
 }
 
-// Node calls it while the program's objects are there: where the event loop has come to its end, when it cleans up, and at
+// Its objects are gone, and with them what it told, unless the process ends: then that is what the worker held.
+void forget(Heap* heap) {
+  const Turn turn;
+  if (!g_has_ended.load(std::memory_order_relaxed)) {
+    const bool was_told = heap->is_told;
+    heap->is_told = false;
+    if (was_told && is_ours()) {
+      publish();
+    }
+    heap->isolate.store(nullptr, std::memory_order_release);
+  }
+}
+
+// Node calls it while the objects of the thread are there: where its event loop has come to its end, when it cleans up, and at
 // process.exit().  The first of both is right; at the second there may be nothing left.
 void at_end(void* /*unused*/) {
   const Engine* const engine = v8::engine();
-  if (g_has_ended || engine == nullptr || engine != g_engine_of_heap) {
+  Heap* const heap = t_heap;
+  if (heap == nullptr || engine == nullptr) {
     return;
   }
-  g_has_ended = true;
-  if (is_ours(g_isolate)) {
+  t_heap = nullptr;
+  t_has_ended = true;
+  t_heap_calls = 0;
+  if (heap->is_main && is_ours()) {
     profiler::note_runtime_end_begun();
-    tell(*engine, g_isolate);
+    tell(*engine, heap);
+    g_has_ended.store(true, std::memory_order_relaxed);
   }
   // V8 13 crashes where an isolate ends that samples.
-  if (g_is_sampling) {
+  if (heap->is_sampling) {
     const MuteScope mute;
-    engine->heap.stop(engine->heap.profiler(g_isolate));
+    engine->heap.stop(engine->heap.profiler(heap->isolate.load(std::memory_order_relaxed)));
   }
+  if (!heap->is_main) {
+    forget(heap);
+  }
+}
+
+// nullptr: there are as many as there is room for.
+Heap* take_place(void* isolate) {
+  for (Heap& heap : g_heaps) {
+    void* nobody = nullptr;
+    if (heap.isolate.compare_exchange_strong(nobody, isolate, std::memory_order_acq_rel)) {
+      return &heap;
+    }
+  }
+  return nullptr;
 }
 
 // false: Node is not that far yet, or this V8 is not known.
@@ -170,21 +272,24 @@ bool begin_sampling(const Engine& engine, void* isolate) {
   void* const context = engine.heap.context(isolate);
   void* const environment = context != nullptr ? engine.heap.environment(context) : nullptr;
   const Arena arena = profiler::arena();
-  if (environment == nullptr || !arena) {
+  Heap* const heap = environment != nullptr && arena ? take_place(isolate) : nullptr;
+  if (heap == nullptr) {
     return false;
   }
   const uint64_t rate = arena.header().rate_bytes.load(std::memory_order_relaxed);
-  g_table = new (g_table_place) RuntimeHeapTable;
-  g_engine_of_heap = &engine;
-  g_isolate = isolate;
-  g_process_id = platform::process_id();
+  if (heap->tree == nullptr) {
+    heap->tree = new (heap->tree_place) RuntimeHeapTable;
+  }
+  t_heap = heap;
+  g_process_id.store(platform::process_id(), std::memory_order_relaxed);
+  heap->is_main = platform::thread_id() == platform::process_id();
   // false: the program samples already.  Then its samples are told.
-  g_is_sampling = engine.heap.start(engine.heap.profiler(isolate),
-                                    rate > kMinRateBytes ? rate : kMinRateBytes, kMaxDepth, kCollectNothing);
+  heap->is_sampling = engine.heap.start(
+      engine.heap.profiler(isolate), rate > kMinRateBytes ? rate : kMinRateBytes, kMaxDepth, kCollectNothing);
   engine.heap.at_exit(environment, at_end, nullptr);
   engine.heap.at_cleanup(isolate, at_end, nullptr);
-  g_begin_ns = platform::monotonic_ns();
-  g_next_ns = g_begin_ns + kFirstPauseNs;
+  heap->begin_ns = platform::monotonic_ns();
+  heap->next_ns = heap->begin_ns + kFirstPauseNs;
   return true;
 }
 
@@ -195,37 +300,39 @@ void sample_heap(bool on) {
 }
 
 void begin_heap(const Engine& engine) {
-  const bool is_first = platform::thread_id() == platform::process_id() && g_isolate == nullptr;
-  if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && is_first &&
-      !platform::is_sandboxed()) {
+  if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && t_heap == nullptr &&
+      !t_has_ended && !platform::is_sandboxed()) {
     t_heap_calls = 1;
   }
 }
 
 void look_at_heap(const Engine& engine, void* isolate) {
-  if (g_isolate == nullptr) {
+  Heap* const heap = t_heap;
+  if (heap == nullptr) {
     const bool has_begun = begin_sampling(engine, isolate);
-    t_heap_calls = has_begun ? kCallsUntilLook : ++g_calls_without_node < kMaxCallsWithoutNode ? 1 : 0;
+    t_heap_calls = has_begun ? kCallsUntilLook : ++t_calls_without_node < kMaxCallsWithoutNode ? 1 : 0;
     return;
   }
-  if (!is_ours(isolate) || g_has_ended) {
+  if (heap->isolate.load(std::memory_order_relaxed) != isolate || !is_ours()) {
     return;  // for ever
   }
   t_heap_calls = kCallsUntilLook;
   const uint64_t now = platform::monotonic_ns();
-  if (now < g_next_ns) {
+  if (now < heap->next_ns) {
     return;
   }
-  tell(engine, isolate);
+  tell(engine, heap);
   const uint64_t end = platform::monotonic_ns();
-  const uint64_t wanted = (end - g_begin_ns) / kTimePerPause;
+  const uint64_t wanted = (end - heap->begin_ns) / kTimePerPause;
   const uint64_t pause = wanted < kLongestPauseNs ? wanted : kLongestPauseNs;
   const uint64_t least = (end - now) * kPausePerCost;
-  g_next_ns = end + (pause > least ? pause : least);
+  heap->next_ns = end + (pause > least ? pause : least);
 }
 
+// Whoever told stayed with the parent.
 void reset_heap_in_child() {
   t_heap_calls = 0;
+  g_is_telling.store(false, std::memory_order_release);
 }
 
 }  // namespace memprof::v8

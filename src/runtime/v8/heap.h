@@ -2,11 +2,12 @@
 // JavaScript's own heap: V8's sampler, started by us, and what it found, told to the engine by function (decision 0091).
 //
 // Model: V8 may be asked where it is about to call JavaScript (v8/isolates.h) and where Node tells that the program ends.
-// The sampler begins at the first such call of the main thread in which Node has its environment.  What it has found is told
-// at the end, while the objects are still there, and now and then before: after a kill, and to readers from outside, the last
-// of these is what there is.  V8 collects no garbage for it: what nobody refers to any more counts until it does.
+// The sampler of an isolate begins at the first such call of its thread in which Node has its environment.  What it has found
+// is told now and then: after a kill, and to readers from outside, that is what there is.  The main thread's is told at the
+// end, too, while the objects are still there.  That of a worker is there until the worker ends.
+// V8 collects no garbage for it: what nobody refers to any more counts until it does.
 //
-// Threads: the main thread; heaps of workers are not asked.
+// Threads: each asks its own isolate; one at a time tells.
 // Signals: never in a handler.
 // fork: a child tells nothing.
 // Allocates: pages for the tree; V8 what it answers with, on its heap and by malloc, muted.

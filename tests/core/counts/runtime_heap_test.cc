@@ -91,5 +91,53 @@ TEST(RuntimeHeapTable, WhatFindsNoRoomIsSaid) {
   EXPECT_EQ(0u, take(small.arena)->runtime_heap.runtime);
 }
 
+// Of several isolates.
+TEST(RuntimeHeapTable, TreesAreAppended) {
+  const ScopedArena a(kLimits);
+  RuntimeHeapTable all;
+  RuntimeHeapTable one;
+  RuntimeHeapTable other;
+  for (RuntimeHeapTable* table : {&all, &one, &other}) {
+    ASSERT_TRUE(table->begin());
+  }
+  const uint32_t main = one.add({text_in(one, "main"), text_in(one, "a.js"), 60, 1, RuntimeHeapTable::kNone});
+  one.add({text_in(one, "keep"), text_in(one, "a.js"), 5000, 7, main});
+  other.add({text_in(other, "serve"), text_in(other, "b.js"), 9, 2, RuntimeHeapTable::kNone});
+  const uint32_t work =
+      other.add({text_in(other, "work"), text_in(other, "a.js"), 8, 3, RuntimeHeapTable::kNone});
+  other.add({text_in(other, "keep"), text_in(other, "a.js"), 7, 4, work});
+  EXPECT_EQ(0u, all.append(one));
+  EXPECT_EQ(0u, all.append(other));
+  ASSERT_TRUE(all.publish(a.arena, kSums));
+  const auto s = take(a.arena);
+  std::string found;
+  for (uint64_t i = 0; i < s->runtime_heap.node_count; ++i) {
+    const RuntimeHeapNode& n = s->runtime_heap.nodes[i];
+    found += std::to_string(n.parent) + n.function + n.file + std::to_string(n.bytes) + " ";
+  }
+  EXPECT_EQ("0maina.js60 0keepa.js5000 2serveb.js9 3worka.js8 3keepa.js7 ", found);
+}
+
+TEST(RuntimeHeapTable, AppendedBytesWithoutRoomAreTheCallersOrSaid) {
+  RuntimeHeapTable all;
+  RuntimeHeapTable other;
+  ASSERT_TRUE(all.begin());
+  ASSERT_TRUE(other.begin());
+  for (uint32_t i = 0; i < kMaxRuntimeHeapEntries - 2; ++i) {
+    all.add({0, 0, 1, 0, RuntimeHeapTable::kNone});
+  }
+  const uint32_t root = other.add({0, 0, 1, 0, RuntimeHeapTable::kNone});
+  const uint32_t without = other.add({0, 0, 20, 0, root});
+  other.add({0, 0, 300, 0, without});
+  const uint32_t second = other.add({0, 0, 4000, 0, RuntimeHeapTable::kNone});
+  other.add({0, 0, 50000, 0, second});
+  EXPECT_EQ(54000u, all.append(other));
+  const ScopedArena a(kLimits);
+  ASSERT_TRUE(all.publish(a.arena, kSums));
+  const auto s = take(a.arena);
+  ASSERT_EQ(kMaxRuntimeHeapEntries - 1, s->runtime_heap.node_count);
+  EXPECT_EQ(321u, s->runtime_heap.nodes[kMaxRuntimeHeapEntries - 2].bytes);
+}
+
 }  // namespace
 }  // namespace memprof::runtime_heap_table_test

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,7 +76,8 @@ const HeapFunctions kHeap = {
     [](void* isolate) { return isolate; },
     [](void*, uint64_t interval_bytes, int, int) {
       g_sampler.interval_bytes = interval_bytes;
-      return ++g_sampler.starts == 1 && g_sampler.is_free;
+      ++g_sampler.starts;
+      return g_sampler.is_free;
     },
     [](void*) { ++g_sampler.stops; },
     [](void*) -> AllocationProfile* {
@@ -242,14 +245,77 @@ TEST(V8Heap, AProgramThatEndsTheSamplingIsNotAskedAgainstItsWill) {
   });
 }
 
-TEST(V8Heap, OfTheMainThreadOnly) {
+// A worker with an isolate of its own: until a second has passed, and it is asked.
+void run_worker(Fixture& f, const Call& root, const std::function<void()>& then) {
+  std::thread([&] {
+    int isolate = 0;
+    before_call(&isolate);
+    before_call(&isolate);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+    g_sampler.root = &root.node;
+    for (int i = 0; i < 70; ++i) {
+      before_call(&isolate);
+    }
+    EXPECT_EQ("0 serve /srv/app.js:9 14\n", f.tree());
+    then();
+  }).join();
+}
+
+TEST(V8Heap, OfAWorkerIsThereUntilTheWorkerEnds) {
   in_child([] {
     Fixture f;
-    std::thread([&] {
-      f.call();
-      f.call();
-    }).join();
-    EXPECT_EQ(0, g_sampler.starts);
+    const Call keep("keep", 7, 4, {8}), serve("serve", 7, 9, {7});
+    f.call();
+    f.call();
+    run_worker(f, serve, [&] {
+      EXPECT_EQ(2, g_sampler.starts);
+      g_sampler.at_cleanup[1](nullptr);
+      EXPECT_EQ(1, g_sampler.stops);
+      EXPECT_EQ("", f.tree());
+      g_sampler.at_exit[1](nullptr);
+      EXPECT_EQ(1, g_sampler.stops);
+    });
+    g_sampler.root = &keep.node;
+    g_sampler.at_cleanup[0](nullptr);
+    EXPECT_EQ("0 keep /srv/app.js:4 16\n", f.tree());
+    EXPECT_EQ(2, g_sampler.stops);
+  });
+}
+
+// process.exit() in the main thread, which ends the worker then.
+TEST(V8Heap, OfAWorkerIsToldBesideTheMainThreads) {
+  in_child([] {
+    Fixture f;
+    const Call keep("keep", 7, 4, {8}), serve("serve", 7, 9, {7});
+    f.call();
+    f.call();
+    run_worker(f, serve, [] {});  // and has not ended
+    g_sampler.root = &keep.node;
+    g_sampler.at_exit[0](nullptr);
+    const std::string expected = "0 keep /srv/app.js:4 16\n1 serve /srv/app.js:9 14\n";
+    EXPECT_EQ(expected, f.tree());
+    EXPECT_EQ(16000u, take(profiler::arena())->runtime_heap.used_bytes);
+    EXPECT_EQ(expected, f.tree());
+  });
+}
+
+TEST(V8Heap, AWorkerThatEndsBeforeItIsAskedLeavesNothing) {
+  in_child([] {
+    Fixture f;
+    for (int i = 0; i < 200; ++i) {  // more than there are places
+      std::thread([&] {
+        int isolate = 0;
+        before_call(&isolate);
+        before_call(&isolate);
+        g_sampler.at_exit.back()(nullptr);
+        before_call(&isolate);
+        before_call(&isolate);
+      }).join();
+    }
+    EXPECT_EQ(200, g_sampler.starts);
+    EXPECT_EQ(200, g_sampler.stops);
+    EXPECT_EQ(0, g_sampler.answers);
+    EXPECT_EQ("", f.tree());
   });
 }
 
