@@ -184,7 +184,9 @@ TEST(Rule, MeansWhatTheRowMeansInCodeOfThisMachine) {
     EXPECT_GT(tally.kinds[Rule::kSignal], 0u);
     EXPECT_GT(tally.kinds[Rule::kRoot], 0u);
   }
-  EXPECT_LT(static_cast<double>(tally.complex_bytes), 0.01 * static_cast<double>(tally.bytes));
+  // Code with a sanitizer aligns the stack itself, and more of it.
+  const double share = testing_support::kSanitized ? 0.03 : 0.01;
+  EXPECT_LT(static_cast<double>(tally.complex_bytes), share * static_cast<double>(tally.bytes));
 }
 
 // ---- Each kind, from a row
