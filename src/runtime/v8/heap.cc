@@ -44,15 +44,15 @@ std::atomic<uint32_t> g_process_id{0};  // in which the first began; relaxed
 // Of one isolate, for the thread that runs it.
 struct Heap {
   std::atomic<void*> isolate{nullptr};  // nullptr: the place is free; acquire and release
-  bool is_main = false;
-  bool is_sampling = false;  // because we wanted it
   uint64_t begin_ns = 0;
   uint64_t next_ns = 0;
-  // What was told last; under g_is_telling.
-  bool is_told = false;
+  // What was told last; under g_is_telling, as is_told.
   RuntimeHeapSums sums{};
   RuntimeHeapTable* tree = nullptr;
   alignas(RuntimeHeapTable) uint8_t tree_place[sizeof(RuntimeHeapTable)];
+  bool is_told = false;
+  bool is_main = false;
+  bool is_sampling = false;  // because we wanted it
 };
 constexpr uint32_t kMaxHeaps = 64;
 Heap g_heaps[kMaxHeaps];

@@ -19,7 +19,8 @@ constexpr size_t kMaxArgumentsBytes = 4096;
 // Node takes - and _ in names of options for the same.
 bool begins_with(const char* text, size_t size, const char* option) {
   for (size_t i = 0; option[i] != '\0'; ++i) {
-    if (i == size || (text[i] != option[i] && !(option[i] == '-' && i >= 2 && text[i] == '_'))) {
+    const bool may_be_underscore = option[i] == '-' && i >= 2;
+    if (i == size || (text[i] != option[i] && (!may_be_underscore || text[i] != '_'))) {
       return false;
     }
   }
