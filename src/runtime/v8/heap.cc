@@ -38,8 +38,9 @@ constexpr char kNobody[] = "(no JavaScript function)";
 constexpr char kTopLevel[] = "(top level)";
 constexpr char kAnonymous[] = "(anonymous)";
 
-std::atomic<bool> g_is_wanted{false};   // relaxed
-std::atomic<uint32_t> g_process_id{0};  // in which the first began; relaxed
+std::atomic<bool> g_is_wanted{false};      // relaxed
+std::atomic<bool> g_is_left_alone{false};  // relaxed
+std::atomic<uint32_t> g_process_id{0};     // in which the first began; relaxed
 
 // Of one isolate, for the thread that runs it.
 struct Heap {
@@ -299,9 +300,13 @@ void sample_heap(bool on) {
   g_is_wanted.store(on, std::memory_order_relaxed);
 }
 
+void leave_heap_alone() {
+  g_is_left_alone.store(true, std::memory_order_relaxed);
+}
+
 void begin_heap(const Engine& engine) {
-  if (g_is_wanted.load(std::memory_order_relaxed) && engine.heap.profiler != nullptr && t_heap == nullptr &&
-      !t_has_ended && !platform::is_sandboxed()) {
+  if (g_is_wanted.load(std::memory_order_relaxed) && !g_is_left_alone.load(std::memory_order_relaxed) &&
+      engine.heap.profiler != nullptr && t_heap == nullptr && !t_has_ended && !platform::is_sandboxed()) {
     t_heap_calls = 1;
   }
 }

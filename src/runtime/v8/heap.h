@@ -23,6 +23,8 @@ namespace memprof::v8 {
 
 // Before the engine is attached to; true unless MEMPROF_NODE says otherwise.
 void sample_heap(bool on);
+// From now on, whatever sample_heap() says.
+void leave_heap_alone();
 
 // Whether look_at_heap() has something to do at a call of the thread: a load and a comparison.
 extern __thread uint32_t t_heap_calls __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -29,8 +29,11 @@ bool attach_to(const Engine* found) {
 }
 
 bool attach(bool with_objects) {
+  sample_heap(with_objects);
   const Engine* const found = find_engine();
-  sample_heap(with_objects && found != nullptr && !is_heap_left_alone());
+  if (found != nullptr && is_heap_left_alone()) {
+    leave_heap_alone();
+  }
   return attach_to(found);
 }
 
