@@ -12,6 +12,7 @@
 #include "platform/clock.h"
 #include "platform/process.h"
 #include "runtime/v8/handle_scope.h"
+#include "runtime/v8/lock.h"
 
 namespace memprof::v8 {
 
@@ -45,6 +46,7 @@ std::atomic<uint32_t> g_process_id{0};     // in which the first began; relaxed
 // Of one isolate, for the thread that runs it.
 struct Heap {
   std::atomic<void*> isolate{nullptr};  // nullptr: the place is free; acquire and release
+  const Engine* engine = nullptr;       // also while another thread has it suspended
   uint64_t begin_ns = 0;
   uint64_t next_ns = 0;
   // What was told last; under g_is_telling, as is_told.
@@ -65,19 +67,6 @@ alignas(RuntimeHeapTable) uint8_t g_all_place[sizeof(RuntimeHeapTable)];
 __thread Heap* t_heap __attribute__((tls_model("initial-exec")));
 __thread bool t_has_ended __attribute__((tls_model("initial-exec")));
 __thread uint32_t t_calls_without_node __attribute__((tls_model("initial-exec")));
-
-// Of those who tell: a millisecond, never in a hook.
-class Turn {
- public:
-  Turn() {
-    while (g_is_telling.exchange(true, std::memory_order_acquire)) {
-      platform::yield_thread();
-    }
-  }
-  ~Turn() { g_is_telling.store(false, std::memory_order_release); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-};
 
 // V8's answer as a tree of the table's.
 class Telling {
@@ -190,20 +179,21 @@ void publish() {
   profiler::note_runtime_heap(*g_all, sums);
 }
 
-void tell(const Engine& engine, Heap* heap) {
+void tell(Heap* heap) {
   const MuteScope mute;
+  const HeapFunctions& functions = heap->engine->heap;
   void* const isolate = heap->isolate.load(std::memory_order_relaxed);
-  const Scope scope(engine.heap, isolate);
-  const RuntimeHeapSums sums = sums_of(engine.heap, isolate);
-  AllocationProfile* const profile = engine.heap.profile(engine.heap.profiler(isolate));
+  const Scope scope(functions, isolate);
+  const RuntimeHeapSums sums = sums_of(functions, isolate);
+  AllocationProfile* const profile = functions.profile(functions.profiler(isolate));
   // nullptr: the program has ended the sampling, by an inspector of its own.
   if (profile == nullptr) {
     return;
   }
   {
-    const Turn turn;
+    const Lock telling(&g_is_telling);
     if (heap->tree->begin()) {
-      Telling(engine.heap, isolate, heap->tree)
+      Telling(functions, isolate, heap->tree)
           .visit(*profile->functions->root(profile), RuntimeHeapTable::kNone);
       heap->sums = sums;
       heap->is_told = true;
@@ -215,7 +205,7 @@ void tell(const Engine& engine, Heap* heap) {
 
 // Its objects are gone, and with them what it told, unless the process ends: then that is what the worker held.
 void forget(Heap* heap) {
-  const Turn turn;
+  const Lock telling(&g_is_telling);
   if (!g_has_ended.load(std::memory_order_relaxed)) {
     const bool was_told = heap->is_told;
     heap->is_told = false;
@@ -229,23 +219,23 @@ void forget(Heap* heap) {
 // Node calls it while the objects of the thread are there: where its event loop has come to its end, when it cleans up, and at
 // process.exit().  The first of both is right; at the second there may be nothing left.
 void at_end(void* /*unused*/) {
-  const Engine* const engine = v8::engine();
   Heap* const heap = t_heap;
-  if (heap == nullptr || engine == nullptr) {
+  if (heap == nullptr) {
     return;
   }
+  const HeapFunctions& functions = heap->engine->heap;
   t_heap = nullptr;
   t_has_ended = true;
   t_heap_calls = 0;
   if (heap->is_main && is_ours()) {
     profiler::note_runtime_end_begun();
-    tell(*engine, heap);
+    tell(heap);
     g_has_ended.store(true, std::memory_order_relaxed);
   }
   // V8 13 crashes where an isolate ends that samples.
   if (heap->is_sampling) {
     const MuteScope mute;
-    engine->heap.stop(engine->heap.profiler(heap->isolate.load(std::memory_order_relaxed)));
+    functions.stop(functions.profiler(heap->isolate.load(std::memory_order_relaxed)));
   }
   if (!heap->is_main) {
     forget(heap);
@@ -282,6 +272,7 @@ bool begin_sampling(const Engine& engine, void* isolate) {
     heap->tree = new (heap->tree_place) RuntimeHeapTable;
   }
   t_heap = heap;
+  heap->engine = &engine;
   g_process_id.store(platform::process_id(), std::memory_order_relaxed);
   heap->is_main = platform::thread_id() == platform::process_id();
   // false: the program samples already.  Then its samples are told.
@@ -326,7 +317,7 @@ void look_at_heap(const Engine& engine, void* isolate) {
   if (now < heap->next_ns) {
     return;
   }
-  tell(engine, heap);
+  tell(heap);
   const uint64_t end = platform::monotonic_ns();
   const uint64_t wanted = (end - heap->begin_ns) / kTimePerPause;
   const uint64_t pause = wanted < kLongestPauseNs ? wanted : kLongestPauseNs;

@@ -8,6 +8,7 @@
 #include "platform/process.h"
 #include "runtime/v8/code/code_name.h"
 #include "runtime/v8/heap.h"
+#include "runtime/v8/lock.h"
 
 namespace memprof::v8 {
 namespace {
@@ -18,22 +19,6 @@ std::atomic<uint64_t> g_uses{0};         // relaxed
 
 // Of the calling thread.
 __thread Isolate* t_isolate __attribute__((tls_model("initial-exec")));
-
-// Never waited for in a hook.
-class Lock {
- public:
-  explicit Lock(std::atomic<bool>* flag) : flag_(*flag) {
-    while (flag_.exchange(true, std::memory_order_acquire)) {
-      platform::yield_thread();
-    }
-  }
-  ~Lock() { flag_.store(false, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
 
 Isolate* find_isolate(const void* isolate) {
   for (Isolate& known : g_isolates) {
