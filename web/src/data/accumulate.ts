@@ -10,6 +10,12 @@ export interface Interval {
   high: number;
 }
 
+export interface Estimate extends Interval {
+  samples: number;
+  /** The size of the blocks whose missed ones weigh most, 1 of counts; 0: of many sizes, or none. */
+  step: number;
+}
+
 /** Sums over samples of several sizes: two kinds of blocks that give the same sums, else only moments. */
 function addTotals(missed: Missed, samples: number, size: number, numbers: Float64Array, bytes: boolean): void {
   const [weightBytes, weightCount, varianceBytes, varianceCount, mostBytes, mostCount] = numbers;
@@ -39,15 +45,17 @@ function addTotals(missed: Missed, samples: number, size: number, numbers: Float
 }
 
 /** `stacks`: each once. */
-export function estimate(block: Block, metric: Metric, stacks: Iterable<number>): Interval {
+export function estimate(block: Block, metric: Metric, stacks: Iterable<number>): Estimate {
   const family = block.families[familyOf(metric)];
   const bytes = isBytes(metric);
   const missed = new Missed();
   const samples = new Map<number, number>(); // by kind
   let certain = 0;
+  let seen = 0;
   for (const stack of stacks) {
     for (let i = family.begin[stack]; i < family.begin[stack + 1]; ++i) {
       const kind = family.kind[i];
+      seen += family.samples[i];
       if (kind >= FIRST_KIND) {
         samples.set(kind, (samples.get(kind) ?? 0) + family.samples[i]);
       } else if (kind === KIND_TOTALS) {
@@ -65,5 +73,5 @@ export function estimate(block: Block, metric: Metric, stacks: Iterable<number>)
   }
   const value = certain + missed.mean;
   const ends = missed.interval();
-  return { value, low: Math.min(certain + ends.low, value), high: Math.max(certain + ends.high, value) };
+  return { value, low: Math.min(certain + ends.low, value), high: Math.max(certain + ends.high, value), samples: seen, step: missed.step };
 }

@@ -71,6 +71,11 @@ export class Missed {
     return this.sum.mean;
   }
 
+  /** Of the blocks whose missed ones weigh most; 0: they are of many sizes, or there are none. */
+  get step(): number {
+    return this.largest.step;
+  }
+
   add(group: Group): void {
     const q = 1 - group.probability;
     const hazard = -Math.log(q) * group.samples;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the nodes of a view and its rows hold: sums over stacks.
-import { type Block, LABEL_IS_AFTER } from "../data/block";
+import { type Block } from "../data/block";
+import { isAfter } from "../data/change";
 import { type Values } from "../data/values";
 import { type Tree, type View } from "./view";
 
@@ -25,10 +26,6 @@ export function addUp(tree: Tree, own: Float64Array): Float64Array {
   const total = own.slice();
   for (let i = total.length - 1; i > 0; --i) total[tree.parent[i]] += total[i];
   return total;
-}
-
-export function isAfter(block: Block, stack: number): boolean {
-  return (block.labels.flags[block.stacks.label[stack]] & LABEL_IS_AFTER) !== 0;
 }
 
 export function sumUp(

@@ -11,7 +11,7 @@ import { Breadcrumb } from "./breadcrumb";
 import { Details } from "./details";
 import { Graph } from "./graph";
 import { Header } from "./header";
-import { useMargins } from "./margins";
+import { NO_MARGINS, useMargins } from "./margins";
 import { type Pictures, usePictures } from "./pictures";
 import { Sandwich } from "./sandwich";
 import { firstState, fragmentOf, type State, stateOf } from "./state";
@@ -161,7 +161,8 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
           {sandwiched >= 0 ? (
             <Sandwich
               group={sandwiched}
-              margins={margins}
+              // In a difference its sums are of what grew, or shrank, alone.
+              margins={isDifference ? NO_MARGINS : margins}
               pictures={pictures}
               state={state}
               isDark={isDark}

@@ -69,7 +69,7 @@ export function Details(props: {
         <dt>{METRIC_TITLES[state.metric]}</dt>
         <dd>
           {number(state.metric, sums.total[node])} on this path, {percentText(sums.weight[node], whole)}
-          {intervalText(state.metric, interval)}
+          {intervalText(state.metric, interval, isDifference)}
           ; itself {number(state.metric, sums.self[node])}
           {isDifference && `; before ${metricText(state.metric, sums.before[node])}`}
         </dd>

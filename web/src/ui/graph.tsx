@@ -10,7 +10,7 @@ import { Icicle } from "./icicle";
 import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { Colour, State } from "./state";
-import { metricText, nameText, percentText, shortened } from "./text";
+import { metricText, nameText, percentText, shortened, signedText } from "./text";
 
 function inOrder<Key>(held: Map<Key, number>): Map<Key, number> {
   return new Map([...held].sort((a, b) => b[1] - a[1]).map(([key], i) => [key, i]));
@@ -81,14 +81,17 @@ export function Graph(props: {
   };
   const strength = (node: number) => {
     const weight = Math.abs(sums.total[node]);
-    if (!block.facts.has_intervals || isDifference || node === 0 || !(weight > 0)) return 1;
+    if (!block.facts.has_intervals || node === 0 || !(weight > 0)) return 1;
     return strengthOf((1.96 * Math.sqrt(sums.variance[node])) / weight);
   };
   const describe = (node: number) => {
     const name = node === 0 ? WHOLE : shortened(nameText(groups[view.group[node]].name), 300);
     const weight = sums.weight[node];
-    const interval = intervalText(state.metric, props.margins.atOnce(node));
-    return `${name}: ${metricText(state.metric, weight)}${interval}, ${percentText(weight, whole)}`;
+    const interval = intervalText(state.metric, props.margins.atOnce(node), isDifference);
+    const share = percentText(weight, whole);
+    if (!isDifference) return `${name}: ${metricText(state.metric, weight)}${interval}, ${share}`;
+    const part = `${metricText(state.metric, weight)} ${state.part === "all" ? "of changes" : state.part}, ${share}`;
+    return `${name}: ${signedText(state.metric, sums.total[node])}${interval}; ${part}`;
   };
   return (
     <Icicle

@@ -26,7 +26,6 @@ export function Header(props: { block: Block; state: State; pictures: Pictures; 
   const { sums, whole } = pictures;
   const last = facts.sides[facts.sides.length - 1];
   const selected = sums.total[0];
-  const interval = isDifference ? null : props.margins.whole;
   const isPart = state.part === "all" && Math.abs(selected - whole) > 1e-6 * Math.abs(whole);
   return (
     <header>
@@ -37,8 +36,8 @@ export function Header(props: { block: Block; state: State; pictures: Pictures; 
       <p class="total">
         <span>{METRIC_TITLES[state.metric]}</span>{" "}
         <strong>{isDifference ? signedText(state.metric, sums.total[0]) : metricText(state.metric, selected)}</strong>
-        {isDifference && ` (before: ${metricText(state.metric, sums.before[0])})`}
-        {intervalText(state.metric, interval)}
+        {intervalText(state.metric, props.margins.whole, isDifference)}
+        {isDifference && `, before: ${metricText(state.metric, sums.before[0])}`}
         {isPart && `, ${percentText(selected, whole)} of ${metricText(state.metric, whole)}`}
       </p>
       <Found pictures={pictures} state={state} />

@@ -3,12 +3,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { estimate, type Interval } from "../data/accumulate";
 import type { Block, Metric } from "../data/block";
+import { changeOf } from "../data/change";
 import { isSampled } from "../data/values";
 import { nodesOf, type Parts, stacksOf } from "../model/parts";
 import type { Row } from "../model/sums";
 import type { View } from "../model/view";
 import type { Pictures } from "./pictures";
-import { metricText } from "./text";
+import { metricText, signedText } from "./text";
 
 export interface Margins {
   whole: Interval | null;
@@ -21,7 +22,7 @@ export interface Margins {
   ofRow: (row: Row) => { text: string; isWide: boolean } | null;
 }
 
-const NONE: Margins = {
+export const NO_MARGINS: Margins = {
   whole: null,
   ofNode: () => null,
   atOnce: () => null,
@@ -35,12 +36,13 @@ const AT_ONCE_MS = 12; // then the screen is drawn, and the next rows get theirs
 /** Half of the interval, the larger one, as a share of the value. */
 export function marginOf(interval: Interval): number {
   const half = Math.max(interval.value - interval.low, interval.high - interval.value);
-  return interval.value > 0 ? half / interval.value : 0;
+  return interval.value !== 0 ? half / Math.abs(interval.value) : 0;
 }
 
-/** " (95 %: 1 MiB to 2 MiB)"; empty where nothing is known. */
-export function intervalText(metric: Metric, interval: Interval | null): string {
-  return interval === null ? "" : ` (95 %: ${metricText(metric, interval.low)} to ${metricText(metric, interval.high)})`;
+/** " (95 %: 1 MiB to 2 MiB)", of a change with signs; empty where nothing is known. */
+export function intervalText(metric: Metric, interval: Interval | null, isChange = false): string {
+  const text = isChange ? signedText : metricText;
+  return interval === null ? "" : ` (95 %: ${text(metric, interval.low)} to ${text(metric, interval.high)})`;
 }
 
 export function marginText(margin: number): string {
@@ -73,7 +75,9 @@ class KnownNodes {
   }
 
   ofParts(parts: Parts): Interval {
-    return estimate(this.block, this.metric, stacksOf(this.view, parts, this.isSelected));
+    const stacks = stacksOf(this.view, parts, this.isSelected);
+    const { block, metric } = this;
+    return block.facts.sides.length > 1 ? changeOf(block, metric, stacks) : estimate(block, metric, stacks);
   }
 }
 
@@ -127,11 +131,11 @@ export function useLater(jobs: () => (() => void)[], inputs: readonly unknown[])
   return round;
 }
 
-/** What memprof found of a change, where the row is that of the whole function. */
+/** What memprof found of a change, where the row is that of the whole function: by a test, which is sharper where samples are few. */
 function marginOfChange(block: Block, pictures: Pictures, metric: Metric): Margins["ofRow"] {
   const { view, zoom, isSelected } = pictures;
   const changes = block.facts.changes[metric];
-  if (zoom > 0 || isSelected !== null || view.options.by !== "function" || !changes) return NONE.ofRow;
+  if (zoom > 0 || isSelected !== null || view.options.by !== "function" || !changes) return NO_MARGINS.ofRow;
   const known = new Map(changes.rows.map((row) => [`${row.name}\0${row.file}\0${row.module}`, row]));
   return (row) => {
     const group = view.groups.groups[row.group];
@@ -145,7 +149,8 @@ function marginOfChange(block: Block, pictures: Pictures, metric: Metric): Margi
 /** `shown`: the rows that can be seen; `chosen`: the node that all is said about. */
 export function useMargins(block: Block, pictures: Pictures, metric: Metric, shown: Row[], chosen: number): Margins {
   const { view, isSelected, zoom, isListed } = pictures;
-  const isKnown = block.facts.has_intervals && block.facts.sides.length === 1 && isListed === null && isSampled(metric);
+  const isDifference = block.facts.sides.length > 1;
+  const isKnown = block.facts.has_intervals && isListed === null && isSampled(metric);
   const nodes = useMemo(() => new KnownNodes(block, view, isSelected, metric), [block, view, isSelected, metric]);
   const rows = useMemo(() => new KnownRows(nodes, view, zoom), [nodes, view, zoom]);
   const whole = useMemo(() => (isKnown ? nodes.of(0) : null), [nodes, isKnown]);
@@ -156,19 +161,19 @@ export function useMargins(block: Block, pictures: Pictures, metric: Metric, sho
   }, [nodes, rows, isKnown, shown, chosen]);
   const ofChange = useMemo(() => marginOfChange(block, pictures, metric), [block, view, isSelected, zoom, metric]);
   return useMemo(() => {
-    if (block.facts.sides.length > 1) return { ...NONE, ofRow: ofChange };
-    if (!isKnown) return NONE;
+    if (!isKnown) return isDifference ? { ...NO_MARGINS, ofRow: ofChange } : NO_MARGINS;
     return {
       whole,
       ofNode: (node) => nodes.peek(node),
       atOnce: (node) => nodes.of(node),
       ofParts: (parts) => nodes.ofParts(parts),
       ofRow: (row) => {
+        const known = isDifference ? ofChange(row) : null;
         const interval = rows.peek(row);
-        if (interval === null) return null;
+        if (known !== null || interval === null) return known;
         const margin = marginOf(interval);
-        return { text: marginText(margin), isWide: margin > WIDE };
+        return { text: marginText(margin), isWide: margin > (isDifference ? 1 : WIDE) };
       },
     };
-  }, [block, ofChange, isKnown, whole, nodes, rows, round]);
+  }, [isDifference, ofChange, isKnown, whole, nodes, rows, round]);
 }

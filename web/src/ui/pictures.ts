@@ -2,10 +2,11 @@
 // What the page computes of its data for what the reader has chosen, each only once until a choice changes it.
 import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
+import { isAfter } from "../data/change";
 import { valuesOf } from "../data/values";
 import { parseExpression, selectStacks } from "../model/select";
 import type { Places } from "../model/places";
-import { isAfter, matchingGroups, type Row, rowsOf, sumUp, type Sums } from "../model/sums";
+import { matchingGroups, type Row, rowsOf, sumUp, type Sums } from "../model/sums";
 import { makeView, type View } from "../model/view";
 import type { State } from "./state";
 
