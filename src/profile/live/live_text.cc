@@ -53,6 +53,9 @@ void write_header(const LiveModel& model, TextWriter* writer) {
                                bytes_a_second(model.allocated_a_second())));
 }
 
+// Of the table, in this order.
+enum Column : size_t { kValue, kMargin, kShare, kBlocks, kCumulative, kGrowth, kAllocates };
+
 void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   const Report& now = model.report();
   const Metric metric = now.metric;
@@ -66,11 +69,11 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   TextTable table(std::move(titles));
   // What a narrow terminal leaves out first; never what rows are ordered by.
   if (model.choice().sort == LiveSort::kBlocks) {
-    table.set_optional({1, 2, 4}, {6, 5});
+    table.set_optional({kMargin, kShare, kCumulative}, {kAllocates, kGrowth});
   } else if (model.choice().sort == LiveSort::kAllocates) {
-    table.set_optional({3, 1, 2}, {4, 5});
+    table.set_optional({kBlocks, kMargin, kShare}, {kCumulative, kGrowth});
   } else {
-    table.set_optional({3, 1, 2}, {6});
+    table.set_optional({kBlocks, kMargin, kShare}, {kAllocates});
   }
   const std::vector<LiveRow>& rows = model.rows();
   for (size_t i = 0; i < rows.size() && i < max_rows; ++i) {
@@ -84,7 +87,7 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
                     format_signed_bytes(rows[i].growth),
                     bytes_a_second(rows[i].allocated_a_second)};
     line.tones.resize(line.numbers.size());
-    line.tones[5] = change_tone(rows[i].growth);
+    line.tones[kGrowth] = change_tone(rows[i].growth);
     line.names = {printable(row.name)};
     if (has_places) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
     table.add(std::move(line));
