@@ -156,7 +156,7 @@ console.log(process.uptime());
         _, out = self.profile("""\
 const { Worker } = require('node:worker_threads');
 const ended = new Worker('function brief() { return Array.from({ length: 2e5 }, (_, i) => ({ i })); } globalThis.kept = brief();' +
-  'setTimeout(() => process.exit(), 2500); setInterval(() => {}, 5);', { eval: true });
+  'setTimeout(() => process.exit(), 4000); setInterval(() => {}, 5);', { eval: true });
 ended.on('exit', () => setTimeout(() => process.exit(6), 100));
 const worker = new Worker('function inWorker() { return Array.from({ length: 5e5 }, (_, i) => ({ i })); } globalThis.kept = inWorker();' +
   'setInterval(() => {}, 5);', { eval: true });
