@@ -5,6 +5,7 @@
 usage: make_pages.py MEMPROF FOLDER     profiles in FOLDER/profiles, pages in FOLDER
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -98,7 +99,9 @@ def main():
     hostile = folder / "hostile.pb"
     hostile.write_bytes(hostile_profile())
     page(hostile, "hostile.html")
-    subprocess.run([memprof, "diff", profiles / "python.pb.gz", after, "--no-debuginfod", "-o", folder / "diff.html", "--force"],
+    # Named as one is in a folder: the page shows the names, and docs/ its picture.
+    shutil.copy(profiles / "python.pb.gz", folder / "before.pb.gz")
+    subprocess.run([memprof, "diff", "before.pb.gz", "after.pb.gz", "--no-debuginfod", "-o", "diff.html", "--force"], cwd=folder,
                    check=True)
 
 

@@ -156,7 +156,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
         </p>
       )}
       <Breadcrumb pictures={pictures} state={state} onZoom={zoomTo} onReset={() => change(firstState(props.block.facts), true)} />
-      <div class="halves">
+      <div class={rows !== pictures.rows ? "halves with-growth" : "halves"}>
         <section aria-label="Graph" class="graph">
           {sandwiched >= 0 ? (
             <Sandwich
