@@ -266,7 +266,9 @@ bool prepare_late_hooks(LatePatchRequest* request) {
       request->module_count > LatePatchRequest::kMaxModules) {
     return false;
   }
-#if defined(__x86_64__)
+#if !defined(__x86_64__)
+  return true;  // there is nobody to write them
+#endif
   if (is_sandboxed()) {
     const char* const parts[] = {"the process has a filter of system calls: allocators in it are not tried",
                                  nullptr};
@@ -287,7 +289,6 @@ bool prepare_late_hooks(LatePatchRequest* request) {
   g_request = nullptr;
   request->patches = g_late.address();
   request->patch_count = g_late.count();
-#endif
   return true;
 }
 
