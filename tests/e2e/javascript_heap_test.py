@@ -73,9 +73,9 @@ class JavascriptHeap(e2e.Test):
     def test_blocks_are_those_of_before_the_end(self):
         """Node frees its Buffers when it ends; and what V8 counts is a part of what is resident then."""
         grown, out = self.profile("global.kept = Buffer.alloc(30e6, 1);\n")
-        live = e2e.Profile(out).total("inuse_space")  # node itself has some 3 MB
+        live = e2e.Profile(out).total("inuse_space")  # node itself has 2 to 6 MB
         self.assertGreater(live, 30e6)
-        self.assertLess(live, 37e6)
+        self.assertLess(live, 45e6)
         memory = self.report(out)["resident"]
         self.assertGreater(memory["runtime_bytes"], grown)
         self.assertLess(memory["js_bytes"], memory["runtime_bytes"] + memory["code_bytes"] + 2e6)
