@@ -7,6 +7,7 @@ usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUIT
        suites.py --self-test            plants differences, which must be found
 
 cpython=PYTHON: with that interpreter, preloaded at rate 0 and 4k, its objects and stacks included.
+node: with the node in PATH; node=NODE: with that one. Preloaded at rate 0 and 4k, stacks and heap of JavaScript included.
 
 A test that differs is run again, its module alone, three times without and with: one that differs from itself without
 memprof, or is then the same all three times, is unsteady (named, and no failure); else it is a failure. A crash, a hang
