@@ -165,8 +165,10 @@ void Snapshot::copy_new_stacks(Source* source) {
 void Snapshot::copy_stack_again(Source* source, uint64_t i) {
   source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
   const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
-  source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
-  source->load_units(e);
+  if (e.ready.load(std::memory_order_acquire) != 0) {  // before, another thread may be writing it
+    source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
+    source->load_units(e);
+  }
   copy_stack(*source, i);
   copy_peak(source, i);
 }

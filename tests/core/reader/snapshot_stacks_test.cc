@@ -110,16 +110,15 @@ TEST(SnapshotStacks, ReadersThatAreOvertakenCountNothingTwice) {
   EXPECT_EQ(0u, race.wrong);
 }
 
-// Nor is one lost when several threads fold at once.
-TEST(SnapshotStacks, ThreadsThatFoldAtOnceLoseNothing) {
+// `passes` by each of some threads, while another one looks on.
+void expect_that_nothing_is_lost(uint64_t passes) {
   ScopedArena a(kLimits);
   constexpr int kThreads = 4;
-  const uint64_t passes = testing_support::scaled(40000);
   std::atomic<int> writers{kThreads};
   run_threads(kThreads + 1, [&](int thread) {
     if (thread == kThreads) {
       do {
-        EXPECT_NE(nullptr, take(a.arena));  // looks on
+        EXPECT_NE(nullptr, take(a.arena));
       } while (writers.load() != 0);
       return;
     }
@@ -136,6 +135,18 @@ TEST(SnapshotStacks, ThreadsThatFoldAtOnceLoseNothing) {
   EXPECT_EQ(a.header().fold.begun.load(), a.header().fold.done.load());
   for (uint32_t i = 0; i < a.stacks.size(); ++i) {
     EXPECT_EQ(0u, a.stacks.entry(i).uses.load()) << i;
+  }
+}
+
+// Nor is one lost when several threads fold at once.
+TEST(SnapshotStacks, ThreadsThatFoldAtOnceLoseNothing) {
+  expect_that_nothing_is_lost(testing_support::scaled(40000));
+}
+
+// One makes a stack that the reader meets while it reads again what another one folded.
+TEST(SnapshotStacks, ThreadsThatFoldAtOnceWhileATableFillsLoseNothing) {
+  for (uint64_t round = 0; round < testing_support::scaled(400); ++round) {
+    expect_that_nothing_is_lost(500);
   }
 }
 
