@@ -3,7 +3,9 @@
 
 #include <cstring>
 
+#include "core/engine/profiler.h"
 #include "format/files/run_tally.h"
+#include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/process.h"
 
@@ -11,6 +13,15 @@ namespace memprof {
 namespace {
 
 RunTally* g_tally;
+
+// Who noted this process; a vfork child sees those of its parent.
+uint32_t g_id;
+uint64_t g_start;
+
+void note_self(uint64_t start) {
+  g_id = platform::process_id();
+  g_start = start;
+}
 
 }  // namespace
 
@@ -25,14 +36,39 @@ void join_run(const char* arena_folder, uint64_t run_token) {
   memcpy(path + length + 1, kRunTallyName, sizeof(kRunTallyName));
   auto* const tally = static_cast<RunTally*>(platform::file_map(path, sizeof(RunTally)));
   if (tally != nullptr && tally->magic == RunTally::kMagic && tally->run_token == run_token) {
+    note_self(platform::process_start());
     g_tally = tally;
-    tally->note(platform::process_id(), platform::process_start());
+    tally->note(g_id, g_start);
   }
 }
 
 void count_fork_child() {
   if (g_tally != nullptr && !platform::is_sandboxed()) {
-    g_tally->note_new(platform::process_id(), platform::start_of_new_process());
+    note_self(platform::start_of_new_process());
+    g_tally->note_new(g_id, g_start);
+  }
+}
+
+uint32_t begin_program(const char* path) {
+  if (g_tally == nullptr || path == nullptr || platform::is_sandboxed()) {
+    return 0;
+  }
+  const uint32_t id = platform::process_id();
+  const bool is_counted = id == g_id;
+  g_tally->note_program(id, is_counted ? g_start : platform::start_of_new_process(), is_counted, path,
+                        platform::monotonic_ns());
+  return id;
+}
+
+void program_did_not_begin(uint32_t begun) {
+  if (begun != 0) {
+    g_tally->take_program_back(begun);
+  }
+}
+
+void program_was_spawned(uint32_t id, uint64_t start, const char* path) {
+  if (g_tally != nullptr && path != nullptr && !platform::is_sandboxed()) {
+    g_tally->note_spawned(id, start, path, platform::monotonic_ns());
   }
 }
 

@@ -16,6 +16,7 @@ from check_main import check_main
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
 EXCEPTIONS = {
+    "src/platform/linux/execute/execute.cc": "defines exec, only in libmemprof.so; tests/e2e/executed_test.py runs programs with it",
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
     "src/platform/linux/inline_hooks/inline_hooks.cc": PATCHER,
     "src/platform/linux/inline_hooks/inner_module.cc": PATCHER,

@@ -52,11 +52,13 @@ ONCE = {
     "(anonymous namespace)::find_operator(char const*)": "operator new has no memory; the standard one will throw",
     "(anonymous namespace)::no_operator(char const*)": "and there is no standard one: says so and aborts",
 }
-# Exported to see the end of the process and of its libraries, its sandbox, and unwind tables of code that is made at run
-# time; not on the way of an allocation.
+# Exported to see the end of the process and of its libraries, its sandbox, programs that it executes, and unwind tables of
+# code that is made at run time; not on the way of an allocation.
 FRAME_CALLS = {f"__{de}register_frame{form}" for de in ("", "de") for form in ("", "_info", "_info_bases")} | {
     f"__register_frame{form}" for form in ("_table", "_info_table", "_info_table_bases")}
-NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlclose", "prctl", "syscall"} | FRAME_CALLS
+EXECUTE_CALLS = {f"exec{form}" for form in ("l", "le", "lp", "v", "ve", "veat", "vp", "vpe")} | {
+    "fexecve", "posix_spawn", "posix_spawnp"}
+NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlclose", "prctl", "syscall"} | FRAME_CALLS | EXECUTE_CALLS
 
 # Of the C API, what may be called wherever malloc may be.
 LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")

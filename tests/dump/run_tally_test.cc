@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/engine/profiler.h"
 #include "format/files/run_tally.h"
 #include "platform/files.h"
 #include "platform/process.h"
@@ -60,9 +61,39 @@ TEST(JoinRun, LooksAtNothingInASandbox) {
     in_child([] {
       platform::set_sandboxed(true);
       count_fork_child();
+      program_did_not_begin(begin_program("a"));
+      program_was_spawned(7, 100, "b");
     });
   });
   EXPECT_EQ(1u, tally->processes.load());
+  EXPECT_EQ(0u, tally->executing.load());
+}
+
+TEST(JoinRun, NotesProgramsThatAreExecuted) {
+  const TemporaryFolder folder;
+  const RunTally* const tally = make_tally(folder);
+  ASSERT_NE(nullptr, tally);
+  in_child([&] {
+    EXPECT_EQ(0u, begin_program("a"));  // it has joined none
+    program_was_spawned(7, 100, "b");
+    EXPECT_EQ(0u, tally->executing.load());
+    join_run(folder.path("").c_str(), 7);
+    EXPECT_EQ(0u, begin_program(nullptr));
+    const uint32_t begun = begin_program("a");
+    EXPECT_EQ(platform::process_id(), begun);
+    EXPECT_EQ(1u, tally->executing.load());
+    program_did_not_begin(begun);
+    EXPECT_EQ(0u, tally->executing.load());
+    program_was_spawned(7, 100, "b");
+    EXPECT_EQ(1u, tally->executing.load());
+    in_child([&] {  // which, like a vfork child, did not count itself
+      EXPECT_NE(begun, begin_program("a"));
+      EXPECT_EQ(2u, tally->executing.load());
+      join_run(folder.path("").c_str(), 7);
+    });
+  });
+  EXPECT_EQ(1u, tally->executing.load());
+  EXPECT_EQ(2u, tally->processes.load());
 }
 
 }  // namespace

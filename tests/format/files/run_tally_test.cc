@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,11 +32,92 @@ TEST(RunTallyTest, AForkChildThatExecutesAProgramCountsOnce) {
   tally->note_new(7, 1002);  // another one, at once
   EXPECT_EQ(2u, tally->processes.load());
   // The clock is as old as the machine.
-  const uint64_t late = (uint64_t{1} << 40) - 1;
+  const uint64_t late = (uint64_t{1} << 38) - 1;
   tally->note_new(8, late + 2);
   tally->note(8, late);
   EXPECT_EQ(3u, tally->processes.load());
   EXPECT_TRUE(tally->has(8, late));
+}
+
+// Who executes something that memprof did not begin in, of slot 7.
+uint64_t executing(const RunTally& tally) {
+  return tally.executing_in(7).id;
+}
+
+TEST(RunTallyTest, AProgramIsOneUntilMemprofBeginsInIt) {
+  const auto tally = std::make_unique<RunTally>();
+  tally->note(7, 1000);
+  tally->note_program(7, 1000, true, "/bin/a", 5);
+  EXPECT_EQ(1u, tally->executing.load());
+  EXPECT_EQ(7u, executing(*tally));
+  EXPECT_TRUE(tally->has(7, 1000));
+  EXPECT_FALSE(tally->is_over({7, 1000}));
+  const RunTally::Program& program = tally->programs[7];
+  EXPECT_EQ(5u, program.when_ns.load());
+  EXPECT_EQ('/', program.path[0].load());
+  EXPECT_EQ('\0', program.path[6].load());
+  EXPECT_TRUE(RunTally::is_same({7, 1000}, RunTally::process_of(program)));
+  tally->note(7, 1000);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_EQ(0u, executing(*tally));
+  EXPECT_TRUE(tally->is_over({7, 1000}));
+  EXPECT_EQ(1u, tally->processes.load());
+}
+
+TEST(RunTallyTest, WhatCannotBeExecutedIsTakenBack) {
+  const auto tally = std::make_unique<RunTally>();
+  // A vfork child tries two, and the second one has memprof.
+  tally->note_program(7, 1000, false, "a", 5);
+  tally->take_program_back(7);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_TRUE(tally->is_over({7, 1000}));
+  EXPECT_FALSE(tally->has(7, 1000));
+  tally->take_program_back(7);
+  tally->take_program_back(8);
+  tally->note_program(7, 1000, false, "b", 6);
+  EXPECT_EQ(1u, tally->executing.load());
+  tally->note(7, 999);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_EQ(1u, tally->processes.load());
+  EXPECT_TRUE(tally->has(7, 999));
+}
+
+TEST(RunTallyTest, ASpawnedProgramMayHaveBegunBeforeItIsNoted) {
+  const auto tally = std::make_unique<RunTally>();
+  tally->note(7, 1000);
+  tally->note_spawned(7, 1000, "a", 5);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_EQ(0u, tally->programs[7].when_ns.load());
+  tally->note_spawned(8, 1000, "b", 6);
+  EXPECT_EQ(1u, tally->executing.load());
+  tally->note(8, 1000);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_EQ(2u, tally->processes.load());
+}
+
+TEST(RunTallyTest, AnIdThatComesAgainTakesNothingFromWhoHadIt) {
+  const auto tally = std::make_unique<RunTally>();
+  tally->note(7, 1000);
+  tally->note_program(7, 1000, true, "a", 5);
+  tally->note_new(7, 5000);
+  EXPECT_EQ(1u, tally->executing.load());
+  tally->note_program(7, 5000, true, "b", 6);
+  tally->note(7, 5000);
+  EXPECT_EQ(1u, tally->executing.load());
+  tally->note_program(7, 5000, true, "c", 7);
+  tally->note(7, 9000);  // by a way that nobody saw
+  EXPECT_EQ(2u, tally->executing.load());
+  EXPECT_EQ(3u, tally->processes.load());
+}
+
+TEST(RunTallyTest, ALongPathIsCut) {
+  const auto tally = std::make_unique<RunTally>();
+  const std::string path(1000, 'x');
+  tally->note_program(7, 1, true, path.c_str(), 5);
+  for (const std::atomic<char>& c : tally->programs[7].path) {
+    EXPECT_EQ('x', c.load());
+  }
+  EXPECT_EQ(0u, tally->programs[8].when_ns.load());
 }
 
 TEST(RunTallyTest, OfManyThatRunAtOnceEachCounts) {

@@ -31,7 +31,7 @@
 #include "memprof/io/temporary_folder.h"
 #include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
-#include "memprof/run/process_collector.h"
+#include "memprof/run/processes/process_collector.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {

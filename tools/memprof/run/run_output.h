@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "memprof/io/temporary_folder.h"
-#include "memprof/run/process_collector.h"
+#include "memprof/run/processes/process_collector.h"
 #include "memprof/run/run_options.h"
 
 namespace memprof::cli {

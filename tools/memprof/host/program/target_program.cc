@@ -181,6 +181,10 @@ void inspect_file(const std::string& path, int depth, TargetProgram& target) {
 
 }  // namespace
 
+std::string without_path(const std::string& obstacle, const std::string& path) {
+  return obstacle.substr(obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);
+}
+
 std::string elf_interpreter(const std::string& path) {
   const File file(path);
   ElfW(Ehdr) header;

@@ -20,6 +20,9 @@ struct TargetProgram {
 // `command` as in execvp(3): searched for in PATH unless it has a slash.
 TargetProgram inspect_target(const std::string& command);
 
+// What an obstacle says of the program at `path`, without the path: "is statically linked ...".
+std::string without_path(const std::string& obstacle, const std::string& path);
+
 // The loader that an ELF file of this machine's class names (PT_INTERP); empty: none, or no such file.
 std::string elf_interpreter(const std::string& path);
 bool is_musl_loader(const std::string& path);

@@ -23,6 +23,8 @@ class RunTallyFile {
   RunTallyFile(const RunTallyFile&) = delete;
   RunTallyFile& operator=(const RunTallyFile&) = delete;
 
+  // nullptr: there is none.
+  const RunTally* tally() const { return tally_; }
   // How many processes there were that memprof was in, by now.
   uint64_t processes() const;
   // Whether this one was among them; `process_start` as in ProcessProfile.

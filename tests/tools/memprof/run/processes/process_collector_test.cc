@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/process_collector.h"
+#include "memprof/run/processes/process_collector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

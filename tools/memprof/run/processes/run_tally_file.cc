@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/run_tally_file.h"
+#include "memprof/run/processes/run_tally_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

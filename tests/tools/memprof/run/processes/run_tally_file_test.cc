@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/run_tally_file.h"
+#include "memprof/run/processes/run_tally_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -38,6 +38,7 @@ TEST(RunTallyFile, HasWhatProcessesNote) {
   tally->note(12, 500);
   tally->note(13, 501);
   EXPECT_EQ(file.processes(), 2u);
+  EXPECT_EQ(file.tally()->processes.load(), 2u);
   EXPECT_TRUE(file.has(13, 501));
   EXPECT_FALSE(file.has(13, 902));
   munmap(start, sizeof(RunTally));
@@ -50,6 +51,7 @@ TEST(RunTallyFile, WhereThereCanBeNoneNobodyIsCounted) {
   EXPECT_EQ(there.processes(), 0u);
   EXPECT_FALSE(there.has(1, 1));
   EXPECT_EQ(std::filesystem::file_size(folder / kRunTallyName), 4u);
+  EXPECT_EQ(there.tally(), nullptr);
   EXPECT_EQ(RunTallyFile("", 7).processes(), 0u);
   EXPECT_EQ(RunTallyFile(folder / "none", 7).processes(), 0u);
 }

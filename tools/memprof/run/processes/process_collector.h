@@ -21,8 +21,9 @@
 
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/roomy_thread.h"
-#include "memprof/run/run_tally_file.h"
-#include "memprof/run/unseen_processes.h"
+#include "memprof/run/processes/executed_programs.h"
+#include "memprof/run/processes/run_tally_file.h"
+#include "memprof/run/processes/unseen_processes.h"
 #include "profile/model/model.h"
 
 namespace memprof::cli {
@@ -91,6 +92,7 @@ class ProcessCollector {
   void collect(Which which);
   void collect(const ArenaFile& file, bool still_runs);
   void take_unseen();
+  bool has_later_profile(const UnseenProcess& unseen) const;
   void add_unreadable(const std::exception& reason);
   // `pprof` is written to process.path; empty: it is there already.
   void add(profile::Profile profile, const std::string& pprof, ProcessProfile process);
@@ -100,6 +102,7 @@ class ProcessCollector {
   const uint64_t run_token_;
   const RunTallyFile tally_;
   UnseenProcesses watched_;
+  ExecutedPrograms executed_;
   Collected collected_;
   std::set<std::string> stuck_;   // files that cannot be removed
   std::set<std::string> unseen_;  // arenas of whose process the last look saw nothing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/unseen_processes.h"
+#include "memprof/run/processes/unseen_processes.h"
 
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "format/files/run_tally.h"
 #include "memprof/doctor/doctor_allocator.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/memory_map.h"
@@ -50,11 +51,6 @@ bool has_variable(const std::string& environment, const std::string& name, const
     if (end == std::string::npos) break;
   }
   return false;
-}
-
-// "PATH is statically linked ...", without the path.
-std::string without_path(const std::string& obstacle, const std::string& path) {
-  return obstacle.substr(obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);
 }
 
 // What stands in the way in its file; "": nothing.  *has_memprof: it is linked into it.
@@ -228,6 +224,11 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
     known->verdict = Verdict::kUnseen;
     known->unseen = {pid, known->process_start, 0, known->program, why, false};
   }
+}
+
+bool UnseenProcesses::lives(uint64_t pid, uint64_t process_start) const {
+  const auto known = known_.find(pid);
+  return known != known_.end() && RunTally::is_same({pid, known->second.process_start}, {pid, process_start});
 }
 
 std::vector<UnseenProcess> UnseenProcesses::processes() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes of a run that memprof records nothing of: static programs, those that got another environment, those
-// with other rights, those whose malloc is their own.  Found by looks at /proc while the run goes on, so one that lives less than the time between
-// two looks may be missed.
+// with other rights, those whose malloc is their own.  Found by looks at /proc while the run goes on; of those that live
+// less than the time between two looks executed_programs.h has what the run knows.
 //
 // Model: of the run is the process that was started, what a process of the run started, and who has the run's
 // token in its environment (a daemon's parent is gone).  Each program that a process executes is judged once;
@@ -42,6 +42,8 @@ class UnseenProcesses {
 
   // Those that live, and of those that are gone the first.
   std::vector<UnseenProcess> processes() const;
+  // Whether the last look saw it, as a process of the run.
+  bool lives(uint64_t pid, uint64_t process_start) const;
   // How many more there were.
   uint64_t more() const { return more_; }
 

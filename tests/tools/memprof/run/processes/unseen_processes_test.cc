@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/unseen_processes.h"
+#include "memprof/run/processes/unseen_processes.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/process_collector.h"
+#include "memprof/run/processes/process_collector.h"
 
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -36,7 +37,8 @@ ProcessCollector::ProcessCollector(std::string arenas, std::string profiles, con
       profiles_(std::move(profiles)),
       run_token_(run.token),
       tally_(run.follow ? arenas_ : "", run.token),
-      watched_(run.pid, std::to_string(run.token), run.follow) {}
+      watched_(run.pid, std::to_string(run.token), run.follow),
+      executed_(tally_.tally()) {}
 
 ProcessCollector::~ProcessCollector() {
   stop();
@@ -59,6 +61,7 @@ void ProcessCollector::run() {
     try {
       const Duration before = processor_time_of_thread();
       watched_.look();
+      executed_.look();
       look = processor_time_of_thread() - before;
       if (!arenas_.empty()) collect(Which::kOfTheDead);
     } catch (const std::exception&) {
@@ -110,21 +113,39 @@ Collected ProcessCollector::finish() {
   return std::move(collected_);
 }
 
-// But for those that executed a program with memprof after we saw them without, or whose allocator was hooked
-// after our last look: what a process wrote itself has no times.
+// Of a program that it executed after we saw it without memprof, or whose allocator was hooked after our last look: what
+// a process wrote itself has no times.
+bool ProcessCollector::has_later_profile(const UnseenProcess& unseen) const {
+  const auto& processes = collected_.processes;
+  return std::any_of(processes.begin(), processes.end(), [&](const ProcessProfile& process) {
+    if (process.pid != unseen.pid) return false;
+    if (process.start_ns == 0) return unseen.has_library;
+    return RunTally::is_same({process.pid, process.process_start}, {unseen.pid, unseen.process_start}) &&
+           process.start_ns > unseen.seen_ns;
+  });
+}
+
 void ProcessCollector::take_unseen() {
-  collected_.more_unseen = watched_.more();
-  for (UnseenProcess& unseen : watched_.processes()) {
-    const auto is_later = [&](const ProcessProfile& process) {
-      if (process.pid != unseen.pid) return false;
-      if (process.start_ns == 0) return unseen.has_library;
-      return process.process_start == unseen.process_start && process.start_ns > unseen.seen_ns;
-    };
-    const auto& processes = collected_.processes;
-    if (std::none_of(processes.begin(), processes.end(), is_later)) {
-      collected_.unseen.push_back(std::move(unseen));
-    }
-  }
+  const std::vector<UnseenProcess> seen = watched_.processes();
+  const auto wrote_itself = [&](const UnseenProcess& executed) {
+    const auto& all = collected_.processes;
+    return std::any_of(all.begin(), all.end(), [&](const ProcessProfile& process) {
+      return process.pid == executed.pid && process.start_ns == 0;
+    });
+  };
+  const auto is_known = [&](const UnseenProcess& executed) {
+    return wrote_itself(executed) || watched_.lives(executed.pid, executed.process_start) ||
+           has_later_profile(executed) ||
+           std::any_of(seen.begin(), seen.end(), [&](const UnseenProcess& unseen) {
+             return RunTally::is_same({unseen.pid, unseen.process_start},
+                                      {executed.pid, executed.process_start});
+           });
+  };
+  ExecutedPrograms::Found executed = executed_.take(is_known);
+  std::copy_if(seen.begin(), seen.end(), std::back_inserter(collected_.unseen),
+               [this](const UnseenProcess& unseen) { return !has_later_profile(unseen); });
+  std::move(executed.processes.begin(), executed.processes.end(), std::back_inserter(collected_.unseen));
+  collected_.more_unseen = watched_.more() + executed.more;
 }
 
 void ProcessCollector::collect(Which which) {
