@@ -83,7 +83,8 @@ ExecutedPrograms::Found ExecutedPrograms::take(const std::function<bool(const Un
     if (of.id != 0 && !is_found && is_known(process_with(of))) ++others;
   }
   for (auto& [key, process] : found_) {
-    if (is_known(process)) continue;
+    // Also one in which memprof has just begun.
+    if (is_known(process) || tally_->is_over(in_tally(process))) continue;
     process.why = why_without(process.program);
     process.program = process.program.substr(process.program.rfind('/') + 1);
     found.processes.push_back(std::move(process));

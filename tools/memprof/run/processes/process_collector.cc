@@ -134,7 +134,7 @@ void ProcessCollector::take_unseen() {
     });
   };
   const auto is_known = [&](const UnseenProcess& executed) {
-    return wrote_itself(executed) || watched_.lives(executed.pid, executed.process_start) ||
+    return wrote_itself(executed) || UnseenProcesses::lives(executed.pid, executed.process_start) ||
            has_later_profile(executed) ||
            std::any_of(seen.begin(), seen.end(), [&](const UnseenProcess& unseen) {
              return RunTally::is_same({unseen.pid, unseen.process_start},

@@ -73,6 +73,8 @@ struct UnseenProcesses::Stat {
   uint64_t stack_start = 0;  // 0: it is hidden from us
   char state = '?';
 
+  bool has_memory() const { return state != 'Z' && state != 'X'; }
+
   bool read(uint64_t id) {
     const std::string text = read_whole(proc_path(id, "stat"));
     const size_t name_end = text.rfind(')');  // the name may have anything in it
@@ -105,8 +107,7 @@ void UnseenProcesses::look() {
     if (stat.read(pid) && stat.start >= root_start_) all.emplace(pid, stat);
   }
   for (const auto& [pid, stat] : all) {
-    const bool has_memory = stat.state != 'Z' && stat.state != 'X';
-    if (has_memory && is_of_run(stat, all, 0)) look_at(stat);
+    if (stat.has_memory() && is_of_run(stat, all, 0)) look_at(stat);
   }
   forget_gone(all);
 }
@@ -226,9 +227,9 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
   }
 }
 
-bool UnseenProcesses::lives(uint64_t pid, uint64_t process_start) const {
-  const auto known = known_.find(pid);
-  return known != known_.end() && RunTally::is_same({pid, known->second.process_start}, {pid, process_start});
+bool UnseenProcesses::lives(uint64_t pid, uint64_t process_start) {
+  Stat stat;
+  return stat.read(pid) && stat.has_memory() && RunTally::is_same({pid, stat.start}, {pid, process_start});
 }
 
 std::vector<UnseenProcess> UnseenProcesses::processes() const {

@@ -42,8 +42,8 @@ class UnseenProcesses {
 
   // Those that live, and of those that are gone the first.
   std::vector<UnseenProcess> processes() const;
-  // Whether the last look saw it, as a process of the run.
-  bool lives(uint64_t pid, uint64_t process_start) const;
+  // Whether it has not ended; `process_start` as in UnseenProcess, or somewhat later.
+  static bool lives(uint64_t pid, uint64_t process_start);
   // How many more there were.
   uint64_t more() const { return more_; }
 

@@ -165,6 +165,17 @@ TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
   EXPECT_THAT(look(&unseen), SizeIs(1));
 }
 
+TEST(UnseenProcesses, WhoHasEndedDoesNotLive) {
+  Child started([] { _exit(0); });
+  uint64_t start = 0;
+  while (!UnseenProcesses::lives(started.pid(), start)) start += 100;  // since the machine started
+  EXPECT_FALSE(UnseenProcesses::lives(started.pid(), start + 1000));
+  started.go();
+  siginfo_t ended{};
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(started.pid()), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(UnseenProcesses::lives(started.pid(), start)) << "nobody waited for it, but it has ended";
+}
+
 TEST(UnseenProcesses, OfAProcessThatIsNotThereThereIsNothing) {
   UnseenProcesses unseen(uint64_t{1} << 31, "1", true);
   unseen.look();
