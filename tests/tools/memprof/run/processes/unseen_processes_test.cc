@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <functional>
 
 #include "memprof/host/process/running_process.h"
@@ -167,8 +168,10 @@ TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
 
 TEST(UnseenProcesses, WhoHasEndedDoesNotLive) {
   Child started([] { _exit(0); });
-  uint64_t start = 0;
-  while (!UnseenProcesses::lives(started.pid(), start)) start += 100;  // since the machine started
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const uint64_t start = static_cast<uint64_t>(now.tv_sec) * static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  EXPECT_TRUE(UnseenProcesses::lives(started.pid(), start));
   EXPECT_FALSE(UnseenProcesses::lives(started.pid(), start + 1000));
   started.go();
   siginfo_t ended{};
