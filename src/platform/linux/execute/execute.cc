@@ -80,6 +80,10 @@ int search(const char* file, List argv, List envp) {
   return note(file, [&] { return next().execvpe(file, argv, envp); });
 }
 
+bool is_empty(const char* path) {
+  return path != nullptr && *path == '\0';
+}
+
 const char* first(List argv) {
   return argv != nullptr ? argv[0] : nullptr;
 }
@@ -124,7 +128,7 @@ MEMPROF_EXECUTE int fexecve(int fd, List argv, List envp) {
 }
 
 MEMPROF_EXECUTE int execveat(int fd, const char* path, List argv, List envp, int flags) {
-  return note(path != nullptr && *path == '\0' ? first(argv) : path, [&] {
+  return note(is_empty(path) ? first(argv) : path, [&] {
     if (next().execveat != nullptr) {
       return next().execveat(fd, path, argv, envp, flags);
     }
