@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <linux/memfd.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,6 +17,8 @@
 #include "memprof/attach/calls/remote_call.h"
 #include "memprof/attach/late_hooks.h"
 #include "memprof/attach/memory_file.h"
+#include "memprof/attach/signals_held_back.h"
+#include "memprof/attach/start_settings.h"
 #include "memprof/attach/system_call_filter.h"
 #include "memprof/attach/target/survey.h"
 #include "memprof/attach/thread/remote_stack.h"
@@ -25,10 +26,6 @@
 #include "memprof/attach/thread/traced_thread.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/process/arena_files.h"
-#include "memprof/io/arena_profile.h"
-#include "profile/model/metric.h"
-#include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
 namespace {
@@ -39,22 +36,6 @@ constexpr size_t kMaxErrorBytes = 400;
 [[noreturn]] void fail(const Target& target, const std::string& why) {
   throw Failure("attach: " + target.shown + ": " + why, kRefused);
 }
-
-// A signal to this command waits until the thread goes on.
-class SignalsHeldBack {
- public:
-  SignalsHeldBack() {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsHeldBack() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeldBack(const SignalsHeldBack&) = delete;
-  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 // While the thread stands still, this command is what it waits for.
 class Haste {
@@ -79,33 +60,6 @@ std::string with_end(const std::string& text) {
   return text + '\0';
 }
 
-std::string library_options(const AttachOptions& options) {
-  memprof_options to{};
-  to.struct_size = sizeof(to);
-  to.rate_bytes = options.rate_bytes;
-  to.budget_ppm = options.budget_ppm;
-  to.follow_fork = options.follow_fork ? 1 : 0;
-  to.python = options.python ? 0 : 1;
-  to.native_interpreter = options.native_interpreter ? 1 : 0;
-  to.mappings = options.mappings ? 1 : 0;
-  return {reinterpret_cast<const char*>(&to), sizeof(to)};
-}
-
-// MEMPROF_STATE_* of what was started there; uninitialized: nothing, or it cannot be read.
-uint32_t state_there(uint64_t pid) {
-  int error = 0;
-  const std::string arena = arena_of_process(pid, &error);
-  memprof_snapshot* snapshot = nullptr;
-  if (arena.empty() || memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) {
-    return MEMPROF_STATE_UNINITIALIZED;
-  }
-  memprof_stats stats{};
-  stats.struct_size = sizeof(stats);
-  memprof_snapshot_get_stats(snapshot, &stats);
-  memprof_free_snapshot(snapshot);
-  return stats.state;
-}
-
 // As survey() has it; where that found no memprof, *state, too.  Looks that contradict one another are taken again:
 // somebody else attached between them, or the map of a process that maps and unmaps was read with a gap.
 Target settled_survey(uint64_t pid, uint32_t* state) {
@@ -116,14 +70,6 @@ Target settled_survey(uint64_t pid, uint32_t* state) {
     *state = state_there(pid);
     if (*state == MEMPROF_STATE_UNINITIALIZED || look == kLooks) return target;
   }
-}
-
-// Whether what was started there records mappings: settled by the first start.
-bool records_mappings(uint64_t pid) {
-  int error = 0;
-  const std::string arena = arena_of_process(pid, &error);
-  const profile::Profile profile = profile::read_pprof(read_arena(arena).pprof, arena);
-  return profile.has_metric[profile::metric_index(profile::Metric::kMappedSpace)];
 }
 
 // One process, one of whose threads is to make calls.
@@ -145,22 +91,8 @@ class Session {
 
   AttachResult start_recording() {
     if (!target_.memprof.empty()) state_ = state_there(target_.pid);
-    if (state_ == MEMPROF_STATE_ACTIVE) {
-      fail(target_, at_work_there());
-    }
-    if (state_ != MEMPROF_STATE_UNINITIALIZED && target_.memprof.empty()) {
-      fail(target_,
-           "memprof is linked into the program and was stopped; only the program can start it again");
-    }
-    if (state_ != MEMPROF_STATE_UNINITIALIZED && options_.budget_ppm != 0) {
-      fail(target_,
-           "memprof was begun there already, and keeps the budget that it had; attach without --budget");
-    }
-    if (state_ != MEMPROF_STATE_UNINITIALIZED && options_.mappings && !records_mappings(target_.pid)) {
-      fail(
-          target_,
-          "memprof was begun there without --mmap, and does not record mappings later; attach without --mmap");
-    }
+    const std::string refusal = why_not_started(target_.pid, !target_.memprof.empty(), state_, options_);
+    if (!refusal.empty()) fail(target_, refusal);
     return target_.memprof.empty() ? load_and_start() : start_again();
   }
 
@@ -186,23 +118,18 @@ class Session {
 
   AttachResult stop() {
     if (target_.memprof.empty()) {
-      fail(target_, "memprof is not loaded there; `memprof attach " + std::to_string(target_.pid) +
-                        "` loads and starts it");
+      fail(target_, not_loaded(target_.pid));
     }
     run([this](GuardedCalls* calls) {
       const size_t stop = calls->int_function(target_.memprof.at("memprof_stop"), 0);
       return [this, stop](const std::string& image, const TargetMemory&) {
-        if (result_of(image, stop) != MEMPROF_OK) error_ = "memprof is not at work there";
+        if (result_of(image, stop) != MEMPROF_OK) error_ = kNotAtWork;
       };
     });
     return result_;
   }
 
  private:
-  std::string at_work_there() const {
-    return "memprof is at work there already; `memprof live " + std::to_string(target_.pid) + "` shows it";
-  }
-
   // Adds calls; returns what reads their results.
   using Build = std::function<RemoteCall::Results(GuardedCalls* calls)>;
 
@@ -323,10 +250,7 @@ class Session {
       for (const size_t step : steps) {
         const auto error = static_cast<int>(result_of(image, step));
         if (error == MEMPROF_OK) continue;
-        // Somebody else was first, since it was looked at.
-        error_ = error == MEMPROF_ERR_STATE && state_there(target_.pid) == MEMPROF_STATE_ACTIVE
-                     ? at_work_there()
-                     : std::string("memprof cannot start: ") + memprof_strerror(error);
+        error_ = why_start_failed(target_.pid, error);
         return;
       }
     };

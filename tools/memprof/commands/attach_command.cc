@@ -8,6 +8,7 @@
 
 #include "memprof/attach/attach.h"
 #include "memprof/attach/process_watch.h"
+#include "memprof/attach/python/start_by_python.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -29,8 +30,8 @@ constexpr char kHelp[] =
     R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]
                       [--for TIME -o PATH] [--follow-fork]
                       [--no-python | --native-interpreter] [--no-inline-hooks]
-                      [--mmap] [--force] [--raw] [--no-debuginfod]
-       memprof attach --stop PID | --stop --name PROGRAM
+                      [--python] [--mmap] [--force] [--raw] [--no-debuginfod]
+       memprof attach --stop PID | --stop --name PROGRAM [--python]
 
 Starts memprof in a process that runs already: loads libmemprof.so into it. One
 of its threads is stopped for that, for some milliseconds, where it holds no
@@ -49,6 +50,9 @@ the process; --stop ends the sampling, attaching again goes on.
   --stop     stop the sampling; `memprof live PID -o PATH` still writes what there
              is
   --name PROGRAM        the process whose executable has this name
+  --python              let the process's own Python (3.14 or later) load the
+                        library, in its main thread: nothing is stopped, ptrace is
+                        not used; allocators inside modules are not hooked
   --no-python           look at no CPython: not at its objects, not at its frames
   --native-interpreter  keep the frames of Python's evaluation loop in the stacks
   --no-inline-hooks     leave allocators inside the program and its libraries alone
@@ -72,6 +76,7 @@ struct Options {
   std::string name;
   bool stop = false;
   AttachOptions attach;
+  bool by_python = false;  // the process's own Python makes the calls
   std::optional<double> seconds;
   std::string output;
   bool raw = false;
@@ -98,7 +103,7 @@ void check(const Options& options, bool has_time, bool has_settings) {
     throw Failure("attach: give one process; usage: memprof attach PID, or memprof attach --name PROGRAM");
   }
   if (options.stop && (has_time || has_settings)) {
-    throw Failure("attach: --stop takes no other options than --name and --force");
+    throw Failure("attach: --stop takes no other options than --name, --python and --force");
   }
   if (has_time == options.output.empty()) {
     throw Failure(
@@ -108,6 +113,9 @@ void check(const Options& options, bool has_time, bool has_settings) {
   if (options.raw && !has_time) throw Failure("attach: --raw needs --for and -o");
   if (!options.attach.python && options.attach.native_interpreter) {
     throw Failure("attach: --no-python and --native-interpreter exclude each other");
+  }
+  if (options.by_python && !options.attach.python) {
+    throw Failure("attach: --python and --no-python exclude each other");
   }
   if (has_time && options.output == "-") throw Failure("-o: give the path of a file");
   if (has_time) check_pprof_name("attach", options.output);
@@ -126,6 +134,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--budget", budget);
   parser.add_option("--for", time);
   parser.add_option("-o,--output", options.output);
+  parser.add_flag("--python", options.by_python);
   parser.add_flag("--no-python");
   parser.add_flag("--native-interpreter", options.attach.native_interpreter);
   parser.add_flag("--no-inline-hooks");
@@ -169,6 +178,19 @@ std::string described(uint64_t pid) {
   return std::to_string(pid) + " (" + program_of(pid) + ")";
 }
 
+AttachResult start_in(uint64_t pid, const Options& options) {
+  return options.by_python ? start_by_python(pid, options.attach) : attach_and_start(pid, options.attach);
+}
+
+AttachResult stop_in(uint64_t pid, const Options& options) {
+  return options.by_python ? stop_by_python(pid, options.attach) : attach_and_stop(pid, options.attach);
+}
+
+std::string paused(const Options& options, const AttachResult& result) {
+  return (options.by_python ? ", whose main thread ran it for " : ", which paused for ") +
+         shown_ms(result.pause_ns);
+}
+
 // As long as was asked for; then the profile, and the end of the sampling.
 int wait_and_write(const Options& options, uint64_t pid) {
   PathFacts facts;
@@ -184,7 +206,7 @@ int wait_and_write(const Options& options, uint64_t pid) {
   if (end == ProcessWatch::End::kProcessEnded) {
     complain("process " + std::to_string(pid) + " has ended; the profile is as of then");
   } else {
-    attach_and_stop(pid, options.attach);
+    stop_in(pid, options);
   }
   complain("wrote " + shell_word(path) + "; next: memprof report " + shell_word(path));
   return 0;
@@ -201,9 +223,9 @@ int attach_command(const std::vector<std::string>& arguments) {
   const uint64_t pid = find_pid(*options);
   const std::string id = std::to_string(pid);
   if (options->stop) {
-    const AttachResult result = attach_and_stop(pid, options->attach);
-    complain("stopped in " + described(pid) + ", which paused for " + shown_ms(result.pause_ns) +
-             "; `memprof live " + id + "` shows what it held, `memprof attach " + id + "` goes on");
+    const AttachResult result = stop_in(pid, *options);
+    complain("stopped in " + described(pid) + paused(*options, result) + "; `memprof live " + id +
+             "` shows what it held, `memprof attach " + id + "` goes on");
     return 0;
   }
   options->attach.library = find_library();
@@ -213,8 +235,8 @@ int attach_command(const std::vector<std::string>& arguments) {
     facts.program = program_of(pid);
     check_output_path(expand_path(options->output, facts), options->attach.force);
   }
-  const AttachResult result = attach_and_start(pid, options->attach);
-  complain("attached to " + described(pid) + ", which paused for " + shown_ms(result.pause_ns) + "; rate " +
+  const AttachResult result = start_in(pid, *options);
+  complain("attached to " + described(pid) + paused(*options, result) + "; rate " +
            profile::format_bytes(static_cast<double>(options->attach.rate_bytes)) +
            (options->attach.budget_ppm != 0 ? " at first, within the budget" : "") +
            "; seen is what it allocates from now on");

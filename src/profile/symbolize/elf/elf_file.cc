@@ -168,20 +168,30 @@ void ElfFile::read_build_id() {
   }
 }
 
-std::string_view ElfFile::section(const char* wanted) const {
+Elf_Scn* ElfFile::find_section(const char* wanted, GElf_Shdr* header) const {
   size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return {};
+  if (elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf_, section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_PROGBITS) continue;
-    const char* name = elf_strptr(elf_, names, header.sh_name);
-    if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
-    Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data == nullptr || data->d_buf == nullptr) return {};
-    return {static_cast<const char*>(data->d_buf), data->d_size};
+    if (gelf_getshdr(section, header) == nullptr || header->sh_type != SHT_PROGBITS) continue;
+    const char* name = elf_strptr(elf_, names, header->sh_name);
+    if (name != nullptr && std::strcmp(name, wanted) == 0) return section;
   }
-  return {};
+  return nullptr;
+}
+
+std::string_view ElfFile::section(const char* wanted) const {
+  GElf_Shdr header;
+  Elf_Scn* const found = find_section(wanted, &header);
+  Elf_Data* const data = found != nullptr ? elf_rawdata(found, nullptr) : nullptr;
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const char*>(data->d_buf), data->d_size};
+}
+
+std::optional<ElfFile::Place> ElfFile::place_of_section(const char* wanted) const {
+  GElf_Shdr header;
+  if (find_section(wanted, &header) == nullptr) return std::nullopt;
+  return Place{header.sh_addr, header.sh_offset};
 }
 
 std::optional<ElfFile::DebugLink> ElfFile::debug_link() const {

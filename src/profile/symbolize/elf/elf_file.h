@@ -6,6 +6,8 @@
 // Owns: the mapped file, until the object is destroyed.
 #pragma once
 
+#include <gelf.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,8 +16,6 @@
 #include <vector>
 
 #include "profile/symbolize/files/file_image.h"
-
-struct Elf;
 
 namespace memprof::profile {
 
@@ -62,6 +62,13 @@ class ElfFile {
   // The bytes of a section as they are in the file; empty: there is none.
   std::string_view section(const char* wanted) const;
 
+  // Where a section lies in memory, and where in the file; nothing: there is none.
+  struct Place {
+    uint64_t vaddr = 0;
+    uint64_t file_offset = 0;
+  };
+  std::optional<Place> place_of_section(const char* wanted) const;
+
   // Checksum over the whole file, as a debug link has it.
   uint32_t checksum() const;
 
@@ -76,6 +83,7 @@ class ElfFile {
 
   ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf);
   void read_segments();
+  Elf_Scn* find_section(const char* wanted, GElf_Shdr* header) const;
   void read_build_id();
 
   std::string path_;

@@ -59,6 +59,16 @@ TEST(ElfFile, ADeviceIsNotOpened) {
   EXPECT_EQ(why, "not a regular file");
 }
 
+TEST(ElfFile, SectionsLieSomewhere) {
+  std::string why;
+  const auto file = ElfFile::open(fixture::path("pie"), &why);
+  ASSERT_NE(file, nullptr);
+  const auto code = file->place_of_section(".text");
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(file->vaddr_of_offset(code->file_offset), code->vaddr);
+  EXPECT_FALSE(file->place_of_section(".nothing").has_value());
+}
+
 // libelf and libdw read a length twice, and believe it.
 TEST(ElfFile, AFileThatOthersCanChangeIsACopy) {
   const fixture::Folder folder;
