@@ -102,15 +102,9 @@ class AttachPython(attaching.Test):
 
     def test_a_process_that_sees_other_files(self):
         """The library's file goes into the folder of the script, for as long as it takes to load it."""
-        hide = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-                f"mount -t tmpfs none {e2e.LIBRARY.parent} && exec \"$@\"", "sh"]
-        tried = e2e.run([*hide, "true"])
-        if tried.returncode != 0:
-            self.skipTest(f"no namespace may be made here: {tried.stderr.decode().strip()}")
-        folder = tempfile.mkdtemp(dir="/tmp")
-        self.addCleanup(shutil.rmtree, folder)
+        hide, folder = self.other_files()
         outer = self.start(before=hide, library=shutil.copy2(e2e.program("remote_python.so"), folder))
-        (pid,) = pathlib.Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+        pid = self.only_child(outer)
         for _ in range(3):
             self.memprof("attach", pid, "--python")
             self.assertIn("libmemprof.so (deleted)", pathlib.Path(f"/proc/{pid}/maps").read_text())

@@ -9,7 +9,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 
 import attaching
@@ -276,16 +275,10 @@ class Attach(attaching.Test):
                 self.check_end(process)
 
     def test_a_process_that_sees_other_files(self):
-        hide = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-                f"mount -t tmpfs none {e2e.LIBRARY.parent} && exec \"$@\"", "sh"]
-        tried = e2e.run([*hide, "true"])
-        if tried.returncode != 0:
-            self.skipTest(f"no namespace may be made here: {tried.stderr.decode().strip()}")
-        folder = tempfile.mkdtemp(dir="/tmp")  # what is below the hidden folder cannot be executed
-        self.addCleanup(shutil.rmtree, folder)
+        hide, folder = self.other_files()
         program = shutil.copy2(e2e.program("attached"), folder)
         outer = self.begin(*hide, program, "malloc")
-        (pid,) = pathlib.Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+        pid = self.only_child(outer)
         for _ in range(3):
             self.memprof("attach", pid)
             self.assertIn("memfd:libmemprof.so", pathlib.Path(f"/proc/{pid}/maps").read_text())

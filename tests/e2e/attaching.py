@@ -5,7 +5,9 @@ Where the machine refuses ptrace they are skipped.
 """
 import ctypes
 import pathlib
+import shutil
 import subprocess
+import tempfile
 
 import e2e
 
@@ -38,6 +40,22 @@ class Test(e2e.Test):
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
+
+    def other_files(self):
+        """Words in front of a command that sees neither memprof's library nor our process ids, and a folder that it sees."""
+        hide = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+                f"mount -t tmpfs none {e2e.LIBRARY.parent} && exec \"$@\"", "sh"]
+        tried = e2e.run([*hide, "true"])
+        if tried.returncode != 0:
+            self.skipTest(f"no namespace may be made here: {tried.stderr.decode().strip()}")
+        folder = tempfile.mkdtemp(dir="/tmp")  # what is below the hidden folder cannot be executed
+        self.addCleanup(shutil.rmtree, folder)
+        return hide, folder
+
+    @staticmethod
+    def only_child(process):
+        (pid,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return pid
 
     def check_end(self, process):
         said, _ = process.communicate(timeout=e2e.WATCHDOG_S)

@@ -40,9 +40,13 @@ bool find_call_target(uint64_t address, const uint8_t* end, uint64_t* target) {
   return end[-5] == 0xe8;
 }
 
-bool is_jump(const uint8_t* code) {
+size_t entry_mark_bytes(const uint8_t* code) {
   static const uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-  const uint8_t* at = code + (memcmp(code, kEndbr64, sizeof(kEndbr64)) == 0 ? sizeof(kEndbr64) : 0);
+  return memcmp(code, kEndbr64, sizeof(kEndbr64)) == 0 ? sizeof(kEndbr64) : 0;
+}
+
+bool is_jump(const uint8_t* code) {
+  const uint8_t* at = code + entry_mark_bytes(code);
   at += *at == 0xf2 ? 1 : 0;  // bnd
   return *at == 0xe9 || *at == 0xeb || (*at == 0xff && ((at[1] >> 3) & 7) == 4);
 }

@@ -7,9 +7,13 @@
 // Allocates: never.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace memprof::unwind {
+
+// On x86-64: the bytes of the endbr64 that `code` begins with; 0: with none.  `code[0..3]` must be readable.
+size_t entry_mark_bytes(const uint8_t* code);
 
 // Does a call instruction end right before `end`?  `end[-8..-1]` must be readable.
 bool follows_call(const uint8_t* end);

@@ -52,6 +52,13 @@ TEST(CallTarget, IsThatOfACallByDistance) {
   EXPECT_FALSE(unwind::find_call_target(0x401006, by_pointer + 6, &target));
 }
 
+TEST(CallTarget, MayBeMarked) {
+  const uint8_t marked[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  const uint8_t other[] = {0xf3, 0x0f, 0x1e, 0xfb};
+  EXPECT_EQ(4u, unwind::entry_mark_bytes(marked));
+  EXPECT_EQ(0u, unwind::entry_mark_bytes(other));
+}
+
 TEST(CallTarget, IsAJump) {
   const auto is_jump = [](std::initializer_list<uint8_t> instruction) {
     uint8_t code[8] = {};

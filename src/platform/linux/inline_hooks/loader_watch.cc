@@ -13,6 +13,7 @@
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/relocation.h"
 #include "platform/linux/inline_hooks/late_patches.h"
+#include "unwind/walk/call_site.h"
 
 namespace memprof::platform {
 namespace {
@@ -46,13 +47,12 @@ void write_stub(uint8_t* to, void (*function)()) {
   to[12] = 0xe0;
 }
 
-constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 constexpr uint8_t kReturn[] = {0xc3};
 constexpr uint8_t kLongReturn[] = {0xf3, 0xc3};
 
 // The bytes of an empty function; 0: it is not empty.
 size_t bytes_of_empty(const uint8_t* code) {
-  const size_t entry = memcmp(code, kEndbr64, sizeof(kEndbr64)) == 0 ? sizeof(kEndbr64) : 0;
+  const size_t entry = unwind::entry_mark_bytes(code);
   return memcmp(code + entry, kReturn, sizeof(kReturn)) == 0           ? entry + sizeof(kReturn)
          : memcmp(code + entry, kLongReturn, sizeof(kLongReturn)) == 0 ? entry + sizeof(kLongReturn)
                                                                        : 0;

@@ -7,6 +7,8 @@
 #include <zydis_names.h>
 // before the names
 #include <Zydis/Decoder.h>
+
+#include "unwind/walk/call_site.h"
 #endif
 
 namespace memprof::platform {
@@ -39,8 +41,6 @@ const char* refusal_text(Refusal refusal) {
 
 #if defined(__x86_64__)
 namespace {
-
-constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 // Writes the copy.
 class Copier {
@@ -167,8 +167,9 @@ Relocation relocate(const uint8_t* code, size_t size_bytes, uint64_t address, ui
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecodedInstruction i;
-  if (size_bytes >= sizeof(kEndbr64) && memcmp(code, kEndbr64, sizeof(kEndbr64)) == 0) {
-    r.entry_bytes = sizeof(kEndbr64);
+  constexpr size_t kMinBytes = 4;
+  if (size_bytes >= kMinBytes) {
+    r.entry_bytes = static_cast<uint32_t>(unwind::entry_mark_bytes(code));
   }
   Copier copier(&r, copy_address);
   size_t at = r.entry_bytes;
