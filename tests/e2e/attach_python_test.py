@@ -24,8 +24,8 @@ class AttachPython(attaching.Test):
         return [path for parent in ("/tmp", "/dev/shm", "/var/tmp") for path in pathlib.Path(parent).glob("memprof-" + "?" * 16)]
 
     def test_start_and_stop(self):
-        for version in (V3_14, V3_15):
-            process = self.start(version)
+        for version in ((V3_14,), (V3_15,), (V3_14, "free-threaded")):
+            process = self.start(*version)
             before = self.folders()
             for _ in range(3):
                 self.assertRegex(self.attach(process, "--python", "-r", "64k"),

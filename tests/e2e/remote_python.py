@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python that runs scripts of others as 3.14 does, whichever it is: `remote_python.py LIBRARY VERSION [WAY]`.
 
-LIBRARY is programs/remote_python.c; VERSION a PY_VERSION_HEX; WAY "disabled", "altered", "occupied" or "waits" (for ever).
+LIBRARY is programs/remote_python.c; VERSION a PY_VERSION_HEX; WAY "free-threaded", "disabled", "altered", "occupied" or "waits" (for ever).
 It keeps 300,000 bytes a time, until its standard input ends.
 """
 import ctypes
@@ -19,7 +19,7 @@ def grow():
 def main(library, version, way=""):
     runtime = ctypes.CDLL(library)
     runtime.take.restype = ctypes.c_char_p
-    runtime.begin(ctypes.c_uint64(int(version, 16)), way != "disabled", ctypes.c_uint64(3 if way == "altered" else 512))
+    runtime.begin(ctypes.c_uint64(int(version, 16)), way != "disabled", way == "free-threaded", ctypes.c_uint64(3 if way == "altered" else 512))
     if way == "occupied":
         runtime.occupy()
     print("ready", flush=True)

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kInterpretersHead = 5, kId = 7, kNext = 8, kMainThread = 10, kPath = 512, kStop = 1 << 5 };
+enum { kInterpretersHead = 5, kId = 7, kNext = 8, kMainThread = 10, kPath = 512 };
+// Bits of eval_breaker that the interpreter clears.
+enum { kStop = 1 << 5, kCleared = 0x2e, kMerge = 1 << 6 };
 
 struct thread {
   uint64_t other;
@@ -39,10 +41,11 @@ static void set(int word, uint64_t value) {
   runtime.words[word - 1] = value;
 }
 
-void begin(uint64_t version, int is_enabled, uint64_t path_bytes) {
+void begin(uint64_t version, int is_enabled, int is_free_threaded, uint64_t path_bytes) {
   memcpy(runtime.cookie, "xdebugpy", sizeof(runtime.cookie));
   const int support = (version >> 16 & 0xff) == 14 ? 89 : 105;
   set(1, version);
+  set(2, is_free_threaded);
   set(kInterpretersHead, (uintptr_t)&runtime.first - (uintptr_t)&runtime);
   set(kId, offsetof(struct interpreter, id));
   set(kNext, offsetof(struct interpreter, next));
@@ -68,6 +71,8 @@ const char* take(void) {
       *(volatile int32_t*)&thread.script.pending != 1) {
     return NULL;
   }
+  // One that nobody clears would make each step of the program slower, for ever.
+  if (thread.eval_breaker != (kCleared | (runtime.words[1] != 0 ? kMerge : 0))) abort();
   thread.eval_breaker = 0;
   thread.script.pending = 0;
   memcpy(path, thread.script.path, kPath);
@@ -76,7 +81,7 @@ const char* take(void) {
 
 #if defined(REMOTE_PYTHON_PROGRAM)
 int main(int argc, char** argv) {
-  begin(argc > 1 ? strtoull(argv[1], NULL, 16) : 0, argc <= 2, kPath);
+  begin(argc > 1 ? strtoull(argv[1], NULL, 16) : 0, argc <= 2, 0, kPath);
   puts("ready");
   fflush(stdout);
   while (getchar() != EOF) {

@@ -28,6 +28,7 @@ constexpr uint64_t kMaxScriptPath = 4096;
 constexpr int kMaxInterpreters = 10000;  // a list that somebody may change
 
 // Of _Py_DebugOffsets, as indices of its words of 8 bytes (pycore_debug_offsets.h).
+constexpr size_t kIsFreeThreaded = 2;
 constexpr size_t kInterpretersHead = 5;  // of the runtime
 constexpr size_t kId = 7;                // of an interpreter
 constexpr size_t kNext = 8;
@@ -178,6 +179,7 @@ PythonRuntime find_python_runtime(uint64_t pid, const std::string& shown, const 
   if (thread == 0) refuse(shown, "has no main thread any more");
   PythonRuntime found;
   found.version = version_text(version);
+  found.is_free_threaded = offsets[kIsFreeThreaded] != 0;
   found.eval_breaker = thread + support[kEvalBreaker];
   found.pending_call = thread + support[kSupport] + support[kPendingCall];
   found.script_path = thread + support[kSupport] + support[kScriptPath];

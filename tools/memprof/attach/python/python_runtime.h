@@ -16,7 +16,8 @@
 namespace memprof::cli {
 
 struct PythonRuntime {
-  std::string version;        // "3.14"
+  std::string version;  // "3.14"
+  bool is_free_threaded = false;
   uint64_t eval_breaker = 0;  // addresses, of the main thread's state: what interrupts it,
   uint64_t pending_call = 0;  // 4 bytes; 1: there is a script
   uint64_t script_path = 0;   // and which

@@ -22,13 +22,15 @@ constexpr milliseconds kPause{2};
 constexpr milliseconds kGrace{200};
 
 // What makes the interpreter look: bits of its eval_breaker (pycore_ceval.h).  It changes them while we write, so one that
-// it sets may get lost.  Therefore all are written that nobody sets again: it finds nothing to do for the others.
+// it sets may get lost.  Therefore all are written that nobody sets again: it finds nothing to do for the others, and
+// clears them.
 constexpr uint8_t kSignals = 1U << 1;
 constexpr uint8_t kCalls = 1U << 2;
 constexpr uint8_t kException = 1U << 3;
 constexpr uint8_t kStop = 1U << 5;
-constexpr uint8_t kMerge = 1U << 6;
-constexpr uint8_t kLook = kSignals | kCalls | kException | kStop | kMerge;
+constexpr uint8_t kMerge =
+    1U << 6;  // where there is no lock of the interpreter; elsewhere nobody would clear it
+constexpr uint8_t kLook = kSignals | kCalls | kException | kStop;
 
 std::string script_of(const std::string& body, const std::string& folder) {
   return "import os\n\n\n"
@@ -79,6 +81,7 @@ class Request {
     uint8_t bits = 0;
     if (!memory_.read(runtime_.eval_breaker, &bits, sizeof(bits))) return false;
     bits |= kLook;
+    bits |= runtime_.is_free_threaded ? kMerge : 0;
     return memory_.write(runtime_.eval_breaker, &bits, sizeof(bits));
   }
 

@@ -55,8 +55,11 @@ SharedFolder::SharedFolder(uint64_t pid, const std::string& shown, std::vector<s
       path_ = std::string(parent) + "/" + name_;
       folder_ = openat(parent_, name_.c_str(), kToRead | O_DIRECTORY);
       if (folder_ >= 0) return;
+      error = errno;
+      unlinkat(parent_, name_.c_str(), AT_REMOVEDIR);
+    } else {
+      error = errno;
     }
-    error = errno;
     if (parent_ >= 0) close(parent_);
     parent_ = -1;
   }
