@@ -44,6 +44,7 @@ EXCEPTIONS = {
     "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
     "tools/memprof/commands/check_command.cc": (r"python_program|with_python", "scripts run as with `memprof run`"),
     "tools/memprof/attach/start_settings.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),
+    "tools/memprof/attach/target/survey.cc": (r"or_by_python|rfind\(\"python\"|--python", "an option of `memprof attach`"),
     "tools/memprof/attach/attach.h": (r"bool python\b", "an option of `memprof attach`"),
     "tools/memprof/attach/python/python_runtime.cc": (r"", "attaching by an interface of the language: a folder for it"),
     "tools/memprof/attach/python/python_runtime.h": (r"", "attaching by an interface of the language: a folder for it"),

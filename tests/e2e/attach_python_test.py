@@ -112,6 +112,17 @@ class AttachPython(attaching.Test):
             self.memprof("attach", "--stop", pid, "--python")
         self.check_end(outer)
 
+    def test_a_process_that_is_traced(self):
+        """ptrace has no second tracer; Python asks nobody."""
+        process = self.start()
+        seize = f"import ctypes, sys; assert ctypes.CDLL(None).ptrace(0x4206, {process.pid}, None, None) == 0; print('ready', flush=True); sys.stdin.read(); print('ok')"
+        tracer = self.begin(e2e.system_python(), "-c", seize)
+        self.assertRegex(self.attach(process, status=1), r"is traced by process .*: end that one first; or --python, with which Python 3.14")
+        self.attach(process, "--python")
+        self.attach(process, "--stop", "--python")
+        self.check_end(tracer)
+        self.check_end(process)
+
     def test_a_process_of_another_user(self):
         if os.geteuid() != 0:
             self.skipTest("only root can")

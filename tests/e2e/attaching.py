@@ -35,6 +35,7 @@ class Test(e2e.Test):
     def begin(self, *command, **options):
         options.setdefault("env", e2e.plain_environment())
         process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.addCleanup(process.stdin.close)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

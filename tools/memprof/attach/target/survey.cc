@@ -35,9 +35,16 @@ std::string tracer_of(uint64_t pid) {
   return tracer == "0" ? "" : tracer;
 }
 
-std::string is_traced(const std::string& shown, const std::string& tracer) {
+// A way without ptrace, for who may have it.
+std::string or_by_python(uint64_t pid) {
+  return program_of(pid).rfind("python", 0) == 0
+             ? "; or --python, with which Python 3.14 and later load the library"
+             : "";
+}
+
+std::string is_traced(uint64_t pid, const std::string& shown, const std::string& tracer) {
   return shown + " is traced by process " + tracer + " (" + program_of(std::stoull(tracer)) +
-         "); a process has one tracer at most: end that one first";
+         "); a process has one tracer at most: end that one first" + or_by_python(pid);
 }
 
 void refuse_by_state(uint64_t pid, const std::string& shown) {
@@ -50,7 +57,7 @@ void refuse_by_state(uint64_t pid, const std::string& shown) {
            " runs on without its first thread, by which the system tells of its memory; nothing can be " +
            "loaded into it");
   }
-  if (const std::string tracer = tracer_of(pid); !tracer.empty()) refuse(is_traced(shown, tracer));
+  if (const std::string tracer = tracer_of(pid); !tracer.empty()) refuse(is_traced(pid, shown, tracer));
   if (state[0] == 'T' || state[0] == 't') {
     refuse(shown + " is stopped; let it go on with `kill -CONT " + std::to_string(pid) + "` first");
   }
@@ -143,7 +150,7 @@ void find_calls(const TargetMemory& memory, Target* target) {
     if (address == 0) {
       refuse_if_changed(*target, false);
       refuse(target->shown + " uses a glibc before 2.34, which has no " + name + " of its own; " +
-             kStartAnew);
+             kStartAnew + or_by_python(target->pid));
     }
     target->c_library[name] = address;
   }
@@ -201,7 +208,8 @@ std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
   if (error == ESRCH) return "attach: " + shown + " has ended";
   // Another than we, who came after the process was looked at.
   const std::string tracer = tracer_of(pid);
-  if (!tracer.empty() && tracer != std::to_string(getpid())) return "attach: " + is_traced(shown, tracer);
+  if (!tracer.empty() && tracer != std::to_string(getpid()))
+    return "attach: " + is_traced(pid, shown, tracer);
   std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
   int scope = 0;
   file >> scope;
@@ -216,7 +224,7 @@ std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
 
 Target survey(uint64_t pid) {
   if (!processor::is_supported()) {
-    refuse(std::string("not on this processor yet; ") + kStartAnew);
+    refuse(std::string("not on this processor yet; ") + kStartAnew + or_by_python(pid));
   }
   Target target;
   target.pid = pid;
