@@ -45,6 +45,17 @@ uint32_t DynamicSection::gnu_hash_of(const char* name) {
   return h;
 }
 
+void DynamicSection::read_hash_header() {
+  uint32_t header[4];
+  if (!read(gnu_hash_, &header) || header[0] == 0 || header[2] == 0 || header[3] >= 32) {
+    return;
+  }
+  const uint64_t filter = gnu_hash_ + sizeof(header);
+  if (is_in_module(module_, filter, uint64_t{header[2]} * 8 + uint64_t{header[0]} * 4)) {
+    hashed_ = {header[0], header[1], header[2], header[3], filter};
+  }
+}
+
 // glibc adds the load address to the pointers of most modules; not to those of the vdso, and musl to none.
 uint64_t DynamicSection::to_address(uint64_t pointer) const {
   return pointer == 0                                         ? 0
@@ -131,6 +142,7 @@ void DynamicSection::read_entries(const ElfW(Dyn) * entries) {
   strings_ = reinterpret_cast<const char*>(strings);
   strings_bytes_ = strings_bytes;
   gnu_hash_ = to_address(gnu_hash);
+  read_hash_header();
   hash_ = to_address(hash);
   versions_ = to_address(versions);
   soname_ = string(soname);

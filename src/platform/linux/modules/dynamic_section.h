@@ -57,22 +57,18 @@ class DynamicSection {
   // Calls visit(index) for each symbol of gnu_hash() whose hash is the name's, until it returns true.
   template <typename Visit>
   void each_hashed(const char* name, const Visit& visit) const {
-    uint32_t header[4];  // buckets, index of the first symbol, words of the Bloom filter, its shift
+    if (hashed_.buckets == 0) {
+      return;
+    }
     const uint32_t h = gnu_hash_of(name);
-    uint64_t word = 0;
-    if (!read(gnu_hash_, &header) || header[0] == 0 || header[2] == 0 || header[3] >= 32 ||
-        !read(gnu_hash_ + sizeof(header) + uint64_t{h / 64 % header[2]} * 8, &word) ||
-        (word >> h % 64 & word >> (h >> header[3]) % 64 & 1) == 0) {
+    const uint64_t word = word_at<uint64_t>(hashed_.filter, h / 64 % hashed_.words);
+    if ((word >> h % 64 & word >> (h >> hashed_.shift) % 64 & 1) == 0) {
       return;
     }
-    const uint64_t buckets = gnu_hash_ + sizeof(header) + uint64_t{header[2]} * 8;
-    const uint64_t chains = buckets + uint64_t{header[0]} * 4;
-    uint32_t index = 0;
-    if (!read(buckets + uint64_t{h % header[0]} * 4, &index)) {
-      return;
-    }
+    const auto index = word_at<uint32_t>(hashed_.filter + uint64_t{hashed_.words} * 8, h % hashed_.buckets);
+    const uint64_t chains = hashed_.filter + uint64_t{hashed_.words} * 8 + uint64_t{hashed_.buckets} * 4;
     uint32_t hash = 0;
-    for (uint64_t i = index; i >= header[1] && read(chains + (i - header[1]) * 4, &hash); ++i) {
+    for (uint64_t i = index; i >= hashed_.first && read(chains + (i - hashed_.first) * 4, &hash); ++i) {
       if (((hash | 1) == (h | 1) && visit(i)) || (hash & 1) != 0) {
         return;
       }
@@ -91,7 +87,23 @@ class DynamicSection {
   }
 
  private:
+  // What gnu_hash() begins with, for who looks for many names: its filter and its buckets are in the module.
+  struct Hashed {
+    uint32_t buckets = 0;  // 0: there is no table
+    uint32_t first = 0;    // index of the first symbol in it
+    uint32_t words = 0;    // of the Bloom filter
+    uint32_t shift = 0;    // of the filter
+    uint64_t filter = 0;
+  };
+
   static uint32_t gnu_hash_of(const char* name);
+  template <typename T>
+  static T word_at(uint64_t address, uint64_t index) {
+    T word;
+    memcpy(&word, reinterpret_cast<const void*>(address + index * sizeof(T)), sizeof(T));
+    return word;
+  }
+  void read_hash_header();
   void read_entries(const ElfW(Dyn) * entries);
   uint64_t to_address(uint64_t pointer) const;
   Relocations to_relocations(uint64_t start, uint64_t size_bytes, uint64_t skipped) const;
@@ -100,6 +112,7 @@ class DynamicSection {
   const ElfW(Dyn) * entries_ = nullptr;
   uint64_t symbols_ = 0;
   uint64_t gnu_hash_ = 0;
+  Hashed hashed_;
   uint64_t hash_ = 0;
   uint64_t versions_ = 0;
   const char* strings_ = nullptr;
