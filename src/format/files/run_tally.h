@@ -113,16 +113,18 @@ struct RunTally {
   // Did memprof begin in it, or was it not executed?
   bool is_over(const Process& of) const {
     const uint64_t slot = slots[of.id % kSlots].load(std::memory_order_relaxed);
-    return is_of(slot, of.id, of.start) && (slot & kExecuting) == 0;
+    return (slot & kExecuting) == 0 && is_same({id_of(slot), slot & kStarts}, of);
   }
-  static bool is_same(const Process& a, const Process& b) {
-    return is_of(slot_of(a.id, a.start), b.id, b.start);
+  // `noted`: as it was noted, maybe with a later start.
+  static bool is_same(const Process& process, const Process& noted) {
+    return process.id == noted.id && is_start_of(process.start, noted.start);
   }
 
  private:
   // A slot: id + 1, two flags, start.  Units of process_start, on Linux a hundredth of a second: a process that has
-  // only come to be takes the time for its start.
+  // only come to be takes the time for its start, which is later by as much as it waited for a processor.
   static constexpr uint64_t kSlack = 100;
+  static constexpr uint64_t kMaxLate = 1000;
   static constexpr uint64_t kStartBits = 38;
   static constexpr uint64_t kStarts = (uint64_t{1} << kStartBits) - 1;
   static constexpr uint64_t kCounted = uint64_t{1} << kStartBits;  // among the processes
@@ -131,9 +133,11 @@ struct RunTally {
 
   static uint64_t slot_of(uint64_t id, uint64_t start) { return (id + 1) << kIdShift | (start & kStarts); }
   static uint64_t id_of(uint64_t slot) { return (slot >> kIdShift) - 1; }
+  static bool is_start_of(uint64_t start, uint64_t noted) {
+    return ((noted - start + kSlack) & kStarts) <= kSlack + kMaxLate;
+  }
   static bool is_of(uint64_t slot, uint64_t id, uint64_t start) {
-    const uint64_t apart = ((slot & kStarts) - start + kSlack) & kStarts;
-    return slot >> kIdShift == slot_of(id, 0) >> kIdShift && apart <= 2 * kSlack;
+    return id_of(slot) == id && is_start_of(start, slot & kStarts);
   }
   static Process executing_of(uint64_t slot) {
     return (slot & kExecuting) != 0 ? Process{id_of(slot), slot & kStarts} : Process{0, 0};

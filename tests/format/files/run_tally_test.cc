@@ -17,11 +17,11 @@ TEST(RunTallyTest, AProcessCountsOnce) {
   EXPECT_TRUE(tally->has(7, 100));
   tally->note(7, 100);  // it executed another program
   EXPECT_EQ(1u, tally->processes.load());
-  tally->note(7, 300);  // another one, to which its id came
+  tally->note(7, 3000);  // another one, to which its id came
   EXPECT_EQ(2u, tally->processes.load());
   EXPECT_FALSE(tally->has(7, 100));
-  EXPECT_TRUE(tally->has(7, 300));
-  EXPECT_FALSE(tally->has(8, 300));
+  EXPECT_TRUE(tally->has(7, 3000));
+  EXPECT_FALSE(tally->has(8, 3000));
 }
 
 TEST(RunTallyTest, AForkChildThatExecutesAProgramCountsOnce) {
@@ -93,6 +93,28 @@ TEST(RunTallyTest, ASpawnedProgramMayHaveBegunBeforeItIsNoted) {
   tally->note(8, 1000);
   EXPECT_EQ(0u, tally->executing.load());
   EXPECT_EQ(2u, tally->processes.load());
+}
+
+// A machine with much to do: between what a process is and what it notes are some seconds.
+TEST(RunTallyTest, WhatIsNotedLateIsOfTheSameProcess) {
+  const auto tally = std::make_unique<RunTally>();
+  tally->note_new(7, 1500);
+  tally->note_program(7, 1500, true, "a", 5);
+  EXPECT_FALSE(tally->is_over({7, 1500}));
+  tally->note(7, 1000);
+  EXPECT_EQ(1u, tally->processes.load());
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_TRUE(tally->is_over({7, 1500}));
+  tally->note_program(8, 1500, false, "a", 5);
+  tally->note(8, 1000);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_TRUE(tally->is_over({8, 1500}));
+  tally->note(9, 1500);
+  tally->note_spawned(9, 1000, "a", 5);
+  EXPECT_EQ(0u, tally->executing.load());
+  EXPECT_TRUE(RunTally::is_same({9, 1000}, {9, 1500}));
+  EXPECT_FALSE(RunTally::is_same({9, 1500}, {9, 1000}));
+  EXPECT_FALSE(RunTally::is_same({9, 1500}, {8, 1500}));
 }
 
 TEST(RunTallyTest, AnIdThatComesAgainTakesNothingFromWhoHadIt) {
