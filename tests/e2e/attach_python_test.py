@@ -20,13 +20,14 @@ class AttachPython(attaching.Test):
         program = pathlib.Path(__file__).parent / "remote_python.py"
         return self.begin(*before, e2e.system_python(), program, options.pop("library", e2e.program("remote_python.so")), version, *way, **options)
 
-    def folders(self):
-        return [path for parent in ("/tmp", "/dev/shm", "/var/tmp") for path in pathlib.Path(parent).glob("memprof-" + "?" * 16)]
+    @staticmethod
+    def folders(process):
+        """What an attach to it has made, and not removed yet."""
+        return [path for parent in ("/tmp", "/dev/shm", "/var/tmp") for path in pathlib.Path(parent).glob(f"memprof-attach-{process.pid}-*")]
 
     def test_start_and_stop(self):
         for version in ((V3_14,), (V3_15,), (V3_14, "free-threaded")):
             process = self.start(*version)
-            before = self.folders()
             for _ in range(3):
                 self.assertRegex(self.attach(process, "--python", "-r", "64k"),
                                  rf"attached to {process.pid} \(python3[.\d]*\), whose main thread ran it for [\d.]+ ms; rate 64.0 KiB")
@@ -34,7 +35,7 @@ class AttachPython(attaching.Test):
                 self.memprof("live", str(process.pid), "-n", "1", "--interval", "0.3")
                 self.assertRegex(self.attach(process, "--stop", "--python"), "stopped in .*, whose main thread ran it for")
                 self.assertIn("memprof is not at work there", self.attach(process, "--stop", "--python", status=1))
-            self.assertEqual(self.folders(), before)
+            self.assertEqual(self.folders(process), [])
             self.check_end(process)
 
     def test_both_ways_in_turn(self):
@@ -80,9 +81,8 @@ class AttachPython(attaching.Test):
 
     def test_a_main_thread_that_waits(self):
         process = self.start(V3_14, "waits")
-        before = self.folders()
         self.assertIn("ran no Python code for 10 s", self.attach(process, "--python", status=1))
-        self.assertEqual(self.folders(), before)
+        self.assertEqual(self.folders(process), [])
         self.attach(process)  # nothing is left that would be in the way
         self.check_end(process)
 
@@ -96,7 +96,7 @@ class AttachPython(attaching.Test):
     def begin_attach(self, process):
         command = subprocess.Popen([str(e2e.COMMAND), "attach", str(process.pid), "--python"], stderr=subprocess.PIPE)
         self.addCleanup(command.stderr.close)
-        while not self.folders():
+        while not self.folders(process):
             self.assertIsNone(command.poll())
         return command
 
@@ -132,10 +132,9 @@ class AttachPython(attaching.Test):
         program = shutil.copy2(pathlib.Path(__file__).parent / "remote_python.py", folder)
         library = shutil.copy2(e2e.program("remote_python.so"), folder)
         process = self.begin(e2e.need("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/python3", program, library, V3_14)
-        before = self.folders()
         self.attach(process, "--python")
         self.attach(process, "--stop", "--python")
-        self.assertEqual(self.folders(), before)
+        self.assertEqual(self.folders(process), [])
         self.check_end(process)
 
 

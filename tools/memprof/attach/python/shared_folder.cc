@@ -24,13 +24,15 @@ constexpr const char* kParents[] = {"/tmp", "/dev/shm", "/var/tmp"};
 constexpr size_t kMaxRead = 4096;
 constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-std::string new_name() {
+std::string new_name(uint64_t pid) {
   uint64_t number = 0;
-  if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
     throw Failure("attach: no random numbers", kRefused);
-  char text[32];
-  static_cast<void>(
-      std::snprintf(text, sizeof(text), "memprof-%016llx", static_cast<unsigned long long>(number)));
+  }
+  char text[64];
+  static_cast<void>(std::snprintf(text, sizeof(text), "memprof-attach-%llu-%016llx",
+                                  static_cast<unsigned long long>(pid),
+                                  static_cast<unsigned long long>(number)));
   return text;
 }
 
@@ -50,7 +52,7 @@ SharedFolder::SharedFolder(uint64_t pid, const std::string& shown, std::vector<s
   int error = 0;
   for (const char* parent : kParents) {
     parent_ = open((proc_path(pid, "root") + parent).c_str(), kToRead | O_DIRECTORY);
-    name_ = new_name();
+    name_ = new_name(pid);
     if (parent_ >= 0 && mkdirat(parent_, name_.c_str(), 0700) == 0) {
       path_ = std::string(parent) + "/" + name_;
       folder_ = openat(parent_, name_.c_str(), kToRead | O_DIRECTORY);
