@@ -17,10 +17,16 @@ RunTally* g_tally;
 // Who noted this process; a vfork child sees those of its parent.
 uint32_t g_id;
 uint64_t g_start;
+bool g_notes_programs;
 
-void note_self(uint64_t start) {
+void note_self(uint64_t start, const RunTally& tally) {
   g_id = platform::process_id();
   g_start = start;
+  g_notes_programs = platform::process_namespace() == tally.pid_namespace;
+}
+
+bool is_noted(const char* path) {
+  return g_tally != nullptr && g_notes_programs && path != nullptr && !platform::is_sandboxed();
 }
 
 }  // namespace
@@ -36,7 +42,7 @@ void join_run(const char* arena_folder, uint64_t run_token) {
   memcpy(path + length + 1, kRunTallyName, sizeof(kRunTallyName));
   auto* const tally = static_cast<RunTally*>(platform::file_map(path, sizeof(RunTally)));
   if (tally != nullptr && tally->magic == RunTally::kMagic && tally->run_token == run_token) {
-    note_self(platform::process_start());
+    note_self(platform::process_start(), *tally);
     g_tally = tally;
     tally->note(g_id, g_start);
   }
@@ -44,13 +50,13 @@ void join_run(const char* arena_folder, uint64_t run_token) {
 
 void count_fork_child() {
   if (g_tally != nullptr && !platform::is_sandboxed()) {
-    note_self(platform::start_of_new_process());
+    note_self(platform::start_of_new_process(), *g_tally);
     g_tally->note_new(g_id, g_start);
   }
 }
 
 uint32_t begin_program(const char* path) {
-  if (g_tally == nullptr || path == nullptr || platform::is_sandboxed()) {
+  if (!is_noted(path)) {
     return 0;
   }
   const uint32_t id = platform::process_id();
@@ -67,7 +73,7 @@ void program_did_not_begin(uint32_t begun) {
 }
 
 void program_was_spawned(uint32_t id, uint64_t start, const char* path) {
-  if (g_tally != nullptr && path != nullptr && !platform::is_sandboxed()) {
+  if (is_noted(path)) {
     g_tally->note_spawned(id, start, path, platform::monotonic_ns());
   }
 }

@@ -26,6 +26,7 @@ RunTally* make_tally(const TemporaryFolder& folder) {
   if (tally != nullptr) {
     tally->magic = RunTally::kMagic;
     tally->run_token = 7;
+    tally->pid_namespace = platform::process_namespace();
   }
   return tally;
 }
@@ -64,6 +65,20 @@ TEST(JoinRun, LooksAtNothingInASandbox) {
       program_did_not_begin(begin_program("a"));
       program_was_spawned(7, 100, "b");
     });
+  });
+  EXPECT_EQ(1u, tally->processes.load());
+  EXPECT_EQ(0u, tally->executing.load());
+}
+
+TEST(JoinRun, NotesNoProgramsWhereIdsMeanOthers) {
+  const TemporaryFolder folder;
+  RunTally* const tally = make_tally(folder);
+  ASSERT_NE(nullptr, tally);
+  tally->pid_namespace += 1;
+  in_child([&] {
+    join_run(folder.path("").c_str(), 7);
+    EXPECT_EQ(0u, begin_program("a"));
+    program_was_spawned(7, 100, "b");
   });
   EXPECT_EQ(1u, tally->processes.load());
   EXPECT_EQ(0u, tally->executing.load());

@@ -215,6 +215,15 @@ class Lost(e2e.Test):
         self.assertIn("\n  sleeper (pid ", text)
         self.assertNotIn("very allocation", text)
 
+    def test_in_a_namespace_of_its_own_each_is_told_once(self):
+        """By the looks, which know it by another id than it knows itself."""
+        if not self.new_ids():
+            self.skipTest("no namespace may be made here")
+        self.static_sleeper()
+        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "unshare", "--fork", "--pid", "--kill-child", "sh", "-c", "./sleeper; exit 0")
+        self.assertRegex(done.stderr.decode(), r"memprof: warning: ran without memprof: sleeper \(pid \d+\) is statically linked")
+        self.assertEqual(self.report(self.folder / "x.pb.gz")["unseen_processes"], 1)
+
     def test_a_process_that_goes_on_without_memprof_has_no_profile(self):
         sleep = e2e.need("sleep")
         done = self.start("-r", "0", "-o", "x.pb.gz", "--", "env", "-i", sleep, "3")

@@ -23,7 +23,7 @@ inline constexpr char kRunTallyName[] = "processes.tally";
 
 struct RunTally {
   static constexpr uint64_t kMagic = 0x32594c4c41544f52;  // "ROTALLY2"
-  static constexpr size_t kSlots = 8188;
+  static constexpr size_t kSlots = 8187;
   static constexpr size_t kPrograms = 256;
 
   // The last program that a process with this place executed.  `when_ns` is 0 while it is written.
@@ -40,6 +40,8 @@ struct RunTally {
 
   uint64_t magic;
   uint64_t run_token;  // as in the arenas of the run
+  uint64_t
+      pid_namespace;  // of who reads it: programs are noted there only, as ids mean other processes elsewhere
   std::atomic<uint64_t> processes;
   std::atomic<uint64_t> executing;  // programs that memprof did not begin in, yet
   std::atomic<uint64_t> slots[kSlots];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/files/run_tally.h"
+#include "memprof/host/process/process_ids.h"
 
 namespace memprof::cli {
 
@@ -23,6 +24,7 @@ RunTallyFile::RunTallyFile(const std::string& folder, uint64_t run_token) {
     if (start != MAP_FAILED) {
       tally_ = static_cast<RunTally*>(start);
       tally_->run_token = run_token;
+      tally_->pid_namespace = own_namespace();
       tally_->magic = RunTally::kMagic;
     }
   }
