@@ -28,8 +28,8 @@ constexpr uint8_t kSignals = 1U << 1;
 constexpr uint8_t kCalls = 1U << 2;
 constexpr uint8_t kException = 1U << 3;
 constexpr uint8_t kStop = 1U << 5;
-constexpr uint8_t kMerge =
-    1U << 6;  // where there is no lock of the interpreter; elsewhere nobody would clear it
+// Where there is no lock of the interpreter; elsewhere nobody would clear it.
+constexpr uint8_t kMerge = 1U << 6;
 constexpr uint8_t kLook = kSignals | kCalls | kException | kStop;
 
 std::string script_of(const std::string& body, const std::string& folder) {

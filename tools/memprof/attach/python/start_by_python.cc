@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/python/start_by_python.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "memprof.h"
 #include "memprof/attach/memory_file.h"
 #include "memprof/attach/python/python_script.h"
 #include "memprof/attach/start_settings.h"
 #include "memprof/attach/target/survey.h"
-#include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/process/running_process.h"
 
 namespace memprof::cli {
 namespace {
@@ -29,38 +23,16 @@ constexpr char kDone[] = "done ";
 constexpr char kFailed[] = "error ";
 
 // Of the library, where it is loaded there already: a dictionary of Python, name to address.  "": it is not.
-std::string functions_there(uint64_t pid) {
-  int error = 0;
-  const std::vector<MemoryRange> ranges = memory_ranges(pid, &error);
-  const TargetMemory memory(pid, TargetMemory::Access::kRead);
-  for (const MemoryRange& range : ranges) {
-    const std::string name = range.path.substr(range.path.rfind('/') + 1);
-    TargetImage image;
-    if (name.rfind(kLibrary, 0) != 0 || !read_image(memory, ranges, range.start, &image)) continue;
+std::string functions_there(Target* target) {
+  const TargetMemory memory = read_ranges(target);
+  for (const TargetImage& image : read_images(memory, target->ranges)) {
     std::string functions;
-    for (const char* function : kMemprofCalls) {
-      functions += std::string("'") + function + "': " + std::to_string(image.function(function)) + ", ";
+    for (const auto& [name, address] : memprof_functions(image)) {
+      functions.append("'").append(name).append("': ").append(std::to_string(address)).append(", ");
     }
-    return "{" + functions + "}";
+    if (!functions.empty()) return "{" + functions + "}";
   }
   return {};
-}
-
-// The process, in messages; it may be looked at, and is not this one.
-std::string check(uint64_t pid) {
-  if (!is_running(pid)) throw Failure("attach: process " + std::to_string(pid) + " does not exist", kRefused);
-  const std::string shown = describe_process(pid);
-  if (pid == static_cast<uint64_t>(getpid()))
-    throw Failure("attach: " + shown + " is this command itself", kRefused);
-  int error = 0;
-  if (memory_ranges(pid, &error).empty()) {
-    throw Failure("attach: " + shown +
-                      (error == EACCES || error == EPERM
-                           ? " is not yours: " + error_text(error) + "; try as its user, or as root"
-                           : std::string(" has ended, or is a kernel thread")),
-                  kRefused);
-  }
-  return shown;
 }
 
 // Lines of Python that call functions of the library, each of which returns an error.  `begin` makes `find`, which finds
@@ -102,9 +74,10 @@ bool says(const std::string& said, const char* word, int64_t* number) {
 }  // namespace
 
 AttachResult start_by_python(uint64_t pid, const AttachOptions& options) {
-  const std::string shown = check(pid);
+  Target target = find_target(pid);
+  const std::string& shown = target.shown;
   AttachResult result;
-  const std::string there = functions_there(pid);
+  const std::string there = functions_there(&target);
   result.was_loaded = !there.empty();
   const std::string refusal = why_not_started(pid, result.was_loaded, state_there(pid), options);
   if (!refusal.empty()) throw Failure("attach: " + shown + ": " + refusal, kRefused);
@@ -131,8 +104,9 @@ AttachResult start_by_python(uint64_t pid, const AttachOptions& options) {
 
 AttachResult stop_by_python(uint64_t pid, const AttachOptions& options) {
   static_cast<void>(options);
-  const std::string shown = check(pid);
-  const std::string there = functions_there(pid);
+  Target target = find_target(pid);
+  const std::string& shown = target.shown;
+  const std::string there = functions_there(&target);
   if (there.empty()) throw Failure("attach: " + shown + ": " + not_loaded(pid), kRefused);
   AttachResult result;
   result.was_loaded = true;

@@ -165,8 +165,8 @@ void find_calls(const TargetMemory& memory, Target* target) {
 void look_at_images(const std::string& executable, Target* target) {
   bool has_loader = false;
   for (const TargetImage& image : target->images) {
-    if (image.function("memprof_start") != 0 && image.function("memprof_init") != 0) {
-      for (const char* name : kMemprofCalls) target->memprof[name] = image.function(name);
+    if (auto functions = memprof_functions(image); !functions.empty()) {
+      target->memprof = std::move(functions);
       target->unsafe.add_image(image, "memprof");  // what it counts in this thread must be whole
       continue;
     }
@@ -188,6 +188,13 @@ void look_at_images(const std::string& executable, Target* target) {
 }
 
 }  // namespace
+
+std::map<std::string, uint64_t> memprof_functions(const TargetImage& image) {
+  std::map<std::string, uint64_t> functions;
+  if (image.function("memprof_start") == 0 || image.function("memprof_init") == 0) return functions;
+  for (const char* name : kMemprofCalls) functions[name] = image.function(name);
+  return functions;
+}
 
 std::string describe_process(uint64_t pid) {
   const std::string program = program_of(pid);
@@ -222,32 +229,46 @@ std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
   return line + "; try as its user or as root, in a container with the capability SYS_PTRACE";
 }
 
-Target survey(uint64_t pid) {
-  if (!processor::is_supported()) {
-    refuse(std::string("not on this processor yet; ") + kStartAnew + or_by_python(pid));
-  }
+Target find_target(uint64_t pid) {
   Target target;
   target.pid = pid;
   if (!is_running(pid)) refuse("process " + std::to_string(pid) + " does not exist");
   target.shown = describe_process(pid);
   if (pid == static_cast<uint64_t>(getpid())) refuse(target.shown + " is this command itself");
-  refuse_by_state(pid, target.shown);
-  refuse_by_program(pid, target.shown);
+  return target;
+}
+
+TargetMemory read_ranges(Target* target) {
   int error = 0;
-  target.identity = program_identity(pid);
-  target.auxiliary_vector = auxiliary_vector(pid);
-  target.ranges = memory_ranges(pid, &error);
-  if (target.ranges.empty() && (error == EACCES || error == EPERM)) {
-    refuse(target.shown + " is not yours: " + error_text(error) + "; try as its user, or as root");
+  target->identity = program_identity(target->pid);
+  target->auxiliary_vector = auxiliary_vector(target->pid);
+  target->ranges = memory_ranges(target->pid, &error);
+  if (target->ranges.empty() && (error == EACCES || error == EPERM)) {
+    refuse(target->shown + " is not yours: " + error_text(error) + "; try as its user, or as root");
   }
-  if (target.ranges.empty()) refuse(target.shown + " has no memory: it has ended, or is a kernel thread");
-  const TargetMemory memory(pid, TargetMemory::Access::kRead);
-  if (memory.error() != 0) throw Failure(ptrace_refusal(pid, target.shown, memory.error()), kRefused);
-  if (auxiliary_value(target.auxiliary_vector, AT_SECURE) != 0) {
-    refuse(target.shown +
+  if (target->ranges.empty()) {
+    refuse(target->shown + " has no memory: it has ended, or is a kernel thread");
+  }
+  TargetMemory memory(target->pid, TargetMemory::Access::kRead);
+  if (memory.error() != 0) {
+    throw Failure(ptrace_refusal(target->pid, target->shown, memory.error()), kRefused);
+  }
+  if (auxiliary_value(target->auxiliary_vector, AT_SECURE) != 0) {
+    refuse(target->shown +
            " was started with rights that its caller has not (set-uid): its data would be private; let root "
            "start it");
   }
+  return memory;
+}
+
+Target survey(uint64_t pid) {
+  if (!processor::is_supported()) {
+    refuse(std::string("not on this processor yet; ") + kStartAnew + or_by_python(pid));
+  }
+  Target target = find_target(pid);
+  refuse_by_state(pid, target.shown);
+  refuse_by_program(pid, target.shown);
+  const TargetMemory memory = read_ranges(&target);
   read_started(memory, &target);
   const MemoryRange* executable = range_at(target.ranges, auxiliary_value(target.auxiliary_vector, AT_PHDR));
   find_calls(memory, &target);

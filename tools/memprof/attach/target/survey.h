@@ -39,6 +39,14 @@ constexpr const char* kMemprofCalls[] = {"memprof_init", "memprof_start", "mempr
 
 Target survey(uint64_t pid);
 
+// The beginning of a survey, for who needs no more: pid and shown of a process that is there and is not this one; then
+// its identity, its auxiliary vector and its ranges, of memory that may be read.
+Target find_target(uint64_t pid);
+TargetMemory read_ranges(Target* target);
+
+// kMemprofCalls of an image that is memprof's library; empty: it is another one.
+std::map<std::string, uint64_t> memprof_functions(const TargetImage& image);
+
 // Field of /proc/PID/status; "": none.
 std::string status_field(uint64_t pid, const std::string& name);
 
