@@ -29,7 +29,16 @@ class Descriptor {
 };
 
 // The errno, or 0.
-int copy(int from, int to) {
+int copy_and_seal(int from, int to) {
+  const int error = copy_file(from, to);
+  if (error != 0) return error;
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+  return fcntl(to, F_ADD_SEALS, kSeals) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int copy_file(int from, int to) {
   struct stat facts{};
   if (fstat(from, &facts) != 0) return errno;
   off_t at = 0;
@@ -38,11 +47,8 @@ int copy(int from, int to) {
     if (sent < 0) return errno;
     if (sent == 0) return EIO;
   }
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-  return fcntl(to, F_ADD_SEALS, kSeals) == 0 ? 0 : errno;
+  return 0;
 }
-
-}  // namespace
 
 bool sees_file(uint64_t pid, const std::string& path) {
   struct stat ours{};
@@ -56,7 +62,7 @@ std::string fill_memory_file(uint64_t pid, int64_t fd, const std::string& librar
   if (to.get() < 0) return "the memory file that it made cannot be opened: " + error_text(errno);
   const Descriptor from(library, O_RDONLY);
   if (from.get() < 0) return library + ": cannot read it: " + error_text(errno);
-  const int error = copy(from.get(), to.get());
+  const int error = copy_and_seal(from.get(), to.get());
   return error == 0 ? "" : "memprof's library could not be copied into it: " + error_text(error);
 }
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "memprof/attach/memory_file.h"
 #include "memprof/attach/target/survey.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
@@ -97,17 +97,10 @@ void SharedFolder::put(const std::string& name, const std::string& content) {
 
 void SharedFolder::put_copy(const std::string& name, const std::string& of) {
   const int from = open(of.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts{};
-  if (from < 0 || fstat(from, &facts) != 0)
-    throw Failure("attach: " + of + ": " + error_text(errno), kRefused);
-  const int to = create(name);
-  off_t at = 0;
-  ssize_t sent = 1;
-  while (at < facts.st_size && sent > 0)
-    sent = sendfile(to, from, &at, static_cast<size_t>(facts.st_size - at));
-  const int error = errno;
+  if (from < 0) throw Failure("attach: " + of + ": " + error_text(errno), kRefused);
+  const int error = copy_file(from, create(name));
   close(from);
-  if (at < facts.st_size) {
+  if (error != 0) {
     throw Failure("attach: --python: cannot copy memprof's library to " + path_ + " of " + shown_ + ": " +
                       error_text(error),
                   kRefused);
