@@ -142,23 +142,42 @@ TEST(RunTallyTest, ALongPathIsCut) {
   EXPECT_EQ(0u, tally->programs[8].when_ns.load());
 }
 
-TEST(RunTallyTest, OfManyThatRunAtOnceEachCounts) {
-  constexpr uint64_t kThreads = 4;
-  constexpr uint64_t kEach = 20000;
-  const auto tally = std::make_unique<RunTally>();
+constexpr uint64_t kThreads = 4;
+constexpr uint64_t kEach = 20000;
+
+template <typename Work>
+void in_threads(const Work& work) {
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&tally, t] {
+    threads.emplace_back([&work, t] {
       for (uint64_t i = 0; i < kEach; ++i) {
-        tally->note(1 + i * kThreads + t, t);
-        tally->note(1 + i * kThreads + t, t);
+        work(t, i);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Others may come to a slot between the two.
-  EXPECT_GE(tally->processes.load(), kThreads * kEach);
-  EXPECT_LE(tally->processes.load(), kThreads * kEach + kEach / 100);
+}
+
+TEST(RunTallyTest, OfManyThatRunAtOnceEachCountsOnce) {
+  constexpr uint64_t kOfAThread = RunTally::kSlots / kThreads;
+  const auto tally = std::make_unique<RunTally>();
+  in_threads([&tally](uint64_t t, uint64_t i) {
+    const uint64_t id = t * kOfAThread + i % kOfAThread + i / kOfAThread * RunTally::kSlots;
+    tally->note(id, t);
+    tally->note(id, t);
+  });
+  EXPECT_EQ(kThreads * kEach, tally->processes.load());
+}
+
+TEST(RunTallyTest, OfManyThatShareASlotEachCounts) {
+  constexpr uint64_t kApart = 5000;  // more than the start of one process may differ
+  const auto tally = std::make_unique<RunTally>();
+  in_threads([&tally](uint64_t t, uint64_t i) {
+    const uint64_t start = (i * kThreads + t) * kApart;
+    tally->note(7, start);
+    tally->note(7 + RunTally::kSlots, start);
+  });
+  EXPECT_EQ(2 * kThreads * kEach, tally->processes.load());
 }
 
 }  // namespace
