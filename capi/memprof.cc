@@ -46,6 +46,22 @@ int to_error(memprof::Status status) {
   return MEMPROF_ERR_STATE;
 }
 
+// `patch`: of platform/imports.h.
+int hook_imports(bool (*patch)()) {
+  if (profiler::has_hooks()) {
+    return MEMPROF_OK;
+  }
+  // As in profiler::start: a fork child is told so in every state.
+  if (!profiler::become_owner()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  const memprof::State state = profiler::state();
+  if (state != memprof::State::kInitialized && state != memprof::State::kStopped) {
+    return MEMPROF_ERR_STATE;
+  }
+  return patch() ? MEMPROF_OK : MEMPROF_ERR_NO_HOOKS;
+}
+
 // Before the first start; later ones find it as it is.
 void configure_runtimes(const memprof::runtimes::Settings& settings) {
   if (profiler::state() == memprof::State::kUninitialized) {
@@ -192,18 +208,8 @@ int memprof_init(const memprof_options* options) {
 
 int memprof_start(void) {
   const KeepErrno keep;
-  if (!profiler::has_hooks()) {
-    // As in profiler::start: a fork child is told so in every state.
-    if (!profiler::become_owner()) {
-      return MEMPROF_ERR_FORKED;
-    }
-    const memprof::State state = profiler::state();
-    if (state != memprof::State::kInitialized && state != memprof::State::kStopped) {
-      return MEMPROF_ERR_STATE;
-    }
-    if (!platform::patch_imports()) {
-      return MEMPROF_ERR_NO_HOOKS;
-    }
+  if (const int error = hook_imports(platform::patch_imports); error != MEMPROF_OK) {
+    return error;
   }
   const memprof::Status status = profiler::start();
   if (status == memprof::Status::kOk) {
@@ -224,6 +230,11 @@ int memprof_rescan_imports(void) {
     platform::patch_imports();
   }
   return MEMPROF_OK;
+}
+
+int memprof_attach_prepare_imports(void) {
+  const KeepErrno keep;
+  return hook_imports(platform::prepare_imports);
 }
 
 int memprof_attach_prepare_hooks(void* request) {

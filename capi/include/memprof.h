@@ -238,7 +238,12 @@ MEMPROF_API int memprof_rescan_imports(void);
  * MEMPROF_ERR_INVALID: text is NULL and size is not 0. */
 MEMPROF_API int64_t memprof_describe_imports(char* text, uint64_t size);
 
-/* For `memprof attach` alone, which has one of the process's threads call it: prepares hooks of allocators inside
+/* For `memprof attach` alone, which has one of the process's threads call it: patches import tables as memprof_start does,
+ * but does not wait for threads that are just binding functions; the command waits for them, then it calls
+ * memprof_start.  MEMPROF_ERR_FORKED, MEMPROF_ERR_STATE, MEMPROF_ERR_NO_HOOKS: as there. */
+MEMPROF_API int memprof_attach_prepare_imports(void);
+
+/* Likewise: prepares hooks of allocators inside
  * modules, which the command then writes while it has all threads stopped.  `request` is of the command's and the
  * library's version; MEMPROF_ERR_INVALID: it is not of this one. */
 MEMPROF_API int memprof_attach_prepare_hooks(void* request);

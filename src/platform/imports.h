@@ -29,6 +29,10 @@ struct Imports {
 // call looks again.  false: no slot could be had (an allocator inside the executable, no dynamic loader).
 bool patch_imports();
 
+// The same, but it does not wait for threads that are just binding slots: the caller does before it calls
+// patch_imports(), and so before anything is recorded.
+bool prepare_imports();
+
 // Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
 // time for that.  May be called from a hook.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);

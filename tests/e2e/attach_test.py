@@ -131,7 +131,7 @@ class Attach(attaching.Test):
         self.check_end(process)
 
     def test_a_program_that_executes_itself(self):
-        process = subprocess.Popen([e2e.program("attached"), "exec", "400"], stdout=subprocess.PIPE, env=e2e.plain_environment())
+        process = subprocess.Popen([e2e.program("attached"), "exec", "400", "0"], stdout=subprocess.PIPE, env=e2e.plain_environment())
         said = set()
         while process.poll() is None:
             done = e2e.run([e2e.COMMAND, "attach", str(process.pid)])

@@ -290,6 +290,36 @@ print(sum(a.nbytes for a in arrays))
                   if any("multiarray" in f.mapping["path"] for f in frames if f.mapping) and values["inuse_space"] >= 100_003]
         self.assertGreaterEqual(sum(v["inuse_space"] for v in arrays), 50 * 100_003)
 
+    def test_prepared_before_the_start(self):
+        """As `memprof attach` does it: imports lead to the hooks, which record nothing until the start."""
+        out = self.folder / "out.pb"
+        script = self.folder / "script.py"
+        script.write_text(f"""
+import ctypes
+lib = ctypes.CDLL({str(e2e.LIBRARY)!r})
+def allocate(size):
+    return [bytearray(size) for _ in range(10)]
+STATE = -2
+assert lib.memprof_attach_prepare_imports() == STATE
+lib.memprof_set_rate.argtypes = [ctypes.c_uint64]
+lib.memprof_write_profile.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
+assert lib.memprof_init(None) == 0 and lib.memprof_set_rate(0) == 0
+assert lib.memprof_attach_prepare_imports() == 0 and lib.memprof_attach_prepare_imports() == 0
+before = allocate(200_001)
+assert lib.memprof_start() == 0
+assert lib.memprof_attach_prepare_imports() == STATE
+after = allocate(300_001)
+gone = allocate(400_001)
+del before, gone
+assert lib.memprof_write_profile({str(out).encode()!r}, 0) == 0
+""")
+        self.check(e2e.run([e2e.system_python(), "-B", script], e2e.plain_environment()), stderr=None)
+        profile = self.named(out)
+        allocated = sum(values["alloc_space"] for _, values, _ in profile.samples)
+        live = sum(values["inuse_space"] for _, values, _ in profile.samples)
+        self.assertTrue(7_000_010 <= allocated <= 7_500_000, allocated)
+        self.assertTrue(3_000_010 <= live <= 3_500_000, live)
+
     def check_host(self, name, language, allocated, live):
         path = e2e.PROGRAMS / name
         if not path.exists():

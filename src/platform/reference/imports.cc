@@ -12,6 +12,10 @@ bool patch_imports() {
   return false;
 }
 
+bool prepare_imports() {
+  return false;
+}
+
 void watch_imports(uint64_t) {}
 
 uint64_t allocator_behind_hooks() {

@@ -8,6 +8,7 @@ namespace {
 
 TEST(ReferenceImports, ThereAreNone) {
   EXPECT_FALSE(platform::patch_imports());
+  EXPECT_FALSE(platform::prepare_imports());
   platform::watch_imports(1);
   EXPECT_EQ(0u, platform::imports().modules);
   EXPECT_EQ(0u, platform::imports().patched);

@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <linux/memfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "memprof.h"
 #include "memprof/attach/calls/guarded_calls.h"
 #include "memprof/attach/calls/remote_call.h"
+#include "memprof/attach/haste.h"
 #include "memprof/attach/late_hooks.h"
 #include "memprof/attach/memory_file.h"
 #include "memprof/attach/signals_held_back.h"
@@ -22,6 +21,7 @@
 #include "memprof/attach/system_call_filter.h"
 #include "memprof/attach/target/survey.h"
 #include "memprof/attach/thread/remote_stack.h"
+#include "memprof/attach/thread/running_threads.h"
 #include "memprof/attach/thread/safe_point.h"
 #include "memprof/attach/thread/traced_thread.h"
 #include "memprof/console/console.h"
@@ -36,25 +36,6 @@ constexpr size_t kMaxErrorBytes = 400;
 [[noreturn]] void fail(const Target& target, const std::string& why) {
   throw Failure("attach: " + target.shown + ": " + why, kRefused);
 }
-
-// While the thread stands still, this command is what it waits for.
-class Haste {
- public:
-  Haste() : priority_before_(getpriority(PRIO_PROCESS, 0)), slack_before_ns_(prctl(PR_GET_TIMERSLACK)) {
-    setpriority(PRIO_PROCESS, 0, -20);  // where that is allowed
-    prctl(PR_SET_TIMERSLACK, 1UL);
-  }
-  ~Haste() {
-    setpriority(PRIO_PROCESS, 0, priority_before_);
-    prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_before_ns_));
-  }
-  Haste(const Haste&) = delete;
-  Haste& operator=(const Haste&) = delete;
-
- private:
-  int priority_before_;
-  int slack_before_ns_;
-};
 
 std::string with_end(const std::string& text) {
   return text + '\0';
@@ -78,22 +59,24 @@ class Session {
   Session(uint64_t pid, const AttachOptions& options)
       : options_(options),
         target_(settled_survey(pid, &state_)),
-        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {
-    result_.was_loaded = !target_.memprof.empty();
+        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {}
+
+  bool has_library() const { return !target_.memprof.empty(); }
+
+  void check_start() {
+    if (has_library()) state_ = state_there(target_.pid);
+    const std::string refusal = why_not_started(target_.pid, has_library(), state_, options_);
+    if (!refusal.empty()) fail(target_, refusal);
   }
 
+  // The library is there.
   AttachResult start() {
+    if (!has_library()) fail(target_, "it has executed another program meanwhile; try again");
+    wait_for_running_threads(target_.pid);
     if (options_.inline_hooks) ask_for_hooks();
     start_recording();
     if (hooks_.patch_count != 0) hook();
     return result_;
-  }
-
-  AttachResult start_recording() {
-    if (!target_.memprof.empty()) state_ = state_there(target_.pid);
-    const std::string refusal = why_not_started(target_.pid, !target_.memprof.empty(), state_, options_);
-    if (!refusal.empty()) fail(target_, refusal);
-    return target_.memprof.empty() ? load_and_start() : start_again();
   }
 
   // What the library there is to prepare, for its calls.
@@ -116,58 +99,7 @@ class Session {
     result_.hooked.clear();
   }
 
-  AttachResult stop() {
-    if (target_.memprof.empty()) {
-      fail(target_, not_loaded(target_.pid));
-    }
-    run([this](GuardedCalls* calls) {
-      const size_t stop = calls->int_function(target_.memprof.at("memprof_stop"), 0);
-      return [this, stop](const std::string& image, const TargetMemory&) {
-        if (result_of(image, stop) != MEMPROF_OK) error_ = kNotAtWork;
-      };
-    });
-    return result_;
-  }
-
- private:
-  // Adds calls; returns what reads their results.
-  using Build = std::function<RemoteCall::Results(GuardedCalls* calls)>;
-
-  void run(const Build& build) {
-    const SignalsHeldBack held_back;
-    const Haste haste;
-    TracedThread thread(static_cast<pid_t>(target_.pid));
-    if (thread.error() != 0)
-      throw Failure(ptrace_refusal(target_.pid, target_.shown, thread.error()), kRefused);
-    SafePoint point = reach_safe_point(target_, walker_, &thread);
-    result_.stops = point.stops;
-    result_.breakpoints = point.breakpoints;
-    if (!options_.force) check_filters(target_, thread);
-    RemoteCall remote(target_, &thread, std::move(point));
-    GuardedCalls calls(target_, remote);
-    const RemoteCall::Results results = build(&calls);
-    remote.run(calls.finish(), answer_, results, options_.observer);
-    result_.pause_ns = remote.pause_ns();
-    if (!error_.empty()) fail(target_, error_);
-  }
-
-  AttachResult start_again() {
-    run([this](GuardedCalls* calls) {
-      const uint64_t settings = calls->data(library_options(options_));
-      const size_t init = calls->int_function(target_.memprof.at("memprof_init"), settings);
-      const size_t rate = calls->int_function(target_.memprof.at("memprof_set_rate"), options_.rate_bytes);
-      const size_t start = calls->int_function(target_.memprof.at("memprof_start"), 0);
-      RemoteCall::Results read = read_calls(calls, {init, rate, start});
-      const uint64_t prepare = target_.memprof.at("memprof_attach_prepare_hooks");
-      if (!options_.inline_hooks || prepare == 0) return read;
-      const uint64_t request = calls->data(hooks_as_data());
-      const size_t prepared = calls->int_function(prepare, request);
-      return read_hooks(read, prepared, request);
-    });
-    return result_;
-  }
-
-  AttachResult load_and_start() {
+  void load() {
     result_.used_memory_file = !sees_file(target_.pid, options_.library);
     run([this](GuardedCalls* calls) {
       const std::string no_file = "/";  // that cannot be loaded, should nobody write another name
@@ -193,15 +125,9 @@ class Session {
         return found;
       };
       const size_t init_at = find("memprof_init");
-      const size_t start_at = find("memprof_start");
+      const size_t prepare_at = find("memprof_attach_prepare_imports");
       const size_t init = calls->int_function_of_result(init_at, calls->data(library_options(options_)));
-      const size_t start = calls->int_function_of_result(start_at, 0);
-      RemoteCall::Results read = read_calls(calls, {init, start});
-      if (options_.inline_hooks) {
-        const size_t prepare_at = find("memprof_attach_prepare_hooks");
-        const uint64_t request = calls->data(hooks_as_data());
-        read = read_hooks(read, calls->int_function_of_result(prepare_at, request), request);
-      }
+      const RemoteCall::Results read = read_calls(calls, {init});
       return [=](const std::string& image, const TargetMemory& memory) {
         if (result_.used_memory_file && result_of(image, made) < 0) {
           error_ =
@@ -209,14 +135,71 @@ class Session {
         } else if (result_of(image, opened) == 0) {
           if (error_.empty())
             error_ = "it cannot load " + options_.library + ": " + text_at(memory, result_of(image, error));
-        } else if (result_of(image, start_at) == 0) {
+        } else if (result_of(image, prepare_at) == 0) {
           error_ = options_.library + " is no library of memprof";
         } else {
+          prepare_imports_at_ = static_cast<uint64_t>(result_of(image, prepare_at));
           read(image, memory);
         }
       };
     });
+  }
+
+  // Behind load(): points the process's imports at the library, which counts nothing yet.
+  AttachResult prepare_imports() {
+    run([this](GuardedCalls* calls) {
+      return read_calls(calls, {calls->int_function(prepare_imports_at_, 0)});
+    });
     return result_;
+  }
+
+  AttachResult stop() {
+    if (!has_library()) fail(target_, not_loaded(target_.pid));
+    run([this](GuardedCalls* calls) {
+      const size_t stop = calls->int_function(target_.memprof.at("memprof_stop"), 0);
+      return [this, stop](const std::string& image, const TargetMemory&) {
+        if (result_of(image, stop) != MEMPROF_OK) error_ = kNotAtWork;
+      };
+    });
+    return result_;
+  }
+
+ private:
+  // Adds calls; returns what reads their results.
+  using Build = std::function<RemoteCall::Results(GuardedCalls* calls)>;
+
+  void run(const Build& build) {
+    const SignalsHeldBack held_back;
+    Haste haste;
+    TracedThread thread(static_cast<pid_t>(target_.pid));
+    if (thread.error() != 0)
+      throw Failure(ptrace_refusal(target_.pid, target_.shown, thread.error()), kRefused);
+    SafePoint point = reach_safe_point(target_, walker_, &thread);
+    haste.more();
+    result_.stops += point.stops;
+    result_.breakpoints += point.breakpoints;
+    if (!options_.force) check_filters(target_, thread);
+    RemoteCall remote(target_, &thread, std::move(point));
+    GuardedCalls calls(target_, remote);
+    const RemoteCall::Results results = build(&calls);
+    remote.run(calls.finish(), std::exchange(answer_, nullptr), results, options_.observer);
+    result_.pause_ns = std::max(result_.pause_ns, remote.pause_ns());
+    if (!error_.empty()) fail(target_, error_);
+  }
+
+  void start_recording() {
+    run([this](GuardedCalls* calls) {
+      const uint64_t settings = calls->data(library_options(options_));
+      const size_t init = calls->int_function(target_.memprof.at("memprof_init"), settings);
+      const size_t rate = calls->int_function(target_.memprof.at("memprof_set_rate"), options_.rate_bytes);
+      const size_t start = calls->int_function(target_.memprof.at("memprof_start"), 0);
+      RemoteCall::Results read = read_calls(calls, {init, rate, start});
+      const uint64_t prepare = target_.memprof.at("memprof_attach_prepare_hooks");
+      if (!options_.inline_hooks || prepare == 0) return read;
+      const uint64_t request = calls->data(hooks_as_data());
+      const size_t prepared = calls->int_function(prepare, request);
+      return read_hooks(read, prepared, request);
+    });
   }
 
   std::string hooks_as_data() const { return {reinterpret_cast<const char*>(&hooks_), sizeof(hooks_)}; }
@@ -277,6 +260,7 @@ class Session {
   RemoteStack walker_;
   AttachResult result_;
   RemoteCall::Answer answer_;
+  uint64_t prepare_imports_at_ = 0;
   LatePatchRequest hooks_;
   std::string error_;
 };
@@ -284,7 +268,21 @@ class Session {
 }  // namespace
 
 AttachResult attach_and_start(uint64_t pid, const AttachOptions& options) {
-  return Session(pid, options).start();
+  Session session(pid, options);
+  session.check_start();
+  if (session.has_library()) {
+    AttachResult result = session.start();
+    result.was_loaded = true;
+    return result;
+  }
+  session.load();
+  const AttachResult loaded = session.prepare_imports();
+  AttachResult result = Session(pid, options).start();
+  result.used_memory_file = loaded.used_memory_file;
+  result.pause_ns = std::max(result.pause_ns, loaded.pause_ns);
+  result.stops += loaded.stops;
+  result.breakpoints += loaded.breakpoints;
+  return result;
 }
 
 AttachResult attach_and_stop(uint64_t pid, const AttachOptions& options) {

@@ -3,7 +3,9 @@
 //
 // Model: the process is surveyed without touching it; one of its threads is stopped where it holds no lock
 // (safe_point.h), makes the calls (remote_call.h), and goes on.  The library's file is loaded by its path where the
-// process sees the same file, else from a sealed file in memory that the process makes and this command fills.
+// process sees the same file, else from a sealed file in memory that the process makes and this command fills.  At a
+// second stop it points the process's imports at its hooks.  When threads that were binding such imports meanwhile have
+// ended that, a third one starts the recording (0094).
 //
 // Then all threads are stopped for a moment, in which jumps are written to the functions of allocators inside modules
 // (late_hooks.h).
@@ -35,7 +37,7 @@ struct AttachOptions {
 struct AttachResult {
   bool was_loaded = false;  // the library was there before
   bool used_memory_file = false;
-  int64_t pause_ns = 0;
+  int64_t pause_ns = 0;  // the longest
   int stops = 0;
   int breakpoints = 0;
   std::vector<std::string> hooked;   // allocators inside modules: "jemalloc in server"

@@ -62,6 +62,7 @@ uint64_t g_subs;
 char g_notes[2][kNoteBytes];      // by turns: a reader of the other one has until the next pass but one
 std::atomic<uint32_t> g_note{0};  // the one that is valid
 uint32_t g_looks_left;            // at modules that were being loaded
+bool g_is_prepared;               // prepare_imports() was the last to look at all of them
 
 bool try_enter() {
   return !g_busy.exchange(true, std::memory_order_acquire);
@@ -308,9 +309,7 @@ void take_note(const HookNames& names) {
   g_note.store(next, std::memory_order_release);  // pairs with the acquire in imports_note
 }
 
-}  // namespace
-
-bool patch_imports() {
+bool patch(bool prepares) {
   // A child that is profiled on its own has its parent's tables.
   const bool is_child = g_patched_by.load(std::memory_order_acquire) != 0 && !may_look();
   if (is_child || !enter()) {
@@ -327,14 +326,25 @@ bool patch_imports() {
   }
   if (is_patched) {
     const size_t before = g_lazy.count();
-    pass(names, true);
-    if (g_lazy.count() > before) {
+    pass(names, !g_is_prepared);
+    if (g_lazy.count() > before && !prepares) {
       settle();
     }
+    g_is_prepared = prepares;
     take_note(names);
   }
   leave();
   return imports().patched != 0;
+}
+
+}  // namespace
+
+bool patch_imports() {
+  return patch(false);
+}
+
+bool prepare_imports() {
+  return patch(true);
 }
 
 void patch_new_imports() {

@@ -47,12 +47,21 @@ std::string is_traced(uint64_t pid, const std::string& shown, const std::string&
          "); a process has one tracer at most: end that one first" + or_by_python(pid);
 }
 
+// `state`: its first thread's.
+bool is_ended(const std::string& state) {
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
+}
+
+bool has_other_threads(uint64_t pid) {
+  const std::string threads = status_field(pid, "Threads");
+  return !threads.empty() && threads != "1";
+}
+
 void refuse_by_state(uint64_t pid, const std::string& shown) {
   const std::string state = status_field(pid, "State");
   if (state.empty()) refuse("process " + std::to_string(pid) + " does not exist");
-  if (state[0] == 'Z' || state[0] == 'X') {
-    const std::string threads = status_field(pid, "Threads");
-    if (threads.empty() || threads == "1") refuse(shown + " has ended");
+  if (is_ended(state)) {
+    if (!has_other_threads(pid)) refuse(shown + " has ended");
     refuse(shown +
            " runs on without its first thread, by which the system tells of its memory; nothing can be " +
            "loaded into it");
@@ -212,7 +221,9 @@ std::string status_field(uint64_t pid, const std::string& name) {
 }
 
 std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
-  if (error == ESRCH) return "attach: " + shown + " has ended";
+  if (error == ESRCH || (is_ended(status_field(pid, "State")) && !has_other_threads(pid))) {
+    return "attach: " + shown + " has ended";
+  }
   // Another than we, who came after the process was looked at.
   const std::string tracer = tracer_of(pid);
   if (!tracer.empty() && tracer != std::to_string(getpid()))

@@ -2,44 +2,11 @@
 #include "memprof/attach/thread/all_threads.h"
 
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <vector>
 
+#include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/console.h"
-#include "memprof/host/process/proc_path.h"
 
 namespace memprof::cli {
-namespace {
-
-std::vector<pid_t> threads_of(pid_t process) {
-  std::vector<pid_t> found;
-  std::error_code error;
-  std::filesystem::directory_iterator at(proc_path(static_cast<uint64_t>(process), "task"), error);
-  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    found.push_back(static_cast<pid_t>(std::atoi(at->path().filename().c_str())));
-  }
-  return found;
-}
-
-// Of the kernel's own (io_uring), which execute nothing of the program; or it has ended.
-bool executes_nothing(pid_t process, pid_t thread) {
-  constexpr uint64_t kIoWorker = 0x10;  // PF_IO_WORKER
-  std::ifstream file(proc_path(static_cast<uint64_t>(process), "task/" + std::to_string(thread) + "/stat"));
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return true;  // it is not there any more
-  std::istringstream rest(line.substr(name_end + 1));
-  std::string state, parent, group, session, terminal, foreground;
-  uint64_t flags = 0;
-  rest >> state >> parent >> group >> session >> terminal >> foreground >> flags;
-  return state == "Z" || state == "X" || (flags & kIoWorker) != 0;
-}
-
-}  // namespace
 
 bool AllThreads::is_known(pid_t thread) const {
   for (const TracedThread& known : threads_) {
@@ -58,7 +25,7 @@ bool AllThreads::seize_new(std::string* why) {
     if (error == 0) {
       has_new = true;
       threads_.back().ask_to_stop();
-    } else if (!executes_nothing(process_, thread)) {
+    } else if (!state_of(process_, thread).executes_nothing()) {
       *why = "its thread " + std::to_string(thread) + " cannot be traced: " + error_text(error);
     }
   }

@@ -20,7 +20,7 @@ namespace memprof::cli {
 
 class AllThreads {
  public:
-  explicit AllThreads(pid_t process) : process_(process) {}
+  explicit AllThreads(uint64_t process) : process_(process) {}
   ~AllThreads() { let_go(); }
   AllThreads(const AllThreads&) = delete;
   AllThreads& operator=(const AllThreads&) = delete;
@@ -42,7 +42,7 @@ class AllThreads {
   bool seize_new(std::string* why);
   bool is_known(pid_t thread) const;
 
-  pid_t process_;
+  uint64_t process_;
   std::deque<TracedThread> threads_;
 };
 

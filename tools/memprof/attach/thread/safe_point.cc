@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <map>
 #include <vector>
 
+#include "memprof/attach/thread/first_breakpoint.h"
+#include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {
@@ -63,27 +63,18 @@ const std::string* scan(const Target& target, const TargetMemory& memory, const 
   return nullptr;
 }
 
-// The thread's time on a processor; what it has not used, it has not moved on in.
-uint64_t used_ns(pid_t process, pid_t thread) {
-  std::ifstream file(
-      proc_path(static_cast<uint64_t>(process), "task/" + std::to_string(thread) + "/schedstat"));
-  uint64_t ns = 0;
-  file >> ns;
-  return ns;
-}
-
 void sleep_ns(long ns) {
   const timespec time{0, ns};
   nanosleep(&time, nullptr);
 }
 
-// Until the thread has run for a while, or 25 ms.  Of different lengths: a loop is met elsewhere.
+// Until the thread has run for a while (without time on a processor it has not moved on), or 25 ms.  Of different lengths: a loop is met elsewhere.
 void let_it_run(const Target& target, pid_t thread, int round) {
   constexpr uint64_t kEnoughNs = 50'000;
-  const uint64_t before = used_ns(static_cast<pid_t>(target.pid), thread);
+  const uint64_t before = used_ns(target.pid, thread);
   for (int i = 0; i < 50; ++i) {
     sleep_ns(100'000 + (round * 37 % 400) * 1000L);
-    if (used_ns(static_cast<pid_t>(target.pid), thread) > before + kEnoughNs) return;
+    if (used_ns(target.pid, thread) > before + kEnoughNs) return;
   }
 }
 
@@ -118,7 +109,10 @@ class Search {
       ++refused_[verdict.why];
       const bool wants_breakpoint = round > kStopsWithoutBreakpoint && verdict.return_address != 0 &&
                                     can_use_breakpoint(target_.pid, thread_);
-      if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
+      if (round == kStopsWithoutBreakpoint) {
+        go_on();
+        first_.make();
+      } else if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
         if (run_to_breakpoint()) return std::move(point_);
       } else {
         go_on();
@@ -181,6 +175,7 @@ class Search {
   RemoteStack& walker_;
   TracedThread& thread_;
   SafePoint point_;
+  FirstBreakpoint first_;
   std::map<std::string, int> refused_;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -209,7 +210,18 @@ TEST(Survey, WhoTracesAProcessThatWasFreeWhenItWasLookedAt) {
 
 TEST(Survey, WhyPtraceIsRefused) {
   EXPECT_TRUE(has(ptrace_refusal(0, "process 7", ESRCH), "process 7 has ended"));
-  EXPECT_TRUE(has(ptrace_refusal(0, "process 7", EPERM), "may not be traced: operation not permitted"));
+  const auto here = static_cast<uint64_t>(getpid());
+  EXPECT_TRUE(has(ptrace_refusal(here, "process 7", EPERM), "may not be traced: operation not permitted"));
+}
+
+TEST(Survey, OfAProcessThatEndedAfterALookThatIsWhy) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  const std::string said = ptrace_refusal(static_cast<uint64_t>(child), "process 7", EPERM);
+  EXPECT_EQ(said, "attach: process 7 has ended");
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/first_breakpoint.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace memprof::cli {
+namespace {
+
+constexpr int64_t kStopNs = 1'000'000'000;
+
+[[noreturn]] void do_nothing() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (;;) pause();
+}
+
+}  // namespace
+
+void FirstBreakpoint::make() {
+  if (child_ != 0) return;
+  child_ = fork();
+  if (child_ == 0) do_nothing();
+  if (child_ < 0) return;
+  thread_ = std::make_unique<TracedThread>(child_);
+  is_made_ = thread_->error() == 0 && thread_->interrupt(kStopNs) == TracedThread::Stop::kEvent &&
+             thread_->set_breakpoint(reinterpret_cast<uint64_t>(&do_nothing));
+}
+
+FirstBreakpoint::~FirstBreakpoint() {
+  if (child_ <= 0) return;
+  kill(child_, SIGKILL);
+  waitpid(child_, nullptr, __WALL);
+  thread_.reset();
+}
+
+}  // namespace memprof::cli

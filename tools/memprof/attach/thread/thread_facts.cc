@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/thread_facts.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "memprof/host/process/proc_path.h"
+
+namespace memprof::cli {
+namespace {
+
+std::ifstream fact(uint64_t process, pid_t thread, const char* name) {
+  return std::ifstream(proc_path(process, "task/" + std::to_string(thread) + "/" + name));
+}
+
+}  // namespace
+
+std::vector<pid_t> threads_of(uint64_t process) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  std::filesystem::directory_iterator at(proc_path(process, "task"), error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    found.push_back(static_cast<pid_t>(std::atoi(at->path().filename().c_str())));
+  }
+  return found;
+}
+
+uint64_t used_ns(uint64_t process, pid_t thread) {
+  uint64_t used = 0;
+  fact(process, thread, "schedstat") >> used;
+  return used;
+}
+
+ThreadState state_of(uint64_t process, pid_t thread) {
+  std::ifstream file = fact(process, thread, "stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest(line.substr(name_end + 1));
+  ThreadState state;
+  std::string parent, group, session, terminal, foreground;
+  rest >> state.letter >> parent >> group >> session >> terminal >> foreground >> state.flags;
+  return state;
+}
+
+bool ThreadState::executes_nothing() const {
+  constexpr uint64_t kIoWorker = 0x10;  // PF_IO_WORKER
+  return letter == 'Z' || letter == 'X' || (flags & kIoWorker) != 0;
+}
+
+bool ThreadState::is_under_way() const {
+  return strchr("RDTt", letter) != nullptr;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel says of the threads of another process, in /proc/PID/task.
+//
+// Threads: no state.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace memprof::cli {
+
+std::vector<pid_t> threads_of(uint64_t process);
+
+// Processor time, in ns; 0: it is gone, or this kernel does not say.
+uint64_t used_ns(uint64_t process, pid_t thread);
+
+struct ThreadState {
+  char letter = 'X';   // as in /proc/PID/task/ID/stat; 'X': it is gone
+  uint64_t flags = 0;  // PF_...
+
+  // Of the kernel's own (io_uring), which executes nothing of the program; or it has ended.
+  bool executes_nothing() const;
+  // It runs or waits for a processor; or is held by a debugger, wherever it is.
+  bool is_under_way() const;
+};
+ThreadState state_of(uint64_t process, pid_t thread);
+
+}  // namespace memprof::cli
