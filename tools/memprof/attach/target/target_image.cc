@@ -133,6 +133,14 @@ uint64_t unwind_records(const TargetMemory& memory, uint64_t header_at) {
   return header_at + 4 + static_cast<uint64_t>(int64_t{distance});
 }
 
+// A file that somebody merely reads through a mapping has the headers, too, but its code is not mapped as code.
+bool is_loaded(const TargetImage& image, const std::vector<MemoryRange>& ranges) {
+  return std::all_of(image.code.begin(), image.code.end(), [&](const CodeRange& code) {
+    const MemoryRange* range = range_at(ranges, code.start);
+    return range != nullptr && range->is_code && range->path == image.path;
+  });
+}
+
 }  // namespace
 
 bool read_image(const TargetMemory& memory, const std::vector<MemoryRange>& ranges, uint64_t start,
@@ -160,7 +168,9 @@ std::vector<TargetImage> read_images(const TargetMemory& memory, const std::vect
     if (range.offset != 0 || (!is_file && range.path != "[vdso]")) continue;
     if (!images.empty() && range.start < images.back().end) continue;
     TargetImage image;
-    if (read_image(memory, ranges, range.start, &image)) images.push_back(std::move(image));
+    if (read_image(memory, ranges, range.start, &image) && is_loaded(image, ranges)) {
+      images.push_back(std::move(image));
+    }
   }
   return images;
 }

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +49,24 @@ TEST(TargetImage, TheKernelsOwnLibrary) {
   const TargetImage* image = own.with("__vdso_clock_gettime");
   if (image == nullptr) GTEST_SKIP() << "this kernel maps no library of its own";
   EXPECT_EQ(image->path, "[vdso]");
+}
+
+// The library in the process reads whole files through mappings; they seemed to reach over what lies behind them.
+TEST(TargetImage, AFileThatIsOnlyReadIsNone) {
+  const std::string path = Own().with("gnu_get_libc_version")->path;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  constexpr size_t kBytes = 4096;
+  void* mapped = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const Own own;
+  const auto start = reinterpret_cast<uint64_t>(mapped);
+  ASSERT_NE(range_at(own.ranges, start), nullptr);
+  EXPECT_EQ(range_at(own.ranges, start)->path, path);
+  for (const TargetImage& image : own.images) EXPECT_NE(image.start, start);
+  EXPECT_NE(own.with("gnu_get_libc_version"), nullptr);
+  munmap(mapped, kBytes);
 }
 
 TEST(TargetImage, UnwindTables) {
