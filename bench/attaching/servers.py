@@ -69,11 +69,11 @@ class Server:
     options = ()
     stop_signal = signal.SIGTERM
 
-    def __init__(self, nice):
+    def __init__(self, before):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
         self.server = self.client = None
-        self.begin(nice)
+        self.begin(before)
 
     def warms_up_s(self):
         return 0.3
@@ -103,9 +103,9 @@ class Server:
 
 
 class Redis(Server):
-    def begin(self, nice):
+    def begin(self, before):
         self.socket = str(self.folder / "socket")
-        self.server = subprocess.Popen([*nice, "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir",
+        self.server = subprocess.Popen([*before, "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir",
                                         str(self.folder)], stdout=subprocess.DEVNULL)
         self.pid = self.server.pid
         until(lambda: self.ask("PING") == "PONG", "redis-server")
@@ -127,13 +127,13 @@ class Redis(Server):
 class Nginx(Server):
     """One worker, attached to."""
 
-    def begin(self, nice):
+    def begin(self, before):
         (self.folder / "www").mkdir()
         text = self.folder / "www/text.txt"
         text.write_text("".join(f"line {n * 7919 % 1009}\n" for n in range(5000)))
         config = self.folder / "nginx.conf"
         config.write_text(NGINX.format(folder=self.folder))
-        self.server = subprocess.Popen([*nice, "nginx", "-p", str(self.folder), "-c", str(config)], stderr=subprocess.DEVNULL)
+        self.server = subprocess.Popen([*before, "nginx", "-p", str(self.folder), "-c", str(config)], stderr=subprocess.DEVNULL)
         until(lambda: connects(self.folder / "socket") and self.workers(), "nginx")
         self.pid = int(self.workers()[0])
         self.client = subprocess.Popen([sys.executable, "-c", ASKS, str(self.folder / "socket"), str(text)], stdin=subprocess.PIPE,
@@ -157,14 +157,14 @@ class Postgres(Server):
     def place():
         return next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), None)
 
-    def begin(self, nice):
+    def begin(self, before):
         shutil.chown(self.folder, "postgres")
         place, data = self.place(), self.folder / "data"
         self.psql = [f"{place}/psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder), "-U", "postgres", "postgres"]
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
         subprocess.run([*as_user, f"{place}/initdb", "-D", data, "-A", "trust", "-U", "postgres", "-N", "--locale=C"],
                        stdout=subprocess.DEVNULL, check=True)
-        self.server = subprocess.Popen([*nice, *as_user, f"{place}/postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses="],
+        self.server = subprocess.Popen([*before, *as_user, f"{place}/postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses="],
                                        stderr=(self.folder / "log").open("w"))
         until(lambda: connects(self.folder / ".s.PGSQL.5432") and self.ask("select 1;") == "1", "postgres")
         self.ask(POSTGRES)

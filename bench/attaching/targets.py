@@ -108,8 +108,8 @@ class Program:
     rounds_of_a_process = 25
     options = ()
 
-    def __init__(self, command, nice):
-        self.process = subprocess.Popen([*nice, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, command, before):
+        self.process = subprocess.Popen([*before, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise SystemExit(f"{command}: does not start")
@@ -134,8 +134,8 @@ class Passing(Program):
     """Executes itself again and again, or lives for some milliseconds, and ends by itself: a new one each round."""
     rounds_of_a_process = 1
 
-    def __init__(self, command, nice):
-        self.process = subprocess.Popen([*nice, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, command, before):
+        self.process = subprocess.Popen([*before, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
 
     def warms_up_s(self):
@@ -190,21 +190,21 @@ def all_of(folder):
     for path, text in zip(script.values(), (PYTHON, SLEEPING, NODE, JAVA)):
         path.write_text(text)
     found = {
-        "malloc in 4 threads": lambda nice: Program([attached, "malloc"], nice),
-        "dlopen loop": lambda nice: Program([attached, "dlopen", "libresolv.so.2"], nice),
-        "fork loop": lambda nice: Program([attached, "fork"], nice),
-        "exec loop": lambda nice: Passing([attached, "exec", "8", str(random.randrange(40000))], nice),
-        "end": lambda nice: Passing([attached, "short", str(random.randrange(250))], nice),
-        "epoll_wait": lambda nice: Program([attached, "epoll_wait"], nice),
-        "allocator inside, 8 threads": lambda nice: Inside([inside], nice),
-        "allocator inside, fork, dlopen": lambda nice: Inside([inside, "fork", "reload", plugin], nice),
-        "python3": lambda nice: Program(["/usr/bin/python3", str(script["busy.py"]), "1"], nice),
-        "python3, 4 threads": lambda nice: Program(["/usr/bin/python3", str(script["busy.py"]), "4"], nice),
-        "python3 sleeping": lambda nice: Program(["/usr/bin/python3", str(script["sleeping.py"])], nice),
+        "malloc in 4 threads": lambda before: Program([attached, "malloc"], before),
+        "dlopen loop": lambda before: Program([attached, "dlopen", "libresolv.so.2"], before),
+        "fork loop": lambda before: Program([attached, "fork"], before),
+        "exec loop": lambda before: Passing([attached, "exec", "8", str(random.randrange(40000))], before),
+        "end": lambda before: Passing([attached, "short", str(random.randrange(250))], before),
+        "epoll_wait": lambda before: Program([attached, "epoll_wait"], before),
+        "allocator inside, 8 threads": lambda before: Inside([inside], before),
+        "allocator inside, fork, dlopen": lambda before: Inside([inside, "fork", "reload", plugin], before),
+        "python3": lambda before: Program(["/usr/bin/python3", str(script["busy.py"]), "1"], before),
+        "python3, 4 threads": lambda before: Program(["/usr/bin/python3", str(script["busy.py"]), "4"], before),
+        "python3 sleeping": lambda before: Program(["/usr/bin/python3", str(script["sleeping.py"])], before),
     }
     if shutil.which("node"):
-        found["node"] = lambda nice: Program(["node", str(script["busy.js"])], nice)
+        found["node"] = lambda before: Program(["node", str(script["busy.js"])], before)
     if shutil.which("javac"):
         subprocess.run(["javac", "-d", folder, script["Busy.java"]], check=True)
-        found["java"] = lambda nice: Program(["java", "-cp", str(folder), "Busy"], nice)
+        found["java"] = lambda before: Program(["java", "-cp", str(folder), "Busy"], before)
     return found | servers.all_of()

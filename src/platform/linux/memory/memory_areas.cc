@@ -80,8 +80,12 @@ class AreaReader {
     anonymous_limit_ = m.inode == 0 ? m.limit : 0;
     guard_limit_ = is_guard && !area_.is_file ? m.limit : 0;
     // The data of a module that is no part of its file (.bss) comes right behind its file.
-    area_.is_file = area_.is_file || (file_limit_ == m.start && m.path[0] == '\0' && m.is_writable);
-    file_limit_ = m.inode != 0 && m.is_writable ? m.limit : 0;
+    const bool is_data = file_limit_ == m.start && m.path[0] == '\0' && m.is_writable;
+    area_.is_file = area_.is_file || is_data;
+    // A part of our data has an advice of its own, and so is an area of its own between two others.
+    uint64_t unused = 0;
+    const bool goes_on = is_data && (is_own(m.start, &unused) || is_own(m.limit, &unused));
+    file_limit_ = (m.inode != 0 && m.is_writable) || goes_on ? m.limit : 0;
   }
 
   void (*visit_)(const MemoryArea&, void*);

@@ -55,6 +55,7 @@ void release_pages(void* start, size_t size_bytes) {
 }
 
 void advise_sparse(void* start, size_t size_bytes) {
+  note_own(start, size_bytes);  // also where it lies in the library's data
   madvise(start, size_bytes, MADV_NOHUGEPAGE);
 }
 

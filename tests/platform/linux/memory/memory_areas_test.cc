@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "platform/linux/memory/own_pages.h"
+#include "platform/memory.h"
 #include "platform/process.h"
 #include "tests/support/engine.h"
 
@@ -92,6 +93,26 @@ TEST(MemoryAreas, WhoseTheyAre) {
   area = area_at(areas, &in_data);
   ASSERT_NE(nullptr, area);
   EXPECT_EQ(MemoryPart::kModules, platform::holder_of(*area, area->start, area->limit, &end));
+}
+
+alignas(kPage) char g_zeros[64 * kPage];
+
+// The data of a module is one area in the file and one behind it; an advice for a part of that makes three of it.
+TEST(MemoryAreas, DataOfAModuleGoesOnBehindAPartOfOurOwn) {
+  memset(g_zeros, 1, sizeof(g_zeros));
+  platform::advise_sparse(g_zeros + 16 * kPage, 16 * kPage);
+  const std::vector<MemoryArea> areas = all_areas();
+  const auto holder = [&areas](const char* at) {
+    const MemoryArea* const area = area_at(areas, at);
+    uint64_t end = 0;
+    return area != nullptr ? platform::holder_of(*area, reinterpret_cast<uint64_t>(at), area->limit, &end)
+                           : MemoryPart::kUnseen;
+  };
+  EXPECT_NE(area_at(areas, g_zeros), area_at(areas, g_zeros + 16 * kPage));
+  EXPECT_NE(area_at(areas, g_zeros + 16 * kPage), area_at(areas, g_zeros + 40 * kPage));
+  EXPECT_EQ(MemoryPart::kModules, holder(g_zeros));
+  EXPECT_EQ(MemoryPart::kOwn, holder(g_zeros + 16 * kPage));
+  EXPECT_EQ(MemoryPart::kModules, holder(g_zeros + 40 * kPage));
 }
 
 void* look_for_stack(void* found) {
