@@ -4,9 +4,11 @@
 At rate 0 the numbers are the truth. Where the machine refuses ptrace these tests are skipped.
 """
 import os
+import pathlib
 import platform
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -116,6 +118,30 @@ class LateHooks(attaching.Test):
         truth = self.ask(process, f"load {e2e.program('inner_plugin.so')} 100")
         self.assertEqual(self.kept(process, "plugin_keep")[0], truth[0])
         self.assertIn("rpmalloc in inner_plugin.so", self.heaps(process))
+        self.check_end(process)
+
+    def test_names_in_a_debug_file_alone(self):
+        place = pathlib.Path("/usr/lib/debug")
+        if not place.is_dir() or e2e.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", place]).returncode != 0:
+            self.skipTest("nothing may be mounted there")
+        program, debug = self.folder / "stripped", self.folder / "stripped.debug"
+        shutil.copy2(e2e.program("inner_late"), program)
+        for command in (["objcopy", "--only-keep-debug", program, debug], ["strip", "--strip-all", program]):
+            subprocess.run(command, check=True)
+        notes = subprocess.run(["readelf", "-n", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+        identity = re.search("Build ID: ([0-9a-f]+)", notes)[1]
+        folder = place / ".build-id" / identity[:2]
+        process = self.begin("unshare", "--mount", "sh", "-c",
+                             f"mount -t tmpfs none {place} && mkdir -p {folder} && cp {debug} {folder}/{identity[2:]}.debug && exec {program}")
+        self.assertIn("rpmalloc in stripped is hooked", self.attach(process, "-r", "0"))
+        for _ in range(200):
+            if "rpmalloc in stripped" in self.heaps(process):
+                break
+            time.sleep(0.02)
+        before = self.heaps(process)["rpmalloc in stripped"]["inuse_objects"]["value"]
+        truth = self.ask(process, "keep 2000")
+        kept = self.heaps(process)["rpmalloc in stripped"]["inuse_objects"]["value"]
+        self.assertAlmostEqual(kept - before, truth[1], delta=truth[1] / 5)  # its threads hold some, now more, now less
         self.check_end(process)
 
     def test_names_that_lie(self):

@@ -214,14 +214,15 @@ class Writer {
 std::vector<uint64_t> modules_with_allocators(const Target& target) {
   std::vector<uint64_t> found;
   const uint64_t headers = auxiliary_value(target.auxiliary_vector, AT_PHDR);
+  const std::string root = proc_path(target.pid, "root");
   for (const TargetImage& image : target.images) {
     const bool is_program = headers >= image.start && headers < image.end;
     if (is_ours(image) || image.path.empty() || image.path[0] != '/') continue;
     std::string why;
     const auto file = profile::ElfFile::open(
-        is_program ? proc_path(target.pid, "exe") : proc_path(target.pid, "root" + image.path), &why);
+        is_program ? proc_path(target.pid, "exe") : root + image.path, &why);
     if (file == nullptr) continue;
-    const std::vector<InnerAllocatorFacts> allocators = inner_allocators(*file, is_program);
+    const std::vector<InnerAllocatorFacts> allocators = inner_allocators(*file, is_program, root);
     const bool is_wanted = std::any_of(allocators.begin(), allocators.end(),
                                        [](const InnerAllocatorFacts& a) { return a.can_be_hooked; });
     if (is_wanted && found.size() < LatePatchRequest::kMaxModules) found.push_back(image.start);

@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include <memory>
 #include <set>
 
 #include "format/allocators/allocator_functions.h"
@@ -12,6 +13,24 @@
 
 namespace memprof::cli {
 namespace {
+
+bool has_symbol_table(Elf* elf) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
+// nullptr: it needs none, or there is none.
+std::unique_ptr<profile::ElfFile> open_debug_file(const profile::ElfFile& file, const std::string& root) {
+  const std::string& id = file.build_id();
+  if (id.size() < 4 || has_symbol_table(file.handle())) return nullptr;
+  std::string why;
+  return profile::ElfFile::open(
+      root + "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", &why);
+}
 
 template <typename Visit>
 void each_function(Elf* elf, const Visit& visit) {
@@ -35,15 +54,21 @@ bool is_hooked_processor(Elf* elf) {
 
 }  // namespace
 
-std::vector<InnerAllocatorFacts> inner_allocators(const profile::ElfFile& file, bool is_program) {
+std::vector<InnerAllocatorFacts> inner_allocators(const profile::ElfFile& file, bool is_program,
+                                                  const std::string& root) {
   std::vector<InnerAllocatorFacts> facts;
   AllocatorNames names(is_program);
-  each_function(file.handle(), [&](const char* name, uint64_t) { names.note(name); });
+  const auto debug_file = open_debug_file(file, root);
+  const auto each = [&](const auto& visit) {
+    each_function(file.handle(), visit);
+    if (debug_file != nullptr) each_function(debug_file->handle(), visit);
+  };
+  each([&](const char* name, uint64_t) { names.note(name); });
   if (names.is_excluded()) return facts;
   std::set<uint64_t> addresses;
   std::vector<bool> gives;
   std::vector<bool> frees;
-  each_function(file.handle(), [&](const char* name, uint64_t address) {
+  each([&](const char* name, uint64_t address) {
     AllocatorSignature signature;
     const int found = names.match(name, &signature);
     if (found < 0 || is_asked_only(signature.call) || !addresses.insert(address).second) return;

@@ -19,8 +19,11 @@ struct InnerAllocatorFacts {
   bool can_be_hooked = false;
 };
 
-// `is_program`: its own malloc and operators come before those of libraries.
-std::vector<InnerAllocatorFacts> inner_allocators(const profile::ElfFile& file, bool is_program);
+// `is_program`: its own malloc and operators come before those of libraries.  Where the file has no symbol table but the
+// loader's, its debug file is read, too, as the library does it: by its build id, below `root`, which is what the
+// process takes for "/".
+std::vector<InnerAllocatorFacts> inner_allocators(const profile::ElfFile& file, bool is_program,
+                                                  const std::string& root = {});
 
 // "jemalloc (34 functions), mimalloc (46)": those that can be hooked; empty: none.
 std::string describe_hooked(const std::vector<InnerAllocatorFacts>& allocators);
