@@ -219,8 +219,8 @@ std::vector<uint64_t> modules_with_allocators(const Target& target) {
     const bool is_program = headers >= image.start && headers < image.end;
     if (is_ours(image) || image.path.empty() || image.path[0] != '/') continue;
     std::string why;
-    const auto file = profile::ElfFile::open(
-        is_program ? proc_path(target.pid, "exe") : root + image.path, &why);
+    const auto file =
+        profile::ElfFile::open(is_program ? proc_path(target.pid, "exe") : root + image.path, &why);
     if (file == nullptr) continue;
     const std::vector<InnerAllocatorFacts> allocators = inner_allocators(*file, is_program, root);
     const bool is_wanted = std::any_of(allocators.begin(), allocators.end(),
