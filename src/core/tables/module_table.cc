@@ -171,23 +171,63 @@ bool ModuleTable::free_entry(uint64_t i, uint32_t unloads) {
   return true;
 }
 
+namespace {
+
+// The modules that a stack ran through so far: calls go back and forth between a few.
+class NotedModules {
+ public:
+  bool has(uint64_t address) {
+    if (is_in(last_, address)) {
+      return true;
+    }
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (is_in(i, address)) {
+        last_ = i;
+        return true;
+      }
+    }
+    return false;
+  }
+  // A full row forgets the last one.
+  void add(const platform::ModuleInfo& info) {
+    last_ = count_ < kMax ? count_++ : kMax - 1;
+    ranges_[last_] = {info.start, info.limit - info.start};
+  }
+
+ private:
+  struct Range {
+    uint64_t start;
+    uint64_t size_bytes;
+  };
+  bool is_in(uint32_t i, uint64_t address) const {
+    return address - ranges_[i].start < ranges_[i].size_bytes;
+  }
+
+  static constexpr uint32_t kMax = 8;
+  Range ranges_[kMax] = {};
+  uint32_t count_ = 0;
+  uint32_t last_ = 0;
+};
+
+}  // namespace
+
 bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   bool replaced = false;
-  platform::ModuleInfo info{};
+  NotedModules noted;
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
     if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
-        (address >= info.start && address < info.limit) || frames[i] <= platform::kLastGap) {
-      continue;  // entered already, or the same module as the frame before, or no frame
+        frames[i] <= platform::kLastGap || noted.has(address)) {
+      continue;  // entered already, or no frame
     }
+    platform::ModuleInfo info{};
     if (platform::find_module(address, &info)) {
+      noted.add(info);
       replaced = retire_replaced(info) || replaced;
       const uint64_t entry = enter(info);
       // Where it is not primary, frames in it need a tag.
       replaced =
           replaced || (entry != kNone && !is_primary(entries_[entry].state.load(std::memory_order_relaxed)));
-    } else {
-      info = {};
     }
   }
   return replaced;
