@@ -216,8 +216,8 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   NotedModules noted;
   for (uint32_t i = 0; i < depth; ++i) {
     const uint64_t address = address_of(frames[i]) - 1;
-    if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX ||
-        frames[i] <= platform::kLastGap || noted.has(address)) {
+    if (is_runtime_frame(frames[i]) || entry_of(frames[i]) != UINT32_MAX || frames[i] <= platform::kLastGap ||
+        noted.has(address)) {
       continue;  // entered already, or no frame
     }
     platform::ModuleInfo info{};
