@@ -110,7 +110,9 @@ void check_signal() {
                                g_signal,
                                ": ",
                                now,
-                               "; choose one that the program leaves alone, like RTMIN+3",
+                               "; choose one that the program leaves alone, like ",
+                               strstr(g_signal, "RTMIN+3") == nullptr ? "RTMIN+3" : "RTMIN+7",
+                               ", or use `memprof live PID -o FILE`, which needs none",
                                nullptr};
   platform::message(parts);
   g_signal[0] = '\0';

@@ -293,7 +293,8 @@ class Lost(e2e.Test):
         self.check(done, 0, stderr=None)
         self.assertEqual(done.stderr.decode(),
                          "memprof: MEMPROF_DUMP_SIGNAL=USR2: the program has given this signal back to the system: it ends "
-                         "this process; choose one that the program leaves alone, like RTMIN+3\n")
+                         "this process; choose one that the program leaves alone, like RTMIN+3, or use `memprof live PID -o FILE`, "
+                         "which needs none\n")
         # And while it runs, before the signal ends it.
         script += "time.sleep(1.2)\nmore = [bytearray(1000) for _ in range(1000)]\nimport os; os.kill(os.getpid(), 9)\n"
         done = e2e.run([e2e.system_python(), "-c", script], environment)
