@@ -65,29 +65,42 @@ const char* find_after(const char* name, const char* prefix) {
   return begins_with(name, prefix) ? find(kC, name + strlen(prefix)) : nullptr;
 }
 
-// "_RNvCsc47_7___rustc11___rg_alloc" ends in "__rg_alloc", with its length before it.
-const char* find_rust(const char* name) {
-  if (name[0] != '_' || (name[1] != '_' && name[1] != 'R')) {
-    return nullptr;
-  }
-  if (name[1] == 'R') {
-    const char* crate = strstr(name, "_7___rustc");
-    if (crate == nullptr) {
-      return nullptr;
-    }
-    name = crate + strlen("_7___rustc");
-    while (*name >= '0' && *name <= '9') {
-      ++name;
-    }
-    name +=
-        name[0] == '_' && name[1] == '_' && name[2] == '_';  // v0 names: a '_' before what begins with one
-  }
-  return find(kRust, name);
-}
-
-// Most names of large modules are those of C++ and Rust, and no allocator's.
+// Most names of large modules are those of C++ and Rust, long ones, and no allocator's: of these only the first bytes
+// are read.
 bool is_of_class(const char* name) {
   return begins_with(name, "_ZN");
+}
+bool is_rust_v0(const char* name) {
+  return name[0] == '_' && name[1] == 'R';
+}
+
+// "_RNvCsc47_7___rustc11___rg_alloc", a function of the crate __rustc, ends in "__rg_alloc", with its length before it.
+const char* find_rust(const char* name) {
+  if (!is_rust_v0(name)) {
+    return name[0] == '_' && name[1] == '_' ? find(kRust, name) : nullptr;
+  }
+  constexpr char kInCrate[] = "_RNvC";
+  constexpr char kCrate[] = "7___rustc";
+  if (!begins_with(name, kInCrate)) {
+    return nullptr;
+  }
+  name += strlen(kInCrate);
+  if (*name == 's') {  // what tells crates of one name apart
+    name = strchr(name, '_');
+    if (name == nullptr) {
+      return nullptr;
+    }
+    ++name;
+  }
+  if (!begins_with(name, kCrate)) {
+    return nullptr;
+  }
+  name += strlen(kCrate);
+  while (*name >= '0' && *name <= '9') {
+    ++name;
+  }
+  name += name[0] == '_' && name[1] == '_' && name[2] == '_';  // a '_' before what begins with one
+  return find(kRust, name);
 }
 
 }  // namespace
@@ -97,7 +110,7 @@ bool is_known_family(const char* family) {
 }
 
 void AllocatorNames::note(const char* name) {
-  if (is_of_class(name)) {
+  if (is_of_class(name) || is_rust_v0(name)) {
     return;
   }
   for (const char* excluded : kExcluded) {
@@ -119,9 +132,9 @@ void AllocatorNames::note(const char* name) {
       prefix = strlen(known);
     }
   }
-  // Neither a function of C++ or Rust whose name ends so, nor one that tcmalloc has for jemalloc's callers.
-  if (prefix > InnerAllocator::kMaxPrefixBytes || begins_with(name, "_Z") || begins_with(name, "_R") ||
-      strchr(name, '.') != nullptr || begins_with(name, "TCMalloc") || begins_with(name, "mi_") ||
+  // Neither a function of C++ whose name ends so, nor one that tcmalloc has for jemalloc's callers.
+  if (prefix > InnerAllocator::kMaxPrefixBytes || begins_with(name, "_Z") || strchr(name, '.') != nullptr ||
+      begins_with(name, "TCMalloc") || begins_with(name, "mi_") ||
       (prefix == 0 && (!is_program_ || strcmp(name, "sdallocx") == 0))) {
     return;
   }
@@ -172,7 +185,14 @@ int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
   if (is_of_class(name)) {
     return -1;
   }
-  const char* call = nullptr;
+  const char* call = find_rust(name);
+  if (call != nullptr) {
+    *signature = parse(call);
+    return find_or_add(kRustName, "", 0);
+  }
+  if (is_rust_v0(name)) {
+    return -1;
+  }
   for (uint32_t i = 0; i < prefix_count_; ++i) {
     const char* prefix = prefixes_[i];
     if (prefix[0] != '\0' && (call = find_after(name, prefix)) != nullptr) {
@@ -181,16 +201,13 @@ int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
     }
   }
   for (const AllocatorFamily& f : kFamilies) {
-    for (uint32_t i = 0; i < f.count; ++i) {
+    const bool is_like_it = strncmp(name, f.functions[0].name, f.common_bytes) == 0;
+    for (uint32_t i = 0; is_like_it && i < f.count; ++i) {
       if (f.functions[i].name[0] == name[0] && strcmp(f.functions[i].name, name) == 0) {
         *signature = parse(f.functions[i].call);
         return find_or_add(f.name, "", 0);
       }
     }
-  }
-  if ((call = find_rust(name)) != nullptr) {
-    *signature = parse(call);
-    return find_or_add(kRustName, "", 0);
   }
   if (is_program_ && ((call = find(kC, name)) != nullptr || (call = find(kOperators, name)) != nullptr)) {
     *signature = parse(call);

@@ -51,6 +51,11 @@ TEST(AllocatorFunctions, Families) {
   EXPECT_EQ(find("__rg_alloc", {}, false).allocator, "Rust's allocator ");
   EXPECT_EQ(find("_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc", {}, false).allocator, "Rust's allocator ");
   EXPECT_EQ(find("_RNvCsfLfy6EI15iL_7___rustc26___rust_alloc_error_handler", {}, false).allocator, "");
+  EXPECT_EQ(find("_RNvC7___rustc12___rust_alloc", {}, false).allocator, "Rust's allocator ");
+  EXPECT_EQ(find("_RNvCs1_7___rustc", {}, false).allocator, "");
+  EXPECT_EQ(find("_RNvCsf", {}, false).allocator, "");
+  EXPECT_EQ(find("_RNvNtCsfLfy6EI15iL_7___rustc5alloc12___rust_alloc", {}, false).allocator, "");
+  EXPECT_EQ(find("_R", {}, false).allocator, "");
   EXPECT_EQ(find("strdup", {}, true).allocator, "");
 }
 
