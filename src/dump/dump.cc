@@ -106,12 +106,17 @@ void check_signal() {
                     : use == platform::SignalUse::kIgnored
                         ? "the program ignores this signal now: it writes no profile"
                         : "the program has taken this signal for itself: it writes no profile";
+  // Also as SIGRTMIN+3.
+  constexpr char kAdvised[] = "RTMIN+3";
+  const size_t length = strlen(g_signal);
+  const bool is_other =
+      length < strlen(kAdvised) || strcmp(g_signal + length - strlen(kAdvised), kAdvised) != 0;
   const char* const parts[] = {"MEMPROF_DUMP_SIGNAL=",
                                g_signal,
                                ": ",
                                now,
                                "; choose one that the program leaves alone, like ",
-                               strstr(g_signal, "RTMIN+3") == nullptr ? "RTMIN+3" : "RTMIN+7",
+                               is_other ? kAdvised : "RTMIN+7",
                                ", or use `memprof live PID -o FILE`, which needs none",
                                nullptr};
   platform::message(parts);
