@@ -64,9 +64,18 @@ def until(holds, what):
     raise SystemExit(f"{what}: does not start")
 
 
-class Server:
+class Target:
     rounds_of_a_process = 25
     options = ()
+
+    def warms_up_s(self):
+        return 0.3
+
+    def check(self, folder):
+        return ""
+
+
+class Server(Target):
     stop_signal = signal.SIGTERM
 
     def __init__(self, before):
@@ -74,12 +83,6 @@ class Server:
         self.folder = pathlib.Path(self.temporary.name)
         self.server = self.client = None
         self.begin(before)
-
-    def warms_up_s(self):
-        return 0.3
-
-    def check(self, folder):
-        return ""
 
     def end(self):
         wrong = self.end_client()
@@ -92,10 +95,10 @@ class Server:
         self.temporary.cleanup()
         return wrong or ("" if self.server.returncode == 0 else f"status {self.server.returncode}")
 
-    def client_says(self, text=None):
+    def client_says(self):
         """What the client prints until it ends: its last word is "ok"."""
         try:
-            said, _ = self.client.communicate(text, timeout=60)
+            said, _ = self.client.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.client.kill()
             return "its client hangs"

@@ -103,22 +103,14 @@ public class Busy {
 """
 
 
-class Program:
+class Program(servers.Target):
     """Says "ready", works until its standard input ends, and says "ok"."""
-    rounds_of_a_process = 25
-    options = ()
 
     def __init__(self, command, before):
         self.process = subprocess.Popen([*before, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise SystemExit(f"{command}: does not start")
-
-    def warms_up_s(self):
-        return 0.3
-
-    def check(self, folder):
-        return ""
 
     def end(self):
         try:

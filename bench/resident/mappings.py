@@ -6,7 +6,7 @@ usage: mappings.py COMMAND LIBRARY [--python PYTHON] [PROGRAM...]
 
 Starts each program with LIBRARY (libmemprof.so) preloaded and MEMPROF_MMAP=1, lets it write a profile by a signal when it
 is ready, and compares its parts with the sum of "Anonymous:" in /proc/PID/smaps, which is read before and after. PYTHON has
-polars, duckdb, pandas and pyarrow. A program that is not there is left out, and said so.
+polars, duckdb, pandas and pyarrow. Another program that is not there is left out, and said so.
 """
 import argparse
 import json
@@ -24,6 +24,7 @@ from resident import JAVA, NODE, PYTHON, wait_ready
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "attaching"))
 import servers  # noqa: E402
 
+ALL = ("python", "polars", "duckdb", "pandas", "node", "java", "go", "ffmpeg", "redis", "postgres")
 PARTS = ("mapped", "allocator", "malloc", "stacks", "modules", "own", "unseen")
 WAIT = "\nprint('ready', flush=True); import sys; sys.stdin.read()"
 POLARS = """
@@ -72,10 +73,6 @@ func main() {
 """
 
 
-def ask_by_signal(pid):
-    os.kill(pid, signal.SIGRTMIN + 3)
-
-
 class Program:
     """Says "ready" when it holds what it is to hold, and waits for the end of its standard input."""
 
@@ -84,9 +81,6 @@ class Program:
         self.pid = self.process.pid
         if not wait_ready(self.process):
             raise SystemExit(f"{command[:2]}: did not get ready")
-
-    def write_profile(self, path):
-        ask_by_signal(self.pid)
 
     def end(self):
         self.process.kill()
@@ -123,7 +117,10 @@ def measure(options, folder, name, begin):
         time.sleep(1)
         before = anonymous(program.pid)
         dump = folder / f"{name}.{program.pid}.1.pb"
-        getattr(program, "write_profile", lambda _: ask_by_signal(program.pid))(dump)
+        if isinstance(program, Go):
+            program.write_profile(dump)
+        else:
+            os.kill(program.pid, signal.SIGRTMIN + 3)
         for _ in range(300):
             if dump.exists():
                 break
@@ -158,14 +155,14 @@ def programs(options, folder):
         found["go"] = lambda before: Go(before, [folder / "held"], folder)
     if shutil.which("ffmpeg"):
         found["ffmpeg"] = lambda before: Encoder(before, folder)
-    return found | {"redis": servers.Redis, "postgres": servers.Postgres}
+    return found | {name.split("-")[0].split()[0]: begin for name, begin in servers.all_of().items() if "nginx" not in name}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", type=pathlib.Path)
     parser.add_argument("library", type=pathlib.Path)
-    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="python polars duckdb pandas node java go ffmpeg redis postgres")
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=" ".join(ALL))
     parser.add_argument("--python", default="python3")
     options = parser.parse_args()
     options.command, options.library = options.command.resolve(), options.library.resolve()
@@ -175,8 +172,11 @@ def main():
         folder = pathlib.Path(name)
         folder.chmod(0o777)
         known = programs(options, folder)
-        for program in options.programs or known:
-            measure(options, folder, program, known[program])
+        for program in options.programs or ALL:
+            if program in known:
+                measure(options, folder, program, known[program])
+            else:
+                print(f"{program}: not there", file=sys.stderr)
 
 
 if __name__ == "__main__":

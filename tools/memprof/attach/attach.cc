@@ -56,10 +56,12 @@ Target settled_survey(uint64_t pid, uint32_t* state) {
 // One process, one of whose threads is to make calls.
 class Session {
  public:
-  Session(uint64_t pid, const AttachOptions& options)
+  // `before`: of the session that loaded the library.
+  Session(uint64_t pid, const AttachOptions& options, const AttachResult& before = {})
       : options_(options),
         target_(settled_survey(pid, &state_)),
-        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images) {}
+        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images),
+        result_(before) {}
 
   bool has_library() const { return !target_.memprof.empty(); }
 
@@ -276,13 +278,7 @@ AttachResult attach_and_start(uint64_t pid, const AttachOptions& options) {
     return result;
   }
   session.load();
-  const AttachResult loaded = session.prepare_imports();
-  AttachResult result = Session(pid, options).start();
-  result.used_memory_file = loaded.used_memory_file;
-  result.pause_ns = std::max(result.pause_ns, loaded.pause_ns);
-  result.stops += loaded.stops;
-  result.breakpoints += loaded.breakpoints;
-  return result;
+  return Session(pid, options, session.prepare_imports()).start();
 }
 
 AttachResult attach_and_stop(uint64_t pid, const AttachOptions& options) {

@@ -83,8 +83,7 @@ class AreaReader {
     const bool is_data = file_limit_ == m.start && m.path[0] == '\0' && m.is_writable;
     area_.is_file = area_.is_file || is_data;
     // A part of our data has an advice of its own, and so is an area of its own between two others.
-    uint64_t unused = 0;
-    const bool goes_on = is_data && (is_own(m.start, &unused) || is_own(m.limit, &unused));
+    const bool goes_on = is_data && (is_own(m.start) || is_own(m.limit));
     file_limit_ = (m.inode != 0 && m.is_writable) || goes_on ? m.limit : 0;
   }
 

@@ -80,7 +80,9 @@ bool is_own(uint64_t start, uint64_t* limit) {
     const uint64_t at = note.start.load(std::memory_order_relaxed);
     const uint64_t end = at + note.size_bytes.load(std::memory_order_relaxed);
     if (at != 0 && at <= start && start < end) {
-      *limit = end;
+      if (limit != nullptr) {
+        *limit = end;
+      }
       return true;
     }
   }

@@ -21,8 +21,8 @@ int unmap_own(void* start, size_t size_bytes);
 // A piece of it grew to `new_bytes`.
 void note_own(const void* start, size_t new_bytes);
 
-// Does `start` lie in one?  *limit: where that ends.
-bool is_own(uint64_t start, uint64_t* limit);
+// Does `start` lie in one?  *limit, where it is wanted: where that ends.
+bool is_own(uint64_t start, uint64_t* limit = nullptr);
 // Where the first one begins behind `start`; `limit`: none before that.
 uint64_t next_own(uint64_t start, uint64_t limit);
 

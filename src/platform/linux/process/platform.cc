@@ -55,8 +55,7 @@ void release_pages(void* start, size_t size_bytes) {
 }
 
 void advise_sparse(void* start, size_t size_bytes) {
-  uint64_t limit = 0;
-  if (!is_own(reinterpret_cast<uint64_t>(start), &limit)) {
+  if (!is_own(reinterpret_cast<uint64_t>(start))) {
     note_own(start, size_bytes);  // it lies in the library's data
   }
   madvise(start, size_bytes, MADV_NOHUGEPAGE);

@@ -11,21 +11,23 @@ namespace {
 
 constexpr int64_t kStopNs = 1'000'000'000;
 
-[[noreturn]] void do_nothing() {
+[[noreturn]] void do_nothing_while(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (;;) pause();
+  while (getppid() == parent) pause();  // it may have ended before that
+  _exit(0);
 }
 
 }  // namespace
 
 void FirstBreakpoint::make() {
   if (child_ != 0) return;
+  const pid_t parent = getpid();
   child_ = fork();
-  if (child_ == 0) do_nothing();
+  if (child_ == 0) do_nothing_while(parent);
   if (child_ < 0) return;
   thread_ = std::make_unique<TracedThread>(child_);
   is_made_ = thread_->error() == 0 && thread_->interrupt(kStopNs) == TracedThread::Stop::kEvent &&
-             thread_->set_breakpoint(reinterpret_cast<uint64_t>(&do_nothing));
+             thread_->set_breakpoint(reinterpret_cast<uint64_t>(&do_nothing_while));
 }
 
 FirstBreakpoint::~FirstBreakpoint() {

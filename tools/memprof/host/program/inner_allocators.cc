@@ -14,19 +14,10 @@
 namespace memprof::cli {
 namespace {
 
-bool has_symbol_table(Elf* elf) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_SYMTAB) return true;
-  }
-  return false;
-}
-
 // nullptr: it needs none, or there is none.
 std::unique_ptr<profile::ElfFile> open_debug_file(const profile::ElfFile& file, const std::string& root) {
   const std::string& id = file.build_id();
-  if (id.size() < 4 || has_symbol_table(file.handle())) return nullptr;
+  if (id.size() < 4 || !file.section(".symtab").empty()) return nullptr;
   std::string why;
   return profile::ElfFile::open(
       root + "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", &why);
