@@ -201,8 +201,7 @@ int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
     }
   }
   for (const AllocatorFamily& f : kFamilies) {
-    const bool is_like_it = strncmp(name, f.functions[0].name, f.common_bytes) == 0;
-    for (uint32_t i = 0; is_like_it && i < f.count; ++i) {
+    for (uint32_t i = 0; i < f.count; ++i) {
       if (f.functions[i].name[0] == name[0] && strcmp(f.functions[i].name, name) == 0) {
         *signature = parse(f.functions[i].call);
         return find_or_add(f.name, "", 0);

@@ -265,18 +265,11 @@ struct AllocatorFamily {
   const char* marker;  // a name that only it has
   const AllocatorFunction* functions;
   uint32_t count;
-  uint32_t common_bytes;  // with which all their names begin
 };
 template <uint32_t N>
 constexpr AllocatorFamily family(const char* name, const char* marker,
                                  const AllocatorFunction (&functions)[N]) {
-  uint32_t common = 0;
-  for (bool is_common = true; is_common; common += is_common) {
-    for (const AllocatorFunction& f : functions) {
-      is_common = is_common && f.name[common] != '\0' && f.name[common] == functions[0].name[common];
-    }
-  }
-  return {name, marker, functions, N, common};
+  return {name, marker, functions, N};
 }
 inline constexpr AllocatorFamily kFamilies[] = {
     family("mimalloc", "mi_malloc", kMimalloc), family("tcmalloc", "tc_malloc", kTcmalloc),

@@ -23,7 +23,7 @@ struct Running {
 
 }  // namespace
 
-void wait_for_running_threads(uint64_t process) {
+bool wait_for_running_threads(uint64_t process) {
   std::vector<Running> running;
   for (const pid_t thread : threads_of(process)) running.push_back({thread, used_ns(process, thread)});
   const int64_t end = monotonic_ns() + kMaxNs;
@@ -33,7 +33,7 @@ void wait_for_running_threads(uint64_t process) {
              used_ns(process, r.thread) >= r.used_before_ns + kEnoughNs;
     };
     running.erase(std::remove_if(running.begin(), running.end(), has_left), running.end());
-    if (running.empty() || monotonic_ns() >= end) return;
+    if (running.empty() || monotonic_ns() >= end) return running.empty();
     nanosleep(&kPause, nullptr);
   }
 }

@@ -12,7 +12,7 @@
 
 namespace memprof::cli {
 
-// At most a tenth of a second: of a thread that got no processor in that time nothing is known.
-void wait_for_running_threads(uint64_t process);
+// true: all have left.  At most a tenth of a second; false: some thread got no processor in that time.
+bool wait_for_running_threads(uint64_t process);
 
 }  // namespace memprof::cli
