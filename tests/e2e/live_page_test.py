@@ -192,6 +192,25 @@ class LivePage(e2e.Test):
         server.send_signal(signal.SIGINT)
         self.assertEqual(server.wait(e2e.WATCHDOG_S), 0)
 
+    def test_what_changed_in_a_part_of_its_time(self):
+        """As the page asks for it: between two looks that viewers were told before the last one."""
+        process = self.begin()
+        _, url = self.view(process.pid)
+        viewer = self.watch(url)
+        ends = []
+        for line in ("grow", "more", "grow"):
+            before = viewer.until(lambda told: isinstance(told, Live)).total("inuse_space")
+            self.ask(process, line)
+            look = viewer.until(lambda told: isinstance(told, Live) and told.total("inuse_space") > before + (7 << 20))
+            ends.append(round(1000 * look.facts["live"]["timeline"]["seconds"][-1]))
+        status, content = self.get(f"{url}{look.facts['live']['between']}{ends[0]}-{ends[1]}")
+        self.assertEqual(status, 200)
+        change = gzip.decompress(content)
+        self.assertIn(b'"name":"more"', change)
+        self.assertNotIn(b'"name":"grow"', change)
+        self.assertIn(b'"name":"grow"', gzip.decompress(self.get(f"{url}between-0-{ends[2]}")[1]))
+        self.assertEqual(self.get(f"{url}between-x-{ends[2]}")[0], 404)
+
     def test_the_last_look_stays(self):
         process = self.begin()
         server, url = self.view(process.pid)

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { begin } from "./programs.mjs";
+import { isPart, points, rows, slide, waitFor } from "./timeline.mjs";
 
 // Grows by 8 MiB for each line that it reads, and drops what it has at "drop".
 const PROGRAM = `
@@ -28,7 +29,6 @@ const MIB = /([+-]?[\d.]+) MiB/;
 const figures = (page) => page.$eval(".live", (one) => one.textContent);
 const growth = async (page) => Number(MIB.exec(await page.$eval(".live span strong", (one) => one.textContent))?.[1] ?? 0);
 const link = (page) => page.$eval(".live > strong", (one) => one.textContent);
-const waitFor = (page, condition, argument) => page.waitForFunction(condition, argument, { timeout: 60_000 });
 const grown = (page, most) =>
   waitFor(page, (least) => Number(/\+([\d.]+) MiB/.exec(document.querySelector(".live span strong").textContent)?.[1] ?? 0) > least, most);
 const isLink = (page, text) => waitFor(page, (wanted) => document.querySelector(".live > strong").textContent === wanted, text);
@@ -95,6 +95,25 @@ export async function live(tools, memprof, folder) {
     check("live: rates", /\/s$/.test(await page.$eval(".total strong", (one) => one.textContent)));
     check("axe: rates", (await violations(page)).length === 0, (await violations(page)).join("; "));
     await label(page, "Metric").selectOption("inuse_space");
+
+    // A part of the time: what came before is not in it.
+    await grown(second.page, before + 6);
+    const from = await points(second.page);
+    await program.ask("other");
+    await grown(second.page, before + 14);
+    const to = await points(second.page);
+    check("live: its timeline grows", to > from, `${from} to ${to}`);
+    await slide(second.page, 0, from);
+    await slide(second.page, 1, to);
+    await second.page.getByRole("button", { name: "Show what changed" }).click();
+    await isPart(second.page, true);
+    const inPart = await rows(second.page);
+    check("live: what changed in a part of its time", inPart.includes("another") && !inPart.includes("grow"), inPart.join(", "));
+    check("axe: a part of the time", (await violations(second.page)).length === 0, (await violations(second.page)).join("; "));
+    await picture(second.page, "live-part");
+    await second.page.getByRole("button", { name: "Back to the last look" }).click();
+    await waitFor(second.page, () => document.querySelector("h1").textContent.startsWith("process "));
+    check("live: back to the last look", (await rows(second.page)).includes("grow"), (await rows(second.page)).join(", "));
 
     // The last look as a file.
     const [saved] = await Promise.all([page.waitForEvent("download"), page.getByText("Save this look").click()]);

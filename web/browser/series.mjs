@@ -3,6 +3,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { begin } from "./programs.mjs";
+import { isPart, points, rows, slide, waitFor } from "./timeline.mjs";
 
 // Holds 8 MiB more for each line that it reads, in the function of that name.
 const PROGRAM = `
@@ -18,27 +19,6 @@ for line in sys.stdin:
     {"early": early, "late": late}[line.strip()]()
     print("done", flush=True)
 `;
-
-const rows = (page) => page.$$eval(".table tbody th button", (all) => all.slice(0, 4).map((one) => one.textContent));
-const points = (page) => page.$eval(".timeline input", (one) => Number(one.max));
-const waitFor = (page, condition, argument) => page.waitForFunction(condition, argument, { timeout: 60_000 });
-
-/** Whether it shows what changed between two moments, or a look alone; the title says of when. */
-const isPart = (page, wanted) =>
-  waitFor(page, (isTwo) => /^\d{4}-/.test(document.querySelector("h1").textContent) && document.querySelector("h1").textContent.includes(" to ") === isTwo, wanted);
-
-/** Waits until the page has it: looks come meanwhile. */
-async function slide(page, which, to) {
-  const change = ([at, value]) => {
-    const slider = document.querySelectorAll(".timeline input")[at];
-    if (slider.value === String(value) && slider.dataset.moved === String(value)) return true;
-    slider.value = String(value);
-    slider.dataset.moved = String(value);
-    slider.dispatchEvent(new window.InputEvent("input", { bubbles: true }));
-    return false;
-  };
-  await waitFor(page, change, [which, to]);
-}
 
 export async function series({ open, violations, picture, check }, memprof, folder) {
   const file = join(folder, "recorded.series");

@@ -12,7 +12,7 @@ import { rowsOf, sumUp, withGrowth } from "../src/model/sums";
 import { makeView, type View } from "../src/model/view";
 
 const SHOWN = { interpreter: false, imports: false, library: false, start: false };
-const LIVE: Live = { events: "events", profile: "profile.pb.gz", seconds: 0, resident: 0, who: "", recording: "" };
+const LIVE: Live = { events: "events", profile: "profile.pb.gz", seconds: 0, resident: 0, who: "", recording: "", between: "between-" };
 const now = () => false;
 
 /** A process whose functions call each other in a row: bytes that each path holds, and has allocated. */

@@ -17,7 +17,6 @@
 #include "profile/files/base64.h"
 #include "profile/files/gzip.h"
 #include "profile/model/error.h"
-#include "profile/model/estimate.h"
 #include "profile/page/page_data.h"
 #include "profile/page/page_html.h"
 #include "profile/pprof/pprof_writer.h"
@@ -31,8 +30,6 @@ constexpr double kMinInterval = 1;  // seconds
 // From one look to the next at least so many times what it took of a processor: 2 % of a core.
 constexpr double kPause = 50;
 
-constexpr size_t kMaxPoints = 240;  // of a timeline
-constexpr double kAlmost = 0.75;    // of an interval: looks are not quite evenly spaced
 constexpr double kMilliseconds = 1e3;
 constexpr double kNanoseconds = 1e9;
 constexpr char kBetween[] = "between-";
@@ -82,26 +79,9 @@ void LivePage::begin(const Recording& recording) {
   record_every_ = std::chrono::nanoseconds(choice.every_ns);
 }
 
-// An even part of what there was is kept.
-void LivePage::add_to_timeline(const profile::LiveLook& look) {
-  if (!points_.empty() && seconds_ < points_.back().seconds + point_every_s_) return;
-  TimelinePoint& point = points_.emplace_back();
-  point.seconds = seconds_;
-  point.resident_bytes = static_cast<double>(look.resident_bytes);
-  for (const profile::Stack& stack : look.profile.stacks) {
-    point.live_bytes += profile::estimated_value(stack, profile::Metric::kInuseSpace);
-    point.allocated_bytes += profile::estimated_value(stack, profile::Metric::kAllocSpace);
-  }
-  if (points_.size() < kMaxPoints) return;
-  std::vector<TimelinePoint> kept;
-  for (size_t i = 0; i < points_.size(); i += 2) kept.push_back(points_[i]);
-  points_ = std::move(kept);
-  point_every_s_ = 2 * (points_[1].seconds - points_[0].seconds) * kAlmost;
-}
-
 nlohmann::ordered_json LivePage::timeline() const {
   std::vector<TimelinePoint> points = looks_.timeline();
-  if (points.empty()) points = points_;
+  if (points.empty()) points = timeline_.points();
   nlohmann::ordered_json columns = {{"seconds", nlohmann::ordered_json::array()}};
   const auto whole = [](double value) { return static_cast<uint64_t>(std::max(value, 0.0)); };
   for (const TimelinePoint& point : points) {
@@ -116,7 +96,8 @@ nlohmann::ordered_json LivePage::timeline() const {
 void LivePage::take(profile::LiveLook look) {
   if (look.time_unix_ns == 0) {
     seconds_ = Seconds(looked_ - began_).count();
-    add_to_timeline(look);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    timeline_.add(look, seconds_, static_cast<uint64_t>(std::chrono::nanoseconds(now).count()));
   } else {
     if (began_unix_ns_ == 0) began_unix_ns_ = look.time_unix_ns;
     seconds_ =
@@ -129,7 +110,7 @@ void LivePage::take(profile::LiveLook look) {
            {"resident", look.resident_bytes},
            {"who", look.who},
            {"recording", recorder_ ? recorder_->path() : std::string()},
-           {"between", look.time_unix_ns == 0 ? "" : kBetween},
+           {"between", kBetween},
            {"timeline", timeline()}};
   stream_.add(last_, profile::live_page_facts(last_, name_, live_));
   record();
@@ -216,9 +197,10 @@ std::optional<PageFile> LivePage::between(const std::string& name) {
   if (middle == name.size() || !number(begin, middle, &first) || !number(middle + 1, name.size(), &last)) {
     return std::nullopt;
   }
-  const auto block =
-      looks_.between(static_cast<double>(first) / kMilliseconds, static_cast<double>(last) / kMilliseconds);
-  if (!block) return std::nullopt;
+  const double first_s = static_cast<double>(first) / kMilliseconds;
+  const double last_s = static_cast<double>(last) / kMilliseconds;
+  auto block = looks_.between(first_s, last_s);
+  if (!block) block = timeline_.between(first_s, last_s, last_);
   return PageFile{"application/octet-stream", "between.gz", profile::gzip(*block)};
 }
 

@@ -20,6 +20,7 @@
 #include "memprof/record/record_options.h"
 #include "memprof/record/series_recorder.h"
 #include "memprof/serve/page_source.h"
+#include "memprof/view/live_timeline.h"
 #include "profile/page/page_stream.h"
 
 namespace memprof::cli {
@@ -62,7 +63,6 @@ class LivePage : public PageSource {
   void set_problem(const std::string& problem);
   std::string state_event() const;
   std::optional<PageFile> between(const std::string& name);
-  void add_to_timeline(const profile::LiveLook& look);
   nlohmann::ordered_json timeline() const;
 
   LookSource& looks_;
@@ -79,9 +79,8 @@ class LivePage : public PageSource {
   Clock::time_point looked_;           // the last one began
   uint64_t began_unix_ns_ = 0;         // of looks that were recorded
   double seconds_ = 0;                 // from the first look to the last
-  std::vector<TimelinePoint> points_;  // of looks that were not
-  double point_every_s_ = 0;
-  double spent_s_ = 0;  // of a processor, for it and for what was sent of it
+  LiveTimeline timeline_;              // of looks that were not
+  double spent_s_ = 0;                 // of a processor, for it and for what was sent of it
   std::optional<SeriesRecorder> recorder_;
   std::chrono::nanoseconds record_every_{};
   Clock::time_point next_record_;

@@ -69,8 +69,8 @@ export interface Live {
   who: string;
   /** The file that looks are recorded to; empty: none. */
   recording: string;
-  /** Of looks that were recorded: what the address of a part of them begins with; empty: there are none. */
-  between?: string;
+  /** What the address of a part of the time begins with. */
+  between: string;
   timeline?: Timeline;
 }
 

@@ -25,7 +25,7 @@ function total(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-// Of a part of a series: what is shown of it, or why nothing is.
+// Of a part of the time: what is shown of it, or why nothing is.
 interface Part extends Span {
   block: Block | null;
   note: string;
@@ -126,7 +126,7 @@ export function LiveApp({ block, live }: { block: Block; live: Live }) {
       timeline={now.timeline}
       shown={part}
       note={part?.note ?? ""}
-      onShow={now.between === undefined || now.between === "" ? null : showPart}
+      onShow={showPart}
       onAll={() => setPart(null)}
     />
   );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What there was over time: live bytes and what was resident on one scale, what was allocated in a second on its own.
-// Of a series a part can be chosen: by the pointer, or by two sliders.
+// A part can be chosen: by the pointer, or by two sliders.
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Timeline as Columns } from "../data/block";
 import { bytesText } from "./text";
@@ -106,8 +106,7 @@ export function Timeline(props: {
   shown: Span | null;
   /** What is wrong with that. */
   note: string;
-  /** null: there is no way back. */
-  onShow: ((span: Span) => void) | null;
+  onShow: (span: Span) => void;
   onAll: () => void;
 }) {
   const { timeline, shown, onShow } = props;
@@ -134,9 +133,7 @@ export function Timeline(props: {
         preserveAspectRatio="none"
         role="img"
         aria-label={`Over ${clockText(end)}: live from ${bytesText(live[0] ?? 0)} to ${bytesText(live[live.length - 1] ?? 0)}, at most ${bytesText(highest(live))}`}
-        class={onShow === null ? "" : "can-choose"}
         onPointerDown={(event) => {
-          if (onShow === null) return;
           drawn.current = at(event);
           event.currentTarget.setPointerCapture(event.pointerId);
           choose(drawn.current, drawn.current);
@@ -145,7 +142,7 @@ export function Timeline(props: {
           if (drawn.current >= 0) choose(drawn.current, at(event));
         }}
         onPointerUp={(event) => {
-          if (drawn.current < 0 || onShow === null) return;
+          if (drawn.current < 0) return;
           const other = at(event);
           choose(drawn.current, other);
           onShow({ first: seconds[Math.min(drawn.current, other)], last: seconds[Math.max(drawn.current, other)] });
@@ -159,34 +156,32 @@ export function Timeline(props: {
         {highest(resident) > 0 && <span class="key-resident">resident, at most {bytesText(highest(resident))}</span>}{" "}
         <span class="key-allocates">allocates, at most {bytesText(highest(rates))}/s</span>; {clockText(end)}
       </p>
-      {onShow !== null && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            onShow(span);
-          }}
-        >
-          <Slider label="From" timeline={timeline} at={first} onMove={(moved) => choose(moved, Math.max(moved, last))} />
-          <Slider label="to" timeline={timeline} at={last} onMove={(moved) => choose(Math.min(first, moved), moved)} />
-          <button type="submit">{first === last ? "Show this look" : "Show what changed"}</button>
-          {shown !== null && (
-            <button
-              type="button"
-              onClick={() => {
-                setChosen(null);
-                props.onAll();
-              }}
-            >
-              Back to the last look
-            </button>
-          )}
-          {shown !== null && (
-            <span role="status">
-              {props.note !== "" ? props.note : `shown: ${clockText(shown.first)}${shown.first === shown.last ? "" : ` to ${clockText(shown.last)}`}`}
-            </span>
-          )}
-        </form>
-      )}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onShow(span);
+        }}
+      >
+        <Slider label="From" timeline={timeline} at={first} onMove={(moved) => choose(moved, Math.max(moved, last))} />
+        <Slider label="to" timeline={timeline} at={last} onMove={(moved) => choose(Math.min(first, moved), moved)} />
+        <button type="submit">{first === last ? "Show this look" : "Show what changed"}</button>
+        {shown !== null && (
+          <button
+            type="button"
+            onClick={() => {
+              setChosen(null);
+              props.onAll();
+            }}
+          >
+            Back to the last look
+          </button>
+        )}
+        {shown !== null && (
+          <span role="status">
+            {props.note !== "" ? props.note : `shown: ${clockText(shown.first)}${shown.first === shown.last ? "" : ` to ${clockText(shown.last)}`}`}
+          </span>
+        )}
+      </form>
     </div>
   );
 }
