@@ -21,6 +21,24 @@ for i in range(%d):
     store.add(i, json.dumps({"id": i, "price": i * 1.5, "name": "x" * (i %% 90)}))
 documents = [xml.dom.minidom.parseString("<a>" + "<b c='1'>t</b>" * 200 + "</a>") for _ in range(%d)]
 """
+THREADS = """\
+import threading
+kept = []
+def load(rows):
+    kept.append([{"id": i} for i in range(rows)])
+    text = "x" * (8 << 20)
+    kept.append(text)
+def worker():
+    load(20000)
+def other():
+    load(5000)
+threads = [threading.Thread(target=target) for target in (worker, other)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+load(10000)
+"""
 PERL = """
 my %h; for (1..20000) { $h{$_} = { a => [1..5], b => "x" x ($_ % 200) }; }
 sub f { my $n = shift; return $n ? [f($n-1)] : [] } my @k = map { f(20) } 1..500;
@@ -78,13 +96,16 @@ def main():
         subprocess.run([memprof, "run", "-r", rate, "-o", profiles / name, "--force", *command], check=True,
                        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **more)
 
-    def page(profile, name):
-        subprocess.run([memprof, "export", profile, "--no-debuginfod", "-o", folder / name, "--force"], check=True)
+    def page(profile, name, *options):
+        subprocess.run([memprof, "export", profile, "--no-debuginfod", "-o", folder / name, "--force", *options], check=True)
 
     run("python.pb.gz", "64k", "--", "/usr/bin/python3", "-c", PYTHON % (40000, 40))
     run("mapped.pb.gz", "16k", "--mmap", "--", "/usr/bin/python3", "-c", "import mmap; kept = [mmap.mmap(-1, 1 << 20) for _ in range(8)]")
     run("perl.pb.gz", "8k", "--", "perl", "-e", PERL)
     run("merged.pb.gz", "16k", "--merge", "--", "g++", "-c", "-x", "c++", "-", "-o", "/dev/null", input=b"#include <map>\n")
+    threads = folder / "threads.py"
+    threads.write_text(THREADS)
+    run("threads.pb.gz", "16k", "--", "/usr/bin/python3", threads)
     after = folder / "after.pb.gz"
     subprocess.run([memprof, "run", "-r", "64k", "-o", after, "--force", "--", "/usr/bin/python3", "-c", PYTHON % (60000, 10)],
                    check=True, stderr=subprocess.DEVNULL)
@@ -95,6 +116,7 @@ def main():
     subprocess.run([memprof, "run", "-r", "300", "--merge", "-o", large, "--force", "--", "sh", "-c", compile_twice, "sh", source],
                    check=True, stderr=subprocess.DEVNULL)
     page(profiles / "python.pb.gz", "python.html")
+    page(profiles / "threads.pb.gz", "source.html", "--source")
     page(large, "large.html")
     hostile = folder / "hostile.pb"
     hostile.write_bytes(hostile_profile())

@@ -9,6 +9,7 @@ import { BROWSERS } from "./browsers.mjs";
 import { live } from "./live.mjs";
 import { interactions } from "./interactions.mjs";
 import { series } from "./series.mjs";
+import { source } from "./source.mjs";
 import { speed } from "./speed.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -66,6 +67,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(BROWSERS)) {
   try {
     await browser.begin();
     await interactions(tools);
+    await source(tools, process.env.MEMPROF, folder);
     await live(tools, process.env.MEMPROF, folder);
     await series(tools, process.env.MEMPROF, folder);
     await speed(tools, folder);

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { readBlock, unpack } from "./data/block";
 import { App } from "./ui/app";
 import { LiveApp } from "./ui/live";
+import { sourcesOf, SourcesOfPage } from "./ui/source";
 
 async function start(): Promise<void> {
   const main = document.querySelector("main");
@@ -22,7 +23,12 @@ async function start(): Promise<void> {
     data.remove();
     main.textContent = "";
     const { live } = block.facts;
-    render(live ? <LiveApp block={block} live={live} /> : <App block={block} />, main);
+    render(
+      <SourcesOfPage.Provider value={sourcesOf(block.facts)}>
+        {live ? <LiveApp block={block} live={live} /> : <App block={block} />}
+      </SourcesOfPage.Provider>,
+      main,
+    );
     document.documentElement.dataset.ready = "1";
   } catch (error) {
     progress.remove();

@@ -118,6 +118,8 @@ nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, cons
   facts["unlisted_bytes"] = unlisted_bound_bytes(last.rate_bytes);
   facts["changes"] = subject.changes.is_null() ? Json::object() : subject.changes;
   if (!subject.live.is_null()) facts["live"] = subject.live;
+  if (!subject.sources.is_null()) facts["sources"] = subject.sources;
+  if (!subject.source_address.empty()) facts["source_address"] = subject.source_address;
   return facts;
 }
 

@@ -24,6 +24,8 @@ struct PageSubject {
   std::optional<Metric> metric;    // that it opens on; else the profile's default
   nlohmann::ordered_json changes;  // of a difference: page_changes.h
   nlohmann::ordered_json live;     // of a page that is live: page_stream.h
+  nlohmann::ordered_json sources;  // that the page carries: read_sources() of page_sources.h
+  std::string source_address;      // where a served page asks for others; empty: it does not
 };
 
 inline constexpr int kPageDataVersion = 3;

@@ -11,6 +11,7 @@
 #include "profile/files/gzip.h"
 #include "profile/page/page_changes.h"
 #include "profile/page/page_data.h"
+#include "profile/page/page_sources.h"
 #include "profile/page/page_template.h"
 #include "profile/report/report.h"
 #include "profile/report/report_cells.h"
@@ -28,9 +29,9 @@ constexpr std::string_view kTitleMark = "<!--memprof:title-->";
 constexpr std::string_view kTableMark = "<!--memprof:table-->";
 constexpr std::string_view kDataMark = "<!--memprof:data-->";
 
-// The policy of the built page, as far as it begins; and what a live page adds to it.
+// The policy of the built page, as far as it begins; and what a page that asks its server adds to it.
 constexpr std::string_view kNothingElse = "content=\"default-src 'none'; ";
-constexpr std::string_view kEventsOfItsOwn = "connect-src 'self'; ";
+constexpr std::string_view kItsServer = "connect-src 'self'; ";
 
 std::string fill(const std::string& title, const std::string& table, const std::string& data) {
   const std::string_view page(reinterpret_cast<const char*>(kPageTemplate), kPageTemplateSize);
@@ -165,16 +166,19 @@ PageSubject change_subject(const std::vector<ComparedProfile>& before,
 
 }  // namespace
 
-std::string write_page(const Profile& profile, const std::string& name, std::optional<Metric> metric,
-                       const nlohmann::ordered_json& live) {
-  const Report report = static_report(profile, metric);
+std::string write_page(const Profile& profile, const std::string& name, const PageOptions& options) {
+  const Report report = static_report(profile, options.metric);
   PageSubject subject;
-  subject.live = live;
+  subject.live = options.live;
   subject.title = name;
   subject.facts = header_lines(report);
-  subject.metric = metric;
+  subject.metric = options.metric;
+  subject.source_address = options.source_address;
+  if (options.has_sources) subject.sources = read_sources(profile);
   std::string page = fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
-  if (!live.is_null()) page.insert(page.find(kNothingElse) + kNothingElse.size(), kEventsOfItsOwn);
+  if (!options.live.is_null() || !options.source_address.empty()) {
+    page.insert(page.find(kNothingElse) + kNothingElse.size(), kItsServer);
+  }
   return page;
 }
 

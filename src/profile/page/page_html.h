@@ -19,11 +19,17 @@
 
 namespace memprof::profile {
 
-// `name`: of the file.  `metric`: that it opens on; else the profile's default.  `live`: not null for a page
-// that asks its server for what changes (docs/page-data.md says what is in it); its policy allows it that.
-std::string write_page(const Profile& profile, const std::string& name,
-                       std::optional<Metric> metric = std::nullopt,
-                       const nlohmann::ordered_json& live = nullptr);
+struct PageOptions {
+  std::optional<Metric> metric;  // that it opens on; else the profile's default
+  // Not null for a page that asks its server for what changes (docs/page-data.md says what is in it).
+  nlohmann::ordered_json live;
+  // What the addresses of source files begin with, which the page asks its server for; empty: it has none.
+  std::string source_address;
+  bool has_sources = false;  // it carries the lines that it names
+};
+
+// `name`: of the file.  The policy of a page that has a server allows it to ask that one.
+std::string write_page(const Profile& profile, const std::string& name, const PageOptions& options = {});
 
 // What such a page is told of a later look: page_stream.h.
 nlohmann::ordered_json live_page_facts(const Profile& profile, const std::string& name,

@@ -24,8 +24,9 @@ constexpr char kHelp[] =
                            [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--since OLD] [--at MOMENT] [--source-maps]
-                           [--source-maps-in DIR] [--no-debuginfod]
+                           [--since OLD] [--at MOMENT] [--source]
+                           [--source-maps] [--source-maps-in DIR]
+                           [--no-debuginfod]
 
 Writes a profile in another format, with names, and with the frames that
 `memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
@@ -53,6 +54,8 @@ constexpr char kLastHelp[] =
                    them. What is live, and the peak, are those of FILE
   --at MOMENT      of a series (docs/series.md) the look at 14:05, +10m, peak,
                    first or last (default)
+  --source         a page (.html) carries the source lines that it names, and
+                   those next to them, of files that are on this machine
   --full-names     keep template arguments, return types and the suffixes of
                    clones (.isra.0); pprof and JSON always have the first
   --force          replace OUT if it exists
@@ -92,6 +95,7 @@ struct Options {
   std::string format;
   std::string since;
   bool force = false;
+  bool has_sources = false;
   AskServers ask_servers = AskServers::kYes;
   ReaderChoice reader;
   SourceMapChoice source_maps;
@@ -108,6 +112,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::string moment;
   parser.add_option("--at", moment);
   parser.add_flag("--force", options.force);
+  parser.add_flag("--source", options.has_sources);
   ReaderOptions reader(parser);
   const SourceMapOption source_maps(parser);
   parser.add_flag("--no-debuginfod");
@@ -138,6 +143,9 @@ void check(const Options& options, const ExportFormat& format) {
   if (format.folds_itself && (options.reader.by || view.all || view.interpreter || view.full_names)) {
     throw Failure("export: a page has all frames, and switches for them; leave out --by, --all-frames, " +
                   std::string("--native-interpreter and --full-names"));
+  }
+  if (options.has_sources && !format.folds_itself) {
+    throw Failure("--source: " + std::string(format.end) + " carries no source text; .html does");
   }
   if (options.input == "-" && options.since == "-") {
     throw Failure("export: standard input can be one profile only");
@@ -209,6 +217,7 @@ int export_command(const std::vector<std::string>& arguments) {
   ExportSubject subject;
   subject.name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);
   subject.metric = options->reader.metric;
+  subject.has_sources = options->has_sources;
   subject.by = options->reader.by.value_or(profile::GroupBy::kFunction);
   profile = seen(std::move(profile), options->reader, format);
   if (had_stacks && profile.stacks.empty()) {

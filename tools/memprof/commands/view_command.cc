@@ -76,6 +76,10 @@ struct Options {
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
   std::optional<RecordChoice> record;
+  bool is_elsewhere = false;  // --listen
+
+  // Source text is for this machine alone: whoever made the profile has chosen the files that it names.
+  SourceFiles* sources_at(SourceFiles* sources) const { return is_elsewhere ? nullptr : sources; }
 };
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
@@ -98,6 +102,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (port > kMaxPort) throw Failure("--port: '" + port_text + "' is not a port; give 1 to 65535");
   options.address.port = static_cast<uint16_t>(port);
   options.opens = !parser.is_given("--no-open");
+  options.is_elsewhere = parser.is_given("--listen");
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.record = record.choice();
   options.source_maps = source_maps.choice();
@@ -109,8 +114,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-void serve(PageSource* source, const PageAddress& address, bool opens) {
-  PageServer server(source, address);
+void serve(PageSource* source, const PageAddress& address, bool opens, const SourceFiles* sources) {
+  PageServer server(source, address, sources);
   const bool is_open = opens && open_in_browser(server.url());
   print(server.url() + "\n");
   if (!server.is_local()) {
@@ -121,6 +126,16 @@ void serve(PageSource* source, const PageAddress& address, bool opens) {
            : server.is_local() ? "open this address in a browser on this machine; Ctrl-C ends the view"
                                : "open this address in a browser; Ctrl-C ends the view");
   server.serve();
+}
+
+// `sources`: nullptr where the page is to have none.
+std::string page_text(const profile::Profile& profile, const std::string& title, SourceFiles* sources) {
+  profile::PageOptions options;
+  if (sources != nullptr) {
+    sources->know(profile);
+    options.source_address = SourceFiles::kAddress;
+  }
+  return profile::write_page(profile, title, options);
 }
 
 std::string file_name(const std::string& path) {
@@ -151,14 +166,17 @@ void view_processes(const Options& options) {
   LiveLooks looks(processes, options.whole_run, options.ask_servers);
   std::optional<LivePage::Recording> recording;
   if (options.record) recording = LivePage::Recording{*options.record, processes.front()};
-  LivePage page(&looks, title_of(options), recording);
-  serve(&page, options.address, options.opens);
+  SourceFiles sources;
+  LivePage page(&looks, title_of(options), recording, options.sources_at(&sources));
+  serve(&page, options.address, options.opens, options.sources_at(&sources));
   const std::string recorded = page.summary();
   if (!recorded.empty()) complain(recorded);
 }
 
 void view_file(const Options& options) {
   const std::string& input = options.inputs.front();
+  SourceFiles files;
+  SourceFiles* const sources = options.sources_at(&files);
   if (options.whole_run || options.record) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
@@ -175,21 +193,21 @@ void view_file(const Options& options) {
           "--source-maps: is for one profile; memprof export FILE --at TIME -o OUT.pb.gz writes one of a series");
     }
     SeriesFollower looks(input, options.ask_servers);
-    LivePage page(&looks, file_name(input));
-    return serve(&page, options.address, options.opens);
+    LivePage page(&looks, file_name(input), {}, sources);
+    return serve(&page, options.address, options.opens, sources);
   }
   const auto read = [&] {
     const profile::Profile profile =
         with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
-    return profile::write_page(profile, input == "-" ? profile.program : file_name(input));
+    return page_text(profile, input == "-" ? profile.program : file_name(input), sources);
   };
   // What a pipe had is gone once it is read.
   if (input == "-" || !std::filesystem::is_regular_file(input, unknown)) {
     StillPage page(read());
-    return serve(&page, options.address, options.opens);
+    return serve(&page, options.address, options.opens, sources);
   }
   FilePage page(input, read);
-  serve(&page, options.address, options.opens);
+  serve(&page, options.address, options.opens, sources);
 }
 
 }  // namespace
@@ -212,8 +230,9 @@ int view_command(const std::vector<std::string>& arguments) {
 }
 
 void view_profile(const profile::Profile& profile, const std::string& name) {
-  StillPage page(profile::write_page(profile, file_name(name)));
-  serve(&page, {}, true);
+  SourceFiles sources;
+  StillPage page(page_text(profile, file_name(name), &sources));
+  serve(&page, {}, true, &sources);
 }
 
 }  // namespace memprof::cli

@@ -39,7 +39,10 @@ const std::vector<ExportFormat> kFormats = {
     {"html", ".html", "a page for the browser (docs/view.md)", MetricUse::kFirst, NameStyle::kWhole, true,
      true, true,
      [](const Profile& profile, Subject subject) {
-       return profile::write_page(profile, subject.name, subject.metric);
+       profile::PageOptions options;
+       options.metric = subject.metric;
+       options.has_sources = subject.has_sources;
+       return profile::write_page(profile, subject.name, options);
      }},
     {"svg", ".svg", "a picture of a flame graph", MetricUse::kOnly, NameStyle::kShown, false, true, true,
      [](const Profile& profile, Subject subject) {

@@ -22,6 +22,7 @@ struct ExportSubject {
   std::string name;                       // a title
   std::optional<profile::Metric> metric;  // that was asked for
   profile::GroupBy by = profile::GroupBy::kFunction;
+  bool has_sources = false;  // a page carries source text
 
   profile::Metric metric_of(const profile::Profile& profile) const;  // else the profile's default
 };

@@ -59,6 +59,7 @@ std::string in_url(const asio::ip::address& address) {
 // What a server answers with.
 struct Site {
   PageSource* source = nullptr;
+  const SourceFiles* sources = nullptr;
   std::string path;                // of the page
   std::vector<std::string> hosts;  // names of this server, each with its port
   // Of a server that others reach, too: whoever sees it at an address, under whatever number.
@@ -120,8 +121,10 @@ Response answer(Site& site, const Request& request) {
   const bool is_below = is_known_host(site, std::string(request[http::field::host])) &&
                         target.compare(0, site.path.size(), site.path) == 0;
   if (is_below && target != site.path) {
-    if (const auto file = site.source->file(target.substr(site.path.size()))) {
-      return saved(request, *file);
+    const std::string name = target.substr(site.path.size());
+    if (const auto file = site.source->file(name)) return saved(request, *file);
+    if (site.sources != nullptr) {
+      if (const auto file = site.sources->file(name)) return saved(request, *file);
     }
   }
   if (!is_below || target != site.path) {
@@ -207,8 +210,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 class PageServer::State {
  public:
-  State(PageSource* source, const PageAddress& address) : acceptor_(context_) {
+  State(PageSource* source, const PageAddress& address, const SourceFiles* sources) : acceptor_(context_) {
     site_.source = source;
+    site_.sources = sources;
     site_.path = "/" + random_token() + "/";
     site_.changed = [this] { look_when_wanted(); };
     const Tcp::endpoint wanted(parse_address(address.address), address.port);
@@ -324,8 +328,8 @@ class PageServer::State {
   std::string url_;
 };
 
-PageServer::PageServer(PageSource* source, const PageAddress& address)
-    : state_(std::make_unique<State>(source, address)) {}
+PageServer::PageServer(PageSource* source, const PageAddress& address, const SourceFiles* sources)
+    : state_(std::make_unique<State>(source, address, sources)) {}
 
 PageServer::~PageServer() = default;
 

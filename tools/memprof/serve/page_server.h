@@ -16,6 +16,7 @@
 #include <string>
 
 #include "memprof/serve/page_source.h"
+#include "memprof/serve/source_files.h"
 
 namespace memprof::cli {
 
@@ -26,8 +27,9 @@ struct PageAddress {
 
 class PageServer {
  public:
-  // `source` must outlive it.
-  explicit PageServer(PageSource* source, const PageAddress& address = {});
+  // `source`, and `sources` where the page asks for source text, must outlive it.
+  explicit PageServer(PageSource* source, const PageAddress& address = {},
+                      const SourceFiles* sources = nullptr);
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;

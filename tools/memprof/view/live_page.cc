@@ -58,8 +58,9 @@ std::string look_event(const char* type, uint64_t look, const std::string& data)
 
 }  // namespace
 
-LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording)
-    : looks_(*looks), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
+LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording,
+                   SourceFiles* sources)
+    : looks_(*looks), sources_(sources), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
   profile::LiveLook first = looks_.look();  // with all names: later ones take less
   if (recording) begin(*recording);
   take(std::move(first));
@@ -104,14 +105,11 @@ void LivePage::take(profile::LiveLook look) {
         std::chrono::duration<double, std::nano>(look.time_unix_ns - began_unix_ns_).count() / kNanoseconds;
   }
   last_ = std::move(look.profile);
-  live_ = {{"events", "events"},
-           {"profile", "profile.pb.gz"},
-           {"seconds", seconds_},
-           {"resident", look.resident_bytes},
-           {"who", look.who},
-           {"recording", recorder_ ? recorder_->path() : std::string()},
-           {"between", kBetween},
-           {"timeline", timeline()}};
+  if (sources_ != nullptr) sources_->know(last_);
+  live_ = {{"events", "events"},  {"profile", "profile.pb.gz"},
+           {"seconds", seconds_}, {"resident", look.resident_bytes},
+           {"who", look.who},     {"recording", recorder_ ? recorder_->path() : std::string()},
+           {"between", kBetween}, {"timeline", timeline()}};
   stream_.add(last_, profile::live_page_facts(last_, name_, live_));
   record();
 }
@@ -173,7 +171,11 @@ std::optional<PageSource::Clock::time_point> LivePage::next_look(bool has_viewer
 
 std::string LivePage::page() {
   look();
-  return profile::write_page(last_, name_, profile::Metric::kInuseSpace, live_);
+  profile::PageOptions options;
+  options.metric = profile::Metric::kInuseSpace;
+  options.live = live_;
+  if (sources_ != nullptr) options.source_address = SourceFiles::kAddress;
+  return profile::write_page(last_, name_, options);
 }
 
 std::optional<PageFile> LivePage::file(const std::string& name) {

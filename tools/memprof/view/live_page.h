@@ -20,6 +20,7 @@
 #include "memprof/record/record_options.h"
 #include "memprof/record/series_recorder.h"
 #include "memprof/serve/page_source.h"
+#include "memprof/serve/source_files.h"
 #include "memprof/view/live_timeline.h"
 #include "profile/page/page_stream.h"
 
@@ -33,8 +34,9 @@ class LivePage : public PageSource {
     RunningProcess process;
   };
 
-  // Looks for the first time.  `looks` must outlive it.  `name`: the page's title.
-  LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {});
+  // Looks for the first time.  `looks` must outlive it, and `sources`, which learns of all files.  `name`: the page's title.
+  LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {},
+           SourceFiles* sources = nullptr);
 
   std::string page() override;
   // "profile.pb.gz": the last look; "between-MS-MS"
@@ -66,6 +68,7 @@ class LivePage : public PageSource {
   nlohmann::ordered_json timeline() const;
 
   LookSource& looks_;
+  SourceFiles* const sources_;
   const std::string name_;
   profile::PageStream stream_;
   profile::Profile last_;
@@ -75,12 +78,12 @@ class LivePage : public PageSource {
   uint64_t ready_look_ = 0;   // and which look it leads to; 0: none is ready
   std::string ready_event_;
   State state_;
-  Clock::time_point began_;            // the first look
-  Clock::time_point looked_;           // the last one began
-  uint64_t began_unix_ns_ = 0;         // of looks that were recorded
-  double seconds_ = 0;                 // from the first look to the last
-  LiveTimeline timeline_;              // of looks that were not
-  double spent_s_ = 0;                 // of a processor, for it and for what was sent of it
+  Clock::time_point began_;     // the first look
+  Clock::time_point looked_;    // the last one began
+  uint64_t began_unix_ns_ = 0;  // of looks that were recorded
+  double seconds_ = 0;          // from the first look to the last
+  LiveTimeline timeline_;       // of looks that were not
+  double spent_s_ = 0;          // of a processor, for it and for what was sent of it
   std::optional<SeriesRecorder> recorder_;
   std::chrono::nanoseconds record_every_{};
   Clock::time_point next_record_;

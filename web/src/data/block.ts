@@ -74,6 +74,13 @@ export interface Live {
   timeline?: Timeline;
 }
 
+/** Of a file; lines by their numbers. */
+export interface SourceText {
+  /** Than the profile. */
+  is_newer: boolean;
+  lines: Record<string, string>;
+}
+
 export interface Facts {
   version: number;
   title: string;
@@ -87,6 +94,10 @@ export interface Facts {
   temporary_ns: number;
   changes: Partial<Record<Metric, Changes>>;
   live?: Live;
+  /** By path: what the page carries. */
+  sources?: Record<string, SourceText>;
+  /** What the address of a source file begins with, of a page that has a server. */
+  source_address?: string;
 }
 
 export interface Frames {

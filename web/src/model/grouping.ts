@@ -3,7 +3,7 @@
 // (src/profile/names/frame_grouping.cc); packages are the page's own.
 import { type Block } from "../data/block";
 
-export const GROUPINGS = ["function", "line", "file", "package", "module", "process", "heap"] as const;
+export const GROUPINGS = ["function", "line", "file", "package", "module", "thread", "process", "heap"] as const;
 export type GroupBy = (typeof GROUPINGS)[number];
 
 export interface Group {
@@ -63,7 +63,8 @@ export class Groups {
 
   private groupOf(by: GroupBy, name: string, file: string, line: number, module: string): number {
     switch (by) {
-      case "function": {
+      case "function":
+      case "thread": {
         const index = this.add(`${name}\0${file}\0${module}`, { name, file, line, module, isMadeUp: false });
         if (this.groups[index].line !== line) this.groups[index].line = 0;
         return index;

@@ -3,6 +3,7 @@
 // The rules are those of FrameGrouping in src/profile/names/frame_grouping.cc.
 import { type Block, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
 import { DEFAULT_LABEL, type GroupBy, Groups } from "./grouping";
+import { beginnings, MAIN_THREAD } from "./threads";
 
 export interface Hidden {
   interpreter: boolean;
@@ -355,9 +356,15 @@ export function makeView(block: Block, options: ViewOptions): View {
   const { node: leaves } = block.stacks;
   const count = leaves.length;
   const made = new Uint32Array(count);
+  const threads = options.by === "thread" ? beginnings(block) : null;
+  const threadGroup = (began: number) =>
+    began >= 0 ? groups.ofFrame[began] : groups.madeUp(began === MAIN_THREAD ? "[main thread]" : "[unknown thread]");
   byLabel(block).forEach((stacks, label) => {
     const top = ends.begin(prefixes[label]);
-    for (const stack of stacks) made[stack] = onlyLabels ? top : ends.of(leaves[stack]);
+    for (const stack of stacks) {
+      if (threads !== null) made[stack] = maker.child(top, threadGroup(threads[stack]));
+      else made[stack] = onlyLabels ? top : ends.of(leaves[stack]);
+    }
   });
   const { tree, place } = maker.finish();
   const nodes = tree.group.length;

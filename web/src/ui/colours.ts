@@ -18,6 +18,13 @@ const HUES: [number, number][] = [
   [220, 8],
 ];
 
+/** Colours that are a group's own. */
+export type GroupColour = Exclude<Colour, Label | "thread">;
+
+export function isGroupColour(colour: Colour): colour is GroupColour {
+  return colour !== "process" && colour !== "heap" && colour !== "thread";
+}
+
 export const NO_LABEL = 0xffffffff;
 
 function hashOf(text: string): number {
@@ -26,8 +33,8 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** What a group has its colour from; of process and heap, which are not the group's own, see labelsAbove(). */
-export function colourKey(group: Group, by: Exclude<Colour, Label>): string {
+/** What a group has its colour from; of process and heap see labelsAbove(), of threads threadsOfNodes(). */
+export function colourKey(group: Group, by: GroupColour): string {
   switch (by) {
     case "module":
       return group.module || group.name;

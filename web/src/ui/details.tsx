@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Block } from "../data/block";
 import { Histograms } from "./histograms";
+import { Lines } from "./lines";
 import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
 import type { State } from "./state";
@@ -89,6 +90,7 @@ export function Details(props: {
         </button>{" "}
         <span role="status">{note?.isDone === true ? "copied" : ""}</span>
       </p>
+      <Lines block={props.block} pictures={pictures} metric={state.metric} node={node} />
       {!isDifference && <Histograms block={props.block} pictures={pictures} metric={state.metric} node={node} />}
       {note?.isDone === false && <pre tabIndex={0}>{note.text}</pre>}
     </div>

@@ -3,9 +3,10 @@
 import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
 import type { Label } from "../model/grouping";
+import { threadsOfNodes } from "../model/threads";
 import { FIXED, type Places } from "../model/places";
 import { WHOLE } from "../model/view";
-import { colourKey, labelsAbove, Palette } from "./colours";
+import { colourKey, type GroupColour, isGroupColour, labelsAbove, Palette } from "./colours";
 import { Icicle } from "./icicle";
 import { intervalText, type Margins } from "./margins";
 import type { Pictures } from "./pictures";
@@ -17,7 +18,7 @@ function inOrder<Key>(held: Map<Key, number>): Map<Key, number> {
 }
 
 /** Fill of each group: keys get their hues in the order of what they hold. */
-export function groupFills(pictures: Pictures, colour: Exclude<Colour, Label>, palette: Palette): string[] {
+export function groupFills(pictures: Pictures, colour: GroupColour, palette: Palette): string[] {
   const { view, sums } = pictures;
   const groups = view.groups.groups;
   const keys = groups.map((group) => colourKey(group, colour));
@@ -45,8 +46,23 @@ function labelFills(pictures: Pictures, which: Label, palette: Palette): (node: 
   return (node) => fills.get(above[node]) ?? palette.fold;
 }
 
-function fillsOf(pictures: Pictures, colour: Colour, palette: Palette): (node: number) => string {
-  if (colour === "process" || colour === "heap") return labelFills(pictures, colour, palette);
+/** By what a thread began with: what several threads share is grey. */
+function threadFills(block: Block, pictures: Pictures, palette: Palette): (node: number) => string {
+  const { view, sums } = pictures;
+  const { name, file } = block.frames;
+  const threads = threadsOfNodes(block, view, (frame) => `${name[frame]} ${file[frame]}`);
+  const held = new Map<string, number>();
+  threads.forEach((thread, i) => {
+    if (i === 0 || thread === null || threads[view.parent[i]] === thread) return;
+    held.set(thread, (held.get(thread) ?? 0) + sums.weight[i]);
+  });
+  const fills = new Map([...inOrder(held)].map(([thread, i]) => [thread, palette.fill(thread, i)]));
+  return (node) => fills.get(threads[node] ?? "") ?? palette.fold;
+}
+
+function fillsOf(block: Block, pictures: Pictures, colour: Colour, palette: Palette): (node: number) => string {
+  if (colour === "thread") return threadFills(block, pictures, palette);
+  if (!isGroupColour(colour)) return labelFills(pictures, colour, palette);
   const fills = groupFills(pictures, colour, palette);
   return (node) => fills[pictures.view.group[node]];
 }
@@ -71,7 +87,7 @@ export function Graph(props: {
   const groups = view.groups.groups;
   const isDifference = block.facts.sides.length > 1;
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
-  const fills = useMemo(() => fillsOf(pictures, state.colour, palette), [view, sums, state.colour, palette]);
+  const fills = useMemo(() => fillsOf(block, pictures, state.colour, palette), [view, sums, state.colour, palette]);
   const fillOf = (node: number) => {
     if (node === 0) return palette.fold;
     if (!isDifference) return fills(node);

@@ -13,6 +13,8 @@ import type { State } from "./state";
 export interface Pictures {
   view: View;
   sums: Sums;
+  /** By stack. */
+  values: Float64Array;
   /** Of the whole profile, whatever is selected. */
   whole: number;
   rows: Row[];
@@ -89,6 +91,7 @@ export function usePictures(block: Block, state: State, places: Places): Picture
   return {
     view,
     sums,
+    values: values.value,
     whole,
     rows,
     zoom,

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Interval } from "../data/accumulate";
 import { type Branches, type Edge, sandwichOf } from "../model/calls";
-import { Palette } from "./colours";
+import { isGroupColour, Palette } from "./colours";
 import { groupFills } from "./graph";
 import { Icicle } from "./icicle";
 import { intervalText, MARGIN_HINT, marginOf, type Margins, marginText, useLater } from "./margins";
@@ -134,7 +134,7 @@ export function Sandwich(props: Props) {
   const whole = useMemo(() => props.margins.ofParts(result.parts), [result, props.margins.whole]);
   const palette = useMemo(() => new Palette(props.isDark), [props.isDark]);
   // A function's box is here of all processes and heaps.
-  const colour = state.colour === "process" || state.colour === "heap" ? "module" : state.colour;
+  const colour = isGroupColour(state.colour) ? state.colour : "module";
   const fills = useMemo(() => groupFills(pictures, colour, palette), [view, sums, colour, palette]);
   const half = { ...props, total: result.total, fills, palette };
   return (

@@ -8,7 +8,7 @@ import type { Selection } from "../model/select";
 import type { Part } from "../model/sums";
 import type { Hidden } from "../model/view";
 
-export const COLOURS = ["module", "package", "file", "function", "process", "heap"] as const;
+export const COLOURS = ["module", "package", "file", "function", "thread", "process", "heap"] as const;
 export type Colour = (typeof COLOURS)[number];
 export const SORTS = ["self", "total", "name", "growth", "rate"] as const;
 export type Sort = (typeof SORTS)[number];

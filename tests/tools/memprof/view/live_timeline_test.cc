@@ -12,12 +12,11 @@
 namespace memprof::cli {
 namespace {
 
+using profile::series_fixture::kSecond;
+using profile::series_fixture::kStart;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using profile::series_fixture::kSecond;
-using profile::series_fixture::kStart;
-
 
 // A process that holds so many blocks of 100 bytes.
 profile::LiveLook look_with(uint64_t blocks) {
@@ -99,7 +98,8 @@ TEST(LiveTimeline, StaysWithinItsMemory) {
   EXPECT_LT(small.looks(), large.looks());
   EXPECT_GE(small.looks(), 1u);
   EXPECT_EQ(small.points().size(), 100u);
-  EXPECT_THAT(small.between(1, 100, last), HasSubstr(time_at(1) + " to " + time_at(100))) << "the first stays";
+  EXPECT_THAT(small.between(1, 100, last), HasSubstr(time_at(1) + " to " + time_at(100)))
+      << "the first stays";
   LiveTimeline none(1);
   add(none, 1, 10);
   EXPECT_EQ(none.looks(), 1u);
