@@ -2,12 +2,12 @@
 #include "memprof/attach/python/shared_folder.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <random>
 #include <sstream>
 #include <utility>
 
@@ -25,14 +25,10 @@ constexpr size_t kMaxRead = 4096;
 constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 std::string new_name(uint64_t pid) {
-  uint64_t number = 0;
-  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-    throw Failure("attach: no random numbers", kRefused);
-  }
+  std::random_device random;
   char text[64];
-  static_cast<void>(std::snprintf(text, sizeof(text), "memprof-attach-%llu-%016llx",
-                                  static_cast<unsigned long long>(pid),
-                                  static_cast<unsigned long long>(number)));
+  static_cast<void>(std::snprintf(text, sizeof(text), "memprof-attach-%llu-%08x%08x",
+                                  static_cast<unsigned long long>(pid), random(), random()));
   return text;
 }
 
