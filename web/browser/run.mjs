@@ -11,6 +11,7 @@ import { interactions } from "./interactions.mjs";
 import { series } from "./series.mjs";
 import { source } from "./source.mjs";
 import { speed } from "./speed.mjs";
+import { viewers } from "./viewers.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -67,6 +68,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(BROWSERS)) {
   try {
     await browser.begin();
     await interactions(tools);
+    if (name === "chromium") await viewers(tools, process.env.MEMPROF, join(folder, "profiles", "threads.pb.gz"));
     await source(tools, process.env.MEMPROF, folder);
     await live(tools, process.env.MEMPROF, folder);
     await series(tools, process.env.MEMPROF, folder);
