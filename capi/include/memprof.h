@@ -611,9 +611,11 @@ typedef struct memprof_stack {
   uint32_t walk;        /* MEMPROF_WALK_*: why the stack ends where it ends                               */
   memprof_totals allocated;
   memprof_totals freed; /* variance_* and max_* are not kept here and 0                                   */
-  /* These as close as a class of lifetimes is wide (memprof_snapshot_lifetimes); 0: none was freed.       */
+  /* These as close as a class of lifetimes is wide (memprof_snapshot_lifetimes); 0: none was freed before
+   * the process began to end.                                                                             */
   double lifetime_ns;       /* sum over freed samples of lifetime times weight_count: divide by
-                           freed.weight_count for the mean lifetime of a block                            */
+                           freed.weight_count for the mean lifetime of a block.  Samples without a known
+                           lifetime count as the mean of the others                                       */
   uint64_t min_lifetime_ns; /* no freed sample lived less                                                  */
   uint64_t max_lifetime_ns; /* nor more                                                                    */
 } memprof_stack;

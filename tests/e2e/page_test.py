@@ -8,6 +8,8 @@ import html
 import itertools
 import json
 import math
+import os
+import pathlib
 import re
 import signal
 import struct
@@ -309,7 +311,26 @@ class Page(e2e.Test):
         try:
             url = viewer.stdout.readline().strip()
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            self.assertEqual(opener.open(url, timeout=e2e.WATCHDOG_S).read().decode(), page)
+            served = opener.open(url, timeout=e2e.WATCHDOG_S).read().decode()
+            # But for the source text that it may ask its server for.
+            block, known = Block(served), Block(page)
+            self.assertEqual(block.facts.pop("source_address"), "source-")
+            self.assertEqual(block.facts, known.facts)
+            self.assertEqual(block.rows_of("inuse_space", False), known.rows_of("inuse_space", False))
+            self.assertIn("; connect-src 'self'; ", served)
+            self.assertNotIn("connect-src", page)
+            # Of the profile's own files, and of no others.
+            for path in {block.texts[frame.file].decode() for frame in block.frames}:
+                if not os.path.isfile(path):
+                    continue
+                lines = json.load(opener.open(f"{url}source-{path.encode().hex()}", timeout=e2e.WATCHDOG_S))["lines"]
+                self.assertEqual(len(lines), pathlib.Path(path).read_bytes().count(b"\n"))
+                break
+            else:
+                self.fail("the profile names no file that is here")
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                opener.open(f"{url}source-{b'/etc/passwd'.hex()}", timeout=e2e.WATCHDOG_S)
+            self.assertEqual(refused.exception.code, 404)
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 opener.open(url.rsplit("/", 2)[0] + "/", timeout=e2e.WATCHDOG_S)
             self.assertEqual(refused.exception.code, 404)

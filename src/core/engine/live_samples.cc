@@ -43,13 +43,17 @@ void account_refused(const LiveSample& sample, const Weight& weight) {
 void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   const uint32_t stack = stack_id_of(freed.stack_id);
   const uint64_t now = platform::monotonic_ns();
+  // What is freed because the process ends had no lifetime that the program gave it.
+  const bool stays = is_kept(freed, kept);
   StackTotals* const sums =
-      g_stacks.freed_sums(stack, now > freed.time_ns ? now - freed.time_ns : 0);  // its line comes meanwhile
+      stays ? g_stacks.freed_at_end(stack)
+            : g_stacks.freed_sums(stack,
+                                  now > freed.time_ns ? now - freed.time_ns : 0);  // its line comes meanwhile
   const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
   g_peaks.take(freed, now);
   add_totals(sums, freed.size_bytes, weight);
   live_weight().fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
-  if (!is_kept(freed, kept)) {
+  if (!stays) {
     g_stacks.release(stack);
   }
   if ((freed.address & reported::kBit) == 0) counts::look(now);

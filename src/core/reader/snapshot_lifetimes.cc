@@ -74,12 +74,18 @@ void Snapshot::copy_lifetimes(const Source& source, uint64_t i) {
       count += copy_class(from.classes[k], &found[count]) ? 1 : 0;
     }
   }
+  double known = 0;
   for (uint32_t k = 0; k < count; ++k) {
     s.freed.samples += found[k].samples;
     s.freed.size_bytes += found[k].size_bytes;
     s.freed.weight_bytes += found[k].weight_bytes;
     s.freed.weight_count += found[k].weight_count;
     s.lifetime_ns += found[k].weight_count * lifetime_class_mean_ns(found[k].lifetime_class);
+    known += found[k].weight_count;
+  }
+  // Whose lifetime is not known counts as the mean of the others.
+  if (known > 0) {
+    s.lifetime_ns *= std::max(s.freed.weight_count / known, 1.0);
   }
   if (count != 0) {
     s.min_lifetime_ns = lifetime_class_begin_ns(found[0].lifetime_class);

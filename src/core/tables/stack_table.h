@@ -185,6 +185,8 @@ class StackTable {
   void prefetch_freed(uint32_t id) const { __builtin_prefetch(&entries_[id].freed, 1); }
   // Where to add what was freed after so long, in steps as above: this asks for the line.
   StackTotals* freed_sums(uint32_t id, uint64_t lifetime_ns);
+  // Where to add what the end of the process frees: it is in no class of lifetimes.
+  StackTotals* freed_at_end(uint32_t id) const { return &entries_[id].freed; }
   void add_freed(uint32_t id, uint64_t size_bytes, const Weight& weight, uint64_t lifetime_ns) {
     add_totals(freed_sums(id, lifetime_ns), size_bytes, weight);
   }

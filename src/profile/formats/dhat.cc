@@ -80,7 +80,7 @@ std::string write_dhat(const Profile& profile) {
     const int64_t end_blocks = value(Metric::kInuseObjects);
     const int64_t peak_bytes = has_peak ? value(Metric::kPeakSpace) : end_bytes;
     const int64_t peak_blocks = has_peak ? value(Metric::kPeakObjects) : end_blocks;
-    const double mean_ns = point.freed_blocks > 0 ? point.lifetime_ns / point.freed_blocks : end_ns;
+    const double mean_ns = point.lifetime_ns > 0 ? point.lifetime_ns / point.freed_blocks : end_ns;
     fmt::format_to(
         std::back_inserter(out),
         "{}{{\"tb\":{},\"tbk\":{},\"tl\":{},\"mb\":{},\"mbk\":{},\"gb\":{},\"gbk\":{},\"eb\":{},\"ebk\":{},"

@@ -91,7 +91,7 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
                        walk_name(stack.walk), stack.allocated.samples, stack.freed.samples);
     const double mean_lifetime_ns =
         stack.freed.weight_count > 0 ? stack.lifetime_ns / stack.freed.weight_count : 0;
-    out += stack.freed.samples != 0 ? fmt::format(",\"mean_lifetime_ns\":{}", mean_lifetime_ns)
+    out += mean_lifetime_ns > 0 ? fmt::format(",\"mean_lifetime_ns\":{}", mean_lifetime_ns)
                                     : ",\"mean_lifetime_ns\":null";
     out += ",\"lifetimes\":[";
     const char* separator = "";

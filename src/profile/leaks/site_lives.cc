@@ -12,12 +12,12 @@ namespace {
 
 using ByClass = std::array<double, kLifetimeClasses>;
 
-// Samples that are both live and freed.
+// Samples that are both live and freed, and counted in the lifetimes: a library of this version counts none there.
 double freed_by_the_end(const Stack& stack) {
   double live = 0;
   for (const Birth& birth : stack.births) live += static_cast<double>(birth.samples);
-  const double both =
-      live + static_cast<double>(stack.freed.samples) - static_cast<double>(stack.allocated.samples);
+  double both = live - static_cast<double>(stack.allocated.samples);
+  for (const Lifetime& lifetime : stack.lifetimes) both += static_cast<double>(lifetime.samples);
   return std::clamp(both, 0.0, live);
 }
 

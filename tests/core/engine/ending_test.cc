@@ -56,6 +56,26 @@ TEST(Ending, WhatIsFreedAfterExitWasCalledIsKeptForReadersAndNotLive) {
   });
 }
 
+TEST(Ending, WhatTheEndFreesHasNoLifetime) {
+  in_child([] {
+    start_at(1);
+    for (const uint64_t address : {0x10000, 0x20000, 0x30000}) record(address);
+    profiler::record_free(block_at(0x10000));
+    profiler::note_end_begun();
+    profiler::record_free(block_at(0x20000));
+    record(0x40000);  // younger than the end: it had a life of its own
+    profiler::record_free(block_at(0x40000));
+    const auto s = take_own();
+    uint64_t with_lifetime = 0;
+    for (uint64_t i = 0; i < s->lifetimes.size; ++i) with_lifetime += s->lifetimes.data[i].samples;
+    EXPECT_EQ(2u, with_lifetime);
+    uint64_t freed = 0;
+    for (uint64_t i = 0; i < s->stacks.size; ++i) freed += s->stacks.data[i].freed.samples;
+    EXPECT_EQ(3u, freed);
+    EXPECT_EQ(0u, profiler::counters().unclassed_frees);
+  });
+}
+
 TEST(Ending, ARuntimeThatEndsBeginsTheEnd) {
   in_child([] {
     g_is_ending = false;

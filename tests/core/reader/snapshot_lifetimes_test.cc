@@ -48,6 +48,30 @@ TEST(SnapshotLifetimes, AreInTheOrderOfStacksAndClasses) {
   EXPECT_EQ(3000000000u, s->stacks.data[second].max_lifetime_ns);
 }
 
+TEST(SnapshotLifetimes, WhatTheEndFreedCountsAsTheMeanOfTheOthers) {
+  ScopedArena a;
+  const uint32_t stack = intern(a, 1);
+  const Weight weight = weigh(64, 4096);
+  const auto at_end = [&] {
+    a.stacks.add_allocated(stack, 64, weight);
+    add_totals(a.stacks.freed_at_end(stack), 64, weight);
+  };
+  at_end();
+  SnapshotPointer s = take(a.arena);
+  EXPECT_EQ(1u, s->stacks.data[stack].freed.samples);
+  EXPECT_EQ(0, s->stacks.data[stack].lifetime_ns) << "there are no others";
+  EXPECT_EQ(0u, s->lifetimes.size);
+  free_after(a, stack, 64, 50000);
+  at_end();
+  s = take(a.arena);
+  ASSERT_EQ(1u, s->lifetimes.size);
+  const SnapshotStack& found = s->stacks.data[stack];
+  EXPECT_EQ(3u, found.freed.samples);
+  EXPECT_EQ(1u, s->lifetimes.data[0].samples);
+  EXPECT_DOUBLE_EQ(lifetime_class_mean_ns(lifetime_class(50000)),
+                   found.lifetime_ns / found.freed.weight_count);
+}
+
 TEST(SnapshotLifetimes, YoungerThanATime) {
   ScopedArena a;
   const uint32_t stack = intern(a, 1);

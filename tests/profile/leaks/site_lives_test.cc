@@ -38,6 +38,15 @@ TEST(SiteLives, what_the_end_freed_is_no_lifetime) {
   EXPECT_EQ(lives.freed[5].samples, 20);
   EXPECT_NEAR(lives.freed[14].samples, 0, 1e-9);
   EXPECT_NEAR(lives.freed[15].blocks, 0, 1e-9);
+  EXPECT_TRUE(lives.is_corrected);
+  // A library of today gives it no lifetime: nothing is to be taken out.
+  Stack today = stack;
+  today.lifetimes = {{0, 5, 20, 2000, 2000, 20}};
+  SiteLives exact;
+  exact.run_ns = 16e9;
+  exact.add(today);
+  EXPECT_EQ(exact.freed[5].samples, 20);
+  EXPECT_FALSE(exact.is_corrected);
   // What lives and was not freed at the end either is left alone.
   stack.allocated.samples = 40;
   SiteLives kept;
