@@ -46,6 +46,37 @@ AllocatorSignature parse(const char* call) {
   return s;
 }
 
+// Lengths of the names in the table, by their first letter: most names of a module have another one, and are compared with
+// none.
+class NameShapes {
+ public:
+  constexpr NameShapes() {
+    for (const AllocatorFamily& family : kFamilies) {
+      add(family.marker);
+      for (uint32_t i = 0; i < family.count; ++i) add(family.functions[i].name);
+    }
+    for (const AllocatorFunction& f : kC) add(f.name);
+    for (const AllocatorFunction& f : kOperators) add(f.name);
+    for (const char* excluded : kExcluded) add(excluded);
+  }
+
+  bool may_be(const char* name, size_t length) const {
+    return (lengths_[first(name)] >> bit(length) & 1) != 0;
+  }
+
+ private:
+  static constexpr uint32_t first(const char* name) { return static_cast<uint8_t>(name[0]) & 127; }
+  static constexpr uint32_t bit(size_t length) { return length < 63 ? static_cast<uint32_t>(length) : 63; }
+  constexpr void add(const char* name) {
+    size_t length = 0;
+    while (name[length] != '\0') ++length;
+    lengths_[first(name)] |= uint64_t{1} << bit(length);
+  }
+
+  uint64_t lengths_[128] = {};
+};
+constexpr NameShapes kShapes;
+
 template <uint32_t N>
 const char* find(const AllocatorFunction (&functions)[N], const char* name) {
   for (const AllocatorFunction& f : functions) {
@@ -57,7 +88,7 @@ const char* find(const AllocatorFunction (&functions)[N], const char* name) {
 }
 
 bool begins_with(const char* text, const char* beginning) {
-  return strncmp(text, beginning, strlen(beginning)) == 0;
+  return text[0] == beginning[0] && strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
 // The function of C that `name` is after `prefix`; nullptr: it is none, or `prefix` does not begin it.
@@ -113,17 +144,20 @@ void AllocatorNames::note(const char* name) {
   if (is_of_class(name) || is_rust_v0(name)) {
     return;
   }
-  for (const char* excluded : kExcluded) {
-    is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;
-  }
-  for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
-    markers_ |= uint32_t{strcmp(name, kFamilies[i].marker) == 0} << i;
-  }
   const size_t length = strlen(name);
+  if (kShapes.may_be(name, length)) {
+    for (const char* excluded : kExcluded) {
+      is_excluded_ = is_excluded_ || strcmp(name, excluded) == 0;
+    }
+    for (uint32_t i = 0; i < sizeof(kFamilies) / sizeof(kFamilies[0]); ++i) {
+      markers_ |= uint32_t{strcmp(name, kFamilies[i].marker) == 0} << i;
+    }
+  }
   size_t prefix = SIZE_MAX;
   for (const char* marker : kJemallocMarkers) {
     const size_t bytes = strlen(marker);
-    if (length >= bytes && strcmp(name + length - bytes, marker) == 0) {
+    if (length >= bytes && name[length - 1] == marker[bytes - 1] &&
+        strcmp(name + length - bytes, marker) == 0) {
       prefix = length - bytes - (marker[0] == 'd' && length > bytes && name[length - bytes - 1] == 's');
     }
   }
@@ -199,6 +233,9 @@ int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
       *signature = parse(call);
       return find_or_add(kJemalloc, prefix, strlen(prefix));
     }
+  }
+  if (!kShapes.may_be(name, strlen(name))) {
+    return -1;
   }
   for (const AllocatorFamily& f : kFamilies) {
     for (uint32_t i = 0; i < f.count; ++i) {
