@@ -15,6 +15,7 @@
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
 #include "profile/model/metric.h"
+#include "profile/pprof/place_names.h"
 #include "profile/pprof/pprof_fields.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"
@@ -69,6 +70,7 @@ class Reader {
       profile_.rate_bytes = 0;
     }
     statistics_.apply(profile_, folder_.samples_of());
+    if (profile_.from_memprof) drop_place_names(&profile_);
     return std::move(profile_);
   }
 

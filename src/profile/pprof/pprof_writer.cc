@@ -18,6 +18,7 @@
 #include "profile/model/mapped.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/packed_statistics.h"
+#include "profile/pprof/place_names.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/view/shared_sizes.h"
 
@@ -51,7 +52,9 @@ class Writer {
       : profile_(profile),
         options_(options),
         buffer_(size_t{256} << 10),
-        output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {}
+        output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {
+    if (options.names_places && profile.from_memprof) places_ = place_names(profile);
+  }
 
   std::string write() {
     for (const char* text : schema::kFixedStrings) {
@@ -69,6 +72,8 @@ class Writer {
   }
 
  private:
+  static constexpr size_t kLineBytes = 40;
+
   // Index of a text in the string table, into which it goes when it is new.
   uint32_t string(std::string_view text) {
     const auto [known, is_new] = strings_.emplace(text, static_cast<uint32_t>(strings_.size()));
@@ -200,27 +205,40 @@ class Writer {
       message.field(schema::function_field::kStartLine, static_cast<uint64_t>(function.start_line));
       output_.message_field(field::kFunction, message);
     }
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].empty()) continue;
+      uint8_t memory[128];
+      Message message(memory, sizeof(memory));
+      message.field(schema::function_field::kId, function_of_place(i));
+      message.field(schema::function_field::kName, string(places_[i]));
+      output_.message_field(field::kFunction, message);
+    }
+  }
+
+  // Behind the others.
+  uint64_t function_of_place(size_t location) const { return profile_.functions.size() + location + 1; }
+
+  static void write_line(uint64_t function, int64_t line, Message* location) {
+    uint8_t memory[kLineBytes];
+    Message message(memory, sizeof(memory));
+    message.field(schema::line_field::kFunctionId, function);
+    message.field(schema::line_field::kLine, static_cast<uint64_t>(line));
+    location->message_field(schema::location_field::kLine, message);
   }
 
   void write_locations() {
-    constexpr size_t kLineBytes = 40;
     std::vector<uint8_t> memory;
     for (size_t i = 0; i < profile_.locations.size(); ++i) {
       const Location& location = profile_.locations[i];
-      memory.resize(64 + kLineBytes * location.lines.size());
+      memory.resize(64 + kLineBytes * (location.lines.size() + 1));
       Message message(memory.data(), memory.size());
       message.field(schema::location_field::kId, i + 1);
       if (location.mapping != kNoMapping) {
         message.field(schema::location_field::kMappingId, uint64_t{location.mapping} + 1);
       }
       message.field(schema::location_field::kAddress, location.address);
-      for (const Line& line : location.lines) {
-        uint8_t line_memory[kLineBytes];
-        Message line_message(line_memory, sizeof(line_memory));
-        line_message.field(schema::line_field::kFunctionId, uint64_t{line.function} + 1);
-        line_message.field(schema::line_field::kLine, static_cast<uint64_t>(line.line));
-        message.message_field(schema::location_field::kLine, line_message);
-      }
+      for (const Line& line : location.lines) write_line(uint64_t{line.function} + 1, line.line, &message);
+      if (!places_.empty() && !places_[i].empty()) write_line(function_of_place(i), 0, &message);
       message.field(schema::location_field::kIsFolded, location.is_folded);
       output_.message_field(field::kLocation, message);
     }
@@ -368,6 +386,7 @@ class Writer {
   const PprofWriteOptions options_;
   std::string bytes_;
   std::vector<uint8_t> buffer_;
+  std::vector<std::string> places_;  // by location; nothing: they get no names
   wire::Output output_;
   std::unordered_map<std::string_view, uint32_t> strings_;
   std::deque<std::string> kept_;  // texts that strings_ points into

@@ -16,6 +16,7 @@ struct PprofWriteOptions {
   bool gzip = true;  // the same bytes each time: no time stamp, no file name
   // The default sample type; else what the profile is most likely asked for.
   std::optional<Metric> metric = std::nullopt;
+  bool names_places = false;  // for other readers: place_names.h
   bool shares_sizes = false;  // of a stack with very many sizes of live blocks (view/shared_sizes.h)
 };
 

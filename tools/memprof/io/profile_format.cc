@@ -27,6 +27,7 @@ std::string pprof(const Profile& profile, Subject subject, bool has_gzip) {
   options.gzip = has_gzip;
   options.metric = subject.metric;
   options.shares_sizes = true;
+  options.names_places = true;
   return profile::write_pprof(profile, options);
 }
 
