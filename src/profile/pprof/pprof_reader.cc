@@ -15,7 +15,7 @@
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
 #include "profile/model/metric.h"
-#include "profile/pprof/place_names.h"
+#include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"

@@ -17,8 +17,8 @@
 #include "profile/model/estimate.h"
 #include "profile/model/mapped.h"
 #include "profile/model/metric.h"
+#include "profile/names/place_names.h"
 #include "profile/pprof/packed_statistics.h"
-#include "profile/pprof/place_names.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/view/shared_sizes.h"
 
@@ -53,7 +53,7 @@ class Writer {
         options_(options),
         buffer_(size_t{256} << 10),
         output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {
-    if (options.names_places && profile.from_memprof) places_ = place_names(profile);
+    if (options.names_places && profile.from_memprof) places_ = place_functions(profile);
   }
 
   std::string write() {
@@ -190,28 +190,24 @@ class Writer {
     }
   }
 
+  void write_function(uint64_t id, const Function& function) {
+    uint8_t memory[128];
+    Message message(memory, sizeof(memory));
+    message.field(schema::function_field::kId, id);
+    message.field(schema::function_field::kName, string(function.name));
+    const bool is_cut = function.system_name == function.name &&
+                        schema::is_cut_by_pprof(function.name.data(), function.name.size());
+    message.field(schema::function_field::kSystemName,
+                  is_cut ? schema::kEmpty : string(function.system_name));
+    message.field(schema::function_field::kFilename, string(function.filename));
+    message.field(schema::function_field::kStartLine, static_cast<uint64_t>(function.start_line));
+    output_.message_field(field::kFunction, message);
+  }
+
   void write_functions() {
-    for (size_t i = 0; i < profile_.functions.size(); ++i) {
-      const Function& function = profile_.functions[i];
-      uint8_t memory[128];
-      Message message(memory, sizeof(memory));
-      message.field(schema::function_field::kId, i + 1);
-      message.field(schema::function_field::kName, string(function.name));
-      const bool is_cut = function.system_name == function.name &&
-                          schema::is_cut_by_pprof(function.name.data(), function.name.size());
-      message.field(schema::function_field::kSystemName,
-                    is_cut ? schema::kEmpty : string(function.system_name));
-      message.field(schema::function_field::kFilename, string(function.filename));
-      message.field(schema::function_field::kStartLine, static_cast<uint64_t>(function.start_line));
-      output_.message_field(field::kFunction, message);
-    }
+    for (size_t i = 0; i < profile_.functions.size(); ++i) write_function(i + 1, profile_.functions[i]);
     for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i].empty()) continue;
-      uint8_t memory[128];
-      Message message(memory, sizeof(memory));
-      message.field(schema::function_field::kId, function_of_place(i));
-      message.field(schema::function_field::kName, string(places_[i]));
-      output_.message_field(field::kFunction, message);
+      if (!places_[i].name.empty()) write_function(function_of_place(i), places_[i]);
     }
   }
 
@@ -238,7 +234,7 @@ class Writer {
       }
       message.field(schema::location_field::kAddress, location.address);
       for (const Line& line : location.lines) write_line(uint64_t{line.function} + 1, line.line, &message);
-      if (!places_.empty() && !places_[i].empty()) write_line(function_of_place(i), 0, &message);
+      if (!places_.empty() && !places_[i].name.empty()) write_line(function_of_place(i), 0, &message);
       message.field(schema::location_field::kIsFolded, location.is_folded);
       output_.message_field(field::kLocation, message);
     }
@@ -386,7 +382,7 @@ class Writer {
   const PprofWriteOptions options_;
   std::string bytes_;
   std::vector<uint8_t> buffer_;
-  std::vector<std::string> places_;  // by location; nothing: they get no names
+  std::vector<Function> places_;  // by location; nothing: they get no names
   wire::Output output_;
   std::unordered_map<std::string_view, uint32_t> strings_;
   std::deque<std::string> kept_;  // texts that strings_ points into

@@ -7,16 +7,14 @@
 // Threads: plain values.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "profile/model/model.h"
 
 namespace memprof::profile {
 
-// By location; empty where it has a name.
-std::vector<std::string> place_names(const Profile& profile);
+// By location; with an empty name where it has one.
+std::vector<Function> place_functions(const Profile& profile);
 
 // Takes them out of a profile that memprof wrote, and their functions where these are the last ones.
 void drop_place_names(Profile* profile);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/pprof/place_names.h"
+#include "profile/names/place_names.h"
 
 #include "profile/names/frame_name.h"
 
 namespace memprof::profile {
 
-std::vector<std::string> place_names(const Profile& profile) {
-  std::vector<std::string> names(profile.locations.size());
-  for (size_t i = 0; i < names.size(); ++i) {
+std::vector<Function> place_functions(const Profile& profile) {
+  std::vector<Function> functions(profile.locations.size());
+  for (size_t i = 0; i < functions.size(); ++i) {
     const Location& location = profile.locations[i];
-    if (location.lines.empty()) names[i] = location_frames(profile, location).front().name;
+    if (!location.lines.empty()) continue;
+    functions[i].name = functions[i].system_name = location_frames(profile, location).front().name;
   }
-  return names;
+  return functions;
 }
 
 void drop_place_names(Profile* profile) {
