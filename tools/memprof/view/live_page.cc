@@ -27,8 +27,9 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr double kMinInterval = 1;  // seconds
-// From one look to the next at least so many times what it took of a processor: 2 % of a core.
-constexpr double kPause = 50;
+// From one look to the next at least so many times what it took of a processor: 2 % of a core, with what the server
+// does beside looks.
+constexpr double kPause = 56;
 
 constexpr double kMilliseconds = 1e3;
 constexpr double kNanoseconds = 1e9;
