@@ -16,7 +16,7 @@ import tempfile
 NEWER = {
     "arc4random": 2.36, "arc4random_buf": 2.36, "arc4random_uniform": 2.36, "close_range": 2.34, "closefrom": 2.34,
     "copy_file_range": 2.27, "epoll_pwait2": 2.35, "execveat": 2.34, "explicit_bzero": 2.25, "fspick": 2.36, "getdents64": 2.30,
-    "getentropy": 2.25, "getrandom": 2.25, "gettid": 2.30, "memfd_create": 2.27, "mlock2": 2.27, "open_by_handle": 2.36,
+    "getentropy": 2.25, "getrandom": 2.25, "gettid": 2.30, "memfd_create": 2.27, "mlock2": 2.27,
     "pidfd_getfd": 2.36, "pidfd_open": 2.36, "pidfd_send_signal": 2.36, "pkey_alloc": 2.27, "posix_spawn_file_actions_addchdir_np": 2.29,
     "posix_spawn_file_actions_addclosefrom_np": 2.34, "preadv2": 2.26, "process_madvise": 2.36, "process_mrelease": 2.36,
     "pthread_getattr_default_np": 2.18, "pwritev2": 2.26, "reallocarray": 2.26, "renameat2": 2.28, "sigabbrev_np": 2.32,

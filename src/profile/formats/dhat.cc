@@ -41,7 +41,7 @@ std::map<std::vector<uint32_t>, Point> points_of(const Profile& profile, const S
     for (const Metric metric : kMetrics) {
       point.values[metric_index(metric)] += estimated_value(stack, metric);
     }
-    point.freed_blocks += stack.freed.weight_count;
+    if (stack.lifetime_ns > 0) point.freed_blocks += stack.freed.weight_count;  // the end's have no lifetime
     point.lifetime_ns += stack.lifetime_ns;
   }
   return points;

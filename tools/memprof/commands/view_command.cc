@@ -50,7 +50,8 @@ stopped or signalled. When they have ended the last look stays.
 
 The page is served to this machine only (127.0.0.1), at an address with a random
 token, until Ctrl-C. `memprof export FILE -o report.html` writes the same page as
-a file, to send or keep.
+a file, to send or keep. It asks for the source text of files that the profile
+names, where they are on this machine (not with --listen).
 
   --run               also the other processes of its run (of memprof run), and
                       those that start later
