@@ -181,7 +181,8 @@ typedef struct memprof_options {
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
   uint32_t budget_ppm;     /* not 0: the rate follows what sampling costs, so that it takes so many parts
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
-                                  rate_bytes is what it begins with; see memprof_snapshot_rates            */
+                                  It begins with rate_bytes where that is not the default, else with a
+                                  coarse one (16 MiB for 0.5 %); see memprof_snapshot_rates                */
   uint32_t mappings;       /* not 0: anonymous memory that the program maps itself is recorded (mmap, mremap,
                                   sbrk), each with its stack; see memprof_snapshot_mappings                */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */

@@ -204,7 +204,7 @@ export interface SnapshotOptions {
 export interface StartOptions {
   /** Mean bytes between samples, 524288 by default. Less is more exact and costs more; 0 records every allocation. */
   rateBytes?: number;
-  /** What sampling may cost, as a share of the process's CPU time: '0.5%' or 0.005. The rate follows it from rateBytes on. */
+  /** What sampling may cost, as a share of the process's CPU time: '0.5%' or 0.005. The rate follows it from a coarse one on, or from rateBytes, where that is not the default. */
   budget?: string | number;
   /** That all tables stay within; at least 4 MiB. Full tables cost detail, never totals. */
   memoryLimitBytes?: number;

@@ -140,6 +140,10 @@ class Attach(attaching.Test):
         self.assertEqual((process.returncode, process.stdout.read()), (0, b"ok 0\n"), said)
         process.stdout.close()
 
+    def test_a_budget_begins_with_a_rate_of_its_own(self):
+        process = self.begin(e2e.program("attached"), "malloc")
+        self.assertIn("; a rate within the budget; seen is", self.attach(process, "--budget", "0.5%"))
+
     def test_within_a_budget(self):
         process = self.begin(e2e.program("attached"), "malloc")
         self.assertRegex(self.attach(process, "-r", "16k", "--budget", "1%"), "rate 16.0 KiB at first, within the budget")

@@ -108,8 +108,9 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
     max_depth, max_live_samples, max_stacks: limits; what they refuse is counted.
     memory_limit_bytes: that all tables together stay within, at least 4 MiB; full tables cost detail, never totals.
     mappings: memory that the program maps itself (mmap, sbrk) is recorded, each mapping with its stack: HeapSnapshot.mappings().
-    budget: what sampling may cost, as a share of the process's CPU time: "0.5%" or 0.005.  The rate follows it from
-        sampling_rate_kb on, between 16 KiB and 64 MiB.  HeapSnapshot.rates says which rates there were.
+    budget: what sampling may cost, as a share of the process's CPU time: "0.5%" or 0.005.  The rate follows it,
+        between 16 KiB and 64 MiB, from a coarse one on (16 MiB for 0.5 %), or from sampling_rate_kb where that is not the
+        default.  HeapSnapshot.rates says which rates there were.
 
     Raises RuntimeError when it is active already or was shut down, and where allocations cannot be seen.
     """

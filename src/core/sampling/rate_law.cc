@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sampling/rate_law.h"
 
+#include "core/sampling/sampler.h"
+
 namespace memprof {
 namespace {
 
@@ -17,6 +19,10 @@ constexpr double kMaxAim = 1.125;
 // What lately cost so many times more or less than expected is another program, if it is so much.
 constexpr double kOtherwise = 2;
 constexpr double kTellingNs = 200e3;
+// A program of which nothing is known yet, ns * bytes a ns: 2.8 GB a second, and 30 us for each sample (new stacks, cold
+// memory).  16 MiB for 0.5 %.  It counts as much as so much CPU time would.
+constexpr double kUnknownWork = 0.005 * 16 * 1024 * 1024;
+constexpr double kUnknownNs = 20e6;
 // A rate that is as near to the wanted one stays.
 constexpr double kNear = 1.18;
 
@@ -50,8 +56,12 @@ uint64_t RateLaw::within_bounds(uint64_t rate_bytes) const {
                                                : rate_bytes;
 }
 
+RateLaw::RateLaw(const Budget& budget)
+    : budget_(budget), all_{kUnknownWork * kUnknownNs, kUnknownNs}, recent_(all_) {}
+
 uint64_t RateLaw::first(uint64_t rate_bytes) const {
-  return within_bounds(nearest_grid_rate(rate_bytes));
+  const auto dear = static_cast<uint64_t>(kUnknownWork / (budget_.share_ppm * 1e-6));
+  return within_bounds(nearest_grid_rate(rate_bytes == kDefaultRateBytes ? dear : rate_bytes));
 }
 
 uint64_t RateLaw::next(uint64_t rate_bytes, uint64_t spent_ns, uint64_t cpu_ns) {

@@ -6,6 +6,8 @@
 // and work over the wanted share is the rate.  The work is a mean that forgets (one second of CPU time), and
 // begins anew when what was spent lately tells clearly that the program does something else.  What was spent over the
 // share, or under it, is paid back.  Rates are of a grid, two a doubling, so that a profile has few of them.
+//   Before anything was measured a program is taken for a dear one, so it begins with a coarse rate: what ends after
+// some milliseconds could not pay the first samples back, which are the dearest.
 //
 // Threads: one at a time.
 // Signals, fork: pure.  Allocates: never.
@@ -32,12 +34,13 @@ uint64_t nearest_grid_rate(uint64_t rate_bytes);
 class RateLaw {
  public:
   RateLaw() = default;
-  explicit RateLaw(const Budget& budget) : budget_(budget) {}
+  explicit RateLaw(const Budget& budget);
 
   // After a period of `cpu_ns` at this rate, in which sampling took `spent_ns`: the rate of the next one.
   uint64_t next(uint64_t rate_bytes, uint64_t spent_ns, uint64_t cpu_ns);
 
-  // The rate within the bounds that a program begins with.
+  // What a program begins with: the given rate if it was chosen, within the bounds; where it is the default
+  // (kDefaultRateBytes), the rate that a dear program would have.
   uint64_t first(uint64_t rate_bytes) const;
 
  private:

@@ -68,13 +68,17 @@ TEST(RateBudget, WithoutOneNothingIsMeasured) {
 
 TEST(RateBudget, TheFirstRateIsTheGridsWithinTheBounds) {
   in_child([] {
-    start(kBudget, 500000);
-    EXPECT_EQ(524288u, sampler_rate());
+    start(kBudget, 400000);
+    EXPECT_EQ(393216u, sampler_rate());
     EXPECT_EQ(5000u, statistics().budget_ppm.load());
   });
   in_child([] {
     start(kBudget, 0);
     EXPECT_EQ(Budget::kDefaultMinRate, sampler_rate());
+  });
+  in_child([] {
+    start(kBudget);
+    EXPECT_EQ(uint64_t{16} << 20, sampler_rate());
   });
 }
 

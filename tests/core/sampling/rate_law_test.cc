@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/sampling/sampler.h"
 #include "tests/support/engine.h"
 
 namespace memprof::rate_law_test {
@@ -22,16 +23,18 @@ struct Program {
   double sample_ns;
 };
 
-// Samples come at random, and one in eight is measured, whose times differ by as much as they are.
+// Samples come at random, and one in eight is measured (of few, each), whose times differ by as much as they are.
 class Session {
  public:
-  explicit Session(uint64_t seed, const Budget& budget = kBudget) : law_(budget), random_(seed) {}
+  explicit Session(uint64_t seed, const Budget& budget = kBudget)
+      : rate(RateLaw(budget).first(kDefaultRateBytes)), law_(budget), random_(seed) {}
 
   void go(const Program& program, double seconds, double period_seconds) {
     for (double t = 0; t < seconds; t += period_seconds) {
       const double samples = normal(program.bytes_a_second * period_seconds / static_cast<double>(rate));
-      const double measured = normal(samples / 8);
-      const double spent = 8 * program.sample_ns * (measured + std::sqrt(measured) * gauss());
+      const double one_in = samples <= 64 ? 1 : 8;
+      const double measured = one_in == 1 ? samples : normal(samples / one_in);
+      const double spent = one_in * program.sample_ns * (measured + std::sqrt(measured) * gauss());
       cost_ns += samples * program.sample_ns;
       cpu_ns += period_seconds * 1e9;
       rate = law_.next(rate, spent > 0 ? static_cast<uint64_t>(spent) : 0,
@@ -40,7 +43,7 @@ class Session {
   }
   double share() const { return cost_ns / cpu_ns; }
 
-  uint64_t rate = 512 * 1024;
+  uint64_t rate;
   double cost_ns = 0;
   double cpu_ns = 0;
 
@@ -79,7 +82,26 @@ TEST(RateLaw, AProgramBeginsWithinTheBounds) {
   const RateLaw law(kBudget);
   EXPECT_EQ(Budget::kDefaultMinRate, law.first(0));
   EXPECT_EQ(Budget::kDefaultMaxRate, law.first(uint64_t{1} << 40));
-  EXPECT_EQ(524288u, law.first(500000));
+  EXPECT_EQ(393216u, law.first(400000));
+  EXPECT_EQ(uint64_t{16} << 20, law.first(kDefaultRateBytes));
+  EXPECT_EQ(uint64_t{1} << 20, RateLaw({80000}).first(kDefaultRateBytes));
+  EXPECT_EQ(uint64_t{1} << 20, RateLaw({5000, 16384, 1 << 20}).first(kDefaultRateBytes));
+}
+
+// Many short programs, whose samples are all first ones: 30 us each.  Together they stay below the share.
+TEST(RateLaw, ShortProgramsStayBelowTheShare) {
+  for (const double seconds : {0.006, 0.02, 0.1, 0.4}) {
+    double cost_ns = 0;
+    double cpu_ns = 0;
+    for (uint64_t seed = 1; seed <= 400; ++seed) {
+      Session run(seed);
+      run.go({1e9, 30000}, seconds, seconds < 0.1 ? seconds : 0.1);
+      cost_ns += run.cost_ns;
+      cpu_ns += run.cpu_ns;
+    }
+    EXPECT_LT(cost_ns / cpu_ns, 0.006) << seconds;
+    EXPECT_GT(cost_ns / cpu_ns, 0.0005) << seconds;
+  }
 }
 
 // Programs of a factor of 4,000 between them, whose budget's rate is within the bounds.

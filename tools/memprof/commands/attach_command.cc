@@ -42,8 +42,8 @@ the process; --stop ends the sampling, attaching again goes on.
   -r RATE    mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
              every allocation
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
-             the rate follows what it costs, from RATE on; not where memprof was
-             begun before
+             the rate follows what it costs, from RATE on, or from a coarse one
+             where RATE is the default; not where memprof was begun before
   --for TIME -o PATH  wait so long (30s, 5m, 1h), write the profile and stop:
              .pb.gz or .pb; %n is the program, %p its process id, %t the time in
              seconds since 1970. Ctrl-C, or the end of the process, ends the wait
@@ -178,6 +178,14 @@ std::string described(uint64_t pid) {
   return std::to_string(pid) + " (" + program_of(pid) + ")";
 }
 
+// At which rate; a budget begins with one of its own where the default was left.
+std::string rate_text(const AttachOptions& options) {
+  const std::string rate = "rate " + profile::format_bytes(static_cast<double>(options.rate_bytes));
+  if (options.budget_ppm == 0) return rate;
+  return options.rate_bytes == AttachOptions{}.rate_bytes ? "a rate within the budget"
+                                                          : rate + " at first, within the budget";
+}
+
 AttachResult start_in(uint64_t pid, const Options& options) {
   return options.by_python ? start_by_python(pid, options.attach) : attach_and_start(pid, options.attach);
 }
@@ -236,9 +244,7 @@ int attach_command(const std::vector<std::string>& arguments) {
     check_output_path(expand_path(options->output, facts), options->attach.force);
   }
   const AttachResult result = start_in(pid, *options);
-  complain("attached to " + described(pid) + paused(*options, result) + "; rate " +
-           profile::format_bytes(static_cast<double>(options->attach.rate_bytes)) +
-           (options->attach.budget_ppm != 0 ? " at first, within the budget" : "") +
+  complain("attached to " + described(pid) + paused(*options, result) + "; " + rate_text(options->attach) +
            "; seen is what it allocates from now on");
   for (const std::string& name : result.hooked) complain(name + " is hooked");
   for (const std::string& line : result.refused) complain(line);

@@ -29,7 +29,8 @@ instead of 0.
   -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
             every allocation. Less is more exact and costs more.
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
-            the rate follows what it costs, from RATE on, between 16k and 64M
+            the rate follows what it costs, between 16k and 64M, from RATE on, or
+            from a coarse one where RATE is the default
             (--min-rate, --max-rate)
   --memory SIZE  that the profiler's tables of a process stay within, like 32m
   -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its
