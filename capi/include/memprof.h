@@ -123,7 +123,12 @@ MEMPROF_API const char* memprof_version(void);
 
 /* The runtimes of languages that the library knows: ids, which it writes to profiles and which never change.
  * Where an array has an element for each of them, that of id n is element n - 1. */
-enum { MEMPROF_RUNTIME_CPYTHON = 1, MEMPROF_RUNTIME_V8 = 2, MEMPROF_MAX_RUNTIMES = 4 };
+enum {
+  MEMPROF_RUNTIME_CPYTHON = 1,
+  MEMPROF_RUNTIME_V8 = 2,
+  MEMPROF_RUNTIME_JIT = 3, /* no language: code that a JIT lists for debuggers, by name                    */
+  MEMPROF_MAX_RUNTIMES = 4
+};
 
 /* How a runtime is used (memprof_options.runtimes). */
 enum {

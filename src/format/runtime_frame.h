@@ -12,6 +12,9 @@
 
 namespace memprof {
 
+// What machine code is called that was made at run time: its module, and the file of code that a JIT listed by name.
+inline constexpr char kMadeCode[] = "[JIT code]";
+
 inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
 // Runtimes have ids from 1 to this one (MEMPROF_RUNTIME_* of memprof.h).
 inline constexpr uint32_t kMaxRuntimes = 4;

@@ -13,6 +13,7 @@ namespace memprof::runtimes {
 std::atomic<void (*)()> g_look{nullptr};
 std::atomic<uint32_t> g_events_wanted{0};
 std::atomic<FindThread> g_find_thread{nullptr};
+std::atomic<void (*)(uint64_t*, uint32_t)> g_name_code{nullptr};
 
 namespace {
 
@@ -106,6 +107,10 @@ void look_in_events(const Runtime& runtime, bool on) {
     lookers = g_lookers.load();
     g_look.store(look_of(lookers));
   } while (g_lookers.load() != lookers);
+}
+
+void name_code_in_stacks(const Runtime& runtime, bool on) {
+  g_name_code.store(on ? runtime.name_code : nullptr, std::memory_order_relaxed);
 }
 
 void configure(const Settings& settings) {

@@ -7,7 +7,8 @@
 // clang-format off
 #define MEMPROF_RUNTIMES(RUNTIME) \
   RUNTIME(cpython) \
-  RUNTIME(v8)
+  RUNTIME(v8) \
+  RUNTIME(jit)
 // clang-format on
 
 #define MEMPROF_DECLARE(name)              \

@@ -58,10 +58,14 @@ struct Runtime {
   // reads the profile: `lines` is not to be believed.
   uint32_t (*line_at)(const uint8_t* lines, uint64_t lines_bytes, uint32_t first_line,
                       uint32_t position_bytes);
+
+  // Names return addresses among `frames`, leaf first, that lie in machine code which no module has: each becomes a
+  // frame of this runtime.  Called from hooks, for every stack, after name_code_in_stacks().  nullptr: it names none.
+  void (*name_code)(uint64_t* frames, uint32_t depth);
 };
 
 // tests/checks/symbols.py follows those that hooks call.
-static_assert(offsetof(Runtime, attach) == 32 && offsetof(Runtime, line_at) == 32 + 10 * sizeof(void*));
+static_assert(offsetof(Runtime, attach) == 32 && offsetof(Runtime, name_code) == 32 + 11 * sizeof(void*));
 
 // The calling thread, as its runtime found it.
 class RunningThread {
@@ -106,5 +110,10 @@ extern std::atomic<FindThread> g_find_thread;
 
 // Has the runtime's look() called in events, or no longer.
 void look_in_events(const Runtime& runtime, bool on);
+
+// Has the runtime's name_code() called for each stack, or no longer.  One runtime may.
+void name_code_in_stacks(const Runtime& runtime, bool on);
+extern std::atomic<void (*)(uint64_t* frames, uint32_t depth)>
+    g_name_code;  // nullptr: none.  Relaxed: it is code
 
 }  // namespace memprof::runtimes

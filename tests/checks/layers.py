@@ -39,7 +39,7 @@ LAYERS = [
 # Inside a room, lowest first: a folder may include itself and those before it. What is not named here is at the top.
 LADDERS = {
     "src/core": "sampling arena mappings tables rates counts reader engine hooks",
-    "src/unwind": "tables walk",
+    "src/unwind": "lists tables walk",
     "src/platform/linux": "memory files modules process interpose execute imports inline_hooks stack",
     "src/profile": "model significance names matching view text files pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf source_maps",

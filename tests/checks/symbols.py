@@ -67,7 +67,7 @@ LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")
 # of them that hooks call.
 RUNTIME_HEADER = pathlib.Path(__file__).parents[2] / "src/runtime/runtime.h"
 RUNTIME_TABLE, FIRST_POINTER = "kRuntime", 32
-RUNTIME_HOOKS = {"enter_module", "look", "is_ending", "find_thread", "merge"}
+RUNTIME_HOOKS = {"enter_module", "look", "is_ending", "find_thread", "merge", "name_code"}
 
 # Said by name where the reason is worth a sentence.
 BANNED = {

@@ -29,7 +29,7 @@ test('memprof leaks names the line of a server that keeps Buffers', (t) => {
 });
 
 // As the header of closures.js says, at the rate that is default.
-test('memprof report --metric js names the function of a server that keeps closures', (t) => {
+test('memprof leaks and report --metric js name the function of a server that keeps closures', (t) => {
   const { folder, lineOf } = folderOf(t, 'closures.js');
   const done = node(folder, ['--require', 'memprof/register', 'closures.js']);
   assert.strictEqual(done.stdout, '2000 requests, 2000 listeners are kept\n', done.stderr);
@@ -39,6 +39,9 @@ test('memprof report --metric js names the function of a server that keeps closu
   assert.strictEqual(sites[0].place, `answer:${lineOf('function answer')}`);
   // 82 and 97 % of it (Node 20, 26), of some 44 samples: half of it is 5 standard deviations away.
   assert(sites[0].bytes > sites.reduce((sum, { bytes }) => sum + bytes, 0) / 2, JSON.stringify(sites));
+  // From one look no verdict; the place that holds most all the same.
+  const leaks = run(folder, COMMAND, ['leaks', file]);
+  assert.match(leaks.stdout, new RegExp(`JS heap, [^]*What holds most:[^]*? answer +\\S*closures\\.js:${lineOf('function answer')}`));
 });
 
 test('a program that compares two snapshots of itself', (t) => {

@@ -51,7 +51,7 @@ bool is_growth(const Profile& profile, const Stack& stack) {
 
 bool is_of_runtime(const Profile& profile, const Stack& stack) {
   return std::any_of(stack.locations.begin(), stack.locations.end(), [&](uint32_t location) {
-    return runtime_function(profile, profile.locations[location]) != nullptr;
+    return executed_function(profile, profile.locations[location]) != nullptr;
   });
 }
 

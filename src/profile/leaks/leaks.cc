@@ -11,7 +11,9 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/leaks/place_key.h"
 #include "profile/model/error.h"
+#include "profile/model/mapped.h"
 #include "profile/significance/benjamini_hochberg.h"
 
 namespace memprof::profile {
@@ -19,12 +21,6 @@ namespace {
 
 constexpr double kSignificant = 0.05;
 constexpr double kNsPerMinute = 60e9;
-
-using PlaceKey = std::tuple<std::string, std::string, int64_t, std::string>;
-
-PlaceKey key_of(const FrameGroup& place) {
-  return {place.name, place.file, place.line, place.module};
-}
 
 struct Site {
   FrameGroup place;
@@ -42,8 +38,10 @@ struct Sites {
   uint64_t duration_ns = 0;
   std::set<std::string> processes;
   std::map<PlaceKey, Site> by_place;
+  HeapPlaces heap;
   Accumulator sum;
   double expected_bytes = 0;
+  double rate_bytes = 0;
 };
 
 void check(const NamedProfile& one) {
@@ -108,7 +106,7 @@ std::optional<FrameGroup> executed_caller(const Profile& profile, const FrameGro
                                           const std::vector<GroupedFrame>& frames) {
   for (const GroupedFrame& frame : frames) {
     if (frame.location == kNowhere) continue;
-    const Function* const function = runtime_function(profile, profile.locations[frame.location]);
+    const Function* const function = executed_function(profile, profile.locations[frame.location]);
     if (function == nullptr) continue;
     if (&frame == &frames.front()) return std::nullopt;
     if (function->filename.empty() && frame.line == 0) continue;  // the runtime's own
@@ -124,6 +122,12 @@ void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Si
   if (bytes <= site->caller_bytes) return;
   site->caller = caller;
   site->caller_bytes = bytes;
+}
+
+// The line that is told of a function is the one that it begins in.
+FrameGroup of_line(FrameGroup place, const GroupedFrame& frame) {
+  if (place.line == 0) place.line = frame.line;
+  return place;
 }
 
 Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
@@ -143,17 +147,22 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
   sites.name = one.name;
   sites.time_unix_ns = profile.time_unix_ns;
   sites.duration_ns = profile.duration_ns;
+  sites.rate_bytes = static_cast<double>(profile.rate_bytes);
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     const Stack& stack = profile.stacks[i];
     const std::string& process = process_of(stack, only_process);
     sites.processes.insert(process);
-    if (!is_selected[i] || !stack.has_statistics) continue;
+    const bool is_of_heap = has_js_values(stack.values);
+    if (!is_selected[i] || !(stack.has_statistics || is_of_heap)) continue;
     if (is_expected[i]) {
       sites.expected_bytes += estimated_value(stack, Metric::kInuseSpace);
       continue;
     }
     grouping.frames_of(stack, &frames);
     const FrameGroup& place = grouping.groups()[frames.front().group];
+    if (is_of_heap)
+      sites.heap.add(of_line(place, frames.front()), process, stack.values[metric_index(Metric::kJsSpace)]);
+    if (is_only_apart(stack)) continue;
     Site& site = sites.by_place[key_of(place)];
     site.place = place;
     if (has_callers) note_caller(executed_caller(profile, grouping, frames), stack, &site);
@@ -246,6 +255,12 @@ std::set<std::string> lasting_processes(const std::vector<Sites>& looks) {
   return lasting;
 }
 
+double minutes_between(const Sites& first, const Sites& look, const LeakOptions& options) {
+  return static_cast<double>(moment_of(options, look.time_unix_ns, look.duration_ns) -
+                             moment_of(options, first.time_unix_ns, first.duration_ns)) /
+         kNsPerMinute;
+}
+
 // What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
 std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
                               const std::set<std::string>& lasting, const LeakOptions& options) {
@@ -253,9 +268,7 @@ std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& loo
   std::vector<Look> values;
   for (const Sites& look : looks) {
     Look sum;
-    sum.minutes = static_cast<double>(moment_of(options, look.time_unix_ns, look.duration_ns) -
-                                      moment_of(options, looks[0].time_unix_ns, looks[0].duration_ns)) /
-                  kNsPerMinute;
+    sum.minutes = minutes_between(looks[0], look, options);
     const auto known = look.by_place.find(key);
     if (known != look.by_place.end()) {
       for (const auto& [process, one] : known->second.looks) {
@@ -271,6 +284,17 @@ std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& loo
   const Site& last = looks.back().by_place.at(key);
   if (values.back().bytes < kMax * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
   return slope_of(values);
+}
+
+HeapLeaks judge_heaps(const std::vector<Sites>& looks, const std::set<std::string>& lasting,
+                      const LeakOptions& options) {
+  std::vector<const HeapPlaces*> heaps;
+  std::vector<double> minutes;
+  for (const Sites& look : looks) {
+    heaps.push_back(&look.heap);
+    minutes.push_back(minutes_between(looks[0], look, options));
+  }
+  return judge_heap(heaps, minutes, lasting, looks.back().rate_bytes);
 }
 
 // Whether a look has a process that is asked for.
@@ -336,6 +360,7 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
   correct(&leaks.rows);
   std::sort(leaks.rows.begin(), leaks.rows.end(), comes_first);
   sum_up(&leaks);
+  leaks.heap = judge_heaps(looks, lasting, options);
   return leaks;
 }
 

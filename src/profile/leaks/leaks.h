@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/leaks/heap_leaks.h"
 #include "profile/leaks/leak_verdict.h"
 #include "profile/leaks/slope.h"
 #include "profile/matching/stack_filter.h"
@@ -50,6 +51,7 @@ struct Leaks {
   size_t tested = 0;
   std::array<size_t, kLeakVerdicts> numbers{};
   GrowthRate growth;       // of all suspects
+  HeapLeaks heap;          // a runtime's own, apart from all of these
   size_t profiles = 0;     // that were used
   bool are_looks = false;  // of a series
   std::string judged;      // the name of the last of them

@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kHeapRows = 5;
+
 std::string count_of(size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -24,6 +26,10 @@ std::string count_of(size_t count, const char* what) {
 // "1 place holds memory", "3 places hold memory"
 std::string holders(size_t count) {
   return count_of(count, "place") + (count == 1 ? " holds" : " hold") + " memory";
+}
+
+std::string heap_growth(const HeapLeaks& heap) {
+  return count_of(heap.suspects, "place") + (heap.suspects == 1 ? " grows" : " grow");
 }
 
 std::string answer(const Leaks& leaks) {
@@ -137,6 +143,48 @@ void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWrit
   }
 }
 
+std::string heap_text(const Leaks& leaks, bool is_judged) {
+  if (is_judged) {
+    return leaks.heap.suspects != 0 ? heap_growth(leaks.heap) + ", by more than garbage."
+                                    : "no place is seen to grow on.";
+  }
+  return std::string("The runtime says what lies there, not since when. ") +
+         (leaks.profiles > 1
+              ? "So few looks, or so little that was collected between them, do not tell growth from garbage"
+              : "One look tells no leak; a series does (memprof run --every 5s)") +
+         ". What holds most:";
+}
+
+// The runtime's own heap: what grows there, or what holds most.
+void write_heap(const Leaks& leaks, GroupBy by, size_t max, TextWriter* writer) {
+  const HeapLeaks& heap = leaks.heap;
+  if (heap.rows.empty()) return;
+  writer->blank();
+  const bool is_judged = heap.rows.front().slope.has_value();
+  writer->sentence(
+      fmt::format("JS heap, {} in all: {}", format_bytes(heap.bytes), heap_text(leaks, is_judged)));
+  TextRow titles;
+  titles.numbers = {"bytes", "share"};
+  if (is_judged) titles.numbers.insert(titles.numbers.end(), {"a minute", "verdict"});
+  titles.name_text = group_by_name(by);
+  titles.place = "file:line";
+  TextTable table(std::move(titles));
+  const size_t shown = std::min({heap.rows.size(), max, kHeapRows});
+  for (size_t i = 0; i < shown; ++i) {
+    const HeapRow& row = heap.rows[i];
+    TextRow line;
+    line.numbers = {format_bytes(row.bytes), fmt::format("{:.0f} %", 100 * row.bytes / heap.bytes)};
+    if (is_judged) {
+      line.numbers.push_back(format_bytes(row.slope->bytes_per_minute));
+      line.numbers.push_back(verdict_name(row.verdict));
+    }
+    line.names = {printable(row.place.name)};
+    line.place = printable(place_cell(row.place.name, row.place.file, row.place.line, row.place.module));
+    table.add(std::move(line));
+  }
+  table.write(writer);
+}
+
 Json estimate(const Estimate& value) {
   const Json low = value.has_interval ? Json(std::llround(value.low)) : Json(nullptr);
   const Json high = value.has_interval ? Json(std::llround(value.high)) : Json(nullptr);
@@ -185,17 +233,35 @@ Json row_json(const LeakRow& row, const Leaks& leaks) {
           {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
 }
 
+Json heap_json(const HeapLeaks& heap, size_t max) {
+  if (heap.rows.empty()) return nullptr;
+  Json json = {{"bytes", std::llround(heap.bytes)}, {"suspects", heap.suspects}, {"rows", Json::array()}};
+  for (size_t i = 0; i < heap.rows.size() && i < max; ++i) {
+    const HeapRow& row = heap.rows[i];
+    json["rows"].push_back({{"name", row.place.name},
+                            {"file", row.place.file},
+                            {"line", row.place.line},
+                            {"module", row.place.module},
+                            {"verdict", verdict_name(row.verdict)},
+                            {"bytes", std::llround(row.bytes)},
+                            {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string leaks_text(const Leaks& leaks, const Report& report, const LeakRows& rows,
                        const TextOptions& options) {
   TextWriter writer(options);
-  writer.sentence(writer.bold(answer(leaks)));
+  writer.sentence(writer.bold(
+      answer(leaks) + (leaks.heap.suspects != 0 ? " In the JS heap " + heap_growth(leaks.heap) + "." : "")));
   if (leaks.suspects != 0) {
     writer.blank();
     write_suspects(leaks, rows.max, &writer);
   }
   write_others(leaks, report.by, rows, &writer);
+  write_heap(leaks, report.by, rows.max, &writer);
   writer.blank();
   const std::string who = report.pid != 0 ? fmt::format("{} (pid {})", printable(report.program), report.pid)
                                           : printable(report.program);
@@ -234,6 +300,7 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   for (size_t i = 0; i < leaks.rows.size() && i < rows.max; ++i) {
     json["rows"].push_back(row_json(leaks.rows[i], leaks));
   }
+  json["js_heap"] = heap_json(leaks.heap, rows.max);
   // Names come from files and need not be UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

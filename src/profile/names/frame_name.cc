@@ -11,7 +11,7 @@ namespace memprof::profile {
 
 std::string location_module(const Profile& profile, const Location& location) {
   if (location.mapping >= profile.mappings.size()) {
-    return profile.from_memprof && runtime_function(profile, location) != nullptr
+    return profile.from_memprof && executed_function(profile, location) != nullptr
                ? runtime_module(profile.runtimes)
                : "";
   }
@@ -45,14 +45,16 @@ std::vector<Frame> location_frames(const Profile& profile, const Location& locat
   if (frames.empty()) {
     frames.emplace_back();
   }
-  const bool is_executed = runtime_function(profile, location) != nullptr;
+  const bool is_executed = executed_function(profile, location) != nullptr;
+  const bool is_listed = !is_executed && runtime_function(profile, location) != nullptr;  // by a JIT
   // Other tools may leave mappings out; and frames that were left out have no address.
-  const bool is_made = profile.from_memprof && !is_executed && location.address != 0 &&
+  const bool is_made = profile.from_memprof && !is_executed && (location.address != 0 || is_listed) &&
                        location.mapping >= profile.mappings.size();
   for (Frame& frame : frames) {
     frame.is_executed = is_executed;
     frame.is_made = is_made;
     frame.module = is_made ? kMadeCode : location_module(profile, location);
+    if (is_listed) frame.file.clear();
     if (!frame.is_named) {
       frame.name = location_place(profile, location);
       if (location.mapping < profile.mappings.size()) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "format/runtime_frame.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
@@ -26,7 +27,7 @@ struct Frame {
 };
 
 // What such code without a name is called, and the module of all of it.
-inline constexpr char kMadeCode[] = "[JIT code]";
+using memprof::kMadeCode;
 
 // `libc.so.6+0x1234`: file name of the module and offset in the file (address - start + file_offset); `0x...`
 // where no mapping is known.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "format/pprof/pprof_schema.h"
+#include "profile/names/frame_name.h"
 
 namespace memprof::profile {
 namespace {
@@ -35,6 +36,11 @@ const Function* runtime_function(const Profile& profile, const Location& locatio
   return schema::is_gap_name(function.system_name) ? nullptr : &function;
 }
 
+const Function* executed_function(const Profile& profile, const Location& location) {
+  const Function* const function = runtime_function(profile, location);
+  return function != nullptr && function->filename != kMadeCode ? function : nullptr;
+}
+
 InterpreterFrames::InterpreterFrames(const Profile& profile) {
   std::vector<bool> interpreters;
   for (const Mapping& mapping : profile.mappings) {
@@ -42,7 +48,7 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) {
   }
   kinds_.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
-    kinds_.push_back(runtime_function(profile, location) != nullptr ? Kind::kExecuted
+    kinds_.push_back(executed_function(profile, location) != nullptr ? Kind::kExecuted
                      : location.mapping < interpreters.size() && interpreters[location.mapping]
                          ? Kind::kInterpreter
                      : location.mapping == kNoMapping && location.lines.empty() ? Kind::kNowhere

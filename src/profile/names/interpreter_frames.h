@@ -13,9 +13,13 @@
 
 namespace memprof::profile {
 
-// The function of a location that a runtime executes; nullptr: it is native, or stands for frames that were
+// The function of a location that a runtime named; nullptr: it is native, or stands for frames that were
 // left out.
 const Function* runtime_function(const Profile& profile, const Location& location);
+
+// The same of code that a language's runtime executes; nullptr also for machine code that a JIT listed by name, whose
+// file is kMadeCode (frame_name.h).
+const Function* executed_function(const Profile& profile, const Location& location);
 
 class InterpreterFrames {
  public:

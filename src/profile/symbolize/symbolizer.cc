@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "format/runtime_frame.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/dwarf/debug_info.h"
 #include "profile/symbolize/elf/demangle.h"
@@ -80,6 +81,10 @@ SymbolizeSummary Symbolizer::symbolize(Profile& profile, const SymbolizeOptions&
   functions_.clear();
   // One function a symbol, also with those that a former round made.
   for (size_t i = 0; i < profile.functions.size(); ++i) {
+    // The library writes the names of a JIT as they are.
+    if (profile.functions[i].filename == kMadeCode) {
+      profile.functions[i].name = demangle(profile.functions[i].system_name);
+    }
     const Function& function = profile.functions[i];
     if (!function.system_name.empty() && function.start_line == 0) {
       functions_.emplace(function_key(function.system_name, function.filename), static_cast<uint32_t>(i));

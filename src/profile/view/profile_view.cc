@@ -126,7 +126,7 @@ void name_functions(NameStyle style, Profile* profile) {
   if (style == NameStyle::kWhole) return;
   std::vector<bool> is_executed(profile->functions.size());  // its name is the runtime's
   for (const Location& location : profile->locations) {
-    if (runtime_function(*profile, location) != nullptr) is_executed[location.lines[0].function] = true;
+    if (executed_function(*profile, location) != nullptr) is_executed[location.lines[0].function] = true;
   }
   for (size_t i = 0; i < profile->functions.size(); ++i) {
     Function& function = profile->functions[i];

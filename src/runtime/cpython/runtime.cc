@@ -56,7 +56,7 @@ const runtimes::Runtime kRuntime = {
     kRuntimeId,   "CPython",      "MEMPROF_PYTHON", "[unknown Python code]",
     attach,       enter_module,   look_at_objects,  suspend_interpreter,
     after_unload, reset_in_child, is_finalizing,    show_evaluation_loop,
-    find_thread,  merge,          line_at,
+    find_thread,  merge,          line_at,          nullptr,
 };
 
 }  // namespace memprof::cpython

@@ -69,7 +69,7 @@ const runtimes::Runtime kRuntime = {
     kRuntimeId,    "V8",           "MEMPROF_NODE", "[unknown JavaScript code]",
     attach,        enter_module,   look_at_thread, suspend_engine,
     resume_engine, reset_in_child, nullptr,        show_glue,
-    find_thread,   merge,          line_at,
+    find_thread,   merge,          line_at,        nullptr,
 };
 
 }  // namespace memprof::v8

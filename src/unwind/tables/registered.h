@@ -3,13 +3,9 @@
 // (__register_frame), by the addresses of the code that they describe.
 //
 // Model: what is registered is copied, with a sorted index of its functions, because a JIT may free or write
-// over its own without a word.  A snapshot lists all sections by their lowest address; it is never changed:
-//
-//     snapshot -> [ low, highest limit so far, name, section ] ...      section -> index, copy of .eh_frame
-//
-// add() publishes a new one.  Old ones are freed when no walk can be reading them (read_epochs.h).  Where two
-// sections describe an address, the one that was added last is right.  remove() marks a section, which the
-// next add() leaves out: that needs no lock, and so cannot fail.
+// over its own without a word.  The copies are in a list that is read without a lock (unwind/lists/section_list.h).
+// Where two sections describe an address, the one that was added last is right.  remove() marks a section, which
+// needs no lock, and so cannot fail.
 //
 // Threads: any.  Readers never wait.  One writer at a time changes the list; add() gives up where another
 // thread stays in it, the tables are then not kept.
@@ -23,16 +19,19 @@
 #include <atomic>
 #include <cstdint>
 
-#include "unwind/tables/block_pool.h"
+#include "unwind/lists/section_list.h"
 #include "unwind/tables/eh_frame.h"
-#include "unwind/tables/read_epochs.h"
 #include "unwind/tables/rule.h"
 
 namespace memprof::unwind {
 
 class RegisteredTables {
+ private:
+  struct Function;
+  struct Section;
+
  public:
-  static constexpr uint32_t kMaxSections = 1 << 16;
+  static constexpr uint32_t kMaxSections = SectionList<Section>::kMaxSections;
   static constexpr uint64_t kMaxSectionBytes = uint64_t{64} << 20;
 
   // A section of .eh_frame at `begin`, which ends with a length of 0, or before what cannot be read.  What is
@@ -46,57 +45,37 @@ class RegisteredTables {
   // Sections that describe something.
   uint32_t count();
   // Of all blocks, those that wait for readers included.  For tests.
-  size_t used_bytes() const { return pool_.used_bytes(); }
+  size_t used_bytes() const { return list_.used_bytes(); }
 
   // In a fork child.
-  void reset_in_child();
+  void reset_in_child() { list_.reset_in_child(); }
 
-  struct Snapshot;
   // Looks addresses up; what it found stays valid as long as it lives.
   class Reading {
    public:
-    explicit Reading(RegisteredTables& tables);
-    ~Reading();
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
+    explicit Reading(RegisteredTables& tables) : list_(tables.list_) {}
 
     // false: nothing is registered, or the list changed too often meanwhile; nothing is found then.
-    bool is_valid() const { return epoch_ != ReadEpochs::kNone; }
+    bool is_valid() const { return list_.is_valid(); }
     Found find_row(uint64_t address, Row* row) const;
 
    private:
-    friend class RegisteredTables;
-    const Snapshot* snapshot() const;
-
-    RegisteredTables& tables_;
-    uint32_t epoch_;
+    SectionList<Section>::Reading list_;
   };
 
  private:
-  struct Function;
-  struct Section;
-  struct Entry;
+  using List = SectionList<Section>;
   struct Extent {  // how far a section reaches
     uint64_t size_bytes;
     uint32_t entries;
   };
-  class Lock;
 
   // In registered_extent.cc.
   static Extent measure(uint64_t begin);
   Section* make_section(uint64_t begin, const Extent& extent);
-  bool publish(Section* added);
-  void retire(void* block);
-  void settle();
 
-  std::atomic<Snapshot*> snapshot_{nullptr};
-  ReadEpochs epochs_;
-  std::atomic<bool> is_locked_{false};
-  // Of who has the lock.
-  BlockPool pool_;
-  BlockPool::Header* fresh_ = nullptr;    // taken away since the readers' count was changed
-  BlockPool::Header* waiting_ = nullptr;  // before that
-  uint64_t serial_ = 0;
+  List list_;
+  uint64_t serial_ = 0;  // of who has the list's lock
 };
 
 // The process's: zero-initialised, so valid before any code of ours ran.

@@ -143,5 +143,64 @@ TEST(LeaksReport, json_has_the_documented_fields) {
   EXPECT_EQ(nlohmann::json::parse(leaks_json(made.leaks, made.report, one))["rows"].size(), 1u);
 }
 
+// A profile with V8's objects beside its blocks.
+Made with_heap(size_t looks) {
+  Simulation s(600, 0, 1);
+  start(s);
+  report_fixture::Builder heap;
+  Stack objects;
+  objects.locations = {heap.python("answer", "server.js", 17)};
+  objects.values[metric_index(Metric::kJsSpace)] = 30 << 20;
+  Profile& profile = s.profile();
+  const auto function = static_cast<uint32_t>(profile.functions.size());
+  profile.functions.push_back(heap.profile().functions.back());
+  profile.locations.push_back(heap.profile().locations.back());
+  profile.locations.back().lines[0].function = function;
+  objects.locations = {static_cast<uint32_t>(profile.locations.size() - 1)};
+  profile.stacks.push_back(objects);
+  std::vector<NamedProfile> profiles;
+  for (size_t i = 0; i < looks; ++i) {
+    Profile look = profile;
+    look.duration_ns = look.time_unix_ns = (i + 1) * 10'000'000'000;
+    look.stacks.back().values[metric_index(Metric::kJsSpace)] = static_cast<double>((i + 1) * (4 << 20));
+    profiles.push_back({"x", look});
+  }
+  LeakOptions options;
+  options.are_of_a_series = true;
+  ReportOptions header;
+  header.has_table = false;
+  return {find_leaks(profiles, options), build_report(profiles.back().profile, header)};
+}
+
+TEST(LeaksReport, names_what_holds_most_of_the_heap_of_a_runtime) {
+  const Made made = with_heap(1);
+  EXPECT_EQ(made.leaks.suspects, 0u);
+  const std::string text = leaks_text(made.leaks, made.report, {});
+  EXPECT_THAT(text, HasSubstr("JS heap, 4.0 MiB in all: "));
+  EXPECT_THAT(text, HasSubstr("One look tells no leak"));
+  EXPECT_THAT(text, HasSubstr("4.0 MiB  100 %  answer    server.js:17"));
+  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  EXPECT_EQ(json["js_heap"]["bytes"], 4 << 20);
+  EXPECT_EQ(json["js_heap"]["rows"][0]["verdict"], "unknown");
+  EXPECT_TRUE(json["js_heap"]["rows"][0]["slope_per_minute"].is_null());
+  Simulation without(600, 0, 1);
+  start(without);
+  const Made blocks = make(without);
+  EXPECT_THAT(leaks_text(blocks.leaks, blocks.report, {}), Not(HasSubstr("JS heap")));
+  EXPECT_TRUE(nlohmann::json::parse(leaks_json(blocks.leaks, blocks.report, {}))["js_heap"].is_null());
+}
+
+TEST(LeaksReport, says_what_grows_there) {
+  const Made made = with_heap(20);
+  ASSERT_EQ(made.leaks.heap.suspects, 1u);
+  const std::string text = leaks_text(made.leaks, made.report, {});
+  EXPECT_THAT(text, HasSubstr(" In the JS heap 1 place grows."));
+  EXPECT_THAT(text, HasSubstr("JS heap, 80.0 MiB in all: 1 place grows, by more than garbage."));
+  EXPECT_THAT(text, HasSubstr("80.0 MiB  100 %  23.0 MiB     leak  answer    server.js:17"));
+  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  EXPECT_EQ(json["js_heap"]["suspects"], 1);
+  EXPECT_EQ(json["js_heap"]["rows"][0]["verdict"], "leak");
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/profile/report_fixture.h"
 #include "tests/profile/sample_profile.h"
 
 namespace memprof::profile {
@@ -57,6 +58,20 @@ TEST(FrameName, code_in_no_file_was_made_at_run_time) {
   // What stands for frames that were left out.
   profile.locations[3].address = 0;
   EXPECT_FALSE(location_frames(profile, profile.locations[3])[0].is_made);
+}
+
+TEST(FrameName, code_that_a_jit_listed_is_machine_code_with_a_name) {
+  report_fixture::Builder b;
+  const uint32_t listed = b.python("evalexpr_0_1", kMadeCode, 0);
+  const uint32_t python = b.python("f", "f.py", 3);
+  b.profile().from_memprof = true;
+  const Frame frame = location_frames(b.profile(), b.profile().locations[listed])[0];
+  EXPECT_TRUE(frame.is_made && frame.is_named);
+  EXPECT_FALSE(frame.is_executed);
+  EXPECT_EQ(frame.module, kMadeCode);
+  EXPECT_EQ(frame.file, "");
+  EXPECT_EQ(shown_frame_name(frame), "evalexpr_0_1");
+  EXPECT_FALSE(location_frames(b.profile(), b.profile().locations[python])[0].is_made);
 }
 
 TEST(FrameName, a_function_with_only_a_system_name_goes_by_it) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "format/pprof/pprof_schema.h"
+#include "profile/names/frame_name.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -21,6 +22,17 @@ TEST(InterpreterFrames, TellsCodeThatARuntimeExecutes) {
   EXPECT_EQ(nullptr, runtime_function(profile, profile.locations[left_out]));
   ASSERT_NE(nullptr, runtime_function(profile, profile.locations[python]));
   EXPECT_EQ("f", runtime_function(profile, profile.locations[python])->name);
+}
+
+TEST(InterpreterFrames, CodeThatAJitListedIsExecutedByNoRuntime) {
+  Builder b;
+  const uint32_t listed = b.python("made", kMadeCode, 0);
+  const uint32_t main = b.at("main");
+  b.stack({listed, main}, 1, 1);
+  const Profile& profile = b.profile();
+  EXPECT_NE(nullptr, runtime_function(profile, profile.locations[listed]));
+  EXPECT_EQ(nullptr, executed_function(profile, profile.locations[listed]));
+  EXPECT_EQ(0u, InterpreterFrames(profile).executed_end(profile.stacks[0]));
 }
 
 TEST(InterpreterFrames, KnowsTheFilesOfInterpreters) {

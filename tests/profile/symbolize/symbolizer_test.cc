@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/runtime_frame.h"
 #include "tests/profile/symbolize/fixture.h"
 
 namespace memprof::profile {
@@ -165,6 +166,16 @@ TEST(Symbolizer, AddressesOutsideOfTheMappingHaveNoName) {
   profile.locations[2].mapping = kNoMapping;
   Symbolizer().symbolize(profile);
   EXPECT_THAT(fixture::names(profile), ElementsAre("", "", ""));
+}
+
+TEST(Symbolizer, NamesThatAJitListedAreDemangled) {
+  Profile profile;
+  profile.functions.push_back({"_ZN4grid4fillEm", "_ZN4grid4fillEm", kMadeCode, 0});
+  profile.functions.push_back({"_ZN4grid4fillEm", "_ZN4grid4fillEm", "grid.py", 0});
+  Symbolizer().symbolize(profile);
+  EXPECT_EQ(profile.functions[0].name, "grid::fill(unsigned long)");
+  EXPECT_EQ(profile.functions[0].system_name, "_ZN4grid4fillEm");
+  EXPECT_EQ(profile.functions[1].name, "_ZN4grid4fillEm");
 }
 
 }  // namespace

@@ -93,9 +93,10 @@ uint32_t line_at(const uint8_t* lines, uint64_t lines_bytes, uint32_t first_line
 }  // namespace
 
 const memprof::runtimes::Runtime kRuntime = {
-    kRuntimeId,  "Toy",      "MEMPROF_TOY", "[unknown Toy code]", attach,  enter_module,
-    nullptr,     do_nothing, do_nothing,    do_nothing,           nullptr, nullptr,
-    find_thread, merge,      line_at,
+    kRuntimeId,  "Toy",        "MEMPROF_TOY", "[unknown Toy code]",
+    attach,      enter_module, nullptr,       do_nothing,
+    do_nothing,  do_nothing,   nullptr,       nullptr,
+    find_thread, merge,        line_at,       nullptr,
 };
 
 }  // namespace toy

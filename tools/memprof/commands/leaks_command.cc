@@ -43,7 +43,8 @@ warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
 running process, `-` standard input. Several FILEs are of one process at several
 times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too. Of a
 series (memprof run --every, memprof live --record) its looks count so; its last
-one is judged, or the one before the program began to clean up.
+one is judged, or the one before the program began to clean up. Of the JS heap
+16 looks and more tell what grows; fewer, what holds most.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)
@@ -205,7 +206,7 @@ int leaks_command(const std::vector<std::string>& arguments) {
   } else {
     print(profile::leaks_text(leaks, report, options->rows, terminal_text_options()));
   }
-  if (options->limits.empty()) return leaks.suspects != 0 ? kHasSuspect : 0;
+  if (options->limits.empty()) return leaks.suspects != 0 || leaks.heap.suspects != 0 ? kHasSuspect : 0;
   bool is_exceeded = false;
   for (const profile::LeakLimit& limit : options->limits) {
     const profile::LeakLimitResult result = profile::check_leak_limit(leaks, limit);

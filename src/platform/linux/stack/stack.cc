@@ -201,8 +201,14 @@ bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
 
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
   runtimes::RunningThread thread;
-  return runtimes::find_running_thread(&thread) ? capture_mixed(thread, entry, frames, max_depth)
-                                                : walk_native(entry, frames, max_depth, nullptr);
+  const WalkResult result = runtimes::find_running_thread(&thread)
+                                ? capture_mixed(thread, entry, frames, max_depth)
+                                : walk_native(entry, frames, max_depth, nullptr);
+  const auto name_code = runtimes::g_name_code.load(std::memory_order_relaxed);
+  if (__builtin_expect(name_code != nullptr, 0)) {
+    name_code(frames, result.depth);
+  }
+  return result;
 }
 
 }  // namespace memprof::platform
