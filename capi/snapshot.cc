@@ -3,6 +3,7 @@
 #include "core/reader/snapshot.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "capi/call.h"
 #include "core/sampling/sampler.h"
@@ -31,7 +32,7 @@ MEMPROF_SAME_LAYOUT(memprof_symbol, SnapshotSymbol, symbol_offset);
 MEMPROF_SAME_LAYOUT(memprof_heap, SnapshotHeap, name_offset);
 MEMPROF_SAME_LAYOUT(memprof_mapping, SnapshotMapping, thread_id);
 MEMPROF_SAME_LAYOUT(memprof_runtime_frame, SnapshotRuntimeFrame, reserved);
-MEMPROF_SAME_LAYOUT(memprof_runtime_heap, RuntimeHeap, external_bytes);
+MEMPROF_SAME_LAYOUT(memprof_runtime_heap, RuntimeHeap, large_bytes);
 MEMPROF_SAME_LAYOUT(memprof_runtime_heap_node, RuntimeHeapNode, parent);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 
@@ -229,11 +230,16 @@ int memprof_snapshot_write_fd(const memprof_snapshot* snapshot, int fd) {
 
 int memprof_snapshot_write_profile(const memprof_snapshot* snapshot, const char* path, uint32_t flags,
                                    const memprof_runtime_heap* heap) {
+  constexpr size_t kFirstBytes = offsetof(memprof_runtime_heap, young_bytes);  // the struct as it was first
   if (snapshot == nullptr || path == nullptr || (flags & ~uint32_t{MEMPROF_WRITE_OVERWRITE}) != 0 ||
-      (heap != nullptr && (heap->struct_size < sizeof(*heap) || heap->runtime != MEMPROF_RUNTIME_V8))) {
+      (heap != nullptr && (heap->struct_size < kFirstBytes || heap->runtime != MEMPROF_RUNTIME_V8))) {
     return MEMPROF_ERR_INVALID;
   }
-  const auto* const js = reinterpret_cast<const memprof::RuntimeHeap*>(heap);
+  memprof::RuntimeHeap given{};
+  if (heap != nullptr) {
+    memcpy(&given, heap, heap->struct_size < sizeof(given) ? heap->struct_size : sizeof(given));
+  }
+  const memprof::RuntimeHeap* const js = heap != nullptr ? &given : nullptr;
   if (js != nullptr && !memprof::is_tree(*js)) {
     return MEMPROF_ERR_INVALID;
   }

@@ -954,6 +954,10 @@ typedef struct memprof_runtime_heap {
   uint64_t live_bytes;     /* of these the ones that live: used_bytes after a garbage collection          */
   uint64_t code_bytes;     /* of it machine code                                                          */
   uint64_t external_bytes; /* outside of it, kept by objects: blocks that the profile has already         */
+  /* Of resident_bytes, by what the collector does with it; all 0: not known.  A caller's struct may end before them. */
+  uint64_t young_bytes; /* young objects                                                               */
+  uint64_t old_bytes;   /* older ones                                                                  */
+  uint64_t large_bytes; /* objects that are large                                                      */
 } memprof_runtime_heap;
 
 /* The same as memprof_write_profile of a snapshot that was taken before, of this process or another.  `heap`: a runtime's

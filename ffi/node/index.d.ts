@@ -184,6 +184,10 @@ export interface JavascriptHeap {
   readonly liveBytes: number;
   /** What the heap has in memory. */
   readonly residentBytes: number;
+  /** Of residentBytes, by V8's spaces: of young objects, of older ones, and of large ones. */
+  readonly youngBytes: number;
+  readonly oldBytes: number;
+  readonly largeBytes: number;
   /** Machine code and what it needs; a part of usedBytes. */
   readonly codeBytes: number;
   /** Kept by objects, outside of the heap (Buffers): in the samples of a snapshot already. */

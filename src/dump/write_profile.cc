@@ -198,6 +198,9 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
     p.resident.js_code_bytes = js->code_bytes;
     p.resident.js_live_bytes = js->live_bytes;
     p.resident.js_external_bytes = js->external_bytes;
+    p.resident.js_young_bytes = js->young_bytes;
+    p.resident.js_old_bytes = js->old_bytes;
+    p.resident.js_large_bytes = js->large_bytes;
   }
   memcpy(p.walks, s.counters.walks, sizeof(p.walks));
   for (uint32_t i = 0; i < kMaxRuntimes; ++i) {

@@ -65,6 +65,9 @@ struct ResidentMemory {
   uint64_t js_live_bytes = 0;      // of these the ones that live, after a garbage collection
   uint64_t js_code_bytes = 0;      // of it machine code and what it needs
   uint64_t js_external_bytes = 0;  // outside of it, kept by objects in it: a part of the blocks
+  uint64_t js_young_bytes = 0;     // of js_bytes, by space; 0: not known
+  uint64_t js_old_bytes = 0;
+  uint64_t js_large_bytes = 0;
   // What jemalloc and tcmalloc count themselves; 0: there is none, or it was not asked.  No part of the sum.
   uint64_t counted_bytes = 0;   // blocks in use, as large as the allocator made them; exact
   uint64_t tables_bytes = 0;    // for their own tables; not all of it need be in memory
@@ -142,6 +145,9 @@ inline constexpr ResidentField kResidentFields[] = {
     {"counted", "counted_bytes", &ResidentMemory::counted_bytes},
     {"tables", "tables_bytes", &ResidentMemory::tables_bytes},
     {"counted_age", "counted_age_ns", &ResidentMemory::counted_age_ns},
+    {"js_young", "js_young_bytes", &ResidentMemory::js_young_bytes},
+    {"js_old", "js_old_bytes", &ResidentMemory::js_old_bytes},
+    {"js_large", "js_large_bytes", &ResidentMemory::js_large_bytes},
 };
 // Of several processes; what is not known of one of them is not known of all.
 inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
@@ -191,8 +197,9 @@ inline void add_counts(const AllocatorCounts& counts, uint64_t now_ns, ResidentM
   memory->counted_age_ns = now_ns > counts.time_ns ? now_ns - counts.time_ns : 0;
 }
 
-// Room that an arena has for them; new ones come at the end.
-inline constexpr size_t kMaxResidentFields = 24;
-static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) <= kMaxResidentFields);
+// An arena keeps the first of them; new ones come at the end.  What a runtime counts of its heap is not there (js_bytes
+// and so on: core/arena/runtime_heap.h).
+inline constexpr size_t kKeptResidentFields = 24;
+static_assert(sizeof(kResidentFields) / sizeof(kResidentFields[0]) >= kKeptResidentFields);
 
 }  // namespace memprof

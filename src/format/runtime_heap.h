@@ -27,6 +27,10 @@ struct RuntimeHeap {
   uint64_t live_bytes;  // 0: not known, because no garbage was collected for it
   uint64_t code_bytes;
   uint64_t external_bytes;
+  // Of resident_bytes, by space; 0: not known.
+  uint64_t young_bytes;
+  uint64_t old_bytes;
+  uint64_t large_bytes;
 };
 
 }  // namespace memprof

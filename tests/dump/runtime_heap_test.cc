@@ -42,6 +42,9 @@ RuntimeHeap heap_of(const std::vector<RuntimeHeapNode>& nodes) {
   heap.live_bytes = 4000;
   heap.code_bytes = 300;
   heap.external_bytes = 77;
+  heap.young_bytes = 1000;
+  heap.old_bytes = 7000;
+  heap.large_bytes = 600;
   return heap;
 }
 
@@ -101,6 +104,9 @@ void check_read(const profile::Profile& p) {
   EXPECT_EQ(4000u, p.resident.js_live_bytes);
   EXPECT_EQ(300u, p.resident.js_code_bytes);
   EXPECT_EQ(77u, p.resident.js_external_bytes);
+  EXPECT_EQ(1000u, p.resident.js_young_bytes);
+  EXPECT_EQ(7000u, p.resident.js_old_bytes);
+  EXPECT_EQ(600u, p.resident.js_large_bytes);
   size_t of_js = 0;
   for (const profile::Stack& stack : p.stacks) {
     EXPECT_TRUE(stack.has_statistics);
@@ -140,6 +146,13 @@ TEST(RuntimeHeap, IsBesideTheBlocksOfAProfile) {
     const std::string plain = folder.path("plain.pb");
     ASSERT_EQ(MEMPROF_OK, memprof_snapshot_write_profile(snapshot, plain.c_str(), 0, nullptr));
     EXPECT_FALSE(profile::read_pprof_file(plain).has_metric[metric_index(Metric::kJsSpace)]);
+    // By a caller who knows nothing of spaces.
+    heap.struct_size = offsetof(memprof_runtime_heap, young_bytes);
+    const std::string first = folder.path("first.pb");
+    ASSERT_EQ(MEMPROF_OK, memprof_snapshot_write_profile(snapshot, first.c_str(), 0, given));
+    EXPECT_EQ(0u, profile::read_pprof_file(first).resident.js_old_bytes);
+    EXPECT_EQ(77u, profile::read_pprof_file(first).resident.js_external_bytes);
+    heap.struct_size = sizeof(heap);
     heap.runtime = MEMPROF_RUNTIME_CPYTHON;
     EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_snapshot_write_profile(snapshot, plain.c_str(), 1, given));
     heap.runtime = MEMPROF_RUNTIME_V8;

@@ -50,12 +50,19 @@ function stop() {
 function sums() {
   const v8 = require('node:v8'); // a millisecond or two, which no program is to wait for at its start
   const all = v8.getHeapStatistics();
-  const code = v8.getHeapSpaceStatistics().filter((space) => /^code_/.test(space.space_name));
+  const spaces = v8.getHeapSpaceStatistics();
+  const code = spaces.filter((space) => /^code_/.test(space.space_name));
+  const inMemory = (is) => spaces.reduce((sum, space) => sum + (is(space.space_name) ? space.physical_space_size : 0), 0);
+  const isYoung = (name) => name.startsWith('new_');
+  const isLarge = (name) => !isYoung(name) && name.includes('large_object');
   return {
     residentBytes: all.total_physical_size,
     usedBytes: all.used_heap_size,
     codeBytes: code.reduce((sum, space) => sum + space.space_used_size, 0),
     externalBytes: all.external_memory,
+    youngBytes: inMemory(isYoung),
+    oldBytes: inMemory((name) => !isYoung(name) && !isLarge(name)),
+    largeBytes: inMemory(isLarge),
   };
 }
 
@@ -111,10 +118,11 @@ function flat(heap) {
     if (!known.has(text)) known.set(text, texts.push(text) - 1);
     return known.get(text);
   };
-  const numbers = new Float64Array(5 + 5 * heap.nodes.length);
-  numbers.set([heap.residentBytes, heap.usedBytes, heap.liveBytes, heap.codeBytes, heap.externalBytes]);
+  const sums = [heap.residentBytes, heap.usedBytes, heap.liveBytes, heap.codeBytes, heap.externalBytes, heap.youngBytes, heap.oldBytes, heap.largeBytes];
+  const numbers = new Float64Array(sums.length + 5 * heap.nodes.length);
+  numbers.set(sums);
   heap.nodes.forEach((node, index) => {
-    numbers.set([indexOf(node.function), indexOf(node.file), node.bytes, node.line, node.parent < 0 ? index : node.parent], 5 + 5 * index);
+    numbers.set([indexOf(node.function), indexOf(node.file), node.bytes, node.line, node.parent < 0 ? index : node.parent], sums.length + 5 * index);
   });
   return [texts, numbers];
 }

@@ -4,7 +4,7 @@
 namespace memprof::node {
 namespace {
 
-constexpr size_t kSums = 5;
+constexpr size_t kSums = 8;
 constexpr size_t kNumbersOfNode = 5;
 
 const char* text_of(const std::vector<std::string>& texts, double index) {
@@ -33,8 +33,9 @@ std::unique_ptr<JavascriptHeap> JavascriptHeap::read(const Call& call, size_t te
   }
   const auto* const number = static_cast<const double*>(data);
   uint64_t* const sums[kSums] = {&heap->sums_.resident_bytes, &heap->sums_.used_bytes,
-                                 &heap->sums_.live_bytes, &heap->sums_.code_bytes,
-                                 &heap->sums_.external_bytes};
+                                 &heap->sums_.live_bytes,     &heap->sums_.code_bytes,
+                                 &heap->sums_.external_bytes, &heap->sums_.young_bytes,
+                                 &heap->sums_.old_bytes,      &heap->sums_.large_bytes};
   for (size_t i = 0; i < kSums; ++i) {
     *sums[i] = static_cast<uint64_t>(number[i]);
   }

@@ -52,7 +52,7 @@ test("objects, by function, within 3 % of what V8 counts, and Buffers are in nei
   // V8's heap is the mappings that no block lies in: what V8 counts, and some that it does not.
   assert(resident > 0.8 * mapped && resident < 1.05 * mapped, JSON.stringify(js.resident));
   assert.match(js.text, /V8's heap \d+/);
-  assert.match(js.text, /V8 counts [\d.]+ MiB of its heap in memory: live objects [\d.]+ MiB, garbage /);
+  assert.match(js.text, /V8 counts [\d.]+ MiB of its heap in memory \(spaces: young [^)]*\): live objects [\d.]+ MiB, garbage /);
   assert.match(js.text, /^JS heap: +[\d.]+ MiB of objects that were made/m);
   const heaps = run(folder, COMMAND, ['report', file, '--by', 'heap', '--metric', 'js']).stdout;
   assert.match(heaps, /100\.0% +js$/m);

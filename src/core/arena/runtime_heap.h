@@ -13,7 +13,7 @@ namespace memprof {
 struct RuntimeHeapHead {
   std::atomic<uint64_t> changes;  // odd: it is being written; release, readers acquire
   // By words, relaxed.
-  uint64_t runtime;
+  uint64_t runtime;  // low half; the high half: what is behind the texts (0: nothing; kHasSpaces)
   uint64_t resident_bytes;
   uint64_t used_bytes;
   uint64_t live_bytes;
@@ -22,6 +22,14 @@ struct RuntimeHeapHead {
   uint64_t entry_count;
   uint64_t text_bytes;
 };
+
+// Behind the texts, at a multiple of 8.
+struct RuntimeHeapSpaces {
+  uint64_t young_bytes;
+  uint64_t old_bytes;
+  uint64_t large_bytes;
+};
+inline constexpr uint64_t kHasSpaces = 1;
 
 struct RuntimeHeapEntry {
   uint32_t function;  // offsets in the texts
@@ -36,7 +44,7 @@ inline constexpr uint64_t kMaxRuntimeHeapEntries = 8192;
 inline constexpr uint64_t kMeanRuntimeHeapText = 48;
 inline uint64_t max_runtime_heap_bytes(uint64_t max_stacks) {
   const uint64_t entries = max_stacks < kMaxRuntimeHeapEntries ? max_stacks : kMaxRuntimeHeapEntries;
-  return sizeof(RuntimeHeapHead) + entries * (sizeof(RuntimeHeapEntry) + kMeanRuntimeHeapText);
+  return sizeof(RuntimeHeapHead) + sizeof(RuntimeHeapSpaces) + entries * (sizeof(RuntimeHeapEntry) + kMeanRuntimeHeapText);
 }
 
 }  // namespace memprof

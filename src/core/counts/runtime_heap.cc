@@ -129,12 +129,13 @@ bool RuntimeHeapTable::publish(const Arena& arena, const RuntimeHeapSums& sums) 
   const uint64_t entries_bytes = p.entry_count * sizeof(RuntimeHeapEntry);
   const uint64_t text_bytes = (p.text_bytes + 7) / 8 * 8;
   static_assert(kMaxTextBytes % 8 == 0);
-  if (!arena.use_up_to(kRuntimeHeapSection, sizeof(RuntimeHeapHead) + entries_bytes + text_bytes)) {
+  if (!arena.use_up_to(kRuntimeHeapSection,
+                       sizeof(RuntimeHeapHead) + entries_bytes + text_bytes + sizeof(RuntimeHeapSpaces))) {
     return false;
   }
   auto* const head = arena.at<RuntimeHeapHead>(kRuntimeHeapSection);
   RuntimeHeapHead next{};
-  next.runtime = sums.runtime;
+  next.runtime = sums.runtime | kHasSpaces << 32;
   next.resident_bytes = sums.resident_bytes;
   next.used_bytes = sums.used_bytes;
   next.live_bytes = sums.live_bytes;
@@ -147,7 +148,9 @@ bool RuntimeHeapTable::publish(const Arena& arena, const RuntimeHeapSums& sums) 
   std::atomic_thread_fence(std::memory_order_release);  // readers that see a word see that it changes
   store_words(&head->runtime, &next.runtime, sizeof(next) - offsetof(RuntimeHeapHead, runtime));
   store_words(head + 1, p.entries, entries_bytes);
-  store_words(reinterpret_cast<uint8_t*>(head + 1) + entries_bytes, p.texts, text_bytes);
+  auto* const texts = reinterpret_cast<uint8_t*>(head + 1) + entries_bytes;
+  store_words(texts, p.texts, text_bytes);
+  store_words(texts + text_bytes, &sums.spaces, sizeof(sums.spaces));
   head->changes.store(changes + 1, std::memory_order_release);
   return true;
 }

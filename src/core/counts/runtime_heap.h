@@ -26,6 +26,7 @@ struct RuntimeHeapSums {
   uint64_t live_bytes;
   uint64_t code_bytes;
   uint64_t external_bytes;
+  RuntimeHeapSpaces spaces;
 };
 
 class RuntimeHeapTable {

@@ -97,7 +97,7 @@ void keep_resident(const Snapshot& found) {
       g_live.set_resident(address | reported::kBit, code);
     }
   }
-  for (size_t i = 0; i < sizeof(kResidentFields) / sizeof(kResidentFields[0]); ++i) {
+  for (size_t i = 0; i < kKeptResidentFields; ++i) {
     kept.fields[i].store(memory.*kResidentFields[i].member, std::memory_order_relaxed);
   }
   // release pairs with the acquire in snapshot.cc.

@@ -261,7 +261,7 @@ void Snapshot::copy_resident(const Source& source) {
   if (kept.is_kept.load(std::memory_order_acquire) != 1) {
     return;
   }
-  for (size_t i = 0; i < sizeof(kResidentFields) / sizeof(kResidentFields[0]); ++i) {
+  for (size_t i = 0; i < kKeptResidentFields; ++i) {
     resident.*kResidentFields[i].member = kept.fields[i].load(std::memory_order_relaxed);
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a snapshot that copies what a runtime told of its own heap.
+#include <cstring>
+
 #include "core/arena/runtime_heap.h"
 #include "core/reader/snapshot_source.h"
 #include "platform/memory.h"
@@ -52,7 +54,12 @@ bool Snapshot::copy_runtime_heap(Source* source) {
         head.text_bytes > room - head.entry_count * sizeof(RuntimeHeapEntry)) {
       continue;
     }
-    const uint64_t bytes = head.entry_count * sizeof(RuntimeHeapEntry) + head.text_bytes;
+    const uint64_t spaces_at = (head.text_bytes + 7) / 8 * 8;
+    const uint64_t entries_bytes = head.entry_count * sizeof(RuntimeHeapEntry);
+    const bool has_spaces =
+        head.runtime >> 32 == kHasSpaces && room - entries_bytes >= spaces_at + sizeof(RuntimeHeapSpaces);
+    const uint64_t bytes =
+        entries_bytes + (has_spaces ? spaces_at + sizeof(RuntimeHeapSpaces) : head.text_bytes);
     const uint64_t total = bytes + 8 + head.entry_count * sizeof(RuntimeHeapNode);
     auto* const memory = static_cast<uint8_t*>(platform::reserve_pages(total));
     if (memory == nullptr) {
@@ -77,7 +84,17 @@ bool Snapshot::copy_runtime_heap(Source* source) {
                       head.used_bytes,
                       head.live_bytes,
                       head.code_bytes,
-                      head.external_bytes};
+                      head.external_bytes,
+                      0,
+                      0,
+                      0};
+      if (has_spaces) {
+        RuntimeHeapSpaces spaces;
+        memcpy(&spaces, texts + spaces_at, sizeof(spaces));
+        runtime_heap.young_bytes = spaces.young_bytes;
+        runtime_heap.old_bytes = spaces.old_bytes;
+        runtime_heap.large_bytes = spaces.large_bytes;
+      }
       return true;
     }
     platform::release_pages(memory, total);

@@ -78,10 +78,15 @@ std::string js_line(const ResidentMemory& m) {
   const std::string objects =
       live == 0 ? fmt::format("objects (garbage included) {}", bytes(m.js_used_bytes))
                 : fmt::format("live objects {}, garbage {}", bytes(live), bytes(m.js_used_bytes - live));
+  const std::string spaces =
+      m.js_young_bytes + m.js_old_bytes + m.js_large_bytes == 0
+          ? ""
+          : fmt::format(" (spaces: young {}, old {}, large objects {})", bytes(m.js_young_bytes),
+                        bytes(m.js_old_bytes), bytes(m.js_large_bytes));
   return fmt::format(
-      "           V8 counts {} of its heap in memory: {}, room {}; machine code "
+      "           V8 counts {} of its heap in memory{}: {}, room {}; machine code "
       "{} of it; its objects keep {} of the blocks",
-      bytes(m.js_bytes), objects, bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)),
+      bytes(m.js_bytes), spaces, objects, bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)),
       bytes(m.js_code_bytes), bytes(m.js_external_bytes));
 }
 

@@ -124,19 +124,29 @@ class Telling {
   uint32_t nobody_ = RuntimeHeapTable::kNone;
 };
 
+bool ends_with(const char* text, const char* end) {
+  const size_t bytes = strlen(text);
+  const size_t of_end = strlen(end);
+  return bytes >= of_end && memcmp(text + bytes - of_end, end, of_end) == 0;
+}
+
 RuntimeHeapSums sums_of(const HeapFunctions& heap, void* isolate) {
   HeapStatistics all{};
   heap.statistics(isolate, &all);
-  uint64_t code_bytes = 0;
+  RuntimeHeapSums sums{kRuntimeId, all.physical_bytes, all.used_bytes, 0, 0, all.external_bytes, {}};
   const size_t spaces = heap.space_count(isolate);
   for (size_t i = 0; i < spaces; ++i) {
     HeapSpaceStatistics space{};
-    if (heap.space_statistics(isolate, &space, i) && space.name != nullptr &&
-        strncmp(space.name, "code_", strlen("code_")) == 0) {
-      code_bytes += space.used_bytes;
+    if (!heap.space_statistics(isolate, &space, i) || space.name == nullptr) {
+      continue;
     }
+    sums.code_bytes += strncmp(space.name, "code_", strlen("code_")) == 0 ? space.used_bytes : 0;
+    // new_space, new_large_object_space; large_object_space and its kin; all others are old.
+    (strncmp(space.name, "new_", strlen("new_")) == 0 ? sums.spaces.young_bytes
+     : ends_with(space.name, "large_object_space")    ? sums.spaces.large_bytes
+                                                      : sums.spaces.old_bytes) += space.physical_bytes;
   }
-  return {kRuntimeId, all.physical_bytes, all.used_bytes, 0, code_bytes, all.external_bytes};
+  return sums;
 }
 
 bool is_ours() {
@@ -157,6 +167,9 @@ void publish() {
       sums.used_bytes += heap.sums.used_bytes;
       sums.code_bytes += heap.sums.code_bytes;
       sums.external_bytes += heap.sums.external_bytes;
+      sums.spaces.young_bytes += heap.sums.spaces.young_bytes;
+      sums.spaces.old_bytes += heap.sums.spaces.old_bytes;
+      sums.spaces.large_bytes += heap.sums.spaces.large_bytes;
     }
   }
   if (count == 1) {

@@ -137,7 +137,9 @@ struct HeapSpaceStatistics {
   const char* name;
   size_t size_bytes;
   size_t used_bytes;
-  size_t spare[13];
+  size_t available_bytes;
+  size_t physical_bytes;
+  size_t spare[11];
 };
 
 using JitCodeEventHandler = void (*)(const JitCodeEvent* event);

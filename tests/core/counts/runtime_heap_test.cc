@@ -15,7 +15,7 @@ using testing_support::ScopedArena;
 using testing_support::take;
 
 constexpr Limits kLimits{1024, 8192, 64};
-constexpr RuntimeHeapSums kSums{2, 9000, 8000, 0, 70, 600};
+constexpr RuntimeHeapSums kSums{2, 9000, 8000, 0, 70, 600, {1000, 7000, 500}};
 
 uint32_t text_in(RuntimeHeapTable& table, const std::string& text) {
   return table.text(text.data(), text.size());
@@ -44,6 +44,9 @@ TEST(RuntimeHeapTable, ReadersFindTheTree) {
   EXPECT_EQ(0u, heap.live_bytes);
   EXPECT_EQ(70u, heap.code_bytes);
   EXPECT_EQ(600u, heap.external_bytes);
+  EXPECT_EQ(1000u, heap.young_bytes);
+  EXPECT_EQ(7000u, heap.old_bytes);
+  EXPECT_EQ(500u, heap.large_bytes);
   ASSERT_EQ(2u, heap.node_count);
   EXPECT_STREQ("main", heap.nodes[0].function);
   EXPECT_EQ(100u, heap.nodes[0].bytes);

@@ -17,7 +17,7 @@ using testing_support::ScopedArena;
 using testing_support::take;
 
 constexpr Limits kLimits{1024, 8192, 64};
-constexpr RuntimeHeapSums kSums{2, 9000, 8000, 0, 70, 600};
+constexpr RuntimeHeapSums kSums{2, 9000, 8000, 0, 70, 600, {1000, 7000, 500}};
 
 uint32_t text_in(RuntimeHeapTable& table, const std::string& text) {
   return table.text(text.data(), text.size());

@@ -62,6 +62,14 @@ TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
       "5.0 MiB; machine code 1.0 MiB of it; its objects keep 3.0 MiB of the blocks",
       resident_lines(m, false).back());
   EXPECT_EQ(11.0 * kMiB, m.unexplained_bytes());
+  m.js_young_bytes = kMiB;
+  m.js_old_bytes = 10 * kMiB;
+  m.js_large_bytes = 3 * kMiB;
+  EXPECT_EQ(
+      "           V8 counts 14.0 MiB of its heap in memory (spaces: young 1.0 MiB, old 10.0 MiB, large objects "
+      "3.0 MiB): live objects 7.0 MiB, garbage 2.0 MiB, room 5.0 MiB; machine code 1.0 MiB of it; its objects "
+      "keep 3.0 MiB of the blocks",
+      resident_lines(m, false).back());
 }
 
 TEST(ResidentText, WhatAnAllocatorCountsStandsBesideTheSamples) {

@@ -97,11 +97,13 @@ const HeapFunctions kHeap = {
       statistics->used_bytes = 8000;
       statistics->external_bytes = 600;
     },
-    [](void*) { return size_t{3}; },
+    [](void*) { return size_t{4}; },
     [](void*, HeapSpaceStatistics* space, size_t index) {
-      const char* const names[] = {"old_space", "code_space", "code_large_object_space"};
+      const char* const names[] = {"old_space", "code_space", "code_large_object_space",
+                                   "new_large_object_space"};
       space->name = names[index];
       space->used_bytes = 10 + index;
+      space->physical_bytes = 1000 << index;
       return true;
     },
     [](void* isolate) { return isolate; },
@@ -172,6 +174,9 @@ TEST(V8Heap, IsToldAtTheEndByFunction) {
     EXPECT_EQ(0u, s->runtime_heap.live_bytes);
     EXPECT_EQ(11u + 12u, s->runtime_heap.code_bytes);
     EXPECT_EQ(600u, s->runtime_heap.external_bytes);
+    EXPECT_EQ(8000u, s->runtime_heap.young_bytes);
+    EXPECT_EQ(1000u + 2000u, s->runtime_heap.old_bytes);
+    EXPECT_EQ(4000u, s->runtime_heap.large_bytes);
   });
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint32_t kId = 3;
+constexpr uint32_t kId = 4;
 
 std::vector<Check> checks_of(memprof_runtime_stats seen) {
   ProgramFiles files;
@@ -26,10 +26,10 @@ TEST(DoctorRuntime, SaysWhatIsSeenOfARuntime) {
   std::vector<Check> checks = checks_of({0x0204, MEMPROF_OBJECTS_BY_MALLOC, MEMPROF_STACKS_READ, 0});
   ASSERT_EQ(checks.size(), 1u) << "CPython has a check of its own";
   EXPECT_EQ(checks[0].verdict, Verdict::kYes);
-  EXPECT_EQ(checks[0].name, "runtime 3");
+  EXPECT_EQ(checks[0].name, "runtime 4");
   EXPECT_EQ(
       checks[0].found,
-      "runtime 3 2.4: its functions and lines are in stacks; its objects come from malloc, and are seen "
+      "runtime 4 2.4: its functions and lines are in stacks; its objects come from malloc, and are seen "
       "there");
   checks = checks_of({0x0204, MEMPROF_OBJECTS_HOOKED, MEMPROF_STACKS_UNKNOWN_VERSION, 0});
   ASSERT_EQ(checks.size(), 1u);
