@@ -96,7 +96,7 @@ void fill(const Arena& arena) {
   const uint32_t root =
       heap.add({heap.text("main", 4), heap.text("/app.js", 7), 100, 1, RuntimeHeapTable::kNone});
   heap.add({heap.text("keep", 4), heap.text("/app.js", 7), 5000, 7, root});
-  MEMPROF_REQUIRE(heap.publish(arena, {2, 9000, 8000, 0, 100, 50}));
+  MEMPROF_REQUIRE(heap.publish(arena, {2, 9000, 8000, 0, 100, 50, {1000, 7000, 500}}));
   const char* const paths[] = {"/bin/program", "/lib/libc.so.6", ""};
   for (uint64_t i = 0; i < 4; ++i) {
     const uint64_t offset = arena.allocate(kModuleSection, sizeof(ModuleEntry));

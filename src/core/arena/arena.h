@@ -204,7 +204,7 @@ struct MappingState {
 
 // What of the process was in memory when its end began.  All relaxed but `is_kept`.
 struct ResidentState {
-  std::atomic<uint64_t> is_kept;                     // 1: the others are there (release; readers acquire)
+  std::atomic<uint64_t> is_kept;                      // 1: the others are there (release; readers acquire)
   std::atomic<uint64_t> fields[kKeptResidentFields];  // by kResidentFields
 };
 

@@ -44,7 +44,8 @@ inline constexpr uint64_t kMaxRuntimeHeapEntries = 8192;
 inline constexpr uint64_t kMeanRuntimeHeapText = 48;
 inline uint64_t max_runtime_heap_bytes(uint64_t max_stacks) {
   const uint64_t entries = max_stacks < kMaxRuntimeHeapEntries ? max_stacks : kMaxRuntimeHeapEntries;
-  return sizeof(RuntimeHeapHead) + sizeof(RuntimeHeapSpaces) + entries * (sizeof(RuntimeHeapEntry) + kMeanRuntimeHeapText);
+  return sizeof(RuntimeHeapHead) + sizeof(RuntimeHeapSpaces) +
+         entries * (sizeof(RuntimeHeapEntry) + kMeanRuntimeHeapText);
 }
 
 }  // namespace memprof
