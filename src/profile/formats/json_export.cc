@@ -92,7 +92,7 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
     const double mean_lifetime_ns =
         stack.freed.weight_count > 0 ? stack.lifetime_ns / stack.freed.weight_count : 0;
     out += mean_lifetime_ns > 0 ? fmt::format(",\"mean_lifetime_ns\":{}", mean_lifetime_ns)
-                                    : ",\"mean_lifetime_ns\":null";
+                                : ",\"mean_lifetime_ns\":null";
     out += ",\"lifetimes\":[";
     const char* separator = "";
     for (const Lifetime& lifetime : stack.lifetimes) {
