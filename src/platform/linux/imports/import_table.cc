@@ -125,7 +125,7 @@ void ImportTable::scan_symbols(uint64_t limit) {
 
 void ImportTable::find_hashed() {
   for (uint32_t n = 0; n < wanted_.count; ++n) {
-    section_.each_hashed(wanted_.names[n], [&](uint64_t index) {
+    section_.each_hashed(wanted_.hashes[n], [&](uint64_t index) {
       ElfW(Sym) symbol;
       const char* name = section_.read(section_.symbols() + index * sizeof(symbol), &symbol)
                              ? section_.string(symbol.st_name)

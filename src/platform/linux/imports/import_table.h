@@ -26,11 +26,18 @@
 
 namespace memprof::platform {
 
-// A list of names; at most kMax of them.
+// A list of names; at most kMax of them.  Their hashes are made once, for all modules.
 struct WantedNames {
   static constexpr uint32_t kMax = 64;
+  constexpr WantedNames(const char* const* of, uint32_t number) : names(of), count(number) {
+    for (uint32_t i = 0; i < count; ++i) {
+      hashes[i] = DynamicSection::gnu_hash_of(names[i]);
+    }
+  }
+
   const char* const* names;
   uint32_t count;
+  uint32_t hashes[kMax] = {};
 };
 
 class ImportTable {

@@ -33,9 +33,9 @@ uint64_t find_indirect(const char* library, const char* name) {
 
 }  // namespace
 
-HookNames::HookNames() {
+HookNames::Names::Names() {
   for (uint32_t i = 0; i < g_hook_count; ++i) {
-    names[i] = g_hooks[i].name;
+    all[i] = g_hooks[i].name;
   }
 }
 

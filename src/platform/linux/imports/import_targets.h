@@ -23,9 +23,11 @@ namespace memprof::platform {
 
 // The names of all hooks, as a list for ImportTable.
 struct HookNames {
-  HookNames();
-  const char* names[WantedNames::kMax];
-  WantedNames wanted{names, interpose::g_hook_count};
+  struct Names {
+    Names();
+    const char* all[WantedNames::kMax];
+  } names;
+  WantedNames wanted{names.all, interpose::g_hook_count};
 };
 
 // visit(info) for each module, in the loader's callback; true ends it.

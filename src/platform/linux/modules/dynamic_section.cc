@@ -5,18 +5,27 @@
 
 namespace memprof::platform {
 
+namespace {
+
+// How much of the readable segment that `address` lies in is behind it; 0: it is in none.
+uint64_t readable_bytes(const dl_phdr_info& module, uint64_t address) {
+  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& h = module.dlpi_phdr[i];
+    const uint64_t offset = address - (module.dlpi_addr + h.p_vaddr);
+    if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && offset < h.p_memsz) {
+      return h.p_memsz - offset;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 // What is adjacent counts as one: tools that edit executables (patchelf) let a table begin in a segment of
 // their own and go on in the next.
 bool is_in_module(const dl_phdr_info& module, uint64_t address, uint64_t size_bytes) {
   for (uint64_t found = 1; found != 0;) {
-    found = 0;
-    for (uint32_t i = 0; i < module.dlpi_phnum && found == 0; ++i) {
-      const ElfW(Phdr)& h = module.dlpi_phdr[i];
-      const uint64_t offset = address - (module.dlpi_addr + h.p_vaddr);
-      if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && offset < h.p_memsz) {
-        found = h.p_memsz - offset;
-      }
-    }
+    found = readable_bytes(module, address);
     if (found != 0 && size_bytes <= found) {
       return true;
     }
@@ -35,14 +44,6 @@ DynamicSection::DynamicSection(const dl_phdr_info& module) : module_(module) {
       return;
     }
   }
-}
-
-uint32_t DynamicSection::gnu_hash_of(const char* name) {
-  uint32_t h = 5381;
-  for (; *name != '\0'; ++name) {
-    h = h * 33 + static_cast<uint8_t>(*name);
-  }
-  return h;
 }
 
 void DynamicSection::read_hash_header() {
@@ -78,10 +79,13 @@ void DynamicSection::read_entries(const ElfW(Dyn) * entries) {
   uint64_t symbols = 0, strings = 0, strings_bytes = 0, gnu_hash = 0, hash = 0, versions = 0;
   uint64_t rela = 0, rela_bytes = 0, relative = 0, plt = 0, plt_bytes = 0, plt_kind = DT_RELA;
   uint64_t soname = UINT64_MAX;
+  // So many entries are known to be there; one that begins in the next segment is asked for.
+  uint64_t known = readable_bytes(module_, reinterpret_cast<uint64_t>(entries)) / sizeof(*entries);
   for (const ElfW(Dyn)* d = entries;; ++d) {
-    if (!is_in_module(module_, reinterpret_cast<uint64_t>(d), sizeof(*d))) {
+    if (known == 0 && !is_in_module(module_, reinterpret_cast<uint64_t>(d), sizeof(*d))) {
       return;  // it has no end
     }
+    known -= known != 0 ? 1 : 0;
     if (d->d_tag == DT_NULL) {
       break;
     }

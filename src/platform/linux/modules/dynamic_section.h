@@ -30,6 +30,14 @@ class DynamicSection {
 
   explicit DynamicSection(const dl_phdr_info& module);
 
+  static constexpr uint32_t gnu_hash_of(const char* name) {
+    uint32_t h = 5381;
+    for (; *name != '\0'; ++name) {
+      h = h * 33 + static_cast<uint8_t>(*name);
+    }
+    return h;
+  }
+
   // false: nothing here is set.
   bool is_readable() const { return symbols_ != 0; }
 
@@ -57,10 +65,14 @@ class DynamicSection {
   // Calls visit(index) for each symbol of gnu_hash() whose hash is the name's, until it returns true.
   template <typename Visit>
   void each_hashed(const char* name, const Visit& visit) const {
+    each_hashed(hashed_.buckets != 0 ? gnu_hash_of(name) : 0, visit);
+  }
+  // The same of a hash that the caller keeps, who asks many modules.
+  template <typename Visit>
+  void each_hashed(uint32_t h, const Visit& visit) const {
     if (hashed_.buckets == 0) {
       return;
     }
-    const uint32_t h = gnu_hash_of(name);
     const uint64_t word = word_at<uint64_t>(hashed_.filter, h / 64 % hashed_.words);
     if ((word >> h % 64 & word >> (h >> hashed_.shift) % 64 & 1) == 0) {
       return;
@@ -96,7 +108,6 @@ class DynamicSection {
     uint64_t filter = 0;
   };
 
-  static uint32_t gnu_hash_of(const char* name);
   template <typename T>
   static T word_at(uint64_t address, uint64_t index) {
     T word;
