@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that a JIT makes and lists for debuggers (LLVM's, LuaJIT's and others): its functions' names in native stacks.
+// Code that a JIT makes and lists for debuggers (LLVM's and others): its functions' names in native stacks.
 // It is no language: it has no threads and no frames of its own.
 #pragma once
 
