@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/significance/benjamini_hochberg.h"
+
 namespace memprof::profile {
 namespace {
 
@@ -17,6 +19,9 @@ constexpr double kCollected = 0.95;
 constexpr double kGrown = 2;
 constexpr double kCollections = 3;
 constexpr double kMatters = 0.2;
+// Smaller places are not judged: each one that is makes the others less sure.
+constexpr double kLeastShare = 0.05;
+constexpr double kSignificant = 0.05;
 
 // How often all garbage was collected between these looks, about, at the least.
 double collections(const std::vector<HeapLook>& looks) {
@@ -26,6 +31,21 @@ double collections(const std::vector<HeapLook>& looks) {
   }
   const double grown = looks.back().heap_bytes / looks.front().heap_bytes;
   return count + (grown > 1 ? std::floor(std::log(grown) / std::log(kGrown)) : 0);
+}
+
+// A leak among many places is one only if it is significant among them.
+void correct(std::vector<HeapRow>* rows) {
+  std::vector<double> p_values;
+  for (const HeapRow& row : *rows) {
+    if (row.slope) p_values.push_back(row.slope->p_value);
+  }
+  const std::vector<double> corrected = benjamini_hochberg(p_values);
+  size_t next = 0;
+  for (HeapRow& row : *rows) {
+    if (row.slope && corrected[next++] > kSignificant && row.verdict == LeakVerdict::kLeak) {
+      row.verdict = LeakVerdict::kUnknown;
+    }
+  }
 }
 
 }  // namespace
@@ -91,15 +111,20 @@ HeapLeaks judge_heap(const std::vector<const HeapPlaces*>& looks, const std::vec
     row.place = last.group;
     row.bytes = last.bytes;
     leaks.bytes += last.bytes;
+    leaks.rows.push_back(std::move(row));
+  }
+  for (HeapRow& row : leaks.rows) {
+    if (row.bytes < kLeastShare * leaks.bytes) continue;
+    const PlaceKey key = key_of(row.place);
     for (size_t i = 0; i < heap.size(); ++i) {
       const auto known = asked[i]->places_.find(key);
       heap[i].bytes = known != asked[i]->places_.end() ? HeapPlaces::bytes_of(known->second, processes) : 0;
     }
     row.slope = heap_slope_of(heap, rate_bytes);
     if (row.slope) row.verdict = heap_verdict(*row.slope, heap);
-    leaks.suspects += row.verdict == LeakVerdict::kLeak ? 1 : 0;
-    leaks.rows.push_back(std::move(row));
   }
+  correct(&leaks.rows);
+  for (const HeapRow& row : leaks.rows) leaks.suspects += row.verdict == LeakVerdict::kLeak ? 1 : 0;
   const auto rank = [](const HeapRow& row) {
     return std::make_tuple(row.verdict != LeakVerdict::kLeak, -row.bytes, key_of(row.place));
   };

@@ -53,7 +53,8 @@ class HeapPlaces {
   std::map<PlaceKey, Place> places_;
 };
 
-// The last look's places; `minutes`: of each look.  A line goes through those of these processes only.
+// The last look's places; `minutes`: of each look.  A line goes through those of these processes only.  Places that hold
+// little of the heap are not judged; p-values of the others are corrected for their number (Benjamini and Hochberg).
 HeapLeaks judge_heap(const std::vector<const HeapPlaces*>& looks, const std::vector<double>& minutes,
                      const std::set<std::string>& processes, double rate_bytes);
 

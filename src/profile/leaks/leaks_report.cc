@@ -175,7 +175,7 @@ void write_heap(const Leaks& leaks, GroupBy by, size_t max, TextWriter* writer) 
     TextRow line;
     line.numbers = {format_bytes(row.bytes), fmt::format("{:.0f} %", 100 * row.bytes / heap.bytes)};
     if (is_judged) {
-      line.numbers.push_back(format_bytes(row.slope->bytes_per_minute));
+      line.numbers.push_back(row.slope ? format_bytes(row.slope->bytes_per_minute) : "-");
       line.numbers.push_back(verdict_name(row.verdict));
     }
     line.names = {printable(row.place.name)};

@@ -128,5 +128,27 @@ TEST(HeapLeaks, APlaceIsSummedOverTheProcessesThatLast) {
   EXPECT_NEAR(b.rows[0].slope->bytes_per_minute, 120 * kMiB, 40 * kMiB);
 }
 
+// Twelve places at their levels, with garbage each: 100 programs, of which 4 may accuse one.
+TEST(HeapLeaks, OfManyPlacesThatDoNotGrowNoneIsAccused) {
+  int accusing = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    std::vector<HeapPlaces> heaps(24);
+    std::vector<double> minutes;
+    std::vector<const HeapPlaces*> looks;
+    for (int place_number = 0; place_number < 12; ++place_number) {
+      Heap heap(seed * 100 + static_cast<uint64_t>(place_number));
+      const std::vector<HeapLook> values = heap.looks(24, [](double) { return 8 * kMiB; }, 4 * kMiB, 3.7);
+      for (size_t i = 0; i < values.size(); ++i)
+        heaps[i].add(place("level", place_number), "a", values[i].bytes);
+    }
+    for (size_t i = 0; i < heaps.size(); ++i) {
+      looks.push_back(&heaps[i]);
+      minutes.push_back(static_cast<double>(i) / 60);
+    }
+    accusing += judge_heap(looks, minutes, {"a"}, kRate).suspects != 0 ? 1 : 0;
+  }
+  EXPECT_LE(accusing, 4);
+}
+
 }  // namespace
 }  // namespace memprof::profile::heap_leaks_test
