@@ -20,7 +20,7 @@ constexpr double kGrown = 2;
 constexpr double kCollections = 3;
 constexpr double kMatters = 0.2;
 // Smaller places are not judged: each one that is makes the others less sure.
-constexpr double kLeastShare = 0.05;
+constexpr double kMinShare = 0.05;
 constexpr double kSignificant = 0.05;
 
 // How often all garbage was collected between these looks, about, at the least.
@@ -114,7 +114,7 @@ HeapLeaks judge_heap(const std::vector<const HeapPlaces*>& looks, const std::vec
     leaks.rows.push_back(std::move(row));
   }
   for (HeapRow& row : leaks.rows) {
-    if (row.bytes < kLeastShare * leaks.bytes) continue;
+    if (row.bytes < kMinShare * leaks.bytes) continue;
     const PlaceKey key = key_of(row.place);
     for (size_t i = 0; i < heap.size(); ++i) {
       const auto known = asked[i]->places_.find(key);
