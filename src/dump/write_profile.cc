@@ -3,6 +3,7 @@
 // also works while the process ends.
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 
 #include "core/engine/profiler.h"
 #include "core/mappings/mappings.h"
@@ -186,7 +187,11 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   profile::set_memory_parts(s.measured.parts, &p);
   p.peak_after_ns = s.peak.time_ns > s.start_ns ? s.peak.time_ns - s.start_ns : 0;
   p.peak_resident_bytes = s.peak.resident_bytes;
-  p.max_resident_bytes = s.peak.max_resident_bytes;
+  // The system was asked for the most at peaks of the heap; what is not malloc's may have grown since.
+  for (const uint64_t resident :
+       {s.peak.max_resident_bytes, s.measured.resident_bytes, s.resident.total_bytes}) {
+    p.max_resident_bytes = resident > p.max_resident_bytes ? resident : p.max_resident_bytes;
+  }
   p.peak_files_bytes = s.peak.files_bytes;
   p.peak_free_bytes = s.peak.free_bytes;
   p.has_ended = s.end_ns != 0;

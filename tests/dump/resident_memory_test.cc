@@ -50,6 +50,24 @@ TEST(ResidentMemory, IsInAProfileAndStaysThere) {
   });
 }
 
+TEST(ResidentMemory, TheMostThatItWasIsNotLessThanItIs) {
+  in_child([] {
+    const TemporaryFolder folder;
+    start();
+    const FakeStack stack(0x1000);
+    profiler::record_allocation(reinterpret_cast<void*>(0x10000), 1 << 20, 0, stack.entry());  // a peak
+    constexpr size_t kBytes = 64 << 20;
+    void* const others = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, others);
+    memset(others, 1, kBytes);
+    const std::string path = folder.path("heap.pb");
+    ASSERT_EQ(MEMPROF_OK, memprof_write_profile(path.c_str(), 0));
+    const profile::Profile p = profile::read_pprof_file(path);
+    EXPECT_GE(p.max_resident_bytes, kBytes);
+    EXPECT_GE(p.max_resident_bytes, p.resident.total_bytes);
+  });
+}
+
 TEST(ResidentMemory, IsKeptWhenTheEndBegins) {
   in_child([] {
     start();
