@@ -180,7 +180,7 @@ std::string described(uint64_t pid) {
 
 // At which rate; a budget begins with one of its own where the default was left.
 std::string rate_text(const AttachOptions& options) {
-  const std::string rate = "rate " + profile::format_bytes(static_cast<double>(options.rate_bytes));
+  std::string rate = "rate " + profile::format_bytes(static_cast<double>(options.rate_bytes));
   if (options.budget_ppm == 0) return rate;
   return options.rate_bytes == AttachOptions{}.rate_bytes ? "a rate within the budget"
                                                           : rate + " at first, within the budget";
