@@ -13,6 +13,7 @@ namespace {
 // More than the kernel lets a process have by default; address space until it is touched.
 constexpr size_t kMaxRanges = 80000;
 constexpr size_t kBufferBytes = 64 * 1024;
+constexpr uint64_t kMaxWhole = uint64_t{1} << 20;  // larger ranges are opened by pages
 
 uint64_t page_bytes() {
   static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -65,8 +66,7 @@ Written SlotWriter::write(uint64_t address, uint64_t expected, uint64_t value, b
   if (!was_read_) {
     read_ranges();
   }
-  const uint64_t page = address & ~(page_bytes() - 1);
-  if (page != open_page_) {
+  if (address - open_.start >= open_.limit - open_.start) {
     finish();
     const Range* range = find(address);
     if (range == nullptr || (range->protection & PROT_READ) == 0) {
@@ -76,11 +76,15 @@ Written SlotWriter::write(uint64_t address, uint64_t expected, uint64_t value, b
       if (in_relro) {
         return Written::kNotReady;
       }
-    } else if (mprotect(reinterpret_cast<void*>(page), page_bytes(), range->protection | PROT_WRITE) == 0) {
-      open_page_ = page;
-      open_protection_ = range->protection;
     } else {
-      return Written::kRefused;
+      const uint64_t page = address & ~(page_bytes() - 1);
+      const bool is_whole = range->limit - range->start <= kMaxWhole;
+      const Range to_open = is_whole ? *range : Range{page, page + page_bytes(), range->protection};
+      if (mprotect(reinterpret_cast<void*>(to_open.start), to_open.limit - to_open.start,
+                   range->protection | PROT_WRITE) != 0) {
+        return Written::kRefused;
+      }
+      open_ = to_open;
     }
   }
   return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(address), &expected, value, false,
@@ -90,9 +94,9 @@ Written SlotWriter::write(uint64_t address, uint64_t expected, uint64_t value, b
 }
 
 void SlotWriter::finish() {
-  if (open_page_ != kNoPage) {
-    mprotect(reinterpret_cast<void*>(open_page_), page_bytes(), open_protection_);
-    open_page_ = kNoPage;
+  if (open_.limit != open_.start) {
+    mprotect(reinterpret_cast<void*>(open_.start), open_.limit - open_.start, open_.protection);
+    open_ = {};
   }
 }
 

@@ -3,7 +3,8 @@
 // allows again afterwards.
 //
 // Model: what each page allows is read from the kernel's list when the first word is to be written.  A
-// read-only page is made writable for as long as words of it are written one after the other.  A word that
+// read-only range of the list (a module's RELRO, mostly) is made writable as a whole for as long as words of it are
+// written one after the other, a large one by pages: each call makes all processors look.  A word that
 // the loader will make read-only (RELRO) in a page that still is writable belongs to a module that is being
 // relocated: it is not touched.
 //
@@ -36,7 +37,7 @@ class SlotWriter {
   // Puts `value` where `expected` is (release: who loads it sees what was made for it).
   Written write(uint64_t address, uint64_t expected, uint64_t value, bool in_relro);
 
-  // Puts the protection of the last page back.
+  // Puts the protection of the last range back.
   void finish();
 
  private:
@@ -53,9 +54,7 @@ class SlotWriter {
   Range* ranges_ = nullptr;
   size_t range_count_ = 0;
   bool was_read_ = false;
-  static constexpr uint64_t kNoPage = UINT64_MAX;
-  uint64_t open_page_ = kNoPage;
-  int open_protection_ = 0;
+  Range open_{};  // what is writable now, and what it allows else; empty: nothing
 };
 
 }  // namespace memprof::platform

@@ -80,6 +80,38 @@ TEST_F(SlotWriterTest, EachProtectionIsPutBack) {
   EXPECT_EQ(4u, *page(2));
 }
 
+TEST_F(SlotWriterTest, ARangeIsOpenedAsAWhole) {
+  protect(0, PROT_READ);
+  protect(1, PROT_READ);
+  SlotWriter writer;
+  EXPECT_EQ(Written::kYes, writer.write(at(page(1)), 0, 1, true));
+  EXPECT_EQ("rw-p", permissions(page(0)));
+  EXPECT_EQ(Written::kYes, writer.write(at(page(0)), 0, 2, true));
+  EXPECT_EQ("rw-p", permissions(page(2))) << "as it was";
+  writer.finish();
+  EXPECT_EQ("r--p", permissions(page(0)));
+  EXPECT_EQ("r--p", permissions(page(1)));
+  EXPECT_EQ("rw-p", permissions(page(2)));
+}
+
+TEST_F(SlotWriterTest, ALargeRangeIsOpenedByPages) {
+  constexpr size_t kBytes = 2 << 20;
+  void* const large = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(MAP_FAILED, large);
+  auto* const word = static_cast<uint64_t*>(large);
+  const uint64_t* const next = word + page_bytes / sizeof(uint64_t);
+  {
+    SlotWriter writer;
+    EXPECT_EQ(Written::kYes, writer.write(at(word), 0, 1, true));
+    EXPECT_EQ("rw-p", permissions(word));
+    EXPECT_EQ("r--p", permissions(next));
+    EXPECT_EQ(Written::kYes, writer.write(at(next), 0, 2, true));
+    EXPECT_EQ("r--p", permissions(word));
+  }
+  EXPECT_EQ("r--p", permissions(next));
+  munmap(large, kBytes);
+}
+
 // Whoever restored it would take it from under the loader.
 TEST_F(SlotWriterTest, APageThatTheLoaderWillProtectIsNotReady) {
   SlotWriter writer;
