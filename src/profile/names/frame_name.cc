@@ -21,7 +21,7 @@ std::string location_module(const Profile& profile, const Location& location) {
 
 std::string location_place(const Profile& profile, const Location& location) {
   const std::string module = location_module(profile, location);
-  if (module.empty()) {
+  if (module.empty() || location.mapping >= profile.mappings.size()) {
     return fmt::format("{:#x}", location.address);
   }
   const Mapping& mapping = profile.mappings[location.mapping];

@@ -74,6 +74,13 @@ TEST(FrameName, code_that_a_jit_listed_is_machine_code_with_a_name) {
   EXPECT_FALSE(location_frames(b.profile(), b.profile().locations[python])[0].is_made);
 }
 
+TEST(FrameName, code_of_a_runtime_without_any_name_is_an_address) {
+  report_fixture::Builder b;
+  const uint32_t python = b.python("", "f.py", 3);
+  b.profile().from_memprof = true;
+  EXPECT_EQ(location_frames(b.profile(), b.profile().locations[python])[0].name, "0x0");
+}
+
 TEST(FrameName, a_function_with_only_a_system_name_goes_by_it) {
   Profile profile = named_profile();
   profile.functions[1].name.clear();
