@@ -59,12 +59,16 @@ bool JitList::has(const ListedFile& file) const {
       now.size_bytes != file.size_bytes) {
     return false;
   }
-  if (now.previous == 0) {
-    ListedFile first;
-    return this->first(&first) && first.entry == file.entry;
+  // One of its neighbours is enough: the JIT may just be taking out the other one.
+  Entry neighbour;
+  if (platform::read_memory(now.next, &neighbour, sizeof(neighbour)) && neighbour.previous == file.entry) {
+    return true;
   }
-  Entry previous;
-  return platform::read_memory(now.previous, &previous, sizeof(previous)) && previous.next == file.entry;
+  if (now.previous != 0) {
+    return platform::read_memory(now.previous, &neighbour, sizeof(neighbour)) && neighbour.next == file.entry;
+  }
+  ListedFile first;
+  return this->first(&first) && first.entry == file.entry;
 }
 
 }  // namespace memprof::jit

@@ -6,7 +6,7 @@
 //     descriptor -> { next, previous, file, bytes } <-> { ... } <-> ...
 //
 // The JIT changes it under a lock of its own, and may free what it takes out.  So entries are read through the kernel,
-// and one counts only if its neighbour before it says so, too.
+// and one counts only if a neighbour says so, too.
 //
 // Threads: any.  Signals, fork: safe.
 // Allocates: never.

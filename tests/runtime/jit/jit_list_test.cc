@@ -79,6 +79,24 @@ TEST(JitList, WhatIsNotLinkedIsNotInIt) {
   EXPECT_FALSE(list.first(&next));
 }
 
+// The neighbour before it is half taken out: its neighbours know already, its list does not.
+TEST(JitList, WhatStaysIsInItWhileItsNeighbourGoes) {
+  Listing listing;
+  JitList list;
+  list.set(listing.descriptor());
+  listing.add("a");
+  Entry* const b = listing.add("b");
+  Entry* const c = listing.add("c");
+  ListedFile file{};
+  ASSERT_TRUE(list.first(&file) && list.next(&file));
+  ASSERT_EQ(address_of(b), file.entry);
+  b->previous = nullptr;
+  EXPECT_TRUE(list.has(file));
+  b->previous = c;
+  listing.remove(b);
+  EXPECT_FALSE(list.has(file));
+}
+
 TEST(JitList, ADescriptorThatIsGoneIsEmpty) {
   JitList list;
   list.set(64);
