@@ -45,4 +45,13 @@ int give(const T& from, T* to) {
   return MEMPROF_OK;
 }
 
+// As much of a versioned struct as its caller has, in the struct of today; the rest is 0.
+template <typename To, typename From>
+To take(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to{};
+  memcpy(&to, &from, from.struct_size < sizeof(to) ? from.struct_size : sizeof(to));
+  return to;
+}
+
 }  // namespace memprof::capi

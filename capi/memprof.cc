@@ -171,14 +171,13 @@ int memprof_init(const memprof_options* options) {
          configuration.memory_limit_bytes, configuration.run_token},
         configuration.budget));
   }
-  memprof_options known{};  // what the caller does not have is 0
   memprof::runtimes::Settings runtimes;
   if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMaxDepth || options->max_live_samples > memprof::kMaxLiveSamples ||
       options->max_stacks > memprof::kMaxStacks) {
     return MEMPROF_ERR_INVALID;
   }
-  memcpy(&known, options, options->struct_size < sizeof(known) ? options->struct_size : sizeof(known));
+  const auto known = memprof::capi::take<memprof_options>(*options);
   if (!read_runtimes(known, &runtimes)) {
     return MEMPROF_ERR_INVALID;
   }

@@ -3,7 +3,6 @@
 #include "core/reader/snapshot.h"
 
 #include <cstddef>
-#include <cstring>
 
 #include "capi/call.h"
 #include "core/sampling/sampler.h"
@@ -17,6 +16,7 @@ using memprof::SnapshotTotals;
 using memprof::capi::give;
 using memprof::capi::KeepErrno;
 using memprof::capi::kMinBytes;
+using memprof::capi::take;
 
 // A snapshot's arrays are handed out as they stand.
 #define MEMPROF_SAME_LAYOUT(PUBLIC, OURS, LAST)            \
@@ -235,10 +235,8 @@ int memprof_snapshot_write_profile(const memprof_snapshot* snapshot, const char*
       (heap != nullptr && (heap->struct_size < kFirstBytes || heap->runtime != MEMPROF_RUNTIME_V8))) {
     return MEMPROF_ERR_INVALID;
   }
-  memprof::RuntimeHeap given{};
-  if (heap != nullptr) {
-    memcpy(&given, heap, heap->struct_size < sizeof(given) ? heap->struct_size : sizeof(given));
-  }
+  const memprof::RuntimeHeap given =
+      heap != nullptr ? take<memprof::RuntimeHeap>(*heap) : memprof::RuntimeHeap{};
   const memprof::RuntimeHeap* const js = heap != nullptr ? &given : nullptr;
   if (js != nullptr && !memprof::is_tree(*js)) {
     return MEMPROF_ERR_INVALID;

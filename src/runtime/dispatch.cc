@@ -109,8 +109,8 @@ void look_in_events(const Runtime& runtime, bool on) {
   } while (g_lookers.load() != lookers);
 }
 
-void name_code_in_stacks(const Runtime& runtime, bool on) {
-  g_name_code.store(on ? runtime.name_code : nullptr, std::memory_order_relaxed);
+void name_code_in_stacks(const Runtime& runtime) {
+  g_name_code.store(runtime.name_code, std::memory_order_relaxed);
 }
 
 void configure(const Settings& settings) {

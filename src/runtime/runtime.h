@@ -111,8 +111,8 @@ extern std::atomic<FindThread> g_find_thread;
 // Has the runtime's look() called in events, or no longer.
 void look_in_events(const Runtime& runtime, bool on);
 
-// Has the runtime's name_code() called for each stack, or no longer.  One runtime may.
-void name_code_in_stacks(const Runtime& runtime, bool on);
+// Has the runtime's name_code() called for each stack from now on.  One runtime may.
+void name_code_in_stacks(const Runtime& runtime);
 extern std::atomic<void (*)(uint64_t* frames, uint32_t depth)>
     g_name_code;  // nullptr: none.  Relaxed: it is code
 

@@ -54,7 +54,7 @@ function sums() {
   const code = spaces.filter((space) => /^code_/.test(space.space_name));
   const inMemory = (is) => spaces.reduce((sum, space) => sum + (is(space.space_name) ? space.physical_space_size : 0), 0);
   const isYoung = (name) => name.startsWith('new_');
-  const isLarge = (name) => !isYoung(name) && name.includes('large_object');
+  const isLarge = (name) => !isYoung(name) && name.endsWith('large_object_space');
   return {
     residentBytes: all.total_physical_size,
     usedBytes: all.used_heap_size,
@@ -118,11 +118,11 @@ function flat(heap) {
     if (!known.has(text)) known.set(text, texts.push(text) - 1);
     return known.get(text);
   };
-  const sums = [heap.residentBytes, heap.usedBytes, heap.liveBytes, heap.codeBytes, heap.externalBytes, heap.youngBytes, heap.oldBytes, heap.largeBytes];
-  const numbers = new Float64Array(sums.length + 5 * heap.nodes.length);
-  numbers.set(sums);
+  const totals = [heap.residentBytes, heap.usedBytes, heap.liveBytes, heap.codeBytes, heap.externalBytes, heap.youngBytes, heap.oldBytes, heap.largeBytes];
+  const numbers = new Float64Array(totals.length + 5 * heap.nodes.length);
+  numbers.set(totals);
   heap.nodes.forEach((node, index) => {
-    numbers.set([indexOf(node.function), indexOf(node.file), node.bytes, node.line, node.parent < 0 ? index : node.parent], sums.length + 5 * index);
+    numbers.set([indexOf(node.function), indexOf(node.file), node.bytes, node.line, node.parent < 0 ? index : node.parent], totals.length + 5 * index);
   });
   return [texts, numbers];
 }

@@ -21,7 +21,6 @@ constexpr double kCollections = 3;
 constexpr double kMatters = 0.2;
 // Smaller places are not judged: each one that is makes the others less sure.
 constexpr double kMinShare = 0.05;
-constexpr double kSignificant = 0.05;
 
 // How often all garbage was collected between these looks, about, at the least.
 double collections(const std::vector<HeapLook>& looks) {
@@ -31,21 +30,6 @@ double collections(const std::vector<HeapLook>& looks) {
   }
   const double grown = looks.back().heap_bytes / looks.front().heap_bytes;
   return count + (grown > 1 ? std::floor(std::log(grown) / std::log(kGrown)) : 0);
-}
-
-// A leak among many places is one only if it is significant among them.
-void correct(std::vector<HeapRow>* rows) {
-  std::vector<double> p_values;
-  for (const HeapRow& row : *rows) {
-    if (row.slope) p_values.push_back(row.slope->p_value);
-  }
-  const std::vector<double> corrected = benjamini_hochberg(p_values);
-  size_t next = 0;
-  for (HeapRow& row : *rows) {
-    if (row.slope && corrected[next++] > kSignificant && row.verdict == LeakVerdict::kLeak) {
-      row.verdict = LeakVerdict::kUnknown;
-    }
-  }
 }
 
 }  // namespace
@@ -123,7 +107,10 @@ HeapLeaks judge_heap(const std::vector<const HeapPlaces*>& looks, const std::vec
     row.slope = heap_slope_of(heap, rate_bytes);
     if (row.slope) row.verdict = heap_verdict(*row.slope, heap);
   }
-  correct(&leaks.rows);
+  correct_each(
+      &leaks.rows,
+      [](const HeapRow& row) { return row.slope ? std::optional(row.slope->p_value) : std::nullopt; },
+      [](HeapRow* row, double corrected_p) { drop_chance(corrected_p, &row->verdict); });
   for (const HeapRow& row : leaks.rows) leaks.suspects += row.verdict == LeakVerdict::kLeak ? 1 : 0;
   const auto rank = [](const HeapRow& row) {
     return std::make_tuple(row.verdict != LeakVerdict::kLeak, -row.bytes, key_of(row.place));

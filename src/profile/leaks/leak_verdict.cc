@@ -9,6 +9,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr double kFewSamples = 5;
+constexpr double kSignificant = 0.05;
 constexpr double kSettled = 0.9;  // of those that come to an age, at least so many are never freed
 constexpr double kMax = 0.9;
 
@@ -101,6 +102,10 @@ bool is_turning_over(const Assessment& a, const SiteLives& lives) {
 }
 
 }  // namespace
+
+void drop_chance(double corrected_p, LeakVerdict* verdict) {
+  if (*verdict == LeakVerdict::kLeak && corrected_p > kSignificant) *verdict = LeakVerdict::kUnknown;
+}
 
 const char* verdict_name(LeakVerdict verdict) {
   static constexpr const char* kNames[kLeakVerdicts] = {"leak", "level", "filled", "start",

@@ -30,6 +30,9 @@ inline constexpr size_t kLeakVerdicts = 7;
 // "leak", "level", "filled", "start", "once", "young", "unknown"
 const char* verdict_name(LeakVerdict verdict);
 
+// A leak that is not significant among the places that were judged, by its corrected p-value, is unknown.
+void drop_chance(double corrected_p, LeakVerdict* verdict);
+
 struct Assessment {
   // kLeak: where its p-value, corrected for the number of places, is small enough; else it is unknown.
   LeakVerdict verdict = LeakVerdict::kUnknown;

@@ -19,7 +19,6 @@
 namespace memprof::profile {
 namespace {
 
-constexpr double kSignificant = 0.05;
 constexpr double kNsPerMinute = 60e9;
 
 struct Site {
@@ -192,19 +191,15 @@ void use_slope(LeakRow* row) {
 }
 
 void correct(std::vector<LeakRow>* rows) {
-  std::vector<double> p_values;
-  for (const LeakRow& row : *rows) {
-    if (row.assessment.is_tested) p_values.push_back(row.assessment.p_value);
-  }
-  const std::vector<double> corrected = benjamini_hochberg(p_values);
-  size_t next = 0;
-  for (LeakRow& row : *rows) {
-    if (!row.assessment.is_tested) continue;
-    row.corrected_p = corrected[next++];
-    if (row.verdict == LeakVerdict::kLeak && row.corrected_p > kSignificant) {
-      row.verdict = LeakVerdict::kUnknown;
-    }
-  }
+  correct_each(
+      rows,
+      [](const LeakRow& row) {
+        return row.assessment.is_tested ? std::optional(row.assessment.p_value) : std::nullopt;
+      },
+      [](LeakRow* row, double corrected_p) {
+        row->corrected_p = corrected_p;
+        drop_chance(corrected_p, &row->verdict);
+      });
 }
 
 bool comes_first(const LeakRow& a, const LeakRow& b) {

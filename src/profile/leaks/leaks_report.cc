@@ -91,22 +91,39 @@ void write_suspects(const Leaks& leaks, size_t max, TextWriter* writer) {
   }
 }
 
+// A table of places, with these numbers before each.
+class PlaceTable {
+ public:
+  PlaceTable(std::vector<std::string> numbers, GroupBy by)
+      : has_places_(by == GroupBy::kFunction || by == GroupBy::kLine),
+        table_(row_of(std::move(numbers), group_by_name(by), "file:line")) {}
+
+  void add(std::vector<std::string> numbers, const FrameGroup& place) {
+    TextRow line = row_of(std::move(numbers), "",
+                          printable(place_cell(place.name, place.file, place.line, place.module)));
+    line.names = {printable(place.name)};
+    table_.add(std::move(line));
+  }
+  void write(TextWriter* writer) { table_.write(writer); }
+
+ private:
+  TextRow row_of(std::vector<std::string> numbers, const std::string& name_text,
+                 const std::string& place) const {
+    TextRow row;
+    row.numbers = std::move(numbers);
+    row.name_text = name_text;
+    if (has_places_) row.place = place;
+    return row;
+  }
+
+  const bool has_places_;
+  TextTable table_;
+};
+
 void write_table(const LeakRow* first, size_t count, GroupBy by, TextWriter* writer) {
-  const bool has_places = by == GroupBy::kFunction || by == GroupBy::kLine;
-  TextRow titles;
-  titles.numbers = {"live", "verdict"};
-  titles.name_text = group_by_name(by);
-  if (has_places) titles.place = "file:line";
-  TextTable table(std::move(titles));
+  PlaceTable table({"live", "verdict"}, by);
   for (const LeakRow* row = first; row != first + count; ++row) {
-    TextRow line;
-    line.numbers = {format_bytes(row->live_bytes.value), verdict_name(row->verdict)};
-    line.names = {printable(row->place.name)};
-    if (has_places) {
-      line.place =
-          printable(place_cell(row->place.name, row->place.file, row->place.line, row->place.module));
-    }
-    table.add(std::move(line));
+    table.add({format_bytes(row->live_bytes.value), verdict_name(row->verdict)}, row->place);
   }
   table.write(writer);
 }
@@ -163,24 +180,19 @@ void write_heap(const Leaks& leaks, GroupBy by, size_t max, TextWriter* writer) 
   const bool is_judged = heap.rows.front().slope.has_value();
   writer->sentence(
       fmt::format("JS heap, {} in all: {}", format_bytes(heap.bytes), heap_text(leaks, is_judged)));
-  TextRow titles;
-  titles.numbers = {"bytes", "share"};
-  if (is_judged) titles.numbers.insert(titles.numbers.end(), {"a minute", "verdict"});
-  titles.name_text = group_by_name(by);
-  titles.place = "file:line";
-  TextTable table(std::move(titles));
+  std::vector<std::string> titles = {"bytes", "share"};
+  if (is_judged) titles.insert(titles.end(), {"a minute", "verdict"});
+  PlaceTable table(std::move(titles), by);
   const size_t shown = std::min({heap.rows.size(), max, kHeapRows});
   for (size_t i = 0; i < shown; ++i) {
     const HeapRow& row = heap.rows[i];
-    TextRow line;
-    line.numbers = {format_bytes(row.bytes), fmt::format("{:.0f} %", 100 * row.bytes / heap.bytes)};
+    std::vector<std::string> numbers = {format_bytes(row.bytes),
+                                        fmt::format("{:.0f} %", 100 * row.bytes / heap.bytes)};
     if (is_judged) {
-      line.numbers.push_back(row.slope ? format_bytes(row.slope->bytes_per_minute) : "-");
-      line.numbers.push_back(verdict_name(row.verdict));
+      numbers.push_back(row.slope ? format_bytes(row.slope->bytes_per_minute) : "-");
+      numbers.push_back(verdict_name(row.verdict));
     }
-    line.names = {printable(row.place.name)};
-    line.place = printable(place_cell(row.place.name, row.place.file, row.place.line, row.place.module));
-    table.add(std::move(line));
+    table.add(std::move(numbers), row.place);
   }
   table.write(writer);
 }

@@ -45,11 +45,7 @@ struct JitCode::File {
   const Function* functions() const { return reinterpret_cast<const Function*>(this + 1); }
   char* names() { return reinterpret_cast<char*>(functions() + count); }
   const char* names() const { return reinterpret_cast<const char*>(functions() + count); }
-  Function* find(uint64_t address) {
-    Function* after = std::upper_bound(functions(), functions() + count, address,
-                                       [](uint64_t a, const Function& f) { return a < f.start; });
-    return after != functions() && address - after[-1].start < after[-1].size_bytes ? after - 1 : nullptr;
-  }
+  Function* find(uint64_t address) { return unwind::find_function(functions(), count, address); }
 };
 
 bool JitCode::has_lists() const {
@@ -76,7 +72,7 @@ bool JitCode::add_list(uint64_t descriptor) {
 uint64_t JitCode::state() const {
   uint64_t state = 0;
   for (const JitList& list : lists_) {
-    state = (state << 1 | state >> 63) + (list.descriptor() != 0 ? list.state() : 0);
+    state = (state << 1 | state >> 63) + list.state();
   }
   return state;
 }
@@ -118,8 +114,9 @@ bool JitCode::is_known(const JitList& list, const ListedFile& listed) {
       return;
     }
     const bool is_same = file->listed.start == listed.start && file->listed.size_bytes == listed.size_bytes;
-    file->is_gone.store(!is_same,
-                        std::memory_order_seq_cst);  // else its place in memory was given to another
+    if (!is_same) {  // its place in memory was given to another
+      file->is_gone.store(true, std::memory_order_seq_cst);
+    }
     is_known = is_known || is_same;
   });
   return is_known;
@@ -127,22 +124,19 @@ bool JitCode::is_known(const JitList& list, const ListedFile& listed) {
 
 // The functions and names of an object file whose symbols were copied to `symbols`; nullptr: none.
 JitCode::File* JitCode::fill_file(const ObjectFile& object, const char* symbols) {
-  ObjectFile::Symbol symbol;
   const uint64_t bytes = object.symbols().size_bytes;
-  uint64_t count = 0;
-  for (uint64_t at = 0; at < bytes; at += ObjectFile::kSymbolBytes) {
-    count += object.function(symbols + at, &symbol) ? 1 : 0;
-  }
   const uint64_t names_bytes = object.names().size_bytes;
+  // Room for as many functions as there are symbols.
   void* const block =
-      count != 0 ? files_.take(sizeof(File) + count * sizeof(Function) + names_bytes) : nullptr;
+      files_.take(sizeof(File) + bytes / ObjectFile::kSymbolBytes * sizeof(Function) + names_bytes);
   if (block == nullptr) {
     return nullptr;
   }
   File* const file = new (block) File{};
   file->low = UINT64_MAX;
   file->names_bytes = names_bytes;
-  for (uint64_t at = 0; at < bytes && file->count < count; at += ObjectFile::kSymbolBytes) {
+  ObjectFile::Symbol symbol;
+  for (uint64_t at = 0; at < bytes; at += ObjectFile::kSymbolBytes) {
     if (object.function(symbols + at, &symbol) && symbol.name < names_bytes) {
       file->functions()[file->count++] = {symbol.start, static_cast<uint32_t>(symbol.limit - symbol.start),
                                           symbol.name, 0, 0};

@@ -32,7 +32,7 @@ class JitCode {
 
   // A list that may be known; false: there are too many, or another thread is at it.
   bool add_list(uint64_t descriptor);
-  bool has_lists() const;
+  bool has_lists() const;  // for tests
   // Forgets those of which this is not so.
   template <typename IsThere>
   void keep_lists(const IsThere& is_there) {
@@ -50,7 +50,7 @@ class JitCode {
   uint64_t frame_at(uint64_t address);
 
   bool has_files() const { return !files_.is_empty(); }
-  uint32_t files();
+  uint32_t files();  // for tests
   void reset_in_child() { files_.reset_in_child(); }
 
  private:

@@ -17,7 +17,7 @@ JitCode g_code;
 
 void note(const void* descriptor) {
   if (g_code.add_list(reinterpret_cast<uint64_t>(descriptor))) {
-    runtimes::name_code_in_stacks(kRuntime, true);
+    runtimes::name_code_in_stacks(kRuntime);
   }
 }
 

@@ -34,6 +34,14 @@
 
 namespace memprof::unwind {
 
+// Of `count` functions, which are sorted by their starts, the one that `address` lies in; nullptr: none.
+template <typename Function>
+Function* find_function(Function* functions, uint64_t count, uint64_t address) {
+  Function* after = std::upper_bound(functions, functions + count, address,
+                                     [](uint64_t a, const Function& f) { return a < f.start; });
+  return after != functions && address - after[-1].start < after[-1].size_bytes ? after - 1 : nullptr;
+}
+
 template <typename Section>
 class SectionList {
  private:

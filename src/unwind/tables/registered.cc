@@ -40,11 +40,7 @@ struct RegisteredTables::Section {
   Function* functions() { return reinterpret_cast<Function*>(this + 1); }
   const Function* functions() const { return reinterpret_cast<const Function*>(this + 1); }
   Image image() const { return {0, copy_start, copy_start + size_bytes, begin - copy_start}; }
-  const Function* find(uint64_t address) const {
-    const Function* after = std::upper_bound(functions(), functions() + count, address,
-                                             [](uint64_t a, const Function& f) { return a < f.start; });
-    return after != functions() && address - after[-1].start < after[-1].size_bytes ? after - 1 : nullptr;
-  }
+  const Function* find(uint64_t address) const { return find_function(functions(), count, address); }
 };
 
 Found RegisteredTables::Reading::find_row(uint64_t address, Row* row) const {
