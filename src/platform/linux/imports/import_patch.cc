@@ -14,6 +14,7 @@
 #include "core/sampling/sampler.h"
 #include "platform/imports.h"
 #include "platform/linux/imports/import_table.h"
+#include "platform/linux/imports/import_tables.h"
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/imports/lazy_slots.h"
@@ -53,6 +54,7 @@ std::atomic<bool> g_busy{false};        // acquire and release
 std::atomic<uint32_t> g_patched_by{0};  // acquire and release: the process that chose the targets
 uint64_t g_patched_mark;                // its owner mark
 std::atomic<uint64_t> g_counts[5];      // relaxed, one by one
+ImportTables g_tables;
 ImportTargets g_targets;
 SeenModules g_seen;
 LazySlots g_lazy;
@@ -198,7 +200,7 @@ void publish(const Counts& c) {
 }
 
 // Looks at all modules, or at those that were not seen.
-void pass(const HookNames& names, bool all) {
+void pass(bool all) {
   SlotWriter writer;
   hold_modules([&](const dl_phdr_info& first) {
     if (first.dlpi_subs != g_subs) {
@@ -209,7 +211,7 @@ void pass(const HookNames& names, bool all) {
       g_seen.clear();
       g_seen_counts = {};
     }
-    g_targets.survey_changes(names, first.dlpi_adds, first.dlpi_subs);
+    g_targets.survey_changes(g_tables, first.dlpi_adds, first.dlpi_subs);
     Counts unfinished{};
     bool is_unready = false;
     uint32_t place = 0;
@@ -218,7 +220,7 @@ void pass(const HookNames& names, bool all) {
       if (g_seen.contains(info)) {
         return false;
       }
-      const ImportTable table(info, names.wanted);
+      const ImportTable& table = g_tables.of(info);
       Counts c{};
       const Progress progress =
           is_this_library(table, here)
@@ -285,11 +287,11 @@ void describe(const ImportTable& table, uint32_t place, const char* path, TextSi
   sink.add("\n");
 }
 
-void describe_all(const HookNames& names, TextSink& sink) {
+void describe_all(TextSink& sink) {
   uint32_t place = 0;
   each_module([&](const dl_phdr_info& info) {
     const uint32_t here = place++;
-    const ImportTable table(info, names.wanted);
+    const ImportTable& table = g_tables.of(info);
     if (!is_this_library(table, here)) {
       describe(table, here, here == 0 ? program_path() : info.dlpi_name, sink);
     }
@@ -298,12 +300,12 @@ void describe_all(const HookNames& names, TextSink& sink) {
 }
 
 // For those who may not wait for the loader.  Where nothing is missing, nothing is read.
-void take_note(const HookNames& names) {
+void take_note() {
   const Imports now = imports();
   const uint32_t next = 1 - g_note.load(std::memory_order_relaxed);
   TextSink sink(g_notes[next], kNoteBytes);
   if (now.refused + now.foreign + now.unbound != 0) {
-    describe_all(names, sink);
+    describe_all(sink);
   }
   sink.finish();
   g_note.store(next, std::memory_order_release);  // pairs with the acquire in imports_note
@@ -316,9 +318,8 @@ bool patch(bool prepares) {
     return imports().patched != 0;
   }
   const MuteScope mute;  // the loader may allocate
-  const HookNames names;
   bool is_patched = g_patched_by.load(std::memory_order_relaxed) != 0;
-  if (!is_patched && g_targets.choose(names)) {
+  if (!is_patched && g_targets.choose(g_tables)) {
     pthread_atfork(before_fork, after_fork, after_fork);
     is_patched = true;
     g_patched_mark = sampler_mark();
@@ -326,12 +327,12 @@ bool patch(bool prepares) {
   }
   if (is_patched) {
     const size_t before = g_lazy.count();
-    pass(names, !g_is_prepared);
+    pass(!g_is_prepared);
     if (g_lazy.count() > before && !prepares) {
       settle();
     }
     g_is_prepared = prepares;
-    take_note(names);
+    take_note();
   }
   leave();
   return imports().patched != 0;
@@ -354,11 +355,10 @@ void patch_new_imports() {
   const bool is_new = was_loaded_since();
   if (is_new || g_looks_left != 0) {
     const MuteScope mute;
-    const HookNames names;
     do {
-      pass(names, false);
+      pass(false);
     } while (was_loaded_since());
-    take_note(names);
+    take_note();
   }
   leave();
   if (is_new) {
@@ -391,7 +391,7 @@ const char* imports_note() {
 size_t describe_imports(char* text, size_t size_bytes) {
   TextSink sink(text, size_bytes);
   if (may_look() && enter()) {
-    describe_all(HookNames(), sink);
+    describe_all(sink);
     leave();
   }
   return sink.finish();

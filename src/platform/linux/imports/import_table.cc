@@ -35,8 +35,8 @@ T read(uint64_t address) {
 
 const uint32_t ImportTable::kCopyRelocation = kCopy;
 
-ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted)
-    : module_(module), wanted_(wanted), section_(module) {
+ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted, Room* room)
+    : module_(module), section_(module_), symbols_(reinterpret_cast<Symbol*>(room->bytes)) {
   for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
     const ElfW(Phdr)& h = module.dlpi_phdr[i];
     if (h.p_type == PT_GNU_RELRO) {
@@ -45,8 +45,27 @@ ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted)
     }
   }
   if (section_.is_readable()) {
-    find_symbols();
+    find_symbols(wanted);
   }
+  find_slots();
+}
+
+void ImportTable::find_slots() {
+  slots_ = reinterpret_cast<Slot*>(symbols_ + symbol_count_);
+  each_relocation([this](const ElfW(Rela) & r) {
+    has_copies_ = has_copies_ || ELF64_R_TYPE(r.r_info) == kCopyRelocation;
+    visit_slot(r, [this](const Slot& slot) {
+      if (slot_count_ < kMaxSlots) {
+        slots_[slot_count_] = slot;
+      }
+      ++slot_count_;
+    });
+  });
+}
+
+size_t ImportTable::used_bytes() const {
+  const uint32_t slots = slot_count_ <= kMaxSlots ? slot_count_ : 0;
+  return symbol_count_ * sizeof(Symbol) + slots * sizeof(Slot);
 }
 
 bool ImportTable::has_code_at(uint64_t address) const {
@@ -60,7 +79,7 @@ bool ImportTable::has_code_at(uint64_t address) const {
   return false;
 }
 
-void ImportTable::find_symbols() {
+void ImportTable::find_symbols(const WantedNames& wanted) {
   const uint64_t gnu_hash = section_.gnu_hash();
   const uint64_t hash = section_.hash();
   // How many symbols are outside of the hash table.  An empty one does not tell, nor does none at all; then
@@ -82,13 +101,13 @@ void ImportTable::find_symbols() {
     const uint64_t strings = reinterpret_cast<uint64_t>(section_.strings());
     limit = strings > section_.symbols() ? (strings - section_.symbols()) / sizeof(ElfW(Sym)) : 0;
   }
-  scan_symbols(limit);
+  scan_symbols(wanted, limit);
   if (has_hashed) {
-    find_hashed();
+    find_hashed(wanted);
   }
 }
 
-void ImportTable::scan_symbols(uint64_t limit) {
+void ImportTable::scan_symbols(const WantedNames& wanted, uint64_t limit) {
   if (limit > UINT32_MAX || !contains(section_.symbols(), limit * sizeof(ElfW(Sym)))) {
     return;
   }
@@ -100,8 +119,8 @@ void ImportTable::scan_symbols(uint64_t limit) {
     return (h != 0 && name[1] != '\0' ? h * 5 + static_cast<uint8_t>(name[2]) : h) % 256;
   };
   uint8_t beginning[WantedNames::kMax];
-  for (uint32_t n = 0; n < wanted_.count; ++n) {
-    const uint32_t b = beginning_of(wanted_.names[n]);
+  for (uint32_t n = 0; n < wanted.count; ++n) {
+    const uint32_t b = beginning_of(wanted.names[n]);
     beginning[n] = static_cast<uint8_t>(b);
     beginnings[b / 64] |= uint64_t{1} << b % 64;
   }
@@ -114,8 +133,8 @@ void ImportTable::scan_symbols(uint64_t limit) {
     if ((beginnings[b / 64] >> b % 64 & 1) == 0) {
       continue;
     }
-    for (uint32_t n = 0; n < wanted_.count; ++n) {
-      if (beginning[n] == b && strcmp(name, wanted_.names[n]) == 0) {
+    for (uint32_t n = 0; n < wanted.count; ++n) {
+      if (beginning[n] == b && strcmp(name, wanted.names[n]) == 0) {
         add_symbol(i, n);
         break;
       }
@@ -123,14 +142,14 @@ void ImportTable::scan_symbols(uint64_t limit) {
   }
 }
 
-void ImportTable::find_hashed() {
-  for (uint32_t n = 0; n < wanted_.count; ++n) {
-    section_.each_hashed(wanted_.hashes[n], [&](uint64_t index) {
+void ImportTable::find_hashed(const WantedNames& wanted) {
+  for (uint32_t n = 0; n < wanted.count; ++n) {
+    section_.each_hashed(wanted.hashes[n], [&](uint64_t index) {
       ElfW(Sym) symbol;
       const char* name = section_.read(section_.symbols() + index * sizeof(symbol), &symbol)
                              ? section_.string(symbol.st_name)
                              : nullptr;
-      if (name != nullptr && strcmp(name, wanted_.names[n]) == 0) {
+      if (name != nullptr && strcmp(name, wanted.names[n]) == 0) {
         add_symbol(index, n);
       }
       return false;  // another version may follow

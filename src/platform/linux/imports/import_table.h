@@ -13,7 +13,7 @@
 // the libraries'.  What their words are is not in any table: they are told one by one.
 //
 // Threads: the caller keeps the module from being unloaded (loader's callback).
-// Allocates: never.
+// Allocates: never; what is found lies in memory of the caller's.
 // Failure: a table that lies outside of the module's segments is taken for absent.
 #pragma once
 
@@ -29,14 +29,15 @@ namespace memprof::platform {
 // A list of names; at most kMax of them.  Their hashes are made once, for all modules.
 struct WantedNames {
   static constexpr uint32_t kMax = 64;
+  constexpr WantedNames() = default;
   constexpr WantedNames(const char* const* of, uint32_t number) : names(of), count(number) {
     for (uint32_t i = 0; i < count; ++i) {
       hashes[i] = DynamicSection::gnu_hash_of(names[i]);
     }
   }
 
-  const char* const* names;
-  uint32_t count;
+  const char* const* names = nullptr;
+  uint32_t count = 0;
   uint32_t hashes[kMax] = {};
 };
 
@@ -60,7 +61,24 @@ class ImportTable {
     bool is_variable;  // in writable data: the program may have stored something else there
   };
 
-  ImportTable(const dl_phdr_info& module, const WantedNames& wanted);
+  static constexpr uint32_t kMaxSymbols = 2 * WantedNames::kMax;
+  static constexpr uint32_t kMaxSlots = 64;
+  // For what is found: symbols, and the slots behind them.
+  struct Room {
+    alignas(8) char bytes[kMaxSymbols * sizeof(Symbol) + kMaxSlots * sizeof(Slot)];
+  };
+
+  // Reads the tables of the module.  `room`: to be there as long as this.
+  ImportTable(const dl_phdr_info& module, const WantedNames& wanted, Room* room);
+  ImportTable(const ImportTable&) = delete;
+  ImportTable& operator=(const ImportTable&) = delete;
+
+  // The bytes of the room that are in use.
+  size_t used_bytes() const;
+  // Is it the module's that is loaded where this one is?
+  bool is_of(const dl_phdr_info& module) const {
+    return module_.dlpi_addr == module.dlpi_addr && module_.dlpi_phdr == module.dlpi_phdr;
+  }
 
   // false: there is no dynamic section, or none that can be believed.
   bool is_readable() const { return section_.is_readable(); }
@@ -73,17 +91,8 @@ class ImportTable {
   // Calls visit(slot) for each slot of a wanted name.
   template <typename Visit>
   void each_slot(const Visit& visit) const {
-    if (slot_count_ == kNotCounted) {
-      slot_count_ = 0;
-      scan_slots([this](const Slot& slot) {
-        if (slot_count_ < kMaxSlots) {
-          slots_[slot_count_] = slot;
-        }
-        ++slot_count_;
-      });
-    }
     if (slot_count_ > kMaxSlots) {
-      return scan_slots(visit);
+      return each_relocation([&](const ElfW(Rela) & r) { visit_slot(r, visit); });
     }
     for (uint32_t i = 0; i < slot_count_; ++i) {
       visit(slots_[i]);
@@ -93,18 +102,18 @@ class ImportTable {
   // Calls visit(address) for each aligned word of the variables that are copies of other modules'.
   template <typename Visit>
   void each_copied_word(const Visit& visit) const {
-    for (const DynamicSection::Relocations& relocations : section_.relocations()) {
-      const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
-      for (uint64_t i = 0; i < relocations.count; ++i) {
-        if (ELF64_R_TYPE(r[i].r_info) == kCopyRelocation) {
-          const uint64_t start = module_.dlpi_addr + r[i].r_offset;
-          const uint64_t words = copied_bytes(ELF64_R_SYM(r[i].r_info), start) / sizeof(uint64_t);
-          for (uint64_t w = 0; start % sizeof(uint64_t) == 0 && w < words; ++w) {
-            visit(start + w * sizeof(uint64_t));
-          }
+    if (!has_copies_) {
+      return;
+    }
+    each_relocation([&](const ElfW(Rela) & r) {
+      if (ELF64_R_TYPE(r.r_info) == kCopyRelocation) {
+        const uint64_t start = module_.dlpi_addr + r.r_offset;
+        const uint64_t words = copied_bytes(ELF64_R_SYM(r.r_info), start) / sizeof(uint64_t);
+        for (uint64_t w = 0; start % sizeof(uint64_t) == 0 && w < words; ++w) {
+          visit(start + w * sizeof(uint64_t));
         }
       }
-    }
+    });
   }
 
   // Calls visit(name) for each library that the module needs (DT_NEEDED).
@@ -126,49 +135,54 @@ class ImportTable {
   }
 
  private:
-  static constexpr uint32_t kMaxSymbols = 2 * WantedNames::kMax;
   static constexpr uint32_t kFilterBits = 1024;
-  static constexpr uint32_t kMaxSlots = 64;
-  static constexpr uint32_t kNotCounted = UINT32_MAX;
   static const uint32_t kCopyRelocation;
 
-  void find_symbols();
-  void scan_symbols(uint64_t limit);
-  void find_hashed();
+  void find_symbols(const WantedNames& wanted);
+  void scan_symbols(const WantedNames& wanted, uint64_t limit);
+  void find_hashed(const WantedNames& wanted);
+  void find_slots();
   void add_symbol(uint64_t index, uint32_t name);
   bool to_slot(const ElfW(Rela) & relocation, Slot* slot) const;
   // The size of a variable of the module, if all of it lies in the module and it is no large one; else 0.
   uint64_t copied_bytes(uint64_t symbol_index, uint64_t address) const;
 
-  // A large module has tens of thousands of relocations, and few slots.
+  // A large module has tens of thousands, and few slots.
   template <typename Visit>
-  void scan_slots(const Visit& visit) const {
-    if (symbol_count_ == 0) {
-      return;
-    }
+  void each_relocation(const Visit& visit) const {
     for (const DynamicSection::Relocations& relocations : section_.relocations()) {
       const auto* r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
       for (uint64_t i = 0; i < relocations.count; ++i) {
-        const uint64_t index = ELF64_R_SYM(r[i].r_info);
-        Slot slot;
-        if ((filter_[index % kFilterBits / 64] >> index % 64 & 1) != 0 && to_slot(r[i], &slot)) {
-          visit(slot);
-        }
+        visit(r[i]);
       }
     }
   }
+  template <typename Visit>
+  void visit_slot(const ElfW(Rela) & relocation, const Visit& visit) const {
+    const uint64_t index = ELF64_R_SYM(relocation.r_info);
+    Slot slot;
+    if ((filter_[index % kFilterBits / 64] >> index % 64 & 1) != 0 && to_slot(relocation, &slot)) {
+      visit(slot);
+    }
+  }
 
-  const dl_phdr_info& module_;
-  const WantedNames& wanted_;
+  const dl_phdr_info module_;
   const DynamicSection section_;
   uint64_t relro_start_ = 0;
   uint64_t relro_limit_ = 0;
-  Symbol symbols_[kMaxSymbols];
-  uint32_t symbol_count_ = 0;
+  bool has_copies_ = false;
   uint64_t filter_[kFilterBits / 64] = {};  // of the indexes of symbols_
-  // All of them, if there are at most kMaxSlots; found when somebody asks.
-  mutable Slot slots_[kMaxSlots];
-  mutable uint32_t slot_count_ = kNotCounted;
+  Symbol* const symbols_;
+  Slot* slots_ = nullptr;
+  uint32_t symbol_count_ = 0;
+  uint32_t slot_count_ = 0;  // more than kMaxSlots: they are not in slots_
+};
+
+// With room of its own.
+class SingleImportTable : private ImportTable::Room, public ImportTable {
+ public:
+  SingleImportTable(const dl_phdr_info& module, const WantedNames& wanted)
+      : ImportTable(module, wanted, this) {}
 };
 
 }  // namespace memprof::platform

@@ -33,20 +33,14 @@ uint64_t find_indirect(const char* library, const char* name) {
 
 }  // namespace
 
-HookNames::Names::Names() {
-  for (uint32_t i = 0; i < g_hook_count; ++i) {
-    all[i] = g_hooks[i].name;
-  }
-}
-
 bool is_this_library(const ImportTable& table, uint32_t place) {
   return place != 0 && table.contains(reinterpret_cast<uint64_t>(&is_this_library));
 }
 
-bool ImportTargets::choose(const HookNames& names) {
+bool ImportTargets::choose(ImportTables& tables) {
   char allocator_path[4096] = "";
   hold_modules([&](const dl_phdr_info&) {
-    survey_all(names);
+    survey_all(tables);
     each_module([&](const dl_phdr_info& info) {
       if (!is_in_module(info, survey_.first(interpose::kMallocHook).address)) {
         return false;
@@ -95,7 +89,7 @@ bool ImportTargets::choose(const HookNames& names) {
   return true;
 }
 
-void ImportTargets::survey_all(const HookNames& names) {
+void ImportTargets::survey_all(ImportTables& tables) {
   survey_.clear();
   surveyed_.clear();
   each_module([this](const dl_phdr_info& info) {
@@ -103,27 +97,27 @@ void ImportTargets::survey_all(const HookNames& names) {
     subs_ = info.dlpi_subs;
     return true;
   });
-  survey_new(names);
+  survey_new(tables);
 }
 
-void ImportTargets::survey_changes(const HookNames& names, uint64_t adds, uint64_t subs) {
+void ImportTargets::survey_changes(ImportTables& tables, uint64_t adds, uint64_t subs) {
   if (subs != subs_) {
-    survey_all(names);
+    survey_all(tables);
   } else if (adds != adds_) {
     adds_ = adds;
-    survey_new(names);
+    survey_new(tables);
   } else {
-    choose_operators(names);
+    choose_operators(tables);
   }
 }
 
-void ImportTargets::survey_new(const HookNames& names) {
+void ImportTargets::survey_new(ImportTables& tables) {
   each_module([&](const dl_phdr_info& info) {
     if (surveyed_.contains(info)) {
       return false;
     }
     surveyed_.add(info);
-    const ImportTable table(info, names.wanted);
+    const ImportTable& table = tables.of(info);
     if (is_this_library(table, survey_.modules())) {
       survey_.skip();
     } else {
@@ -131,7 +125,7 @@ void ImportTargets::survey_new(const HookNames& names) {
     }
     return false;
   });
-  choose_operators(names);
+  choose_operators(tables);
   choose_frame_calls();
 }
 
@@ -148,7 +142,7 @@ void ImportTargets::choose_frame_calls() {
 
 // The standard library's operators are malloc and free with a handler of failures: ours take their place if
 // its malloc and free are those that ours go on to.
-void ImportTargets::choose_operators(const HookNames& names) {
+void ImportTargets::choose_operators(ImportTables& tables) {
   if (allocator_ == 0 || has_operators_) {
     return;
   }
@@ -158,7 +152,7 @@ void ImportTargets::choose_operators(const HookNames& names) {
     if (first.definitions == 0 || !is_in_module(info, first.address)) {
       return false;
     }
-    const ImportTable table(info, names.wanted);
+    const ImportTable& table = tables.of(info);
     is_standard = is_standard_library(table);
     const ImportedModule module(table, *this, survey_.is_initial(first.module));
     table.each_slot([&](const ImportTable::Slot& slot) {

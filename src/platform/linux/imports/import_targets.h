@@ -16,19 +16,11 @@
 
 #include "platform/linux/imports/import_survey.h"
 #include "platform/linux/imports/import_table.h"
+#include "platform/linux/imports/import_tables.h"
 #include "platform/linux/imports/seen_modules.h"
 #include "platform/linux/interpose/hook_table.h"
 
 namespace memprof::platform {
-
-// The names of all hooks, as a list for ImportTable.
-struct HookNames {
-  struct Names {
-    Names();
-    const char* all[WantedNames::kMax];
-  } names;
-  WantedNames wanted{names.all, interpose::g_hook_count};
-};
 
 // visit(info) for each module, in the loader's callback; true ends it.
 template <typename Visit>
@@ -55,11 +47,11 @@ class ImportTargets {
  public:
   // Chooses for good, and lets the hooks go on there.  false: the process's malloc is nobody's whose calls
   // can be seen (the executable's).  Asks the loader: not while it is held.
-  bool choose(const HookNames& names);
+  bool choose(ImportTables& tables);
 
   // Who defines what: of the modules that came since the last time, or of all if one has gone.  While the
   // loader is held; `adds` and `subs` are what it says of loads and unloads.
-  void survey_changes(const HookNames& names, uint64_t adds, uint64_t subs);
+  void survey_changes(ImportTables& tables, uint64_t adds, uint64_t subs);
 
   // 0: slots of this name stay.
   uint64_t target(uint32_t name) const { return target_[name]; }
@@ -67,9 +59,9 @@ class ImportTargets {
   bool is_allocator(const ImportTable& table) const { return table.contains(allocator_); }
 
  private:
-  void survey_all(const HookNames& names);
-  void survey_new(const HookNames& names);
-  void choose_operators(const HookNames& names);
+  void survey_all(ImportTables& tables);
+  void survey_new(ImportTables& tables);
+  void choose_operators(ImportTables& tables);
   void choose_frame_calls();
 
   uint64_t target_[WantedNames::kMax] = {};

@@ -20,7 +20,7 @@ constexpr const char* kNames[] = {"memprof_init", "memprof_get_stats"};
 constexpr WantedNames kWanted{kNames, 2};
 
 int is_other_copy(dl_phdr_info* info, size_t, void* found) {
-  const ImportTable table(*info, kWanted);
+  const SingleImportTable table(*info, kWanted);
   if (table.contains(reinterpret_cast<uint64_t>(&is_other_copy)) || table.definition(0) == nullptr ||
       table.definition(1) == nullptr) {
     return 0;

@@ -13,6 +13,7 @@ namespace {
 
 using platform::ImportSurvey;
 using platform::ImportTable;
+using platform::SingleImportTable;
 using platform::WantedNames;
 using testing_support::FixtureLibrary;
 using testing_support::kSanitized;
@@ -34,7 +35,7 @@ void survey(const char* wanted, Surveyed* result) {
         if (std::strstr(info->dlpi_name, s->wanted) != nullptr) {
           s->place_of_last = static_cast<int>(s->survey.modules());
         }
-        s->survey.add(ImportTable(*info, kWanted));
+        s->survey.add(SingleImportTable(*info, kWanted));
         return 0;
       },
       result);

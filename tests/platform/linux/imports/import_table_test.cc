@@ -24,6 +24,7 @@ namespace memprof::import_table_test {
 namespace {
 
 using platform::ImportTable;
+using platform::SingleImportTable;
 using platform::WantedNames;
 using testing_support::fixture_path;
 using testing_support::FixtureLibrary;
@@ -41,7 +42,7 @@ struct Found {
 };
 
 Found read(const dl_phdr_info& info) {
-  const ImportTable table(info, kWanted);
+  const SingleImportTable table(info, kWanted);
   Found found;
   found.is_readable = table.is_readable();
   table.each_slot([&](const ImportTable::Slot& slot) {
@@ -124,7 +125,7 @@ TEST_P(ImportTableOf, SlotsAndDefinitions) {
   EXPECT_EQ(0u, count(found, "no_such_function"));
   // A slot holds what it was bound to, or is lazy and still leads into the library.
   with_module(library.path, [&](const dl_phdr_info& info) {
-    const ImportTable table(info, kWanted);
+    const SingleImportTable table(info, kWanted);
     table.each_slot([&](const ImportTable::Slot& slot) {
       const uint64_t value = *reinterpret_cast<const uint64_t*>(slot.address);
       if (value != reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, kNames[slot.name])) && slot.name < 2) {
@@ -253,12 +254,13 @@ TEST(ImportTable, NeededLibrariesAndItsOwnName) {
   const FixtureLibrary library("deep_now");
   std::set<std::string> needed;
   with_module(library.path, [&](const dl_phdr_info& info) {
-    ImportTable(info, kWanted).each_needed([&](const char* name) { needed.insert(name); });
+    SingleImportTable(info, kWanted).each_needed([&](const char* name) { needed.insert(name); });
   });
   EXPECT_EQ(1u, needed.count("libfixture_allocator.so"));
   std::string soname;
-  EXPECT_TRUE(with_module(fixture_path("libfixture_allocator"),
-                          [&](const dl_phdr_info& info) { soname = ImportTable(info, kWanted).soname(); }));
+  EXPECT_TRUE(with_module(fixture_path("libfixture_allocator"), [&](const dl_phdr_info& info) {
+    soname = SingleImportTable(info, kWanted).soname();
+  }));
   EXPECT_EQ("libfixture_allocator.so", soname);
   library.close();  // an allocator in the process makes others' lazy slots uncertain
 }

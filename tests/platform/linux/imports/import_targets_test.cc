@@ -22,7 +22,7 @@ using interpose::g_hooks;
 using interpose::HookKind;
 using platform::each_module;
 using platform::hold_modules;
-using platform::HookNames;
+using platform::ImportTables;
 using platform::ImportTargets;
 using testing_support::FixtureLibrary;
 using testing_support::in_child;
@@ -63,11 +63,11 @@ TEST(ImportTargets, HooksHaveNamesOfTheirOwnAndTheFirstOnesAreWhereTheyAreSaidTo
 TEST(ImportTargets, TheFunctionsThatTheProcessCalls) {
   in_child([] {
     const auto targets = std::make_unique<ImportTargets>();
-    const HookNames names;
+    const auto tables = std::make_unique<ImportTables>();
     EXPECT_EQ(0u, targets->target(interpose::kMallocHook));
-    ASSERT_TRUE(targets->choose(names));
+    ASSERT_TRUE(targets->choose(*tables));
     hold_modules(
-        [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
+        [&](const dl_phdr_info& info) { targets->survey_changes(*tables, info.dlpi_adds, info.dlpi_subs); });
     for (uint32_t i = 0; i < g_hook_count; ++i) {
       const std::string name = g_hooks[i].name;
       if (name == "malloc" || name == "free" || name == "calloc" || name == "realloc" || name == "dlopen" ||
@@ -85,21 +85,22 @@ TEST(ImportTargets, TheFunctionsThatTheProcessCalls) {
 TEST(ImportTargets, ModulesThatCameSinceAreSurveyedOnce) {
   in_child([] {
     const auto targets = std::make_unique<ImportTargets>();
-    const HookNames names;
-    ASSERT_TRUE(targets->choose(names));
+    const auto tables = std::make_unique<ImportTables>();
+    ASSERT_TRUE(targets->choose(*tables));
     const auto definitions = [&] { return targets->survey().first(interpose::kMallocHook).definitions; };
     const uint32_t before = definitions();
     const uint64_t target = targets->target(interpose::kMallocHook);
     const FixtureLibrary other("symbolic");  // it defines malloc
     for (int i = 0; i < 3; ++i) {
-      hold_modules(
-          [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
+      hold_modules([&](const dl_phdr_info& info) {
+        targets->survey_changes(*tables, info.dlpi_adds, info.dlpi_subs);
+      });
       EXPECT_EQ(before + 1, definitions());
       EXPECT_EQ(target, targets->target(interpose::kMallocHook));
     }
     other.close();
     hold_modules(
-        [&](const dl_phdr_info& info) { targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs); });
+        [&](const dl_phdr_info& info) { targets->survey_changes(*tables, info.dlpi_adds, info.dlpi_subs); });
     EXPECT_EQ(before, definitions());
   });
 }

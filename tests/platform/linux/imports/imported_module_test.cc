@@ -15,9 +15,9 @@ namespace memprof::imported_module_test {
 namespace {
 
 using platform::hook_address;
-using platform::HookNames;
 using platform::ImportedModule;
 using platform::ImportTable;
+using platform::ImportTables;
 using platform::ImportTargets;
 using platform::Verdict;
 using testing_support::FixtureLibrary;
@@ -29,12 +29,12 @@ template <typename F>
 void with_slots(const char* fixture, const F& f) {
   in_child([&] {
     const auto targets = std::make_unique<ImportTargets>();
-    const HookNames names;
-    ASSERT_TRUE(targets->choose(names));
+    const auto tables = std::make_unique<ImportTables>();
+    ASSERT_TRUE(targets->choose(*tables));
     const FixtureLibrary library(fixture);
     ASSERT_TRUE(with_module(library.path, [&](const dl_phdr_info& info) {
-      targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs);
-      const ImportTable table(info, names.wanted);
+      targets->survey_changes(*tables, info.dlpi_adds, info.dlpi_subs);
+      const ImportTable& table = tables->of(info);
       std::vector<ImportTable::Slot> slots;
       table.each_slot([&](const ImportTable::Slot& slot) {
         if (slot.name == interpose::kMallocHook) {
@@ -95,12 +95,12 @@ TEST(ImportedModule, ALazySlotOfALateLibraryIsUncertainUntilTheLoaderWasAsked) {
   in_child([] {
     const FixtureLibrary other("symbolic");
     const auto targets = std::make_unique<ImportTargets>();
-    const HookNames names;
-    ASSERT_TRUE(targets->choose(names));
+    const auto tables = std::make_unique<ImportTables>();
+    ASSERT_TRUE(targets->choose(*tables));
     const FixtureLibrary library("lazy");
     with_module(library.path, [&](const dl_phdr_info& info) {
-      targets->survey_changes(names, info.dlpi_adds, info.dlpi_subs);
-      const ImportTable table(info, names.wanted);
+      targets->survey_changes(*tables, info.dlpi_adds, info.dlpi_subs);
+      const ImportTable& table = tables->of(info);
       table.each_slot([&](const ImportTable::Slot& slot) {
         const uint64_t value = platform::load_slot(slot.address);
         if (slot.name == interpose::kMallocHook && table.has_code_at(value)) {

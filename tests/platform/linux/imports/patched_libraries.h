@@ -17,6 +17,7 @@
 namespace memprof::import_patch_test {
 
 using platform::ImportTable;
+using platform::SingleImportTable;
 using platform::WantedNames;
 using Library = testing_support::FixtureLibrary;
 using testing_support::in_child;
@@ -82,7 +83,7 @@ inline std::vector<uint64_t*> slots(const std::string& path, const char* name) {
   std::vector<uint64_t*> found;
   const WantedNames wanted{&name, 1};
   testing_support::with_module(path, [&](const dl_phdr_info& info) {
-    ImportTable(info, wanted).each_slot([&](const ImportTable::Slot& slot) {
+    SingleImportTable(info, wanted).each_slot([&](const ImportTable::Slot& slot) {
       found.push_back(reinterpret_cast<uint64_t*>(slot.address));
     });
   });
