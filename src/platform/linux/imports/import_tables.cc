@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/imports/import_tables.h"
 
-#include <string.h>
-
 #include <new>
 
 #include "core/arena/levels.h"
@@ -15,7 +13,9 @@ void ImportTables::forget() {
   kept_ = 0;
   used_bytes_ = 0;
   if (pages_ != nullptr) {
-    memset(pages_->places, 0, sizeof(pages_->places));
+    for (ImportTable*& place : pages_->places) {
+      place = nullptr;
+    }
   }
 }
 

@@ -122,8 +122,8 @@ void RemoteCall::save() {
 
 // By the C library's function, which returns into the frame.  The thread is stopped behind the system call then.
 int64_t RemoteCall::call_system(const char* function, long number, const std::array<uint64_t, 6>& arguments) {
-  const processor::Registers registers =
-      processor::function_call(point_.registers, target_.call(function), frame_at_, arguments);
+  const processor::Registers registers = processor::function_call(
+      point_.registers, target_.call(function), frame_at_, target_.sigreturn_code, arguments);
   if (!processor::write_registers(thread_.id(), registers)) fail_as(Stop::kGone);
   if (!thread_.set_signal_mask(blocked_signals())) fail_as(Stop::kGone);
   // A handler of a signal that is not blocked may run first, and make calls of its own.
@@ -171,6 +171,7 @@ void RemoteCall::restore() {
       !processor::write_registers(thread_.id(), point_.registers)) {
     fail_as(Stop::kGone);
   }
+  if (point_.repeats_call) thread_.give_back_repeated_call();
   thread_.detach();
   pause_ns_ = std::max(monotonic_ns() - point_.stopped_ns, point_.longest_pause_ns);
 }

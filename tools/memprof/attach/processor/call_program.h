@@ -48,7 +48,7 @@ struct CallHeader {
   int64_t pause[2] = {0, 50000};     // of kAwait: seconds, nanoseconds
   int64_t last_wait[2] = {2, 0};     // for the attacher, at the end
   uint64_t no_signals = 0;           // the empty set
-  uint32_t vector_control = 0x1f80;  // MXCSR as functions expect it
+  uint32_t vector_control = 0x1f80;  // x86's MXCSR as functions expect it
   uint32_t padding = 0;
 };
 static_assert(sizeof(CallHeader) == 64);

@@ -33,26 +33,46 @@ bool write_vectors(pid_t thread, const std::string& state);
 
 uint64_t program_counter(const Registers& registers);
 uint64_t stack_pointer(const Registers& registers);
-// In the order of DWARF's numbers, the program counter last.
+// In the order of DWARF's numbers, from 0 on.
 std::vector<uint64_t> dwarf_registers(const Registers& registers);
-constexpr unsigned kDwarfStackPointer = 7;
+unsigned dwarf_stack_pointer();
 
 // The ELF machine of programs that can be attached to.
 uint16_t elf_machine();
-// false: the thread executes code of another mode (32 bits).
-bool is_native(const Registers& registers);
+// In what state of the processor the thread is in which no function can be called ("code of 32 bits"); nullptr:
+// in none.
+const char* state_without_calls(pid_t thread, const Registers& registers);
 
-// A stop ends some system calls with EINTR though no signal handler ran.  Makes the kernel repeat such a call
-// when the thread goes on from an event stop; true: it was one.
-bool repeat_interrupted_call(Registers* registers);
+// The system call that a thread waited in when it was asked to stop.
+struct WaitingCall {
+  long number = -1;  // -1: in none, or it is not known
+  uint64_t arguments[6] = {};
+  uint64_t stack_pointer = 0;
+  uint64_t program_counter = 0;  // behind the call
+  uint64_t runs = 0;             // how often it had got a processor
+};
+// Whether registers of a stopped thread are not all that repeat_interrupted_call needs.
+bool needs_waiting_call();
+
+enum class Repeat {
+  kNone,      // there is nothing to repeat
+  kByKernel,  // unless a signal handler runs first
+  kAlways,    // also then: see end_repeated_call
+};
+// A stop ends some system calls with EINTR though no signal handler ran, and others begin anew.  Makes that the
+// thread repeats such a call, or waits on for the rest of its time, when it goes on from an event stop.  `was`: what
+// the thread waited in, if it has not run since.
+Repeat repeat_interrupted_call(Registers* registers, const WaitingCall& was);
+// Of a call that is to be repeated always: it ends with EINTR now, because a signal handler is about to run.
+void end_repeated_call(Registers* registers);
 // Of a thread that is stopped before or behind a system call: whether it is before this one.
 bool is_before_system_call(const Registers& registers, long number);
 int64_t result(const Registers& registers);
 
 // Registers for a call of a function of the C library in a thread that is stopped, whose frame (signal_frame)
-// lies at `frame_address`: the function returns into the frame, which restores the thread.
+// lies at `frame_address`: the function returns to `sigreturn_code`, which restores the thread by the frame.
 Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address,
-                        const std::array<uint64_t, 6>& arguments);
+                        uint64_t sigreturn_code, const std::array<uint64_t, 6>& arguments);
 
 // A frame as the kernel leaves it for a signal handler: rt_sigreturn with it restores the registers, the vectors
 // and the signal mask.  `address`, 8 below a multiple of 64, is where the frame will lie, `sigreturn_code` what its
@@ -64,7 +84,7 @@ uint64_t alternate_stack_in_frame();
 // What rt_sigreturn takes as the stack pointer.
 uint64_t context_in_frame();
 
-// The C library's code that a handler returns to, as bytes to look for.
+// The code of the C library, or of the kernel's own library (vDSO), that a handler returns to, as bytes to look for.
 std::string_view sigreturn_code();
 
 // The code that executes a CallProgram (call_program.h); it can lie at any address.
@@ -72,6 +92,8 @@ std::string_view stub_code();
 // Registers that begin it.
 Registers stub_call(const Registers& from, uint64_t code, uint64_t data, uint64_t stack);
 
+// The address that a return address on the stack stands for: some processors sign them.
+uint64_t return_address(uint64_t word);
 // Whether the 8 bytes before a return address end in a call.
 bool ends_in_call(const unsigned char* eight_bytes);
 

@@ -2,7 +2,7 @@
 // Processors that have no file of their own (processor.h): attaching is refused there.
 #include "memprof/attach/processor/processor.h"
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 
 #include <cstdlib>
 
@@ -36,10 +36,19 @@ std::vector<uint64_t> dwarf_registers(const Registers&) {
 uint16_t elf_machine() {
   std::abort();
 }
-bool is_native(const Registers&) {
+unsigned dwarf_stack_pointer() {
   std::abort();
 }
-bool repeat_interrupted_call(Registers*) {
+const char* state_without_calls(pid_t, const Registers&) {
+  std::abort();
+}
+bool needs_waiting_call() {
+  std::abort();
+}
+Repeat repeat_interrupted_call(Registers*, const WaitingCall&) {
+  std::abort();
+}
+void end_repeated_call(Registers*) {
   std::abort();
 }
 bool is_before_system_call(const Registers&, long) {
@@ -48,7 +57,7 @@ bool is_before_system_call(const Registers&, long) {
 int64_t result(const Registers&) {
   std::abort();
 }
-Registers function_call(const Registers&, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {
+Registers function_call(const Registers&, uint64_t, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {
   std::abort();
 }
 std::string signal_frame(const Registers&, const std::string&, uint64_t, uint64_t, uint64_t) {
@@ -67,6 +76,9 @@ std::string_view stub_code() {
   std::abort();
 }
 Registers stub_call(const Registers&, uint64_t, uint64_t, uint64_t) {
+  std::abort();
+}
+uint64_t return_address(uint64_t) {
   std::abort();
 }
 bool ends_in_call(const unsigned char*) {

@@ -146,15 +146,23 @@ std::vector<uint64_t> dwarf_registers(const Registers& registers) {
           r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
 }
 
+unsigned dwarf_stack_pointer() {
+  return 7;
+}
+
 uint16_t elf_machine() {
   return EM_X86_64;
 }
 
-bool is_native(const Registers& registers) {
-  return unpack(registers).cs == kCodeSegment64;
+const char* state_without_calls(pid_t, const Registers& registers) {
+  return unpack(registers).cs == kCodeSegment64 ? nullptr : "code of 32 bits";
 }
 
-bool repeat_interrupted_call(Registers* registers) {
+bool needs_waiting_call() {
+  return false;
+}
+
+Repeat repeat_interrupted_call(Registers* registers, const WaitingCall&) {
   static constexpr long kEndedByStops[] = {
       SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,   SYS_semtimedop,
       SYS_rt_sigtimedwait, SYS_io_getevents, SYS_recvfrom,      SYS_recvmsg, SYS_recvmmsg,
@@ -162,15 +170,17 @@ bool repeat_interrupted_call(Registers* registers) {
       SYS_sendmsg,         SYS_sendmmsg,     SYS_write,         SYS_writev,  SYS_connect,
       SYS_msgrcv,          SYS_msgsnd,       SYS_io_uring_enter};
   user_regs_struct all = unpack(*registers);
-  if (static_cast<int64_t>(all.rax) != -EINTR) return false;
+  if (static_cast<int64_t>(all.rax) != -EINTR) return Repeat::kNone;
   const auto number = static_cast<long>(all.orig_rax);
   if (std::find(std::begin(kEndedByStops), std::end(kEndedByStops), number) == std::end(kEndedByStops)) {
-    return false;
+    return Repeat::kNone;
   }
   all.rax = static_cast<uint64_t>(kRestartWithoutHandler);
   *registers = pack(all);
-  return true;
+  return Repeat::kByKernel;
 }
+
+void end_repeated_call(Registers*) {}
 
 bool is_before_system_call(const Registers& registers, long number) {
   const user_regs_struct all = unpack(registers);
@@ -181,11 +191,12 @@ int64_t result(const Registers& registers) {
   return static_cast<int64_t>(unpack(registers).rax);
 }
 
-Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address,
+// `frame_address` is where the return address is.
+Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address, uint64_t,
                         const std::array<uint64_t, 6>& arguments) {
   user_regs_struct all = unpack(from);
   all.rip = function;
-  all.rsp = frame_address;  // where the return address is
+  all.rsp = frame_address;
   all.rdi = arguments[0];
   all.rsi = arguments[1];
   all.rdx = arguments[2];
@@ -257,7 +268,11 @@ std::string_view sigreturn_code() {
 }
 
 Registers stub_call(const Registers& from, uint64_t code, uint64_t data, uint64_t stack) {
-  return function_call(from, code, stack, {data, 0, 0, 0, 0, 0});
+  return function_call(from, code, stack, 0, {data, 0, 0, 0, 0, 0});
+}
+
+uint64_t return_address(uint64_t word) {
+  return word;
 }
 
 bool ends_in_call(const unsigned char* eight_bytes) {

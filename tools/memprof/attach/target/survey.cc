@@ -100,6 +100,15 @@ uint64_t find_code(const TargetMemory& memory, const TargetImage& image, std::st
   return 0;
 }
 
+// On some processors only the kernel's own library has it.
+uint64_t find_sigreturn(const TargetMemory& memory, const Target& target, const TargetImage& c_library) {
+  uint64_t found = find_code(memory, c_library, processor::sigreturn_code());
+  for (const TargetImage& image : target.images) {
+    if (found == 0 && image.path == "[vdso]") found = find_code(memory, image, processor::sigreturn_code());
+  }
+  return found;
+}
+
 bool is_c_library(const TargetImage& image) {
   return image.function("gnu_get_libc_version") != 0;
 }
@@ -163,7 +172,7 @@ void find_calls(const TargetMemory& memory, Target* target) {
     }
     target->c_library[name] = address;
   }
-  target->sigreturn_code = find_code(memory, c_library, processor::sigreturn_code());
+  target->sigreturn_code = find_sigreturn(memory, *target, c_library);
   if (target->sigreturn_code == 0) {
     refuse_if_changed(*target, false);
     refuse(target->shown + " uses a C library that memprof does not know; " + kStartAnew);

@@ -27,7 +27,7 @@ struct Target {
   std::vector<TargetImage> images;
   UnsafeCode unsafe;
   std::map<std::string, uint64_t> c_library;  // addresses of the functions that are called there
-  uint64_t sigreturn_code = 0;                // of the C library
+  uint64_t sigreturn_code = 0;                // of the C library or the kernel's own
   std::map<std::string, uint64_t> memprof;    // those of libmemprof.so; empty: it is not loaded
 
   uint64_t call(const std::string& name) const { return c_library.at(name); }

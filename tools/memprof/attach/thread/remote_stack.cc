@@ -82,9 +82,10 @@ bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) 
 
 template <typename State>
 bool set_registers(Dwfl_Thread* thread, void* argument) {
-  const std::vector<uint64_t> values =
-      processor::dwarf_registers(*static_cast<const State*>(argument)->registers);
+  const processor::Registers& registers = *static_cast<const State*>(argument)->registers;
+  const std::vector<uint64_t> values = processor::dwarf_registers(registers);
   const std::vector<Dwarf_Word> words(values.begin(), values.end());
+  dwfl_thread_state_register_pc(thread, processor::program_counter(registers));
   return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(words.size()), words.data());
 }
 
@@ -94,7 +95,7 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   bool is_executing = false;
   if (!dwfl_frame_pc(frame, &address, &is_executing)) return DWARF_CB_ABORT;
   Dwarf_Word stack_pointer = 0;
-  if (dwfl_frame_reg(frame, processor::kDwarfStackPointer, &stack_pointer) != 0) stack_pointer = 0;
+  if (dwfl_frame_reg(frame, processor::dwarf_stack_pointer(), &stack_pointer) != 0) stack_pointer = 0;
   walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
   return walk->frames.size() < kMaxFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
 }

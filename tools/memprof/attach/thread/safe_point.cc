@@ -56,7 +56,7 @@ bool is_return_address(const Target& target, const TargetMemory& memory, uint64_
 const std::string* scan(const Target& target, const TargetMemory& memory, const std::vector<char>& stack,
                         size_t from) {
   for (size_t at = from; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
-    const uint64_t address = word_at(stack, at);
+    const uint64_t address = processor::return_address(word_at(stack, at));
     const std::string* what = target.unsafe.at(address - 1);
     if (what != nullptr && is_return_address(target, memory, address)) return what;
   }
@@ -105,7 +105,7 @@ class Search {
     for (int round = 1; round <= kMaxStops && monotonic_ns() < end; ++round) {
       check(thread_.interrupt(kStopNs));
       Verdict verdict = look();
-      if (verdict.is_safe) return std::move(point_);
+      if (verdict.is_safe) return found();
       ++refused_[verdict.why];
       const bool wants_breakpoint = round > kStopsWithoutBreakpoint && verdict.return_address != 0 &&
                                     can_use_breakpoint(target_.pid, thread_);
@@ -113,7 +113,7 @@ class Search {
         go_on();
         first_.make();
       } else if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
-        if (run_to_breakpoint()) return std::move(point_);
+        if (run_to_breakpoint()) return found();
       } else {
         go_on();
         let_it_run(target_, thread_.id(), round);
@@ -134,6 +134,11 @@ class Search {
     if (stop == Stop::kGroup) fail(target_, "was stopped by a signal meanwhile; let it go on first");
     fail(target_,
          "cannot be stopped now: it waits for a child that it made by vfork, or for a device; try again");
+  }
+
+  SafePoint found() {
+    point_.repeats_call = thread_.take_repeated_call();
+    return std::move(point_);
   }
 
   Verdict look() {
@@ -183,7 +188,7 @@ class Search {
 
 Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
               const TracedThread& thread, const processor::Registers& registers) {
-  if (!processor::is_native(registers)) return {false, "code of 32 bits", 0};
+  if (const char* state = processor::state_without_calls(thread.id(), registers)) return {false, state, 0};
   if (thread.is_in_restartable_sequence()) return {false, "a restartable sequence", 0};
   const uint64_t begin = processor::stack_pointer(registers) - kRedZoneBytes;
   const std::vector<char> stack = read_stack(memory, begin);
@@ -209,7 +214,7 @@ Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& wal
   if (verdict.is_safe || verdict.return_address != 0) return verdict;
   // The walk does not tell: the first that looks like one.
   for (size_t at = kRedZoneBytes; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
-    const uint64_t address = word_at(stack, at);
+    const uint64_t address = processor::return_address(word_at(stack, at));
     if (target.unsafe.at(address) == nullptr && target.unsafe.at(address - 1) == nullptr &&
         is_return_address(target, memory, address)) {
       verdict.return_address = address;

@@ -23,6 +23,7 @@ namespace memprof::cli {
 struct SafePoint {
   processor::Registers registers;  // as the thread is to go on
   TargetMemory memory;             // of the program that was stopped
+  bool repeats_call = false;       // as TracedThread::take_repeated_call() says
   int stops = 0;
   int breakpoints = 0;
   int64_t stopped_ns = 0;        // when the last stop was, on the clock of monotonic_ns()

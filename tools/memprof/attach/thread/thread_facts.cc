@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "memprof/attach/target/survey.h"
 #include "memprof/host/process/proc_path.h"
 
 namespace memprof::cli {
@@ -33,6 +34,34 @@ uint64_t used_ns(uint64_t process, pid_t thread) {
   uint64_t used = 0;
   fact(process, thread, "schedstat") >> used;
   return used;
+}
+
+uint64_t runs_of(pid_t thread) {
+  uint64_t used = 0, waited = 0, runs = 0;
+  std::ifstream(proc_path(static_cast<uint64_t>(thread), "schedstat")) >> used >> waited >> runs;
+  return runs;
+}
+
+// NUMBER 0xARGUMENT (six of them) 0xSTACK 0xCODE, or "running", or "-1 0xSTACK 0xCODE" where it waits in no call.
+processor::WaitingCall waiting_call(pid_t thread) {
+  processor::WaitingCall call;
+  call.runs = runs_of(thread);
+  std::ifstream file(proc_path(static_cast<uint64_t>(thread), "syscall"));
+  long number = -1;
+  if (!(file >> number) || number < 0 || call.runs == 0) return call;
+  file >> std::hex;
+  for (uint64_t& argument : call.arguments) file >> argument;
+  if (file >> call.stack_pointer >> call.program_counter) call.number = number;
+  return call;
+}
+
+bool has_signal_for_handler(pid_t thread) {
+  const auto id = static_cast<uint64_t>(thread);
+  const auto set = [&](const char* name) {
+    const std::string text = status_field(id, name);
+    return text.empty() ? 0 : std::stoull(text, nullptr, 16);
+  };
+  return ((set("SigPnd") | set("ShdPnd")) & set("SigCgt") & ~set("SigBlk")) != 0;
 }
 
 ThreadState state_of(uint64_t process, pid_t thread) {

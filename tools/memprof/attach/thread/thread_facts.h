@@ -9,12 +9,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "memprof/attach/processor/processor.h"
+
 namespace memprof::cli {
 
 std::vector<pid_t> threads_of(uint64_t process);
 
 // Processor time, in ns; 0: it is gone, or this kernel does not say.
 uint64_t used_ns(uint64_t process, pid_t thread);
+
+// How often it got a processor; 0 as above.
+uint64_t runs_of(pid_t thread);
+
+// What it waits in; its number is -1 where it runs, is stopped, or this is not told.
+processor::WaitingCall waiting_call(pid_t thread);
+
+// Whether a signal is there that it has a handler for and does not block.
+bool has_signal_for_handler(pid_t thread);
 
 struct ThreadState {
   char letter = 'X';   // as in /proc/PID/task/ID/stat; 'X': it is gone

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
+
+#include "memprof/attach/thread/thread_facts.h"
 
 namespace memprof::cli {
 namespace {
@@ -72,12 +75,14 @@ void TracedThread::detach() {
   }
   if (is_stopped_) {
     set_breakpoint(0);
+    end_call_if_signalled();
     trace(PTRACE_DETACH, thread_, 0, int64_t{0});
   }
   is_gone_ = true;
 }
 
 bool TracedThread::resume_as(Resume how, int signal) {
+  end_call_if_signalled();
   is_stopped_ = false;
   return trace(how == Resume::kRun ? PTRACE_CONT : PTRACE_SYSCALL, thread_, 0, int64_t{signal}) == 0;
 }
@@ -131,18 +136,43 @@ TracedThread::Stop TracedThread::wait_while(Resume how, int64_t timeout_ns) {
   return Stop::kGone;
 }
 
-void TracedThread::repeat_interrupted_call() const {
-  processor::Registers registers;
-  if (processor::read_registers(thread_, &registers) && processor::repeat_interrupted_call(&registers)) {
-    processor::write_registers(thread_, registers);
-  }
+void TracedThread::note_waiting_call() {
+  if (processor::needs_waiting_call()) waits_in_ = waiting_call(thread_);
 }
 
-void TracedThread::ask_to_stop() const {
+void TracedThread::repeat_interrupted_call() {
+  processor::WaitingCall was;
+  std::swap(was, waits_in_);
+  repeats_call_ = false;
+  if (was.number >= 0 && runs_of(thread_) != was.runs + 1) was.number = -1;
+  processor::Registers registers;
+  if (!processor::read_registers(thread_, &registers)) return;
+  const processor::Repeat repeat = processor::repeat_interrupted_call(&registers, was);
+  if (repeat == processor::Repeat::kNone || !processor::write_registers(thread_, registers)) return;
+  repeats_call_ = repeat == processor::Repeat::kAlways;
+}
+
+bool TracedThread::take_repeated_call() {
+  return std::exchange(repeats_call_, false);
+}
+
+void TracedThread::end_call_if_signalled() {
+  processor::Registers registers;
+  if (!take_repeated_call() || !has_signal_for_handler(thread_) ||
+      !processor::read_registers(thread_, &registers)) {
+    return;
+  }
+  processor::end_repeated_call(&registers);
+  processor::write_registers(thread_, registers);
+}
+
+void TracedThread::ask_to_stop() {
+  note_waiting_call();
   if (!is_gone_) trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0});
 }
 
 TracedThread::Stop TracedThread::interrupt(int64_t timeout_ns) {
+  note_waiting_call();
   if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0) return Stop::kGone;
   const int64_t end = monotonic_ns() + timeout_ns;
   while (true) {

@@ -39,7 +39,7 @@ class TracedThread {
   bool is_stopped() const { return is_stopped_; }
 
   // Stops it soon, wherever it is; wait() says when.
-  void ask_to_stop() const;
+  void ask_to_stop();
   // Stops it wherever it is.
   Stop interrupt(int64_t timeout_ns);
   // Of a stopped thread: stops it anew as an event, without any code of the program between.
@@ -47,6 +47,11 @@ class TracedThread {
   // Of a stopped thread: runs it to the begin or the end of its next system call.
   Stop to_system_call(int64_t timeout_ns);
   bool resume();
+  // Whether the thread, stopped by an event, repeats a system call also if a signal handler runs first; then a stop
+  // ends that call when it goes on.  Who lets it do something else meanwhile takes this, and gives it back when the
+  // registers are.
+  bool take_repeated_call();
+  void give_back_repeated_call() { repeats_call_ = true; }
   // Until it stops by itself.
   Stop wait(int64_t timeout_ns);
   // Lets it go for good; what was set of it stays.
@@ -63,7 +68,9 @@ class TracedThread {
   Stop wait_while(Resume how, int64_t timeout_ns);
   bool resume_as(Resume how, int signal);
   bool is_trap_pending() const;
-  void repeat_interrupted_call() const;
+  void note_waiting_call();
+  void repeat_interrupted_call();
+  void end_call_if_signalled();
 
   pid_t thread_;
   int error_ = 0;
@@ -71,6 +78,8 @@ class TracedThread {
   bool is_event_ = false;  // stopped by an event, or with all others
   bool is_gone_ = false;
   bool has_breakpoint_ = false;
+  bool repeats_call_ = false;
+  processor::WaitingCall waits_in_;
   sigset_t signals_before_{};
 };
 

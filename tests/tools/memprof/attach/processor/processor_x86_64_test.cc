@@ -36,13 +36,13 @@ user_regs_struct interrupted(long number, long result) {
 
 TEST(Processor, CallsThatAStopHasEndedAreRepeated) {
   Registers registers = with(interrupted(SYS_epoll_wait, -EINTR));
-  EXPECT_TRUE(repeat_interrupted_call(&registers));
+  EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kByKernel);
   EXPECT_EQ(result(registers), -514);
   // No others, and not what succeeded.
   registers = with(interrupted(SYS_close, -EINTR));
-  EXPECT_FALSE(repeat_interrupted_call(&registers));
+  EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kNone);
   registers = with(interrupted(SYS_epoll_wait, 1));
-  EXPECT_FALSE(repeat_interrupted_call(&registers));
+  EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kNone);
 }
 
 ucontext_t context_of(const std::string& frame) {
@@ -78,7 +78,7 @@ TEST(Processor, AFrameRepeatsTheCall) {
 TEST(Processor, CallsBeginAsFunctionsExpect) {
   user_regs_struct all = interrupted(SYS_read, -512);
   all.eflags = 0x400 | 0x2;
-  const user_regs_struct called = of(function_call(with(all), 0x9000, 0x6008, {1, 2, 3, 4, 5, 6}));
+  const user_regs_struct called = of(function_call(with(all), 0x9000, 0x6008, 0xabcd, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(called.rip, 0x9000u);
   EXPECT_EQ(called.rsp, 0x6008u);
   EXPECT_EQ(called.rdi, 1u);
