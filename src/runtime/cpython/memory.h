@@ -21,7 +21,7 @@ namespace memprof::cpython {
 // Not a small number, and an address that a program can have.
 inline bool is_plausible(uint64_t address) {
   constexpr uint64_t kMin = 4096;
-  constexpr uint64_t kLimit = uint64_t{1} << 47;
+  constexpr uint64_t kLimit = uint64_t{1} << 48;
   return address - kMin < kLimit - kMin;
 }
 

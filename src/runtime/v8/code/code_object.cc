@@ -17,7 +17,7 @@ bool read_word(uint64_t address, uint64_t* word) {
 }  // namespace
 
 bool CodeObjects::read_object(uint64_t address, uint64_t* object) {
-  constexpr uint64_t kLimit = uint64_t{1} << 47;
+  constexpr uint64_t kLimit = uint64_t{1} << 48;
   uint64_t word = 0;
   if (!read_word(address, &word) || (word & kTagMask) != kTag || word < 4096 || word >= kLimit) {
     return false;

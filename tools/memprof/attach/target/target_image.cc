@@ -166,7 +166,8 @@ std::vector<TargetImage> read_images(const TargetMemory& memory, const std::vect
   for (const MemoryRange& range : ranges) {
     const bool is_file = !range.path.empty() && range.path[0] == '/';
     if (range.offset != 0 || (!is_file && range.path != "[vdso]")) continue;
-    if (!images.empty() && range.start < images.back().end) continue;
+    // Between the segments of one image another can lie: the kernel puts its library into the loader's gap.
+    if (!images.empty() && range.start < images.back().end && range.path == images.back().path) continue;
     TargetImage image;
     if (read_image(memory, ranges, range.start, &image) && is_loaded(image, ranges)) {
       images.push_back(std::move(image));
