@@ -13,7 +13,8 @@ namespace memprof::cli::testing_tools {
 struct StoppedThread {
   explicit StoppedThread(const TargetProcess& process)
       : target(survey(process.pid())),
-        walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images),
+        walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images,
+               target.sigreturn_code),
         thread(static_cast<pid_t>(process.pid())),
         point(reach_safe_point(target, walker, &thread)) {}
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -83,6 +84,14 @@ std::string signal_frame(const Registers& registers, const std::string& vectors,
 uint64_t alternate_stack_in_frame();
 // What rt_sigreturn takes as the stack pointer.
 uint64_t context_in_frame();
+
+// Where unwind tables do not lead out of the kernel's frame for a signal handler: the words of Registers that lie in it,
+// behind the stack pointer that rt_sigreturn takes. No words: the tables do.
+struct RegistersInFrame {
+  uint64_t at = 0;
+  size_t words = 0;
+};
+RegistersInFrame registers_in_frame();
 
 // The code of the C library, or of the kernel's own library (vDSO), that a handler returns to, as bytes to look for.
 std::string_view sigreturn_code();

@@ -299,6 +299,11 @@ uint64_t context_in_frame() {
   return kContextAt;
 }
 
+RegistersInFrame registers_in_frame() {
+  return {kInfoBytes + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, regs),
+          sizeof(user_pt_regs) / sizeof(uint64_t)};
+}
+
 std::string_view sigreturn_code() {
   static constexpr char kCode[] = "\x68\x11\x80\xd2\x01\x00\x00\xd4";  // mov x8, #139; svc #0
   return {kCode, sizeof(kCode) - 1};

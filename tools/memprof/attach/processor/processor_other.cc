@@ -69,6 +69,9 @@ uint64_t alternate_stack_in_frame() {
 uint64_t context_in_frame() {
   std::abort();
 }
+RegistersInFrame registers_in_frame() {
+  std::abort();
+}
 std::string_view sigreturn_code() {
   std::abort();
 }

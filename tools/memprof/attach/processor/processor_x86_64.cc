@@ -262,6 +262,10 @@ uint64_t context_in_frame() {
   return kContextAt;
 }
 
+RegistersInFrame registers_in_frame() {
+  return {};
+}
+
 std::string_view sigreturn_code() {
   static constexpr char kCode[] = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";  // mov $15, %rax; syscall
   return {kCode, sizeof(kCode) - 1};

@@ -12,6 +12,7 @@ namespace memprof::cli {
 namespace {
 
 constexpr size_t kMaxFrames = 5000;
+constexpr uint64_t kSigreturnBytes = 8;
 
 }  // namespace
 
@@ -22,6 +23,7 @@ struct RemoteStack::State {
 
   Dwfl* dwfl = nullptr;
   bool can_walk = false;
+  uint64_t sigreturn_code = 0;
   std::map<uint64_t, std::string> files;  // by the start of the image
   // Of the walk that is under way:
   pid_t thread = 0;
@@ -29,6 +31,7 @@ struct RemoteStack::State {
   const TargetMemory* memory = nullptr;
   const std::vector<char>* stack = nullptr;
   uint64_t stack_begin = 0;
+  bool is_in_signal_frame = false;  // the last one that was added
 };
 
 namespace {
@@ -89,15 +92,26 @@ bool set_registers(Dwfl_Thread* thread, void* argument) {
   return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(words.size()), words.data());
 }
 
+template <typename State>
+struct Adding {
+  State* state;
+  RemoteStack::Walk* walk;
+};
+
+template <typename State>
 int add_frame(Dwfl_Frame* frame, void* argument) {
-  auto* walk = static_cast<RemoteStack::Walk*>(argument);
+  const auto* adding = static_cast<const Adding<State>*>(argument);
+  State& state = *adding->state;
+  RemoteStack::Walk* walk = adding->walk;
   Dwarf_Addr address = 0;
   bool is_executing = false;
   if (!dwfl_frame_pc(frame, &address, &is_executing)) return DWARF_CB_ABORT;
   Dwarf_Word stack_pointer = 0;
   if (dwfl_frame_reg(frame, processor::dwarf_stack_pointer(), &stack_pointer) != 0) stack_pointer = 0;
   walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
-  return walk->frames.size() < kMaxFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
+  state.is_in_signal_frame = state.sigreturn_code != 0 && address - state.sigreturn_code < kSigreturnBytes &&
+                             processor::registers_in_frame().words != 0;
+  return walk->frames.size() < kMaxFrames && !state.is_in_signal_frame ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) {
@@ -108,8 +122,10 @@ int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) 
 
 }  // namespace
 
-RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images)
+RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
+                         uint64_t sigreturn_code)
     : state_(std::make_unique<State>()) {
+  state_->sigreturn_code = sigreturn_code;
   static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
       next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
   state_->dwfl = dwfl_begin(&kImageCallbacks);
@@ -139,12 +155,21 @@ RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& re
   Walk walk;
   if (!state_->can_walk) return walk;
   state_->thread = thread;
-  state_->registers = &registers;
   state_->memory = &memory;
   state_->stack = &stack;
   state_->stack_begin = stack_begin;
-  walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame, &walk) == 0;
-  return walk;
+  Adding<State> adding{state_.get(), &walk};
+  processor::Registers at = registers;
+  state_->registers = &at;
+  while (true) {
+    state_->is_in_signal_frame = false;
+    walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame<State>, &adding) == 0;
+    const auto [begin, words] = processor::registers_in_frame();
+    if (!state_->is_in_signal_frame || walk.frames.size() >= kMaxFrames ||
+        !memory.read(walk.frames.back().stack_pointer + begin, at.words.data(), words * sizeof(uint64_t))) {
+      return walk;
+    }
+  }
 }
 
 }  // namespace memprof::cli

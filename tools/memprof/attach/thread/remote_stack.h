@@ -19,8 +19,10 @@ namespace memprof::cli {
 
 class RemoteStack {
  public:
-  // Reads the tables, so that a walk reads nothing but the stack.
-  RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images);
+  // Reads the tables, so that a walk reads nothing but the stack.  `sigreturn_code`: where signal handlers return to; 0:
+  // not known.
+  RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
+              uint64_t sigreturn_code);
   ~RemoteStack();
   RemoteStack(const RemoteStack&) = delete;
   RemoteStack& operator=(const RemoteStack&) = delete;

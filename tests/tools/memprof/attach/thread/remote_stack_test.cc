@@ -40,7 +40,7 @@ TEST(RemoteStack, WithoutTables) {
   NEEDS_PTRACE();
   TargetProcess process({"nanosleep"});
   StoppedThread stopped(process);
-  RemoteStack nothing(process.pid(), stopped.point.memory, {});
+  RemoteStack nothing(process.pid(), stopped.point.memory, {}, 0);
   const RemoteStack::Walk walk =
       nothing.walk(stopped.thread.id(), stopped.point.registers, stopped.point.memory, {}, 0);
   EXPECT_FALSE(walk.is_complete);

@@ -43,7 +43,8 @@ TEST(SafePoint, NeverThere) {
   TargetProcess process({"nanosleep"});
   Target target = survey(process.pid());
   target.unsafe.add({0, UINT64_MAX}, "everything");
-  RemoteStack walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images);
+  RemoteStack walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images,
+                     target.sigreturn_code);
   {
     TracedThread thread(static_cast<pid_t>(process.pid()));
     try {
