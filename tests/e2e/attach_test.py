@@ -118,6 +118,14 @@ class Attach(attaching.Test):
                 self.storm(process, 5)
                 self.check_end(process)
 
+    def test_waits_of_every_kind(self):
+        for wait in ("nanosleep", "clock_nanosleep", "futex", "poll", "ppoll", "select", "epoll_wait", "sigtimedwait",
+                     "semtimedop", "receive"):
+            with self.subTest(wait):
+                process = self.begin(e2e.program("attached"), wait)
+                self.storm(process, 3)
+                self.check_end(process)
+
     def test_python_that_works_in_threads(self):
         digest = e2e.run([e2e.system_python(), "-c",
                           "import hashlib, json; print(hashlib.md5(json.dumps({str(j): [j] * (j % 7) for j in range(50)},"

@@ -37,6 +37,8 @@ uint64_t stack_pointer(const Registers& registers);
 // In the order of DWARF's numbers, from 0 on.
 std::vector<uint64_t> dwarf_registers(const Registers& registers);
 unsigned dwarf_stack_pointer();
+// The return address of a function that has no frame yet, where it is in a register; 0: it is on the stack.
+uint64_t link_register(const Registers& registers);
 
 // The ELF machine of programs that can be attached to.
 uint16_t elf_machine();

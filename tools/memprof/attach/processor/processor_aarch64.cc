@@ -195,8 +195,13 @@ uint64_t stack_pointer(const Registers& registers) {
 std::vector<uint64_t> dwarf_registers(const Registers& registers) {
   const user_pt_regs all = unpack(registers);
   std::vector<uint64_t> values(std::begin(all.regs), std::end(all.regs));
+  values[kLink] = return_address(values[kLink]);
   values.push_back(all.sp);
   return values;
+}
+
+uint64_t link_register(const Registers& registers) {
+  return return_address(unpack(registers).regs[kLink]);
 }
 
 unsigned dwarf_stack_pointer() {

@@ -36,6 +36,9 @@ std::vector<uint64_t> dwarf_registers(const Registers&) {
 uint16_t elf_machine() {
   std::abort();
 }
+uint64_t link_register(const Registers&) {
+  std::abort();
+}
 unsigned dwarf_stack_pointer() {
   std::abort();
 }

@@ -146,6 +146,10 @@ std::vector<uint64_t> dwarf_registers(const Registers& registers) {
           r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
 }
 
+uint64_t link_register(const Registers&) {
+  return 0;
+}
+
 unsigned dwarf_stack_pointer() {
   return 7;
 }

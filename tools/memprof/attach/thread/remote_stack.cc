@@ -4,6 +4,7 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -25,6 +26,7 @@ struct RemoteStack::State {
   bool can_walk = false;
   uint64_t sigreturn_code = 0;
   std::map<uint64_t, std::string> files;  // by the start of the image
+  std::vector<CodeRange> code;            // of all images
   // Of the walk that is under way:
   pid_t thread = 0;
   const processor::Registers* registers = nullptr;
@@ -72,15 +74,28 @@ bool get_thread(Dwfl*, pid_t, void* argument, void** thread) {
   return true;
 }
 
+// A signed return address without its signature, which libdwfl takes for a part of it.
+template <typename State>
+Dwarf_Word without_signature(const State& state, Dwarf_Word word) {
+  const uint64_t address = processor::return_address(word);
+  const bool is_signed =
+      address != word && std::any_of(state.code.begin(), state.code.end(), [&](const CodeRange& range) {
+        return address >= range.start && address < range.end;
+      });
+  return is_signed ? address : word;
+}
+
 template <typename State>
 bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
   const auto* state = static_cast<const State*>(argument);
   const uint64_t end = state->stack_begin + state->stack->size();
   if (address >= state->stack_begin && address < end && end - address >= sizeof(*result)) {
     memcpy(result, state->stack->data() + (address - state->stack_begin), sizeof(*result));
-    return true;
+  } else if (!state->memory->read(address, result, sizeof(*result))) {
+    return false;
   }
-  return state->memory->read(address, result, sizeof(*result));
+  *result = without_signature(*state, *result);
+  return true;
 }
 
 template <typename State>
@@ -133,6 +148,7 @@ RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::ve
   dwfl_report_begin(state_->dwfl);
   for (const TargetImage& image : images) {
     state_->files[image.start] = read_unwind_image(memory, image);
+    state_->code.insert(state_->code.end(), image.code.begin(), image.code.end());
     Dwfl_Module* module = dwfl_report_module(state_->dwfl, image.path.c_str(), image.start, image.end);
     void** user_data = nullptr;
     if (module == nullptr || dwfl_module_info(module, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr,

@@ -209,6 +209,8 @@ Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& wal
     const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;
     const size_t from = last > begin && last - begin < stack.size() ? last - begin : kRedZoneBytes;
     const std::string* what = scan(target, memory, stack, from);
+    const uint64_t link = processor::link_register(registers);
+    if (walk.frames.size() <= 1 && link != 0) is_unsafe(link - 1);
     if (what != nullptr && verdict.is_safe) verdict = {false, *what, 0};
   }
   if (verdict.is_safe || verdict.return_address != 0) return verdict;
