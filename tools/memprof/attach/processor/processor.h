@@ -52,7 +52,7 @@ struct WaitingCall {
   uint64_t arguments[6] = {};
   uint64_t stack_pointer = 0;
   uint64_t program_counter = 0;  // behind the call
-  uint64_t runs = 0;             // how often it had got a processor
+  uint64_t sleeps = 0;           // how often it had gone to sleep
 };
 // Whether registers of a stopped thread are not all that repeat_interrupted_call needs.
 bool needs_waiting_call();
@@ -64,7 +64,7 @@ enum class Repeat {
 };
 // A stop ends some system calls with EINTR though no signal handler ran, and others begin anew.  Makes that the
 // thread repeats such a call, or waits on for the rest of its time, when it goes on from an event stop.  `was`: what
-// the thread waited in, if it has not run since.
+// the thread waited in, if it has not slept since.
 Repeat repeat_interrupted_call(Registers* registers, const WaitingCall& was);
 // Of a call that is to be repeated always: it ends with EINTR now, because a signal handler is about to run.
 void end_repeated_call(Registers* registers);

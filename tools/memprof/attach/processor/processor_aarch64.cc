@@ -228,7 +228,8 @@ bool needs_waiting_call() {
 
 Repeat repeat_interrupted_call(Registers* registers, const WaitingCall& was) {
   user_pt_regs all = unpack(*registers);
-  if (was.number < 0 || static_cast<long>(all.regs[8]) != was.number || all.sp != was.stack_pointer) {
+  if (was.number < 0 || static_cast<long>(all.regs[8]) != was.number || all.sp != was.stack_pointer ||
+      !std::equal(was.arguments + 1, std::end(was.arguments), all.regs + 1)) {
     return Repeat::kNone;
   }
   const uint64_t call_at = was.program_counter - kInstructionBytes;

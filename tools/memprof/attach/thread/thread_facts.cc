@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/thread/thread_facts.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -36,22 +39,29 @@ uint64_t used_ns(uint64_t process, pid_t thread) {
   return used;
 }
 
-uint64_t runs_of(pid_t thread) {
-  uint64_t used = 0, waited = 0, runs = 0;
-  std::ifstream(proc_path(static_cast<uint64_t>(thread), "schedstat")) >> used >> waited >> runs;
-  return runs;
+uint64_t sleeps_of(pid_t thread) {
+  const std::string count = status_field(static_cast<uint64_t>(thread), "voluntary_ctxt_switches");
+  return count.empty() ? 0 : std::stoull(count);
+}
+
+WaitLook::WaitLook(pid_t thread) : sleeps_(sleeps_of(thread)) {
+  const int file = open(proc_path(static_cast<uint64_t>(thread), "syscall").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const ssize_t bytes = read(file, text_, sizeof(text_) - 1);
+  text_[bytes > 0 ? bytes : 0] = '\0';
+  close(file);
 }
 
 // NUMBER 0xARGUMENT (six of them) 0xSTACK 0xCODE, or "running", or "-1 0xSTACK 0xCODE" where it waits in no call.
-processor::WaitingCall waiting_call(pid_t thread) {
+processor::WaitingCall WaitLook::call() const {
   processor::WaitingCall call;
-  call.runs = runs_of(thread);
-  std::ifstream file(proc_path(static_cast<uint64_t>(thread), "syscall"));
+  call.sleeps = sleeps_;
+  std::istringstream text(text_);
   long number = -1;
-  if (!(file >> number) || number < 0 || call.runs == 0) return call;
-  file >> std::hex;
-  for (uint64_t& argument : call.arguments) file >> argument;
-  if (file >> call.stack_pointer >> call.program_counter) call.number = number;
+  if (!(text >> number) || number < 0) return call;
+  text >> std::hex;
+  for (uint64_t& argument : call.arguments) text >> argument;
+  if (text >> call.stack_pointer >> call.program_counter) call.number = number;
   return call;
 }
 

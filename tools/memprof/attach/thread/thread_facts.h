@@ -18,11 +18,22 @@ std::vector<pid_t> threads_of(uint64_t process);
 // Processor time, in ns; 0: it is gone, or this kernel does not say.
 uint64_t used_ns(uint64_t process, pid_t thread);
 
-// How often it got a processor; 0 as above.
-uint64_t runs_of(pid_t thread);
+// How often it gave its processor away by itself; 0: it is gone.
+uint64_t sleeps_of(pid_t thread);
 
-// What it waits in; its number is -1 where it runs, is stopped, or this is not told.
-processor::WaitingCall waiting_call(pid_t thread);
+// What a thread waits in, or is about to begin.  The look only reads, so that little time passes between it and what is
+// done because of it; what it saw is made out later.
+class WaitLook {
+ public:
+  explicit WaitLook(pid_t thread);
+  bool is_waiting() const { return text_[0] >= '0' && text_[0] <= '9'; }
+  // Its number is -1 where the thread runs, or this is not told.
+  processor::WaitingCall call() const;
+
+ private:
+  uint64_t sleeps_;
+  char text_[200] = "";
+};
 
 // Whether a signal is there that it has a handler for and does not block.
 bool has_signal_for_handler(pid_t thread);

@@ -136,15 +136,29 @@ TracedThread::Stop TracedThread::wait_while(Resume how, int64_t timeout_ns) {
   return Stop::kGone;
 }
 
-void TracedThread::note_waiting_call() {
-  if (processor::needs_waiting_call()) waits_in_ = waiting_call(thread_);
+// Where it has to be known what the thread waits in, a moment in which it waits is looked for, so long.
+long TracedThread::ask_for_event(int64_t patience_ns) {
+  if (!processor::needs_waiting_call()) return trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0});
+  const int64_t end = monotonic_ns() + patience_ns;
+  while (true) {
+    const WaitLook look(thread_);
+    if (!look.is_waiting() && monotonic_ns() < end) {
+      const timespec time{0, 50'000};
+      nanosleep(&time, nullptr);
+      continue;
+    }
+    const long result = trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0});
+    waits_in_ = look.call();
+    return result;
+  }
 }
 
 void TracedThread::repeat_interrupted_call() {
   processor::WaitingCall was;
   std::swap(was, waits_in_);
   repeats_call_ = false;
-  if (was.number >= 0 && runs_of(thread_) != was.runs + 1) was.number = -1;
+  // The stop is a sleep, too.
+  if (was.number >= 0 && sleeps_of(thread_) != was.sleeps + 1) was.number = -1;
   processor::Registers registers;
   if (!processor::read_registers(thread_, &registers)) return;
   const processor::Repeat repeat = processor::repeat_interrupted_call(&registers, was);
@@ -167,13 +181,12 @@ void TracedThread::end_call_if_signalled() {
 }
 
 void TracedThread::ask_to_stop() {
-  note_waiting_call();
-  if (!is_gone_) trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0});
+  if (!is_gone_) ask_for_event(0);
 }
 
 TracedThread::Stop TracedThread::interrupt(int64_t timeout_ns) {
-  note_waiting_call();
-  if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0) return Stop::kGone;
+  constexpr int64_t kPatienceNs = 10'000'000;
+  if (is_gone_ || ask_for_event(is_stopped_ ? 0 : kPatienceNs) != 0) return Stop::kGone;
   const int64_t end = monotonic_ns() + timeout_ns;
   while (true) {
     const Stop stop = wait_while(Resume::kRun, std::max<int64_t>(end - monotonic_ns(), 1));
@@ -199,7 +212,7 @@ bool TracedThread::is_trap_pending() const {
 }
 
 TracedThread::Stop TracedThread::to_event(int64_t timeout_ns) {
-  if (is_gone_ || trace(PTRACE_INTERRUPT, thread_, 0, int64_t{0}) != 0 || !resume()) return Stop::kGone;
+  if (is_gone_ || ask_for_event(0) != 0 || !resume()) return Stop::kGone;
   return wait_while(Resume::kRun, timeout_ns);
 }
 

@@ -68,7 +68,7 @@ class TracedThread {
   Stop wait_while(Resume how, int64_t timeout_ns);
   bool resume_as(Resume how, int signal);
   bool is_trap_pending() const;
-  void note_waiting_call();
+  long ask_for_event(int64_t patience_ns);
   void repeat_interrupted_call();
   void end_call_if_signalled();
 

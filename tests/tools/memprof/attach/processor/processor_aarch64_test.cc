@@ -37,13 +37,14 @@ constexpr uint64_t kCallAt = 0x5000;
 user_pt_regs stopped(long number, uint64_t at, int64_t first) {
   user_pt_regs all{};
   all.regs[0] = static_cast<uint64_t>(first);
+  all.regs[1] = 11;
   all.regs[8] = static_cast<uint64_t>(number);
   all.sp = 0x7000;
   all.pc = at;
   return all;
 }
 
-WaitingCall waited(long number, uint64_t first = 5, uint64_t second = 0, uint64_t fourth = 0) {
+WaitingCall waited(long number, uint64_t first = 5, uint64_t second = 11, uint64_t fourth = 0) {
   WaitingCall call;
   call.number = number;
   call.arguments[0] = first;
@@ -72,6 +73,7 @@ TEST(Processor, CallsThatAStopHasEndedAreRepeatedWithTheirFirstArgument) {
   EXPECT_TRUE(left_alone(stopped(SYS_epoll_pwait, kCallAt + 4, 1), waited(SYS_epoll_pwait)));
   EXPECT_TRUE(left_alone(ended, waited(SYS_accept)));
   EXPECT_TRUE(left_alone(ended, WaitingCall()));
+  EXPECT_TRUE(left_alone(ended, waited(SYS_epoll_pwait, 5, 12)));
   WaitingCall elsewhere = waited(SYS_epoll_pwait);
   elsewhere.stack_pointer = 0x6000;
   EXPECT_TRUE(left_alone(ended, elsewhere));
@@ -80,7 +82,10 @@ TEST(Processor, CallsThatAStopHasEndedAreRepeatedWithTheirFirstArgument) {
 
 TEST(Processor, TimesGoOnAndDoNotBeginAnew) {
   const auto number_after = [](const WaitingCall& was, Repeat expected) {
-    Registers registers = with(stopped(was.number, kCallAt, 5));
+    user_pt_regs all = stopped(was.number, kCallAt, 5);
+    all.regs[1] = was.arguments[1];
+    all.regs[3] = was.arguments[3];
+    Registers registers = with(all);
     EXPECT_EQ(repeat_interrupted_call(&registers, was), expected);
     EXPECT_EQ(program_counter(registers), kCallAt);
     return static_cast<long>(of(registers).regs[8]);

@@ -34,12 +34,12 @@ TEST(ThreadFacts, WhatAThreadWaitsIn) {
   processor::WaitingCall call;
   for (int i = 0; i < 1000 && call.number < 0; ++i) {
     usleep(1000);
-    call = waiting_call(thread);
+    call = WaitLook(thread).call();
   }
   EXPECT_TRUE(call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep) << call.number;
   EXPECT_NE(call.stack_pointer, 0u);
   EXPECT_NE(call.program_counter, 0u);
-  EXPECT_GT(call.runs, 0u);
+  EXPECT_GT(call.sleeps, 0u);
   EXPECT_EQ(target.finish(), "ok");
 }
 
@@ -76,8 +76,9 @@ TEST(ThreadFacts, SignalsForAHandler) {
 }
 
 TEST(ThreadFacts, OfWhoIsGone) {
-  EXPECT_EQ(runs_of(0), 0u);
-  EXPECT_EQ(waiting_call(0).number, -1);
+  EXPECT_EQ(sleeps_of(0), 0u);
+  EXPECT_EQ(WaitLook(0).call().number, -1);
+  EXPECT_FALSE(WaitLook(0).is_waiting());
   EXPECT_FALSE(has_signal_for_handler(0));
   EXPECT_TRUE(threads_of(0).empty());
   EXPECT_EQ(used_ns(0, 1), 0u);
