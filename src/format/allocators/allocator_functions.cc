@@ -140,10 +140,15 @@ bool is_known_family(const char* family) {
   return strcmp(family, kMalloc) != 0 && strcmp(family, kRustName) != 0;
 }
 
-void AllocatorNames::note(const char* name) {
+bool AllocatorNames::note(const char* name) {
   if (is_of_class(name) || is_rust_v0(name)) {
-    return;
+    return !is_of_class(name) && find_rust(name) != nullptr;
   }
+  note_plain(name);
+  return true;
+}
+
+void AllocatorNames::note_plain(const char* name) {
   const size_t length = strlen(name);
   if (kShapes.may_be(name, length)) {
     for (const char* excluded : kExcluded) {

@@ -73,8 +73,8 @@ class AllocatorNames {
   // `is_program`: its own malloc and operators come before those of libraries, and are meant, too.
   explicit AllocatorNames(bool is_program) : is_program_(is_program) {}
 
-  // Each name of a function that the module defines; first all of them.
-  void note(const char* name);
+  // Each name of a function that the module defines; first all of them.  false: match() will say no.
+  bool note(const char* name);
   // The names of a sanitizer's own malloc, or of memprof, were among them: nothing is to be hooked.
   bool is_excluded() const { return is_excluded_; }
   uint32_t count() const { return count_; }
@@ -84,6 +84,7 @@ class AllocatorNames {
   int match(const char* name, AllocatorSignature* signature);
 
  private:
+  void note_plain(const char* name);  // neither of C++ nor of Rust
   int find_or_add(const char* family, const char* prefix, size_t prefix_bytes);
   const char* family_of_malloc() const;
 

@@ -29,6 +29,18 @@ Found find(const char* name, std::initializer_list<const char*> others, bool is_
   return found;
 }
 
+TEST(AllocatorFunctions, NamesThatNeedNoSecondLook) {
+  AllocatorNames names(true);
+  EXPECT_TRUE(names.note("malloc"));
+  EXPECT_TRUE(names.note("_Znwm"));
+  EXPECT_TRUE(names.note("_RNvCsc47_7___rustc11___rg_alloc"));
+  AllocatorSignature signature;
+  for (const char* name : {"_ZN2v87Context3NewEPNS_7IsolateE", "_RNvCsc47_5alloc5alloc", "_RNvXs_3std"}) {
+    EXPECT_FALSE(names.note(name)) << name;
+    EXPECT_EQ(names.match(name, &signature), -1) << name;
+  }
+}
+
 TEST(AllocatorFunctions, JemallocWithAnyPrefix) {
   EXPECT_EQ(find("_rjem_malloc", {}, false).allocator, "jemalloc _rjem_");
   EXPECT_EQ(find("je_arrow_calloc", {"je_arrow_mallocx"}, false).allocator, "jemalloc je_arrow_");

@@ -67,18 +67,51 @@ void append_text(char* to, size_t room, const char* text) {
   copy_text(to + at, room - at, text);
 }
 
+// A bit for each symbol of a module; none if there is no memory.
+class Marks {
+ public:
+  explicit Marks(uint64_t count)
+      : bytes_(page_aligned(count / 8 + sizeof(uint64_t))),
+        words_(static_cast<uint64_t*>(reserve_pages(bytes_))) {}
+  ~Marks() {
+    if (words_ != nullptr) {
+      release_pages(words_, bytes_);
+    }
+  }
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+  void set(uint64_t index) {
+    if (words_ != nullptr) {
+      words_[index / 64] |= uint64_t{1} << index % 64;
+    }
+  }
+  const uint64_t* words() const { return words_; }
+
+ private:
+  const uint64_t bytes_;
+  uint64_t* const words_;
+};
+
+// All names are read once; again, those that may be an allocator's: few of the names of C++ and Rust, which most are.
 void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functions* functions) {
-  symbols.each_function([&](const FunctionSymbol& f) { names->note(f.name); });
+  Marks marks(symbols.count());
+  symbols.each_function([&](const FunctionSymbol& f) {
+    if (names->note(f.name)) {
+      marks.set(f.index);
+    }
+  });
   if (names->is_excluded()) {
     return;
   }
-  symbols.each_function([&](const FunctionSymbol& f) {
+  const auto match = [&](const FunctionSymbol& f) {
     AllocatorSignature signature;
     const int heap = names->match(f.name, &signature);
     if (heap >= 0) {
       functions->add(f, signature, static_cast<uint32_t>(heap));
     }
-  });
+  };
+  symbols.each_function(match, marks.words());
 }
 
 void ask(InnerHeap* heap, const Function& f) {

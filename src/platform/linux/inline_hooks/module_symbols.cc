@@ -105,6 +105,27 @@ ModuleSymbols::ModuleSymbols(const dl_phdr_info& module, const char* path)
   if (!has_symtab_) {
     add_tables(debug_file_, true);
   }
+  drop_what_is_twice();
+  for (uint32_t i = 0; i < table_count_; ++i) {
+    count_ += tables_[i].count;
+  }
+}
+
+// Linkers put .dynsym into .symtab, too, among its global ones, but for a few that they make themselves.  A tool may have
+// left a part of .symtab only.
+void ModuleSymbols::drop_what_is_twice() {
+  uint64_t globals = 0;
+  for (uint32_t i = 0; i < table_count_; ++i) {
+    globals = tables_[i].is_dynamic || tables_[i].globals < globals ? globals : tables_[i].globals;
+  }
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < table_count_; ++i) {
+    constexpr uint64_t kFew = 64;
+    if (!tables_[i].is_dynamic || tables_[i].globals - tables_[i].globals / kFew > globals) {
+      tables_[kept++] = tables_[i];
+    }
+  }
+  table_count_ = kept;
 }
 
 bool ModuleSymbols::is_same() const {
@@ -139,8 +160,13 @@ void ModuleSymbols::add_tables(const MappedFile& file, bool is_debug) {
       continue;
     }
     has_symtab_ = has_symtab_ || s.sh_type == SHT_SYMTAB;
-    tables_[table_count_++] = {reinterpret_cast<const ElfW(Sym)*>(symbols), s.sh_size / sizeof(ElfW(Sym)),
-                               reinterpret_cast<const char*>(names), n.sh_size};
+    const uint64_t count = s.sh_size / sizeof(ElfW(Sym));
+    tables_[table_count_++] = {reinterpret_cast<const ElfW(Sym)*>(symbols),
+                               count,
+                               reinterpret_cast<const char*>(names),
+                               n.sh_size,
+                               s.sh_type == SHT_DYNSYM,
+                               s.sh_info < count ? count - s.sh_info : 0};
   }
 }
 

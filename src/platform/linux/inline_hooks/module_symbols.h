@@ -39,6 +39,7 @@ struct FunctionSymbol {
   const char* name;  // valid as long as the ModuleSymbols
   uint64_t address;  // in this process
   uint64_t size_bytes;
+  uint64_t index;  // of it among all symbols that are looked at; below ModuleSymbols::count()
 };
 
 class ModuleSymbols {
@@ -48,18 +49,25 @@ class ModuleSymbols {
 
   bool is_readable() const { return is_readable_; }
 
-  // visit(function) for each; the same function may come more than once.
+  uint64_t count() const { return count_; }
+
+  // visit(function) for each; the same function may come more than once.  `only`: a bit for each index that is wanted;
+  // nullptr: all.
   template <typename Visit>
-  void each_function(const Visit& visit) const {
+  void each_function(const Visit& visit, const uint64_t* only = nullptr) const {
+    uint64_t index = 0;
     for (uint32_t i = 0; i < table_count_; ++i) {
       const Table& t = tables_[i];
-      for (uint64_t s = 0; s < t.count; ++s) {
+      for (uint64_t s = 0; s < t.count; ++s, ++index) {
+        if (only != nullptr && (only[index / 64] >> index % 64 & 1) == 0) {
+          continue;
+        }
         const ElfW(Sym)& symbol = t.symbols[s];
         const uint32_t type = ELF64_ST_TYPE(symbol.st_info);
         if (type == STT_FUNC && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
             symbol.st_name < t.names_bytes) {
-          visit(
-              FunctionSymbol{t.names + symbol.st_name, module_.dlpi_addr + symbol.st_value, symbol.st_size});
+          visit(FunctionSymbol{t.names + symbol.st_name, module_.dlpi_addr + symbol.st_value, symbol.st_size,
+                               index});
         }
       }
     }
@@ -74,11 +82,14 @@ class ModuleSymbols {
     uint64_t count;
     const char* names;  // end with a NUL
     uint64_t names_bytes;
+    bool is_dynamic;
+    uint64_t globals;
   };
   static constexpr uint32_t kMaxTables = 4;
 
   bool is_same() const;
   void add_tables(const MappedFile& file, bool is_debug);
+  void drop_what_is_twice();
   bool has_symtab() const { return has_symtab_; }
 
   const dl_phdr_info& module_;
@@ -87,6 +98,7 @@ class ModuleSymbols {
   bool is_readable_ = false;
   bool has_symtab_ = false;
   uint32_t table_count_ = 0;
+  uint64_t count_ = 0;
   Table tables_[kMaxTables] = {};
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 extern "C" __attribute__((noinline)) int memprof_test_of_module_symbols(int value) {
   return value * 3 + 1;
@@ -44,6 +45,48 @@ TEST(ModuleSymbols, FunctionsOfTheExecutable) {
     EXPECT_FALSE(symbols.is_code(address, uint64_t{1} << 40));                 // more than there is
     EXPECT_FALSE(symbols.is_code(reinterpret_cast<uint64_t>(&address), 8));    // no module's
   });
+}
+
+TEST(ModuleSymbols, OnlyThoseThatAreMarked) {
+  with_executable([](const dl_phdr_info& module) {
+    const ModuleSymbols symbols(module, "/proc/self/exe");
+    std::vector<uint64_t> indexes;
+    symbols.each_function([&](const FunctionSymbol& f) { indexes.push_back(f.index); });
+    ASSERT_GT(indexes.size(), 100u);
+    EXPECT_LT(indexes.back(), symbols.count());
+    std::vector<uint64_t> marks(symbols.count() / 64 + 1);
+    std::vector<uint64_t> wanted;
+    for (size_t i = 0; i < indexes.size(); i += 7) {
+      marks[indexes[i] / 64] |= uint64_t{1} << indexes[i] % 64;
+      wanted.push_back(indexes[i]);
+    }
+    std::vector<uint64_t> visited;
+    symbols.each_function([&](const FunctionSymbol& f) { visited.push_back(f.index); }, marks.data());
+    EXPECT_EQ(visited, wanted);
+  });
+}
+
+// What .dynsym has is in .symtab, too, where there is one: nothing is lost, and nothing comes twice.
+TEST(ModuleSymbols, EachFunctionOfTheDynamicTable) {
+  int seen = 0;
+  with_executable([&](const dl_phdr_info& module) {
+    ModuleSymbols(module, "/proc/self/exe").each_function([&](const FunctionSymbol& f) {
+      seen += strcmp(f.name, "memprof_test_of_module_symbols") == 0;
+    });
+  });
+  EXPECT_EQ(seen, 1);
+  bool has_malloc = false;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        if (strstr(info->dlpi_name, "libc.so") != nullptr) {
+          ModuleSymbols(*info, info->dlpi_name).each_function([&](const FunctionSymbol& f) {
+            *static_cast<bool*>(found) |= strcmp(f.name, "malloc") == 0;
+          });
+        }
+        return 0;
+      },
+      &has_malloc);
+  EXPECT_TRUE(has_malloc);
 }
 
 TEST(ModuleSymbols, AnotherFileIsNotBelieved) {
