@@ -99,7 +99,7 @@ const char* find_after(const char* name, const char* prefix) {
 // Most names of large modules are those of C++ and Rust, long ones, and no allocator's: of these only the first bytes
 // are read.
 bool is_of_class(const char* name) {
-  return begins_with(name, "_ZN");
+  return name[0] == '_' && name[1] == 'Z' && name[2] == 'N';
 }
 bool is_rust_v0(const char* name) {
   return name[0] == '_' && name[1] == 'R';
