@@ -2,7 +2,7 @@
 // aarch64 (processor.h).
 //
 // Before a debugger sees a stopped thread, the kernel has set it back to the instruction of a call that is to be
-// repeated (arch/arm64/kernel/signal.c, do_signal), as if the call had not begun.  Of the registers only
+// repeated (do_signal of its arm64 part), as if the call had not begun.  Of the registers only
 // x0 to x30, sp, pc and pstate are shown: the first argument of a call that ended with EINTR is not among them.
 #include "memprof/attach/processor/processor.h"
 
