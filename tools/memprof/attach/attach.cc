@@ -60,7 +60,7 @@ class Session {
   Session(uint64_t pid, const AttachOptions& options, const AttachResult& before = {})
       : options_(options),
         target_(settled_survey(pid, &state_)),
-        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images, target_.sigreturn_code),
+        walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images, places_in(target_)),
         result_(before) {}
 
   bool has_library() const { return !target_.memprof.empty(); }

@@ -14,7 +14,7 @@ struct StoppedThread {
   explicit StoppedThread(const TargetProcess& process)
       : target(survey(process.pid())),
         walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images,
-               target.sigreturn_code),
+               places_in(target)),
         thread(static_cast<pid_t>(process.pid())),
         point(reach_safe_point(target, walker, &thread)) {}
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxFrames = 5000;
 constexpr uint64_t kSigreturnBytes = 8;
+constexpr uint64_t kEntryBytes = 128;  // the start code of C libraries has some 50
 
 }  // namespace
 
@@ -24,7 +25,7 @@ struct RemoteStack::State {
 
   Dwfl* dwfl = nullptr;
   bool can_walk = false;
-  uint64_t sigreturn_code = 0;
+  Places places;
   std::map<uint64_t, std::string> files;  // by the start of the image
   std::vector<CodeRange> code;            // of all images
   // Of the walk that is under way:
@@ -124,7 +125,8 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   Dwarf_Word stack_pointer = 0;
   if (dwfl_frame_reg(frame, processor::dwarf_stack_pointer(), &stack_pointer) != 0) stack_pointer = 0;
   walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
-  state.is_in_signal_frame = state.sigreturn_code != 0 && address - state.sigreturn_code < kSigreturnBytes &&
+  state.is_in_signal_frame = state.places.sigreturn_code != 0 &&
+                             address - state.places.sigreturn_code < kSigreturnBytes &&
                              processor::registers_in_frame().words != 0;
   return walk->frames.size() < kMaxFrames && !state.is_in_signal_frame ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -138,9 +140,9 @@ int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) 
 }  // namespace
 
 RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
-                         uint64_t sigreturn_code)
+                         const Places& places)
     : state_(std::make_unique<State>()) {
-  state_->sigreturn_code = sigreturn_code;
+  state_->places = places;
   static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
       next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
   state_->dwfl = dwfl_begin(&kImageCallbacks);
@@ -183,9 +185,14 @@ RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& re
     const auto [begin, words] = processor::registers_in_frame();
     if (!state_->is_in_signal_frame || walk.frames.size() >= kMaxFrames ||
         !memory.read(walk.frames.back().stack_pointer + begin, at.words.data(), words * sizeof(uint64_t))) {
-      return walk;
+      break;
     }
   }
+  // Nobody has called it, whether its tables say so or are missing.
+  const uint64_t entry = state_->places.entry;
+  walk.is_complete = walk.is_complete ||
+                     (entry != 0 && !walk.frames.empty() && walk.frames.back().address - entry < kEntryBytes);
+  return walk;
 }
 
 }  // namespace memprof::cli

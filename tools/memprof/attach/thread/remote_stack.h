@@ -19,10 +19,15 @@ namespace memprof::cli {
 
 class RemoteStack {
  public:
-  // Reads the tables, so that a walk reads nothing but the stack.  `sigreturn_code`: where signal handlers return to; 0:
-  // not known.
+  // Places in the process that end a walk, or lead it on; 0: not known.
+  struct Places {
+    uint64_t sigreturn_code = 0;  // where signal handlers return to
+    uint64_t entry = 0;           // where the process's first thread began
+  };
+
+  // Reads the tables, so that a walk reads nothing but the stack.
   RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
-              uint64_t sigreturn_code);
+              const Places& places);
   ~RemoteStack();
   RemoteStack(const RemoteStack&) = delete;
   RemoteStack& operator=(const RemoteStack&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/thread/safe_point.h"
 
+#include <elf.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -185,6 +186,10 @@ class Search {
 };
 
 }  // namespace
+
+RemoteStack::Places places_in(const Target& target) {
+  return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY)};
+}
 
 Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
               const TracedThread& thread, const processor::Registers& registers) {

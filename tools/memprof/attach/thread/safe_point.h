@@ -30,6 +30,9 @@ struct SafePoint {
   int64_t longest_pause_ns = 0;  // of those before
 };
 
+// What a survey knows for the walks of a process's stacks.
+RemoteStack::Places places_in(const Target& target);
+
 // Whether a stopped thread may be made to load a library.
 struct Verdict {
   bool is_safe = false;

@@ -36,13 +36,27 @@ TEST(RemoteStack, OfAWaitingThread) {
   }
 }
 
+TEST(RemoteStack, EndsWhereTheProgramBegan) {
+  NEEDS_PTRACE();
+  TargetProcess process({"nanosleep"}, "attached_bare_start");
+  StoppedThread stopped(process);
+  const uint64_t begin = processor::stack_pointer(stopped.point.registers);
+  const auto walk = [&](RemoteStack& walker) {
+    return walker.walk(stopped.thread.id(), stopped.point.registers, stopped.point.memory, {}, begin);
+  };
+  EXPECT_TRUE(walk(stopped.walker).is_complete);
+  RemoteStack unaware(process.pid(), stopped.point.memory, stopped.target.images, {});
+  EXPECT_FALSE(walk(unaware).is_complete) << "its tables do not say so";
+  EXPECT_EQ(walk(unaware).frames.size(), walk(stopped.walker).frames.size());
+}
+
 TEST(RemoteStack, WithoutTables) {
   NEEDS_PTRACE();
   TargetProcess process({"nanosleep"});
   StoppedThread stopped(process);
-  RemoteStack nothing(process.pid(), stopped.point.memory, {}, 0);
+  RemoteStack nothing(process.pid(), stopped.point.memory, {}, {});
   const RemoteStack::Walk walk =
-      nothing.walk(stopped.thread.id(), stopped.point.registers, stopped.point.memory, {}, 0);
+      nothing.walk(stopped.thread.id(), stopped.point.registers, stopped.point.memory, {}, {});
   EXPECT_FALSE(walk.is_complete);
 }
 

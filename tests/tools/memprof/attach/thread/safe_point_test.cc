@@ -44,7 +44,7 @@ TEST(SafePoint, NeverThere) {
   Target target = survey(process.pid());
   target.unsafe.add({0, UINT64_MAX}, "everything");
   RemoteStack walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead), target.images,
-                     target.sigreturn_code);
+                     places_in(target));
   {
     TracedThread thread(static_cast<pid_t>(process.pid()));
     try {
