@@ -24,6 +24,19 @@ SITE void* with_frame(size_t size, uint64_t frame) {
       : "=a"(block), "+D"(size)
       : [frame] "r"(frame)
       : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+#elif defined(__aarch64__)
+  register size_t argument __asm__("x0") = size;
+  __asm__ volatile(
+      "mov x19, x29\n\t"
+      "mov x29, %[frame]\n\t"
+      "bl malloc\n\t"
+      "mov x29, x19\n\t"
+      : "+r"(argument)
+      : [frame] "r"(frame)
+      : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
+        "x18", "x19", "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19",
+        "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+  block = (void*)argument;
 #else
 #error "this processor's frame pointer register is not known here"
 #endif
