@@ -121,7 +121,7 @@ class Leaks(e2e.Test):
         self.assertIn("answer", [row["name"] for row in leaks["rows"]])
 
     def test_a_process_and_its_profiles(self):
-        environment = e2e.preloaded(self.folder / "%n.pb.gz", "16k", MEMPROF_DUMP_INTERVAL="400ms")
+        environment = e2e.preloaded(self.folder / "%n.pb.gz", "16k", MEMPROF_DUMP_INTERVAL="1")
         program = subprocess.Popen([e2e.program("leak_shapes"), "leak", "1", "6000"], env=environment)
         try:
             for _ in range(4):
@@ -129,16 +129,19 @@ class Leaks(e2e.Test):
                 status, leaks = self.leaks(str(program.pid))
                 if status == 1:
                     break
+            end = time.monotonic() + e2e.WATCHDOG_S
+            while len(list(self.folder.glob("*.pb.gz"))) < 3 and time.monotonic() < end:
+                time.sleep(0.1)
         finally:
             program.kill()
             program.wait()
         self.assertEqual(["site" in row["name"] for row in self.suspects(leaks)], [True])
         files = sorted(self.folder.glob("*.pb.gz"))
-        if len(files) >= 3:
-            _, several = self.leaks(*files)
-            self.assertEqual(several["profiles"], len(files))
-            slopes = [row["slope_per_minute"] for row in several["rows"] if "site" in row["name"]]
-            self.assertTrue(slopes and slopes[0] is not None, several)
+        _, several = self.leaks(*files)
+        self.assertEqual(several["profiles"], len(files))
+        self.assertGreaterEqual(len(files), 3)
+        slopes = [row["slope_per_minute"] for row in several["rows"] if "site" in row["name"]]
+        self.assertTrue(slopes and slopes[0] is not None, several)
 
 
 if __name__ == "__main__":

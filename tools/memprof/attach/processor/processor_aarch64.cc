@@ -30,7 +30,6 @@ namespace {
 static_assert(sizeof(user_pt_regs) <= sizeof(Registers::words));
 constexpr size_t kLink = 30;
 constexpr uint64_t kInstructionBytes = 4;
-constexpr uint32_t kSystemCall = 0xd4000001;         // svc #0
 constexpr uint64_t kState32 = 0x10;                  // pstate: 32 bits
 constexpr uint64_t kBranchType = uint64_t{3} << 10;  // pstate: of the branch to here
 
