@@ -178,11 +178,4 @@ class ImportTable {
   uint32_t slot_count_ = 0;  // more than kMaxSlots: they are not in slots_
 };
 
-// With room of its own.
-class SingleImportTable : private ImportTable::Room, public ImportTable {
- public:
-  SingleImportTable(const dl_phdr_info& module, const WantedNames& wanted)
-      : ImportTable(module, wanted, this) {}
-};
-
 }  // namespace memprof::platform

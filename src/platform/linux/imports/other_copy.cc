@@ -2,7 +2,7 @@
 // find_other_copy of the seam.
 #include <link.h>
 
-#include "platform/linux/imports/import_table.h"
+#include "platform/linux/modules/exports.h"
 #include "platform/modules.h"
 #include "platform/process.h"
 
@@ -16,17 +16,15 @@ struct StatsBeginning {
 };
 using GetStats = int (*)(StatsBeginning*);
 
-constexpr const char* kNames[] = {"memprof_init", "memprof_get_stats"};
-constexpr WantedNames kWanted{kNames, 2};
-
 int is_other_copy(dl_phdr_info* info, size_t, void* found) {
-  const SingleImportTable table(*info, kWanted);
-  if (table.contains(reinterpret_cast<uint64_t>(&is_other_copy)) || table.definition(0) == nullptr ||
-      table.definition(1) == nullptr) {
+  const ExportTable table(*info);
+  const void* const function = table.find("memprof_get_stats");
+  if (function == nullptr || table.find("memprof_init") == nullptr ||
+      is_in_module(*info, reinterpret_cast<uint64_t>(&is_other_copy))) {
     return 0;
   }
   StatsBeginning stats{sizeof(stats), 0};
-  const auto get_stats = reinterpret_cast<GetStats>(table.definition(1)->address);
+  const auto get_stats = reinterpret_cast<GetStats>(reinterpret_cast<uint64_t>(function));
   if (get_stats(&stats) != 0 || stats.state == 0) {
     return 0;
   }

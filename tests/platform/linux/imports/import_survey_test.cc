@@ -7,16 +7,17 @@
 
 #include "tests/support/engine.h"
 #include "tests/support/import_fixtures.h"
+#include "tests/support/single_import_table.h"
 
 namespace memprof::import_survey_test {
 namespace {
 
 using platform::ImportSurvey;
 using platform::ImportTable;
-using platform::SingleImportTable;
 using platform::WantedNames;
 using testing_support::FixtureLibrary;
 using testing_support::kSanitized;
+using testing_support::SingleImportTable;
 
 constexpr const char* kNames[] = {"malloc", "fixture_malloc", "no_such_function"};
 constexpr WantedNames kWanted{kNames, 3};

@@ -19,17 +19,18 @@
 
 #include "tests/support/engine.h"
 #include "tests/support/import_fixtures.h"
+#include "tests/support/single_import_table.h"
 
 namespace memprof::import_table_test {
 namespace {
 
 using platform::ImportTable;
-using platform::SingleImportTable;
 using platform::WantedNames;
 using testing_support::fixture_path;
 using testing_support::FixtureLibrary;
 using testing_support::Random;
 using testing_support::scaled;
+using testing_support::SingleImportTable;
 using testing_support::with_module;
 
 constexpr const char* kNames[] = {"malloc", "free", "fixture_malloc", "no_such_function"};

@@ -13,12 +13,13 @@
 #include "platform/linux/imports/import_table.h"
 #include "tests/support/engine.h"
 #include "tests/support/import_fixtures.h"
+#include "tests/support/single_import_table.h"
 
 namespace memprof::import_patch_test {
 
 using platform::ImportTable;
-using platform::SingleImportTable;
 using platform::WantedNames;
+using testing_support::SingleImportTable;
 using Library = testing_support::FixtureLibrary;
 using testing_support::in_child;
 using testing_support::kSanitized;

@@ -14,7 +14,7 @@
 
 namespace memprof::cli {
 
-// The stub knows this layout (offsets in processor_*.cc).
+// The stubs (stub_*.cc) have these offsets in their instructions.
 struct CallStep {
   enum Kind : uint32_t {
     kEnd = 0,
@@ -37,7 +37,10 @@ struct CallStep {
   uint64_t result = 0;
   uint64_t on_failure = 0;  // address of the step to go on at
 };
-static_assert(sizeof(CallStep) == 72);
+static_assert(sizeof(CallStep) == 72 && offsetof(CallStep, failure) == 4 &&
+              offsetof(CallStep, indirect) == 8 && offsetof(CallStep, is_int) == 12 &&
+              offsetof(CallStep, function) == 16 && offsetof(CallStep, arguments) == 24 &&
+              offsetof(CallStep, result) == 56 && offsetof(CallStep, on_failure) == 64);
 
 struct CallHeader {
   enum State : uint32_t { kRuns = 0, kDone = 1, kWaits = 2 };  // kWaits: for the answer
@@ -51,7 +54,10 @@ struct CallHeader {
   uint32_t vector_control = 0x1f80;  // x86's MXCSR as functions expect it
   uint32_t padding = 0;
 };
-static_assert(sizeof(CallHeader) == 64);
+static_assert(sizeof(CallHeader) == 64 && CallHeader::kDone == 1 && CallHeader::kWaits == 2 &&
+              offsetof(CallHeader, answer) == 4 && offsetof(CallHeader, context) == 8 &&
+              offsetof(CallHeader, pause) == 16 && offsetof(CallHeader, last_wait) == 32 &&
+              offsetof(CallHeader, no_signals) == 48 && offsetof(CallHeader, vector_control) == 56);
 
 // Builds the image of a program that will lie at `address`.
 class CallProgram {

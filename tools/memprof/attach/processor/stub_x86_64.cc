@@ -2,8 +2,6 @@
 // x86-64: the code that executes a program of calls (processor.h, call_program.h).
 #if defined(__x86_64__)
 
-#include <cstddef>
-
 #include "memprof/attach/processor/call_program.h"
 #include "memprof/attach/processor/processor.h"
 
@@ -131,15 +129,6 @@ memprof_attach_stub_end:
 extern "C" const char memprof_attach_stub[], memprof_attach_stub_end[];
 
 namespace memprof::cli::processor {
-
-static_assert(CallHeader::kDone == 1 && CallHeader::kWaits == 2 && offsetof(CallHeader, answer) == 4 &&
-              offsetof(CallHeader, context) == 8 && offsetof(CallHeader, pause) == 16 &&
-              offsetof(CallHeader, last_wait) == 32 && offsetof(CallHeader, no_signals) == 48 &&
-              offsetof(CallHeader, vector_control) == 56);
-static_assert(offsetof(CallStep, failure) == 4 && offsetof(CallStep, indirect) == 8 &&
-              offsetof(CallStep, is_int) == 12 && offsetof(CallStep, function) == 16 &&
-              offsetof(CallStep, arguments) == 24 && offsetof(CallStep, result) == 56 &&
-              offsetof(CallStep, on_failure) == 64);
 
 std::string_view stub_code() {
   return {memprof_attach_stub, static_cast<size_t>(memprof_attach_stub_end - memprof_attach_stub)};
