@@ -30,7 +30,7 @@ class OlderArenas(e2e.Test):
     def report(self, name, *options):
         path = self.folder / f"{name}.arena"
         path.write_bytes(lzma.decompress((ARENAS / f"{name}.arena.xz").read_bytes()))
-        result = e2e.run([e2e.COMMAND, "report", *options, path])
+        result = e2e.run([e2e.COMMAND, "report", *([] if "--json" in options else ["--details"]), *options, path])
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.decode()
 
