@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/linux/interpose/behind_operators.h"
+
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "platform/linux/interpose/operator_forms.h"
+#include "platform/linux/modules/dynamic_section.h"
+#include "platform/linux/modules/exports.h"
+#include "platform/linux/modules/standard_library.h"
+
+namespace memprof::interpose {
+namespace {
+
+// What find_operators() found; hide_operators() comes later.
+FormSet g_without_definition;
+
+// The modules in the loader's order, as far as operators are concerned.
+struct Survey {
+  const void* real_malloc;
+  bool is_behind = false;  // our own module was seen
+  FormSet in_front = 0;
+  FormSet behind = 0;
+  FormSet of_standard_library = 0;  // of those behind
+  FormSet of_allocator = 0;         // likewise
+  const void* next[kForms] = {};
+};
+
+bool is_ours(const dl_phdr_info& module) {
+  return platform::is_in_module(module, reinterpret_cast<uint64_t>(&g_without_definition));
+}
+
+void add(const dl_phdr_info& module, Survey* survey) {
+  const platform::ExportTable exports(module);
+  const bool is_standard = platform::is_standard_library(module);
+  const bool is_allocator = platform::is_in_module(module, reinterpret_cast<uint64_t>(survey->real_malloc));
+  for (uint32_t f = 0; f < kForms; ++f) {
+    if (has(survey->behind, f)) {
+      continue;
+    }
+    const void* const found = exports.find(kOperatorForms[f].name);
+    if (found == nullptr) {
+      continue;
+    }
+    const FormSet form = set_of(static_cast<Form>(f));
+    if (!survey->is_behind) {
+      survey->in_front |= form;
+      continue;
+    }
+    survey->next[f] = found;
+    survey->behind |= form;
+    survey->of_standard_library |= is_standard ? form : 0;
+    survey->of_allocator |= is_allocator ? form : 0;
+  }
+}
+
+int visit(dl_phdr_info* module, size_t, void* context) {
+  auto* const survey = static_cast<Survey*>(context);
+  if (is_ours(*module)) {
+    survey->is_behind = true;
+  } else {
+    add(*module, survey);
+  }
+  return 0;
+}
+
+// Takes the definitions of `forms` out of the module's table of symbols.
+void undefine(const dl_phdr_info& module, FormSet forms) {
+  const platform::DynamicSection section(module);
+  uint64_t symbols[kForms];
+  uint32_t count = 0;
+  uint64_t first = UINT64_MAX;
+  uint64_t limit = 0;
+  for (uint32_t f = 0; f < kForms; ++f) {
+    if (!section.is_readable() || !has(forms, f)) {
+      continue;
+    }
+    section.each_hashed(kOperatorForms[f].name, [&](uint64_t index) {
+      const uint64_t at = section.symbols() + index * sizeof(ElfW(Sym));
+      ElfW(Sym) symbol;
+      const char* const name = section.read(at, &symbol) ? section.string(symbol.st_name) : nullptr;
+      if (name == nullptr || strcmp(name, kOperatorForms[f].name) != 0) {
+        return false;
+      }
+      symbols[count++] = at;
+      first = at < first ? at : first;
+      limit = at + sizeof(ElfW(Sym)) > limit ? at + sizeof(ElfW(Sym)) : limit;
+      return true;
+    });
+  }
+  if (count == 0) {
+    return;
+  }
+  const uint64_t page = getauxval(AT_PAGESZ);
+  const uint64_t start = first & ~(page - 1);
+  int protection = -1;
+  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& h = module.dlpi_phdr[i];
+    if (h.p_type == PT_LOAD && first - (module.dlpi_addr + h.p_vaddr) < h.p_memsz) {
+      protection = ((h.p_flags & PF_R) != 0 ? PROT_READ : 0) | ((h.p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
+                   ((h.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+    }
+  }
+  if (protection < 0 ||
+      mprotect(reinterpret_cast<void*>(start), limit - start, protection | PROT_WRITE) != 0) {
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    // In one piece: other threads may look names up.
+    __atomic_store_n(&reinterpret_cast<ElfW(Sym)*>(symbols[i])->st_value, 0, __ATOMIC_RELAXED);
+  }
+  mprotect(reinterpret_cast<void*>(start), limit - start, protection);
+}
+
+}  // namespace
+
+void find_operators(const void* real_malloc, ForeignOperators* found) {
+  Survey survey;
+  survey.real_malloc = real_malloc;
+  dl_iterate_phdr(visit, &survey);
+  g_without_definition = ((FormSet{1} << kForms) - 1) & ~survey.behind;
+
+  // Which forms come to the same as malloc and free of the process.
+  FormSet plain = 0;
+  for (uint32_t f = 0; f < kForms; ++f) {
+    const FormSet called = kOperatorForms[f].calls;
+    const FormSet all = called | set_of(static_cast<Form>(f));
+    const bool is_standard = (all & ~survey.of_standard_library) == 0 && (called & survey.in_front) == 0;
+    const bool is_aligned_new = f >= kNewAligned && f <= kNewArrayAlignedNothrow;
+    if (is_standard || (is_aligned_new && has(survey.of_allocator, f))) {
+      plain |= set_of(static_cast<Form>(f));
+    }
+  }
+  ForeignOperators operators{};
+  auto* const pointers = reinterpret_cast<char*>(&operators) + kFirstOperator;
+  for (uint32_t f = 0; f < kForms; ++f) {
+    if (has(survey.behind & ~plain, f)) {
+      memcpy(pointers + f * sizeof(void*), &survey.next[f], sizeof(void*));
+      operators.present = true;
+    }
+  }
+  for (uint32_t array = 0; array < 2; ++array) {
+    operators.sampled_plain[array] = has(survey.of_allocator, kNew + array);
+    operators.sampled_nothrow[array] = has(survey.of_allocator, kNewNothrow + array);
+  }
+  *found = operators;
+}
+
+void hide_operators() {
+  dl_iterate_phdr(
+      [](dl_phdr_info* module, size_t, void*) {
+        if (!is_ours(*module)) {
+          return 0;
+        }
+        undefine(*module, g_without_definition);
+        return 1;
+      },
+      nullptr);
+}
+
+}  // namespace memprof::interpose
