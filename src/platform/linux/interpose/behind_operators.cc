@@ -22,10 +22,14 @@ FormSet g_without_definition;
 struct Survey {
   const void* real_malloc;
   bool is_behind = false;  // our own module was seen
+  bool is_first = true;
+  bool is_standard_library = false;  // stands_for_standard_library()
   FormSet in_front = 0;
   FormSet behind = 0;
   FormSet of_standard_library = 0;  // of those behind
   FormSet of_allocator = 0;         // likewise
+  FormSet imported = 0;             // by modules that were linked with us
+  const void* first[kForms] = {};   // of those in front
   const void* next[kForms] = {};
 };
 
@@ -47,6 +51,7 @@ void add(const dl_phdr_info& module, Survey* survey) {
     }
     const FormSet form = set_of(static_cast<Form>(f));
     if (!survey->is_behind) {
+      survey->first[f] = has(survey->in_front, f) ? survey->first[f] : found;
       survey->in_front |= form;
       continue;
     }
@@ -57,14 +62,46 @@ void add(const dl_phdr_info& module, Survey* survey) {
   }
 }
 
+// Which forms a module imports that was linked with this library, and so maybe with no other that has them.
+FormSet imported_by(const dl_phdr_info& module) {
+  const platform::DynamicSection section(module);
+  bool needs_us = false;
+  section.each_needed(
+      [&](const char* name) { needs_us = needs_us || strncmp(name, "libmemprof.", 11) == 0; });
+  FormSet imported = 0;
+  for (const platform::DynamicSection::Relocations& relocations : section.relocations()) {
+    const auto* const r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
+    for (uint64_t i = 0; needs_us && i < relocations.count; ++i) {
+      ElfW(Sym) symbol;
+      const uint64_t at = section.symbols() + ELF64_R_SYM(r[i].r_info) * sizeof(symbol);
+      const char* const name = section.read(at, &symbol) ? section.string(symbol.st_name) : nullptr;
+      const uint32_t form = name != nullptr && symbol.st_shndx == SHN_UNDEF ? operator_form(name) : kForms;
+      imported |= form != kForms ? set_of(static_cast<Form>(form)) : 0;
+    }
+  }
+  return imported;
+}
+
+// Linked into an executable that needs no standard library, we stand for the operators of its own copy.
+bool stands_for_standard_library(const dl_phdr_info& executable) {
+  bool needs_one = false;
+  platform::DynamicSection(executable).each_needed([&](const char* name) {
+    needs_one = needs_one || platform::is_standard_library(name);
+  });
+  return !needs_one;
+}
+
 int visit(dl_phdr_info* module, size_t, void* context) {
   auto* const survey = static_cast<Survey*>(context);
   if (is_ours(*module)) {
     survey->is_behind = true;
+    survey->is_standard_library = survey->is_first && stands_for_standard_library(*module);
   } else {
     add(*module, survey);
+    survey->imported |= imported_by(*module);
   }
-  return 0;
+  survey->is_first = false;
+  return survey->is_standard_library ? 1 : 0;
 }
 
 // Takes the definitions of `forms` out of the module's table of symbols.
@@ -115,13 +152,51 @@ void undefine(const dl_phdr_info& module, FormSet forms) {
   mprotect(reinterpret_cast<void*>(start), limit - start, protection);
 }
 
+using AlignedDelete = void (*)(void*, size_t);
+AlignedDelete g_aligned_delete[2];  // what stands in for the sized ones goes on to
+
+template <int kArray>
+void sized_aligned_delete(void* block, size_t, size_t alignment) {
+  g_aligned_delete[kArray](block, alignment);
+}
+
+// In a program that was linked with us, and whose standard library is in its executable, our forms are in place of
+// that library's: they call what those would.  Arguments that a function does not take are no matter to it; but
+// nobody catches here what a replaced new throws (docs/limits.md).
+void stand_in(const Survey& survey, char* pointers, bool* present) {
+  const FormSet defined = survey.in_front | survey.behind;
+  for (uint32_t f = 0; f < kForms; ++f) {
+    uint32_t called = f;
+    while (called != kForms && !has(defined, called)) {
+      called = kOperatorForms[called].next;
+    }
+    if (called == kForms || !has(survey.imported & ~survey.behind, f)) {
+      continue;
+    }
+    const void* target = has(survey.in_front, called) ? survey.first[called] : survey.next[called];
+    const bool takes_alignment = called == kDeleteAligned || called == kDeleteArrayAligned;
+    if (takes_alignment && (f == kDeleteSizedAligned || f == kDeleteArraySizedAligned)) {
+      const bool is_array = f == kDeleteArraySizedAligned;
+      memcpy(&g_aligned_delete[is_array], &target, sizeof(target));
+      target = is_array ? reinterpret_cast<const void*>(&sized_aligned_delete<1>)
+                        : reinterpret_cast<const void*>(&sized_aligned_delete<0>);
+    }
+    memcpy(pointers + f * sizeof(void*), &target, sizeof(void*));
+    *present = true;
+  }
+}
+
 }  // namespace
 
 void find_operators(const void* real_malloc, ForeignOperators* found) {
   Survey survey;
   survey.real_malloc = real_malloc;
   dl_iterate_phdr(visit, &survey);
-  g_without_definition = ((FormSet{1} << kForms) - 1) & ~survey.behind;
+  g_without_definition = ((FormSet{1} << kForms) - 1) & ~survey.behind & ~survey.imported;
+  if (survey.is_standard_library) {
+    *found = {};
+    return;
+  }
 
   // Which forms come to the same as malloc and free of the process.
   FormSet plain = 0;
@@ -142,6 +217,7 @@ void find_operators(const void* real_malloc, ForeignOperators* found) {
       operators.present = true;
     }
   }
+  stand_in(survey, pointers, &operators.present);
   for (uint32_t array = 0; array < 2; ++array) {
     operators.sampled_plain[array] = has(survey.of_allocator, kNew + array);
     operators.sampled_nothrow[array] = has(survey.of_allocator, kNewNothrow + array);

@@ -52,30 +52,32 @@ constexpr bool has(FormSet set, uint32_t form) {
 struct OperatorForm {
   const char* name;
   FormSet calls;  // what the standard library's may call, and what those call
+  Form next;      // the one that it calls itself, as the standard says; kForms: malloc or free
 };
 
 inline constexpr OperatorForm kOperatorForms[kForms] = {
-    {"_Znwm", 0},
-    {"_Znam", set_of(kNew)},
-    {"_ZnwmRKSt9nothrow_t", set_of(kNew)},
-    {"_ZnamRKSt9nothrow_t", set_of(kNewArray) | set_of(kNewNothrow) | set_of(kNew)},
-    {"_ZnwmSt11align_val_t", 0},
-    {"_ZnamSt11align_val_t", set_of(kNewAligned)},
-    {"_ZnwmSt11align_val_tRKSt9nothrow_t", set_of(kNewAligned)},
+    {"_Znwm", 0, kForms},
+    {"_Znam", set_of(kNew), kNew},
+    {"_ZnwmRKSt9nothrow_t", set_of(kNew), kNew},
+    {"_ZnamRKSt9nothrow_t", set_of(kNewArray) | set_of(kNewNothrow) | set_of(kNew), kNewArray},
+    {"_ZnwmSt11align_val_t", 0, kForms},
+    {"_ZnamSt11align_val_t", set_of(kNewAligned), kNewAligned},
+    {"_ZnwmSt11align_val_tRKSt9nothrow_t", set_of(kNewAligned), kNewAligned},
     {"_ZnamSt11align_val_tRKSt9nothrow_t",
-     set_of(kNewArrayAligned) | set_of(kNewAlignedNothrow) | set_of(kNewAligned)},
-    {"_ZdlPv", 0},
-    {"_ZdaPv", set_of(kDelete)},
-    {"_ZdlPvm", set_of(kDelete)},
-    {"_ZdaPvm", set_of(kDeleteArray) | set_of(kDelete)},
-    {"_ZdlPvRKSt9nothrow_t", set_of(kDelete)},
-    {"_ZdaPvRKSt9nothrow_t", set_of(kDeleteArray) | set_of(kDelete)},
-    {"_ZdlPvSt11align_val_t", 0},
-    {"_ZdaPvSt11align_val_t", set_of(kDeleteAligned)},
-    {"_ZdlPvmSt11align_val_t", set_of(kDeleteAligned)},
-    {"_ZdaPvmSt11align_val_t", set_of(kDeleteArrayAligned) | set_of(kDeleteAligned)},
-    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", set_of(kDeleteAligned)},
-    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", set_of(kDeleteArrayAligned) | set_of(kDeleteAligned)},
+     set_of(kNewArrayAligned) | set_of(kNewAlignedNothrow) | set_of(kNewAligned), kNewArrayAligned},
+    {"_ZdlPv", 0, kForms},
+    {"_ZdaPv", set_of(kDelete), kDelete},
+    {"_ZdlPvm", set_of(kDelete), kDelete},
+    {"_ZdaPvm", set_of(kDeleteArray) | set_of(kDelete), kDeleteArray},
+    {"_ZdlPvRKSt9nothrow_t", set_of(kDelete), kDelete},
+    {"_ZdaPvRKSt9nothrow_t", set_of(kDeleteArray) | set_of(kDelete), kDeleteArray},
+    {"_ZdlPvSt11align_val_t", 0, kForms},
+    {"_ZdaPvSt11align_val_t", set_of(kDeleteAligned), kDeleteAligned},
+    {"_ZdlPvmSt11align_val_t", set_of(kDeleteAligned), kDeleteAligned},
+    {"_ZdaPvmSt11align_val_t", set_of(kDeleteArrayAligned) | set_of(kDeleteAligned), kDeleteArrayAligned},
+    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", set_of(kDeleteAligned), kDeleteAligned},
+    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", set_of(kDeleteArrayAligned) | set_of(kDeleteAligned),
+     kDeleteArrayAligned},
 };
 
 // kForms: it is none.
