@@ -129,6 +129,9 @@ def link_executable(parts, program, needed, memprof, tag):
         if module["static"]:
             flags += ["-static-libstdc++", "-static-libgcc"]
     front, behind = memprof
+    if module and module["static"]:
+        # docs/limits.md: else the operators would come from memprof, and nobody could throw what they throw.
+        front = ["-Wl,-Bstatic", "-lstdc++", "-Wl,-Bdynamic", *front]
     parts.harm.build([parts.harm.cxx if module else parts.harm.cc, "-o", out, *objects, *flags, "-Wl,--no-as-needed", *front,
                       *([needed] if needed else []), *behind, parts.log, "-ldl", "-lpthread", f"-Wl,-rpath,{parts.folder}:{parts.harm.library.parent}"])
     return out
@@ -183,7 +186,7 @@ def attempt(parts, chance, program, way, tag):
             start = "wait"
         does = actions(chance, program, libraries, start)
         if way == "attached":
-            does = [*does, "wait", does[0] if does[0] != "wait" else does[1]]
+            does = [*does, "wait", *[action for action in does if action != "wait"][:1]]
         rate = chance.choice(("0", "100", "4096", "524288"))
         profile = {"MEMPROF_RATE": rate, "MEMPROF_PROFILE": str(parts.folder / f"{tag}.pb.gz")} if chance.random() < 0.7 else {}
         environment = {"LD_PRELOAD": ":".join(own)} if own else {}

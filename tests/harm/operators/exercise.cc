@@ -70,15 +70,19 @@ struct Derived : Base {
 
 // The first calls of an allocator that is hooked are followed by trials of its functions (docs/decisions/0076): before
 // what is told begins.
-void warm_up() {
+}  // namespace
+
+extern "C" OP_HIDDEN void op_warm_up() {
   int* volatile p = new int(1);
   delete p;
   p = new int[2];
   delete[] p;
 }
 
+namespace {
+
 void exercise() {
-  warm_up();
+  op_warm_up();
   const auto& nothrow = std::nothrow;
   using std::size_t;
   const auto plain = [](void* b) { ::operator delete(b); };
@@ -114,7 +118,7 @@ void exercise() {
 // As libraries do before main; what comes to whom then is in no call of the program.
 struct Early {
   Early() {
-    warm_up();
+    op_warm_up();
     op_arm();
     int* volatile p = new int(1);
     delete p;

@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     if (!strcmp(action, "wait")) {
       puts("ready");
       if (fgets(line, sizeof line, stdin) == NULL) return 8;
+      if (op_warm_up) op_warm_up();
     }
   }
   puts("ended");

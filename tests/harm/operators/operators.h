@@ -24,6 +24,9 @@ OP_HIDDEN int op_pool_has(const void* block);
 /* throw.cc, in modules that need the standard library. */
 OP_HIDDEN void op_throw(void) __attribute__((weak));
 
+/* exercise.cc: some calls that are not told. */
+OP_HIDDEN void op_warm_up(void) __attribute__((weak));
+
 /* A replaced operator refuses this size. */
 #define OP_REFUSED 7777777
 

@@ -7,7 +7,7 @@
 #include "core/mappings/mappings.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/interpose/frame_tables.h"
-#include "platform/linux/interpose/operator_forms.h"
+#include "platform/linux/interpose/operators/operator_forms.h"
 #include "platform/linux/modules/standard_library.h"
 
 namespace memprof::platform {

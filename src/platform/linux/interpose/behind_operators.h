@@ -30,3 +30,11 @@ void find_operators(const void* real_malloc, ForeignOperators* found);
 void hide_operators();
 
 }  // namespace memprof::interpose
+
+namespace memprof::platform {
+
+// Standard operators call malloc, where an allocation is seen: stacks are to begin with who called those.  Defined
+// by those who walk stacks (stack/operator_frames.cc), which lie above the hooks.
+void leave_out_operators();
+
+}  // namespace memprof::platform

@@ -7,10 +7,13 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "platform/linux/interpose/operator_forms.h"
+#include "platform/linux/interpose/operators/operator_forms.h"
 #include "platform/linux/modules/dynamic_section.h"
 #include "platform/linux/modules/exports.h"
 #include "platform/linux/modules/standard_library.h"
+
+// nullptr: there is no standard library, yet.
+extern "C" void __cxa_throw() __attribute__((weak));
 
 namespace memprof::interpose {
 namespace {
@@ -21,9 +24,8 @@ FormSet g_without_definition;
 // The modules in the loader's order, as far as operators are concerned.
 struct Survey {
   const void* real_malloc;
-  bool is_behind = false;  // our own module was seen
-  bool is_first = true;
-  bool is_standard_library = false;  // stands_for_standard_library()
+  bool is_behind = false;            // our own module was seen
+  bool is_standard_library = false;  // our module has a copy of one in it; ours are in place of its operators
   FormSet in_front = 0;
   FormSet behind = 0;
   FormSet of_standard_library = 0;  // of those behind
@@ -82,25 +84,15 @@ FormSet imported_by(const dl_phdr_info& module) {
   return imported;
 }
 
-// Linked into an executable that needs no standard library, we stand for the operators of its own copy.
-bool stands_for_standard_library(const dl_phdr_info& executable) {
-  bool needs_one = false;
-  platform::DynamicSection(executable).each_needed([&](const char* name) {
-    needs_one = needs_one || platform::is_standard_library(name);
-  });
-  return !needs_one;
-}
-
 int visit(dl_phdr_info* module, size_t, void* context) {
   auto* const survey = static_cast<Survey*>(context);
   if (is_ours(*module)) {
     survey->is_behind = true;
-    survey->is_standard_library = survey->is_first && stands_for_standard_library(*module);
+    survey->is_standard_library = platform::is_in_module(*module, reinterpret_cast<uint64_t>(&__cxa_throw));
   } else {
     add(*module, survey);
     survey->imported |= imported_by(*module);
   }
-  survey->is_first = false;
   return survey->is_standard_library ? 1 : 0;
 }
 
@@ -223,6 +215,9 @@ void find_operators(const void* real_malloc, ForeignOperators* found) {
     operators.sampled_nothrow[array] = has(survey.of_allocator, kNewNothrow + array);
   }
   *found = operators;
+  if (operators.present || g_without_definition != 0) {
+    platform::leave_out_operators();
+  }
 }
 
 void hide_operators() {
