@@ -129,9 +129,6 @@ def link_executable(parts, program, needed, memprof, tag):
         if module["static"]:
             flags += ["-static-libstdc++", "-static-libgcc"]
     front, behind = memprof
-    if module and module["static"]:
-        # docs/limits.md: else the operators would come from memprof, and nobody could throw what they throw.
-        front = ["-Wl,-Bstatic", "-lstdc++", "-Wl,-Bdynamic", *front]
     parts.harm.build([parts.harm.cxx if module else parts.harm.cc, "-o", out, *objects, *flags, "-Wl,--no-as-needed", *front,
                       *([needed] if needed else []), *behind, parts.log, "-ldl", "-lpthread", f"-Wl,-rpath,{parts.folder}:{parts.harm.library.parent}"])
     return out
@@ -173,6 +170,8 @@ def attach(harm, command, environment):
 
 def attempt(parts, chance, program, way, tag):
     harm = parts.harm
+    if way in ("linked first", "linked last", "archive") and program["modules"].get("executable", {}).get("static"):
+        raise Skip("linked with -static-libstdc++ and with memprof it is another program (docs/limits.md)")
     try:
         libraries = {name: link_library(parts, program, name, tag) for name in ("first", "second") if name in program["modules"]}
         needed = link_library(parts, program, "needed", tag)
