@@ -227,6 +227,10 @@ void set_forwards(const Forwards& forwards) {
   set_real_mappings(forwards.mappings);
   note_allocator();
   publish_operators(forwards.foreign);
+  // Where we were loaded with RTLD_GLOBAL, libraries that are loaded later would find ours.
+  ForeignOperators behind;
+  find_operators(reinterpret_cast<const void*>(real.malloc), &behind);
+  hide_operators();
   g_stage.store(kResolved, std::memory_order_release);
   // A thread that comes to a hook by a slot has nothing that orders its reads of the table after that of the
   // slot.

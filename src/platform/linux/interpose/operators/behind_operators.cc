@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/operators/operator_forms.h"
 #include "platform/linux/modules/dynamic_section.h"
 #include "platform/linux/modules/exports.h"
@@ -96,6 +97,16 @@ int visit(dl_phdr_info* module, size_t, void* context) {
   return survey->is_standard_library ? 1 : 0;
 }
 
+// Where our form is.  The module that we are linked into may have one of its own by that name.
+uint64_t hook_address(uint32_t form) {
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    if (strcmp(g_hooks[i].name, kOperatorForms[form].name) == 0) {
+      return reinterpret_cast<uint64_t>(g_hooks[i].hook);
+    }
+  }
+  return 0;
+}
+
 // Takes the definitions of `forms` out of the module's table of symbols.
 void undefine(const dl_phdr_info& module, FormSet forms) {
   const platform::DynamicSection section(module);
@@ -111,7 +122,8 @@ void undefine(const dl_phdr_info& module, FormSet forms) {
       const uint64_t at = section.symbols() + index * sizeof(ElfW(Sym));
       ElfW(Sym) symbol;
       const char* const name = section.read(at, &symbol) ? section.string(symbol.st_name) : nullptr;
-      if (name == nullptr || strcmp(name, kOperatorForms[f].name) != 0) {
+      if (name == nullptr || strcmp(name, kOperatorForms[f].name) != 0 ||
+          module.dlpi_addr + symbol.st_value != hook_address(f)) {
         return false;
       }
       symbols[count++] = at;
