@@ -36,6 +36,13 @@ class Operators(e2e.Test):
         done = self.memprof("run", "-r", "0", "--no-inline-hooks", "-o", self.folder / "out.pb", "--", e2e.program("own_operators"))
         self.assertEqual(done.stdout, TOLD)
 
+    def test_trials_end_a_block_by_the_delete_of_its_new(self):
+        """Where allocators inside programs are hooked: an aligned block may be of another pool than the others."""
+        for name in ("own_operators", "own_operators_aligned", "own_operators_only_delete", "own_operators_own_malloc"):
+            with self.subTest(name):
+                done = self.memprof("run", "-r", "0", "-o", self.folder / f"{name}.pb", "--", e2e.program(name))
+                self.assertIn(b"taken ", done.stdout)
+
     def test_linked(self):
         self.check_program("own_operators_linked", e2e.plain_environment())
 

@@ -4,6 +4,7 @@
 //   MALLOC       they are malloc's instead, and counted
 //   ONLY_DELETE  new is not replaced
 //   OWN_MALLOC   the program has a malloc, too, which serves blocks of the pool
+//   ALIGNED      the aligned ones are replaced, too, by blocks of the pool
 //   PLUGIN       a library with plugin_work() (local_plugin.c)
 // Arguments: nothing, or "loop": says "ready" and goes on until its standard input ends.
 #include <poll.h>
@@ -87,6 +88,16 @@ SITE void operator delete(void* block) noexcept {
 #endif
 }
 
+#if defined(ALIGNED)
+SITE void* operator new(size_t size, std::align_val_t) {
+  g_used = ((g_used + 63) & ~size_t{63}) + 48;  // take() adds 16
+  return take(size);
+}
+SITE void operator delete(void* block, std::align_val_t) noexcept {
+  if (!is_mine(block)) abort();
+}
+#endif
+
 namespace {
 
 struct Big {
@@ -113,11 +124,16 @@ SITE void all_forms() {
   ::operator delete(raw, std::nothrow);
   raw = ::operator new[](4001);
   ::operator delete[](raw, size_t{4001});
+#if defined(ALIGNED)
+  raw = ::operator new(100, std::align_val_t{64});
+  ::operator delete(raw, size_t{100}, std::align_val_t{64});
+#endif
 }
 constexpr unsigned long kBlocks = 7;
 
+// Not less: an allocator that is hooked is tried, too (docs/decisions/0076).
 bool is_right(unsigned long rounds) {
-  return g_ended == rounds * kBlocks && (g_taken == 0 || g_taken == rounds * kBlocks);
+  return g_ended >= rounds * kBlocks && (g_taken == 0 || g_taken >= rounds * kBlocks);
 }
 
 }  // namespace
@@ -141,8 +157,7 @@ int main(int argc, char**) {
     all_forms();
     free(malloc(1000));
   }
-  // Not less: an allocator that is hooked is tried, too (docs/decisions/0076).
-  puts(g_ended >= rounds * kBlocks ? "ok" : "blocks did not come to their delete");
+  puts(is_right(rounds) ? "ok" : "blocks did not come to their delete");
   return 0;
 }
 #endif
