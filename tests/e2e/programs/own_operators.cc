@@ -116,8 +116,8 @@ SITE void all_forms() {
   delete[] array;
   int* volatile number = new (std::nothrow) int(1);
   delete number;
-  number = new (std::nothrow) int[9];
-  delete[] number;
+  int* volatile numbers = new (std::nothrow) int[9];
+  delete[] numbers;
   void* volatile raw = ::operator new(4001);
   ::operator delete(raw);
   raw = ::operator new(4001, std::nothrow);

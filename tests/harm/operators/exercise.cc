@@ -73,10 +73,15 @@ struct Derived : Base {
 }  // namespace
 
 extern "C" OP_HIDDEN void op_warm_up() {
-  int* volatile p = new int(1);
-  delete p;
-  p = new int[2];
-  delete[] p;
+  using std::nothrow;
+  ::operator delete(::operator new(8));
+  ::operator delete[](::operator new[](8));
+  ::operator delete(::operator new(8, nothrow), nothrow);
+  ::operator delete[](::operator new[](8, nothrow), nothrow);
+  ::operator delete(::operator new(8, kAlignment), kAlignment);
+  ::operator delete[](::operator new[](8, kAlignment), kAlignment);
+  ::operator delete(::operator new(8, kAlignment, nothrow), kAlignment, nothrow);
+  ::operator delete[](::operator new[](8, kAlignment, nothrow), kAlignment, nothrow);
 }
 
 namespace {
@@ -100,14 +105,21 @@ void exercise() {
   pairs("new", [](size_t n) { return ::operator new(n); }, plain, sized, quiet);
   pairs("new nothrow", [&](size_t n) { return ::operator new(n, nothrow); }, plain, sized, quiet);
   pairs("new[]", [](size_t n) { return ::operator new[](n); }, array_plain, array_sized, array_quiet);
-  pairs("new[] nothrow", [&](size_t n) { return ::operator new[](n, nothrow); }, array_plain, array_sized, array_quiet);
-  pairs("new aligned", [](size_t n) { return ::operator new(n, kAlignment); }, aligned, aligned_sized, aligned_quiet);
-  pairs("new aligned nothrow", [&](size_t n) { return ::operator new(n, kAlignment, nothrow); }, aligned, aligned_sized,
-        aligned_quiet);
-  pairs("new[] aligned", [](size_t n) { return ::operator new[](n, kAlignment); }, aligned_array, aligned_array_sized,
-        aligned_array_quiet);
-  pairs("new[] aligned nothrow", [&](size_t n) { return ::operator new[](n, kAlignment, nothrow); }, aligned_array,
-        aligned_array_sized, aligned_array_quiet);
+  pairs(
+      "new[] nothrow", [&](size_t n) { return ::operator new[](n, nothrow); }, array_plain, array_sized,
+      array_quiet);
+  pairs(
+      "new aligned", [](size_t n) { return ::operator new(n, kAlignment); }, aligned, aligned_sized,
+      aligned_quiet);
+  pairs(
+      "new aligned nothrow", [&](size_t n) { return ::operator new(n, kAlignment, nothrow); }, aligned,
+      aligned_sized, aligned_quiet);
+  pairs(
+      "new[] aligned", [](size_t n) { return ::operator new[](n, kAlignment); }, aligned_array,
+      aligned_array_sized, aligned_array_quiet);
+  pairs(
+      "new[] aligned nothrow", [&](size_t n) { return ::operator new[](n, kAlignment, nothrow); },
+      aligned_array, aligned_array_sized, aligned_array_quiet);
   tell("object", [] {
     Base* volatile object = new Derived;
     delete object;

@@ -5,7 +5,6 @@
 
 #include "operators.h"
 
-
 #ifdef POOL
 static const int is_pool = 1;
 #else
@@ -35,12 +34,16 @@ static inline void release(void* block, const char* form) {
   free(block);
 }
 
-#define NEW(name, parameters, alignment, nothrow) \
-  void* name parameters;                          \
-  OP_SHARED void* name parameters { return allocate(size, alignment, nothrow, #name); }
-#define DELETE(name, parameters) \
-  void name parameters;          \
-  OP_SHARED void name parameters { release(block, #name); }
+#define NEW(name, parameters, alignment, nothrow)     \
+  void* name parameters;                              \
+  OP_SHARED void* name parameters {                   \
+    return allocate(size, alignment, nothrow, #name); \
+  }
+#define DELETE(name, parameters)   \
+  void name parameters;            \
+  OP_SHARED void name parameters { \
+    release(block, #name);         \
+  }
 #define UNUSED __attribute__((unused))
 
 #if FORM == 0

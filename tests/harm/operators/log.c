@@ -29,6 +29,7 @@ void op_note(const char* module, const char* form) {
 void op_tell(const char* caller, const char* call, const char* result) {
   armed = 0;
   char line[2200];
-  const int length = snprintf(line, sizeof line, "%s %s:%s%s%s\n", caller, call, text, *result ? " = " : "", result);
+  const int length =
+      snprintf(line, sizeof line, "%s %s:%s%s%s\n", caller, call, text, *result ? " = " : "", result);
   if (write(1, line, (size_t)length) != length) _exit(9);
 }
