@@ -205,7 +205,9 @@ def attempt(parts, chance, program, way, tag):
         else:
             archive = harm.library.parent / "libmemprof.a"
             if way == "archive" and program["modules"].get("executable", {}).get("forms"):
-                return None  # the linker refuses two definitions in one executable
+                raise Skip("the linker refuses two definitions of an operator in one executable")
+            if not archive.exists():
+                raise Skip("libmemprof.a was not built")
             words = {"linked first": ([harm.library], []), "linked last": ([], [harm.library]),
                      "archive": (["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"], [])}[way]
             linked = link_executable(parts, program, needed, words, tag + "_linked")

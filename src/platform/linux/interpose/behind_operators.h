@@ -17,6 +17,7 @@
 //
 // Threads: once, before other threads know what is found.
 // Allocates: never.
+// Failure: where the system lets nobody write to the table of symbols, our forms stay and are malloc and free.
 #pragma once
 
 #include "platform/linux/interpose/real.h"
