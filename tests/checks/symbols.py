@@ -29,6 +29,7 @@ dlsym dlvsym dladdr dladdr1 dlopen dlclose dl_iterate_phdr
 __libc_stack_end __libc_start_main pthread_create
 __brk __sbrk __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign
 abort
+__cxa_throw
 sigaction sigemptyset sigfillset sigprocmask __libc_current_sigrtmin __libc_current_sigrtmax
 """.split())
 

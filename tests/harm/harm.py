@@ -114,6 +114,8 @@ def try_kind(name, module, harm, seed, until, limit, only):
             tally.harmed.append(situation.name)
             print(f"HARMED {name}: {situation.name}: {wrong}\n       again: harm.py {name} --seed {seed} --only '{situation.name}'",
                   flush=True)
+        if only is not None:
+            break
     return tally
 
 

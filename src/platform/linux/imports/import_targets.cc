@@ -7,6 +7,8 @@
 #include "core/mappings/mappings.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/interpose/frame_tables.h"
+#include "platform/linux/interpose/operators/operator_forms.h"
+#include "platform/linux/modules/standard_library.h"
 
 namespace memprof::platform {
 namespace {
@@ -16,11 +18,6 @@ using interpose::g_hooks;
 using interpose::HookEntry;
 using interpose::HookKind;
 
-bool is_standard_library(const ImportTable& table) {
-  const char* name = table.soname();
-  return name != nullptr && (strncmp(name, "libstdc++.", 10) == 0 || strncmp(name, "libc++", 6) == 0);
-}
-
 // The functions that are chosen at run time (STT_GNU_IFUNC) are asked of the loader; not while it is held.
 uint64_t find_indirect(const char* library, const char* name) {
   void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -29,6 +26,12 @@ uint64_t find_indirect(const char* library, const char* name) {
     dlclose(handle);
   }
   return reinterpret_cast<uint64_t>(found);
+}
+
+// kForms: the hook is none of an operator.
+uint32_t form_of(uint32_t hook) {
+  return g_hooks[hook].kind == HookKind::kOperator ? interpose::operator_form(g_hooks[hook].name)
+                                                   : static_cast<uint32_t>(interpose::kForms);
 }
 
 }  // namespace
@@ -81,7 +84,12 @@ bool ImportTargets::choose(ImportTables& tables) {
       memcpy(reinterpret_cast<char*>(&forwards) + h.forward, &target_[i], sizeof(target_[i]));
     }
   }
-  forwards.foreign.present = forwards.foreign.of_allocator = has_operators_;
+  forwards.foreign.present = has_operators_;
+  // The aligned operators of an allocator are its posix_memalign with a new-handler: ours are, too.
+  for (int array = 0; array < 2; ++array) {
+    forwards.foreign.new_aligned[array] = nullptr;
+    forwards.foreign.new_aligned_nothrow[array] = nullptr;
+  }
   for (int array = 0; array < 2; ++array) {
     forwards.foreign.sampled_plain[array] = forwards.foreign.sampled_nothrow[array] = true;
   }
@@ -141,33 +149,44 @@ void ImportTargets::choose_frame_calls() {
 }
 
 // The standard library's operators are malloc and free with a handler of failures: ours take their place if
-// its malloc and free are those that ours go on to.
+// its malloc and free are those that ours go on to, and if those that it calls itself are its own.
 void ImportTargets::choose_operators(ImportTables& tables) {
   if (allocator_ == 0 || has_operators_) {
     return;
   }
   const ImportSurvey::Definition& first = survey_.first(interpose::kNewHook);
   bool is_standard = false;
+  interpose::FormSet own = 0;
   each_module([&](const dl_phdr_info& info) {
     if (first.definitions == 0 || !is_in_module(info, first.address)) {
       return false;
     }
     const ImportTable& table = tables.of(info);
-    is_standard = is_standard_library(table);
+    is_standard = is_standard_library(table.soname());
+    for (uint32_t i = 0; i < g_hook_count; ++i) {
+      const uint32_t form = form_of(i);
+      own |= form != interpose::kForms && survey_.first(i).definitions != 0 &&
+                     survey_.first(i).module == first.module && !survey_.first(i).is_indirect
+                 ? set_of(static_cast<interpose::Form>(form))
+                 : 0;
+    }
     const ImportedModule module(table, *this, survey_.is_initial(first.module));
     table.each_slot([&](const ImportTable::Slot& slot) {
       if (slot.name == interpose::kMallocHook || slot.name == interpose::kFreeHook) {
         const Verdict verdict = module.judge(slot, load_slot(slot.address));
         is_standard = is_standard && (verdict == Verdict::kHooked || verdict == Verdict::kTarget);
+      } else if (form_of(slot.name) != interpose::kForms && !module.calls_itself(slot)) {
+        own &= ~set_of(static_cast<interpose::Form>(form_of(slot.name)));
       }
     });
     return true;
   });
   for (uint32_t i = 0; i < g_hook_count; ++i) {
-    if (g_hooks[i].kind == HookKind::kOperator) {
-      const ImportSurvey::Definition& d = survey_.first(i);
-      target_[i] =
-          is_standard && d.definitions != 0 && d.module == first.module && !d.is_indirect ? d.address : 0;
+    const uint32_t form = form_of(i);
+    if (form != interpose::kForms) {
+      const interpose::FormSet all =
+          interpose::kOperatorForms[form].calls | set_of(static_cast<interpose::Form>(form));
+      target_[i] = is_standard && (all & ~own) == 0 ? survey_.first(i).address : 0;
     }
   }
 }

@@ -79,6 +79,16 @@ Verdict ImportedModule::judge(const ImportTable::Slot& slot, uint64_t value) con
   return value == targets_.survey().plt_of_executable(slot.name) ? Verdict::kNothing : otherwise;
 }
 
+bool ImportedModule::calls_itself(const ImportTable::Slot& slot) const {
+  const uint64_t value = load_slot(slot.address);
+  const ImportTable::Symbol* const own = table_.definition(slot.name);
+  if (own == nullptr || value == own->address || value == hook_address(slot.name)) {
+    return own != nullptr;
+  }
+  return is_unbound(slot, value) && targets_.survey().first(slot.name).address == own->address &&
+         will_be_target(slot);
+}
+
 // Slots that are bound tell of the others; not variables, which the program may have set.
 void ImportedModule::infer_binding() {
   table_.each_slot([this](const ImportTable::Slot& slot) {

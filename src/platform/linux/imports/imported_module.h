@@ -46,6 +46,9 @@ class ImportedModule {
 
   Verdict judge(const ImportTable::Slot& slot, uint64_t value) const;
 
+  // Does the slot lead to the module's own definition of its name, or to the hook that stands in front of that?
+  bool calls_itself(const ImportTable::Slot& slot) const;
+
  private:
   // Would the lazy slots of the module be bound as those of the executable are?
   enum class Binding { kUnknown, kAsExecutable, kOtherwise };

@@ -48,6 +48,23 @@ bool is_writable(uint64_t start, uint64_t size_bytes) {
   return is_whole;
 }
 
+// Which of a program's functions end a block of which: each pair of operators may have blocks of its own, and malloc
+// others.  For operators their names begin alike up to here: "_Znw", and for aligned ones with the type behind it.
+struct Kind {
+  bool is_operator;
+  bool is_array;
+  bool is_aligned;
+  bool operator==(const Kind& o) const {
+    return is_operator == o.is_operator && is_array == o.is_array && is_aligned == o.is_aligned;
+  }
+};
+
+Kind kind_of(const HookSite& site) {
+  const char* const name = site.name;
+  const bool is_operator = strncmp(name, "_Zn", 3) == 0 || strncmp(name, "_Zd", 3) == 0;
+  return {is_operator, is_operator && name[3] == 'a', is_operator && site.signature.alignment != kNoArgument};
+}
+
 // What the trial of a function found.
 struct Trial {
   uint32_t calls = 0;
@@ -62,19 +79,16 @@ class Trier {
     for (uint32_t i = 0; i < heap.site_count; ++i) {
       const HookSite& site = heap.sites[i];
       const AllocatorSignature& s = site.signature;
-      if (s.call == AllocatorCall::kFree && site.refusal == Refusal::kNone &&
-          (free_ == nullptr || s.arguments < free_->signature.arguments)) {
-        free_ = &site;
-      }
+      has_free_ = has_free_ || (s.call == AllocatorCall::kFree && site.refusal == Refusal::kNone);
     }
     using DefaultHeap = uint64_t (*)();
     default_heap_ = heap.default_heap != 0 ? reinterpret_cast<DefaultHeap>(heap.default_heap)() : 0;
   }
 
-  const HookSite* free_site() const { return free_; }
+  bool has_free() const { return has_free_; }
 
   bool can_try(const HookSite& site) const {
-    return site.signature.heap == kNoArgument || default_heap_ != 0;
+    return (site.signature.heap == kNoArgument || default_heap_ != 0) && free_of(site) != nullptr;
   }
 
   Trial try_site(const HookSite& site) const {
@@ -109,7 +123,23 @@ class Trier {
     return site.call()(a[0], a[1], a[2], a[3], a[4]);
   }
 
-  void release(void* block, uint64_t size) const { call(*free_, size, block, size, nullptr); }
+  // What ends a block that the function gave, with the fewest arguments; nullptr: none that is hooked.
+  const HookSite* free_of(const HookSite& giver) const {
+    const HookSite* found = nullptr;
+    for (uint32_t i = 0; i < heap_.site_count; ++i) {
+      const HookSite& site = heap_.sites[i];
+      if (site.signature.call == AllocatorCall::kFree && site.refusal == Refusal::kNone &&
+          kind_of(site) == kind_of(giver) &&
+          (found == nullptr || site.signature.arguments < found->signature.arguments)) {
+        found = &site;
+      }
+    }
+    return found;
+  }
+
+  void release(const HookSite& giver, void* block, uint64_t size) const {
+    call(*free_of(giver), size, block, size, nullptr);
+  }
 
   bool is_block(const void* block, uint64_t size, bool is_aligned) const {
     const auto address = reinterpret_cast<uint64_t>(block);
@@ -146,7 +176,7 @@ class Trier {
       return false;
     }
     memset(block, 0xa5, size);
-    release(block, size);
+    release(site, block, size);
     return true;
   }
 
@@ -170,7 +200,7 @@ class Trier {
         return false;
       }
     }
-    release(block, size);
+    release(site, block, size);
     return true;
   }
 
@@ -178,13 +208,13 @@ class Trier {
   // A function that gives blocks which are reallocated in a trial.
   void set_giver(const HookSite* giver) { giver_ = giver; }
   bool can_give_to(const HookSite& site) const {
-    return can_try(*giver_) &&
+    return can_try(*giver_) && kind_of(site) == kind_of(*giver_) &&
            (site.signature.alignment == kNoArgument) == (giver_->signature.alignment == kNoArgument);
   }
 
  private:
   const InnerHeap& heap_;
-  const HookSite* free_ = nullptr;
+  bool has_free_ = false;
   const HookSite* giver_ = nullptr;
   uint64_t default_heap_ = 0;
 };
@@ -211,7 +241,7 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
 const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMaxSites],
                     bool* is_mallocs) {
   Trier trier(*heap);
-  if (trier.free_site() == nullptr) {
+  if (!trier.has_free()) {
     return "none of its functions that free could be hooked";
   }
   uint32_t calls = 0;

@@ -13,6 +13,7 @@
 #include "core/mappings/mappings.h"
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/absent.h"
+#include "platform/linux/interpose/behind_operators.h"
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
@@ -156,21 +157,6 @@ void publish_all(const Real& found) {
   publish(g_real.pvalloc, found.pvalloc);
 }
 
-const link_map* module_of(const void* address) {
-  Dl_info info;
-  void* map = nullptr;
-  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? static_cast<const link_map*>(map) : nullptr;
-}
-
-bool is_standard_library(const link_map* map) {
-  if (map == nullptr || map->l_name == nullptr) {
-    return false;
-  }
-  const char* slash = strrchr(map->l_name, '/');
-  const char* name = slash != nullptr ? slash + 1 : map->l_name;
-  return strncmp(name, "libstdc++.", 10) == 0 || strncmp(name, "libc++", 6) == 0;
-}
-
 // What an allocator maps that is a library of its own, and not the C library, is no mapping of the program's.
 void note_allocator() {
   platform::ElfImage allocator;
@@ -182,40 +168,12 @@ void note_allocator() {
   }
 }
 
-void resolve_operators(void* (*real_malloc)(size_t)) {
-  void* found = dlsym(RTLD_NEXT, "_Znwm");
-  if (found == nullptr) {
-    return;
-  }
-  const link_map* map = module_of(found);
-  if (is_standard_library(map)) {
-    return;
-  }
-  ForeignOperators& f = g_foreign;
-  set(f.new_plain[0], "_Znwm", f.new_plain[0]);
-  set(f.new_plain[1], "_Znam", f.new_plain[1]);
-  set(f.new_nothrow[0], "_ZnwmRKSt9nothrow_t", f.new_nothrow[0]);
-  set(f.new_nothrow[1], "_ZnamRKSt9nothrow_t", f.new_nothrow[1]);
-  set(f.new_aligned[0], "_ZnwmSt11align_val_t", f.new_aligned[0]);
-  set(f.new_aligned[1], "_ZnamSt11align_val_t", f.new_aligned[1]);
-  set(f.new_aligned_nothrow[0], "_ZnwmSt11align_val_tRKSt9nothrow_t", f.new_aligned_nothrow[0]);
-  set(f.new_aligned_nothrow[1], "_ZnamSt11align_val_tRKSt9nothrow_t", f.new_aligned_nothrow[1]);
-  set(f.delete_plain[0], "_ZdlPv", f.delete_plain[0]);
-  set(f.delete_plain[1], "_ZdaPv", f.delete_plain[1]);
-  set(f.delete_sized[0], "_ZdlPvm", f.delete_sized[0]);
-  set(f.delete_sized[1], "_ZdaPvm", f.delete_sized[1]);
-  set(f.delete_nothrow[0], "_ZdlPvRKSt9nothrow_t", f.delete_nothrow[0]);
-  set(f.delete_nothrow[1], "_ZdaPvRKSt9nothrow_t", f.delete_nothrow[1]);
-  set(f.delete_aligned[0], "_ZdlPvSt11align_val_t", f.delete_aligned[0]);
-  set(f.delete_aligned[1], "_ZdaPvSt11align_val_t", f.delete_aligned[1]);
-  set(f.delete_sized_aligned[0], "_ZdlPvmSt11align_val_t", f.delete_sized_aligned[0]);
-  set(f.delete_sized_aligned[1], "_ZdaPvmSt11align_val_t", f.delete_sized_aligned[1]);
-  set(f.delete_aligned_nothrow[0], "_ZdlPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[0]);
-  set(f.delete_aligned_nothrow[1], "_ZdaPvSt11align_val_tRKSt9nothrow_t", f.delete_aligned_nothrow[1]);
-  f.of_allocator = map == module_of(reinterpret_cast<void*>(real_malloc));
-  f.sampled_plain[0] = f.sampled_plain[1] = f.of_allocator;
-  f.sampled_nothrow[0] = f.sampled_nothrow[1] = f.of_allocator;
-  __atomic_store_n(&f.present, true, __ATOMIC_RELEASE);  // last: the hooks ask for it
+// Last of all: the hooks ask for `present`.
+void publish_operators(const ForeignOperators& found) {
+  ForeignOperators operators = found;
+  operators.present = false;
+  g_foreign = operators;
+  __atomic_store_n(&g_foreign.present, found.present, __ATOMIC_RELEASE);
 }
 
 }  // namespace
@@ -248,7 +206,10 @@ void resolve() {
   set(found.free_sized, "free_sized", found.free_sized);
   set(found.free_aligned_sized, "free_aligned_sized", found.free_aligned_sized);
   complete(&found);  // a stub that went on to itself would never end
-  resolve_operators(found.malloc);
+  ForeignOperators operators;
+  find_operators(reinterpret_cast<const void*>(found.malloc), &operators);
+  publish_operators(operators);
+  hide_operators();
   platform::find_loader_functions();
   resolve_mappings();
 
@@ -265,11 +226,11 @@ void set_forwards(const Forwards& forwards) {
   memprof_real_loader = forwards.loader;
   set_real_mappings(forwards.mappings);
   note_allocator();
-  const bool present = forwards.foreign.present;
-  ForeignOperators operators = forwards.foreign;
-  operators.present = false;
-  g_foreign = operators;
-  __atomic_store_n(&g_foreign.present, present, __ATOMIC_RELEASE);  // last: the hooks ask for it
+  publish_operators(forwards.foreign);
+  // Where we were loaded with RTLD_GLOBAL, libraries that are loaded later would find ours.
+  ForeignOperators behind;
+  find_operators(reinterpret_cast<const void*>(real.malloc), &behind);
+  hide_operators();
   g_stage.store(kResolved, std::memory_order_release);
   // A thread that comes to a hook by a slot has nothing that orders its reads of the table after that of the
   // slot.

@@ -37,16 +37,15 @@ extern Real g_real __attribute__((visibility("hidden")));
 // functions.
 void resolve();
 
-// The operators of C++ that an allocator (or the program) brings itself, behind us.  In the usual case, where
-// they would be the standard library's, none is set and ours call malloc directly.
+// The operators of C++ that ours go on to (behind_operators.h).  In the usual case, where all that they would do is
+// malloc and free, none is set.  nullptr: ours calls malloc or free itself.
 struct ForeignOperators {
-  bool present;
-  // They are those of the allocator behind us, not the program's: theirs serve the same blocks as its malloc.
-  bool of_allocator;
+  bool present;  // one of them is set
   // The form serves blocks without calling malloc, so they must be sampled here; otherwise it ends in malloc,
   // where they are.  Each form for itself: jemalloc's aligned ones call aligned_alloc, its plain ones nobody.
   bool sampled_plain[2];
   bool sampled_nothrow[2];
+  // In the order of Form (operator_forms.h).
   void* (*new_plain[2])(size_t);  // [1]: the array form
   void* (*new_nothrow[2])(size_t, const void*);
   void* (*new_aligned[2])(size_t, size_t);
@@ -58,6 +57,8 @@ struct ForeignOperators {
   void (*delete_sized_aligned[2])(void*, size_t, size_t);
   void (*delete_aligned_nothrow[2])(void*, size_t, const void*);
 };
+inline constexpr size_t kFirstOperator = offsetof(ForeignOperators, new_plain);
+static_assert(sizeof(ForeignOperators) == kFirstOperator + 20 * sizeof(void*));
 extern ForeignOperators g_foreign __attribute__((visibility("hidden")));
 
 // The functions that map memory, likewise.  Until they are known, system calls do what libc's functions do; the

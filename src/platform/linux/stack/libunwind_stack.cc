@@ -6,7 +6,7 @@
 #include <libunwind.h>
 
 #include "platform/linux/memory/stack_bounds.h"
-#include "platform/linux/stack/hook_section.h"
+#include "platform/linux/stack/operator_frames.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/stack.h"
 #include "unwind/walk/frame_list.h"
@@ -40,7 +40,7 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
     if (step == 0 || pc == 0) {
       return list.end(Walk::kRoot);
     }
-    if (at_leaf && (sp <= hook || is_hook_address(pc))) {
+    if (at_leaf && (sp <= hook || is_left_out(pc))) {
       continue;
     }
     at_leaf = false;

@@ -9,6 +9,7 @@
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/stack/hook_section.h"
+#include "platform/linux/stack/operator_frames.h"
 #include "platform/memory.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/stack.h"
@@ -58,7 +59,7 @@ bool find_call_target(uint64_t return_address, uint64_t* target) {
 
 #if defined(__x86_64__)
 const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
-                                         is_hook_address,   read_memory,  find_call_target};
+                                         is_left_out,       read_memory,  find_call_target};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
@@ -95,7 +96,7 @@ bool is_trampoline(uint64_t address) {
   return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site,     stack_bounds, is_hook_address,
+const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site,     stack_bounds, is_left_out,
                                          read_memory,       find_call_target, is_trampoline};
 
 // The registers that calls keep, and a place in the function that this is inlined into.

@@ -2,6 +2,7 @@
 // What the hooks go on to in this process.
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/interpose/frame_tables.h"
+#include "platform/linux/interpose/operators/operator_forms.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -58,6 +59,34 @@ TEST(ImportTargets, HooksHaveNamesOfTheirOwnAndTheFirstOnesAreWhereTheyAreSaidTo
   EXPECT_EQ(g_hook_count - 1, hooks.size()) << "only _exit and _Exit are one";
   EXPECT_EQ(interpose::kFrameCalls, frame_calls);
   EXPECT_EQ(with_forward, forwards.size()) << "two hooks go on by one pointer";
+}
+
+TEST(ImportTargets, FormsOfOperatorsAreInTheOrderOfTheirPointers) {
+  using interpose::kForms;
+  using interpose::kOperatorForms;
+  uint32_t forms = 0;
+  for (uint32_t i = 0; i < g_hook_count; ++i) {
+    const uint32_t form = interpose::operator_form(g_hooks[i].name);
+    ASSERT_EQ(g_hooks[i].kind == HookKind::kOperator, form != kForms) << g_hooks[i].name;
+    if (form == kForms) {
+      continue;
+    }
+    ++forms;
+    EXPECT_EQ(offsetof(interpose::Forwards, foreign) + interpose::kFirstOperator + form * sizeof(void*),
+              g_hooks[i].forward)
+        << g_hooks[i].name;
+    // What a form calls, and all that this calls, is in its set.
+    const interpose::Form next = kOperatorForms[form].next;
+    if (next == kForms) {
+      EXPECT_EQ(0u, kOperatorForms[form].calls) << g_hooks[i].name;
+    } else {
+      const interpose::FormSet wanted = kOperatorForms[next].calls | interpose::set_of(next);
+      EXPECT_EQ(wanted, kOperatorForms[form].calls & wanted) << g_hooks[i].name;
+    }
+  }
+  EXPECT_EQ(static_cast<uint32_t>(kForms), forms);
+  EXPECT_EQ(static_cast<uint32_t>(kForms), interpose::operator_form("_Zn"));
+  EXPECT_EQ(static_cast<uint32_t>(kForms), interpose::operator_form("_ZnwmX"));
 }
 
 TEST(ImportTargets, TheFunctionsThatTheProcessCalls) {

@@ -4,8 +4,9 @@
 // Model: the standard library's operators are malloc and free with a new-handler and an exception for the
 // case of failure.  Ours go to the real malloc and free themselves: the block is seen once, and the caller of
 // the operator is the first frame.  Only when memory is refused is the standard library's operator looked up
-// and called, so that handlers and exceptions are its own.  An allocator (or a program's library) that brings
-// operators of its own keeps them: g_foreign.
+// and called, so that handlers and exceptions are its own.  Where that is not all that happens without us (an
+// allocator or a library has operators of its own, or the program has replaced a form that the standard
+// library's calls), ours go on to whom the call would have come: g_foreign, each form for itself.
 //
 // The names are the mangled ones because this file is compiled without exceptions and serves programs without
 // a C++ library, too.
@@ -121,13 +122,10 @@ template <typename Allocate>
   return block;
 }
 
-bool foreign() {
-  return __builtin_expect(g_foreign.present, 0);
-}
-
-// The aligned operators of an allocator are its posix_memalign with a new-handler: ours are, too.
-bool foreign_aligned() {
-  return foreign() && !g_foreign.of_allocator;
+// Does the form go on to another one?
+template <typename Function>
+[[gnu::always_inline]] inline bool foreign(const Function& function) {
+  return __builtin_expect(g_foreign.present, 0) && function != nullptr;
 }
 
 }  // namespace
@@ -168,7 +166,7 @@ MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_
 
 template <int kArray>
 MEMPROF_INLINE void* plain(size_t size, const char* name) {
-  if (foreign()) {
+  if (foreign(g_foreign.new_plain[kArray])) {
     return foreign_new(g_foreign.new_plain[kArray], &g_foreign.sampled_plain[kArray], size);
   }
   void* block = standard_new(size);
@@ -177,7 +175,7 @@ MEMPROF_INLINE void* plain(size_t size, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
-  if (foreign()) {
+  if (foreign(g_foreign.new_nothrow[kArray])) {
     return foreign_new(g_foreign.new_nothrow[kArray], &g_foreign.sampled_nothrow[kArray], size, tag);
   }
   void* block = standard_new(size);
@@ -186,7 +184,7 @@ MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
-  if (foreign_aligned()) {
+  if (foreign(g_foreign.new_aligned[kArray])) {
     return g_foreign.new_aligned[kArray](size, alignment);
   }
   void* block = standard_new_aligned(size, alignment);
@@ -195,7 +193,7 @@ MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned_nothrow(size_t size, size_t alignment, const void* tag, const char* name) {
-  if (foreign_aligned()) {
+  if (foreign(g_foreign.new_aligned_nothrow[kArray])) {
     return g_foreign.new_aligned_nothrow[kArray](size, alignment, tag);
   }
   void* block = standard_new_aligned(size, alignment);
@@ -244,44 +242,56 @@ MEMPROF_DEFINE_HOOK(void*, _ZnamSt11align_val_tRKSt9nothrow_t,
 // ---- delete: free, unless foreign -------------------------------------------------------------------------
 
 MEMPROF_DEFINE_HOOK(void, _ZdlPv, (void* block)) {
-  return foreign() ? foreign_delete(g_foreign.delete_plain[0], block) : free_block(block);
+  return foreign(g_foreign.delete_plain[0]) ? foreign_delete(g_foreign.delete_plain[0], block)
+                                            : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPv, (void* block)) {
-  return foreign() ? foreign_delete(g_foreign.delete_plain[1], block) : free_block(block);
+  return foreign(g_foreign.delete_plain[1]) ? foreign_delete(g_foreign.delete_plain[1], block)
+                                            : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdlPvm, (void* block, size_t size)) {
-  return foreign() ? foreign_delete(g_foreign.delete_sized[0], block, size) : free_block(block);
+  return foreign(g_foreign.delete_sized[0]) ? foreign_delete(g_foreign.delete_sized[0], block, size)
+                                            : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPvm, (void* block, size_t size)) {
-  return foreign() ? foreign_delete(g_foreign.delete_sized[1], block, size) : free_block(block);
+  return foreign(g_foreign.delete_sized[1]) ? foreign_delete(g_foreign.delete_sized[1], block, size)
+                                            : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdlPvRKSt9nothrow_t, (void* block, const void* tag)) {
-  return foreign() ? foreign_delete(g_foreign.delete_nothrow[0], block, tag) : free_block(block);
+  return foreign(g_foreign.delete_nothrow[0]) ? foreign_delete(g_foreign.delete_nothrow[0], block, tag)
+                                              : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPvRKSt9nothrow_t, (void* block, const void* tag)) {
-  return foreign() ? foreign_delete(g_foreign.delete_nothrow[1], block, tag) : free_block(block);
+  return foreign(g_foreign.delete_nothrow[1]) ? foreign_delete(g_foreign.delete_nothrow[1], block, tag)
+                                              : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdlPvSt11align_val_t, (void* block, size_t alignment)) {
-  return foreign() ? foreign_delete(g_foreign.delete_aligned[0], block, alignment) : free_block(block);
+  return foreign(g_foreign.delete_aligned[0]) ? foreign_delete(g_foreign.delete_aligned[0], block, alignment)
+                                              : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPvSt11align_val_t, (void* block, size_t alignment)) {
-  return foreign() ? foreign_delete(g_foreign.delete_aligned[1], block, alignment) : free_block(block);
+  return foreign(g_foreign.delete_aligned[1]) ? foreign_delete(g_foreign.delete_aligned[1], block, alignment)
+                                              : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdlPvmSt11align_val_t, (void* block, size_t size, size_t alignment)) {
-  return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[0], block, size, alignment)
-                   : free_block(block);
+  return foreign(g_foreign.delete_sized_aligned[0])
+             ? foreign_delete(g_foreign.delete_sized_aligned[0], block, size, alignment)
+             : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPvmSt11align_val_t, (void* block, size_t size, size_t alignment)) {
-  return foreign() ? foreign_delete(g_foreign.delete_sized_aligned[1], block, size, alignment)
-                   : free_block(block);
+  return foreign(g_foreign.delete_sized_aligned[1])
+             ? foreign_delete(g_foreign.delete_sized_aligned[1], block, size, alignment)
+             : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdlPvSt11align_val_tRKSt9nothrow_t,
                     (void* block, size_t alignment, const void* tag)) {
-  return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[0], block, alignment, tag)
-                   : free_block(block);
+  return foreign(g_foreign.delete_aligned_nothrow[0])
+             ? foreign_delete(g_foreign.delete_aligned_nothrow[0], block, alignment, tag)
+             : free_block(block);
 }
 MEMPROF_DEFINE_HOOK(void, _ZdaPvSt11align_val_tRKSt9nothrow_t,
                     (void* block, size_t alignment, const void* tag)) {
-  return foreign() ? foreign_delete(g_foreign.delete_aligned_nothrow[1], block, alignment, tag)
-                   : free_block(block);
+  return foreign(g_foreign.delete_aligned_nothrow[1])
+             ? foreign_delete(g_foreign.delete_aligned_nothrow[1], block, alignment, tag)
+             : free_block(block);
 }
