@@ -165,7 +165,7 @@ class Hooker {
  private:
   void fill(const char* name, bool is_near, bool is_for_tracer) {
     auto* site = reinterpret_cast<HookSite*>(result_->heaps + result_->heap_count);
-    const SlowPaths paths = slow_paths();
+    const uint64_t gate = slow_paths();
     for (uint32_t h = 0; h < result_->heap_count; ++h) {
       InnerHeap& heap = result_->heaps[h];
       copy_text(heap.name, sizeof(heap.name), names_[h].family);
@@ -181,7 +181,7 @@ class Hooker {
         if (is_asked_only(f.signature.call)) {
           ask(&heap, f);
         } else if (heap.site_count < InnerHeap::kMaxSites) {
-          fill_site(site, &heap, f, is_near, paths);
+          fill_site(site, &heap, f, is_near, gate);
           if (is_for_tracer && site->refusal == Refusal::kNone && is_across_pages(*site)) {
             site->refusal = Refusal::kAcrossPages;
           }
@@ -202,19 +202,21 @@ class Hooker {
     return at / kPage != (at + kJumpBytes - 1) / kPage;
   }
 
-  void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, const SlowPaths& paths) {
+  void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, uint64_t gate) {
     site->address = f.address;
     site->size_bytes = f.size_bytes;
     site->heap = heap;
     site->signature = f.signature;
     copy_text(site->name, sizeof(site->name), f.name);
-    if (!is_near) {
+    if (gate == 0) {
+      site->refusal = Refusal::kUnsupported;
+    } else if (!is_near) {
       site->refusal = Refusal::kFar;
     } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {
       site->refusal = Refusal::kChanged;
     } else {
       site->refusal =
-          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), paths);
+          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), gate);
     }
     site->target.store(site->first, std::memory_order_relaxed);
   }

@@ -23,7 +23,7 @@ namespace memprof::platform {
 
 struct InnerHeap;
 
-// The original, and the slow paths: five arguments as the function has them, whatever they are.
+// The original: five arguments as the function has them, whatever they are.
 using AnyCall = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct HookSite {
@@ -36,6 +36,8 @@ struct HookSite {
   uint64_t fast;
   uint64_t always;
   uint64_t original;
+  uint64_t gate;    // where slow paths jump to
+  uint64_t filter;  // of samples: near, so that the fast path needs one register only
   InnerHeap* heap;
   AllocatorSignature signature;
   uint64_t stub;
