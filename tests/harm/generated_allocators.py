@@ -30,14 +30,16 @@ HEAD = """
 #ifdef __cplusplus
 #include <new>
 #define C extern "C"
+#define NOTHROW noexcept
 #else
 #define C
+#define NOTHROW
 #endif
 """
 # Cut from slots of a few sizes, or one behind the other. A block has its size in front of it.
 CORES = {
     "bump": """
-static char pool[1 << 25] __attribute__((aligned(64)));
+static char pool[1 << 27] __attribute__((aligned(64)));
 static size_t used = 64;
 static inline __attribute__((always_inline)) char* take(size_t n, size_t alignment) {
   size_t at = (used + 16 + alignment - 1) & ~(alignment - 1);
@@ -47,13 +49,12 @@ static inline __attribute__((always_inline)) char* take(size_t n, size_t alignme
   return pool + at;
 }
 static inline __attribute__((always_inline)) void put(void* p) { (void)p; }
-static inline __attribute__((always_inline)) void refresh(void) { used = 64; }
 """,
     "slots": """
-static char pool[1 << 25] __attribute__((aligned(64)));
+static char pool[1 << 27] __attribute__((aligned(64)));
 static size_t used = 64;
-static unsigned char class_of[65];
-static size_t size_of[8];
+static unsigned char class_of[65] = {CLASSES};
+static size_t size_of[8] = {SIZES};
 static char* slots[8];
 static inline __attribute__((always_inline)) char* cut(size_t n, size_t alignment) {
   size_t at = (used + 16 + alignment - 1) & ~(alignment - 1);
@@ -78,19 +79,14 @@ static inline __attribute__((always_inline)) char* take(size_t n, size_t alignme
 static inline __attribute__((always_inline)) void put(void* p) {
   if (p && ((size_t*)p)[-2] != 99) { size_t k = ((size_t*)p)[-2]; *(char**)p = slots[k]; slots[k] = (char*)p; }
 }
-static inline __attribute__((always_inline)) void refresh(void) {
-  used = 64;
-  for (int k = 0; k < 8; ++k) { slots[k] = 0; size_of[k] = (size_t)16 << k; }
-  for (unsigned n = 0, k = 0; n <= 64; ++n) { while (k < 7 && (size_t)16 << k < n * 16) ++k; class_of[n] = (unsigned char)(n * 16 > 1024 ? 7 : k); }
-}
-""".replace("LIMIT", str(LIMIT)),
+""".replace("LIMIT", str(LIMIT)).replace("SIZES", ", ".join(str(16 << k) for k in range(8)))
+             .replace("CLASSES", ", ".join(str(next(k for k in range(8) if 16 << k >= n * 16 or k == 7)) for n in range(65))),
 }
 MAIN = """
 int main(int count, char** arguments) {
   int rounds = count > 1 ? atoi(arguments[1]) : 3;
   int pause_us = count > 2 ? atoi(arguments[2]) : 0;
   for (int round = 0; round < rounds; ++round) {
-    start();
     CALLS
     fflush(stdout);
     if (pause_us) usleep((unsigned)pause_us);
@@ -125,7 +121,7 @@ class Function:
         if self.is_operator:
             return f"void{'*' if self.what == 't' else ''} {OPERATORS[self.name]}"
         parameters = ", ".join(f"{'void*' if letter in POINTERS else 'size_t'} a{i}" for i, letter in enumerate(self.arguments))
-        return f"{self.linkage} {RETURNS[self.what]} {self.name}({parameters or 'void'})"
+        return f"{self.linkage} {RETURNS[self.what]} {self.name}({parameters or 'void'}){'' if self.what in 'tq' else ' NOTHROW'}"
 
     def argument(self, letter):
         return f"a{self.arguments.index(letter)}" if letter in self.arguments else None
@@ -260,8 +256,7 @@ def program(source, chance, is_cxx, is_split, wide_bytes):
         text, unused = body(f, chance, vectors)
         definitions += f"{chance.choice(marks)} {f.head()} {{\n{unused}{text}}}\n"
     declarations = "".join(f"{f.head()};\n" for f in made)
-    start = "__attribute__((noinline)) void start(void) { refresh(); }\n"
-    alloc = HEAD + CORES[core := chance.choice(sorted(CORES))] + declarations + definitions + ("C " if is_split else "static ") + start
+    alloc = HEAD + CORES[core := chance.choice(sorted(CORES))] + declarations + definitions
     makers = [f for f in made if f.what in "atp"]
     callers, calls = "", ""
     for number in range(chance.randrange(1, 4)):
@@ -272,5 +267,5 @@ def program(source, chance, is_cxx, is_split, wide_bytes):
     tail = callers + MAIN.replace("CALLS", calls)
     name = f"{family} {core} {linkage or 'operators'} {len(made)} functions"
     if is_split:
-        return [alloc, HEAD + "C void start(void);\n" + declarations + tail], name
+        return [alloc, HEAD + declarations + tail], name
     return [alloc + tail], name

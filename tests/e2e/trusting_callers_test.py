@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocators whose callers were compiled together with them, and know which registers they leave alone.
+
+tests/harm/kinds/callees.py makes many such programs; here are those that memprof once ended.
+"""
+import os
+import platform
+import shutil
+import subprocess
+import unittest
+
+import attaching
+import e2e
+
+RATES = ("0", "4k", "512k")
+BLOCKS = 2000
+# How the two units are compiled, and whether they are one.
+BUILDS = [("one unit", ["-O2", "-DONE_UNIT"]), ("one unit, -O1", ["-O1", "-DONE_UNIT"]), ("one unit, -O3 -mno-red-zone", ["-O3", "-mno-red-zone", "-DONE_UNIT"]),
+          ("one unit, -Os -fcf-protection", ["-Os", "-fcf-protection=full", "-DONE_UNIT"]), ("two units", ["-O2"]),
+          ("two units, -flto", ["-O2", "-flto"])]
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "hooks are written for x86-64")
+class TrustingCallers(attaching.Test):
+    def build(self, compiler, options):
+        sources = ["trusting_callers.cc"] + ([] if "-DONE_UNIT" in options else ["trusted_allocator.cc"])
+        program = self.folder / "trusting_callers"
+        subprocess.run([compiler, *options, *(e2e.SOURCE / "tests/e2e/programs" / s for s in sources), "-o", program], check=True)
+        return program
+
+    def each_program(self, check):
+        for compiler in (os.environ["MEMPROF_E2E_CXX"], "clang++-19"):
+            if shutil.which(compiler) is None:
+                continue
+            for name, options in BUILDS:
+                if "-flto" in options and "clang" in compiler:
+                    continue  # needs a linker of its own
+                with self.subTest(compiler=compiler, build=name):
+                    check(self.build(compiler, options))
+
+    def test_run(self):
+        """Each block is seen, and the program computes what it computes alone."""
+        def check(program):
+            names = subprocess.run(["nm", program], stdout=subprocess.PIPE, check=True).stdout
+            alone = self.check(e2e.run([program, "3"], e2e.plain_environment())).stdout
+            for rate in RATES:
+                out = self.folder / "out.pb.gz"
+                done = self.memprof("run", "-r", rate, "--force", "-o", out, "--", program, "3")
+                self.assertEqual(done.stdout, alone, rate)
+                if rate == "0" and b".constprop" not in names:  # such a clone has a name that is no allocator's
+                    (row,) = [row for row in self.report(out, "--by", "heap")["rows"] if "trusting_callers" in row["name"]]
+                    self.assertGreaterEqual(row["self"]["alloc_objects"]["value"], 3 * BLOCKS)
+
+        self.each_program(check)
+
+    def test_attach(self):
+        def check(program):
+            process = self.begin(program, "attach")
+            expected = self.round(process)
+            for rate in RATES:
+                self.attach(process, "-r", rate)
+                self.assertEqual(self.round(process), expected)
+                self.assertEqual(self.round(process), expected)
+                self.attach(process, "--stop")
+                self.assertEqual(self.round(process), expected)
+            self.check_end(process)
+
+        self.each_program(check)
+
+    @staticmethod
+    def round(process):
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+
+if __name__ == "__main__":
+    e2e.main()
