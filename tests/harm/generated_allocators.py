@@ -10,7 +10,7 @@ import pathlib
 import re
 
 TABLE = "src/format/allocators/allocator_table.h"
-POINTERS = "bho"
+TYPES = {"b": "void*", "h": "void*", "o": "void**"}
 RETURNS = {"a": "void*", "t": "void*", "r": "void*", "q": "void*", "p": "int", "x": "size_t", "f": "void", "u": "size_t"}
 GENERAL = ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx", "r12", "r15")
 VECTORS = tuple(f"xmm{i}" for i in range(16))
@@ -120,7 +120,7 @@ class Function:
     def head(self):
         if self.is_operator:
             return f"void{'*' if self.what == 't' else ''} {OPERATORS[self.name]}"
-        parameters = ", ".join(f"{'void*' if letter in POINTERS else 'size_t'} a{i}" for i, letter in enumerate(self.arguments))
+        parameters = ", ".join(f"{TYPES.get(letter, 'size_t')} a{i}" for i, letter in enumerate(self.arguments))
         return f"{self.linkage} {RETURNS[self.what]} {self.name}({parameters or 'void'}){'' if self.what in 'tq' else ' NOTHROW'}"
 
     def argument(self, letter):
@@ -160,7 +160,7 @@ def body(function, chance, vectors):
         text = (f"{before}  size_t n = {function.size()};\n  char* p = take(n, {alignment});\n"
                 f"  if (p && {block}) {{ size_t o = ((size_t*){block})[-1]; memcpy(p, {block}, o < n ? o : n); put({block}); }}\n{after}  return p;\n")
     elif function.what == "p":
-        text = f"{before}  *(char**){function.argument('o')} = take({function.size()}, {alignment});\n{after}  return 0;\n"
+        text = f"{before}  *{function.argument('o')} = take({function.size()}, {alignment});\n{after}  return 0;\n"
     elif function.what == "x":
         text = f"{before}{after}  return ((size_t*){function.argument('b')})[-1];\n"
     elif function.what == "u":
@@ -195,7 +195,7 @@ def caller(number, gives, frees, others, chance, wide_bytes):
     values += [f"V v{i}; memset(&v{i}, 0, sizeof v{i}); v{i} = v{i} + {chance.randrange(1000)}.0;" for i in range(wide)]
     count = chance.choice((1, 20, 300))
     if gives.what == "p":
-        give = f"{{ void* r = 0; if ({gives.call('n', result='(void*)&r')}) abort(); p = (char*)r; }}"
+        give = f"{{ void* r = 0; if ({gives.call('n', result='&r')}) abort(); p = (char*)r; }}"
     else:
         give = f"p = (char*){gives.call('n')};"
     other = ""

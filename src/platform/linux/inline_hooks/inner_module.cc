@@ -23,6 +23,7 @@ struct Function {
   uint64_t size_bytes;
   AllocatorSignature signature;
   uint32_t heap;
+  bool is_local;
 };
 
 // The functions of a module's allocators, each once.
@@ -36,6 +37,7 @@ struct Functions {
     for (uint32_t i = 0; i < count; ++i) {
       if (all[i].address ==
           symbol.address) {  // one function with several names: that of the fewest arguments
+        all[i].is_local = all[i].is_local && symbol.is_local;
         if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
           all[i].name = symbol.name;
           all[i].signature = signature;
@@ -44,7 +46,7 @@ struct Functions {
       }
     }
     if (count < kMaxFunctions) {
-      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap};
+      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap, symbol.is_local};
       low = low == 0 || symbol.address < low ? symbol.address : low;
       high = symbol.address + symbol.size_bytes > high ? symbol.address + symbol.size_bytes : high;
     }
@@ -115,6 +117,9 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
 }
 
 void ask(InnerHeap* heap, const Function& f) {
+  if (f.is_local) {
+    return;
+  }
   if (f.signature.call == AllocatorCall::kMallctl || f.signature.call == AllocatorCall::kNumericProperty) {
     heap->counts.interface = f.signature.call == AllocatorCall::kMallctl
                                  ? counts::Interface::kMallctl
@@ -207,9 +212,13 @@ class Hooker {
     site->size_bytes = f.size_bytes;
     site->heap = heap;
     site->signature = f.signature;
+    site->is_local = f.is_local;
     copy_text(site->name, sizeof(site->name), f.name);
     if (gate == 0) {
       site->refusal = Refusal::kUnsupported;
+    } else if (f.is_local && f.signature.call == AllocatorCall::kAllocateInto) {
+      site->refusal =
+          Refusal::kLocal;  // where the block is stored may be another argument than its declaration says
     } else if (!is_near) {
       site->refusal = Refusal::kFar;
     } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {

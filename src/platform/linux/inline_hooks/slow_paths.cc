@@ -50,6 +50,8 @@ struct Kept {
 };
 static_assert(sizeof(Kept) <= GatedCall::kKeptBytes && alignof(Kept) <= alignof(GatedCall));
 
+constexpr uint32_t kPlainCalls = 64;
+
 // One call, before its function runs and after that.
 class Call {
  public:
@@ -236,20 +238,39 @@ class Call {
       default:
         kept_.is_muted = true;
         sampler_mute();
+        kept_.count = t_sampler.count;
     }
     return true;
   }
 
+  // A function that is never tried shows by the program's own calls whether it comes to other hooks: each moves the clock, a
+  // muted one, too.  If none of some calls in a row did, its fast path counts as much.
+  void learn(bool came_to_another) const {
+    if (!site_.is_local || !site_.heap->is_known) {
+      return;
+    }
+    const uint8_t calls = site_.plain_calls.load(std::memory_order_relaxed);
+    site_.plain_calls.store(came_to_another ? 0 : static_cast<uint8_t>(calls + 1), std::memory_order_relaxed);
+    if (!came_to_another && calls + 1 == kPlainCalls) {
+      site_.target.store(site_.fast, std::memory_order_relaxed);
+    }
+  }
+
   void after_always() const {
     if (kept_.is_muted) {
+      learn(t_sampler.count != kept_.count);
       sampler_unmute();
     }
     switch (s_.call) {
       case AllocatorCall::kThrowingAllocate:
         // Where it came to another hook, that one has seen the block.
-        if (t_sampler.count == kept_.count && t_sampler.random[0] == kept_.drawn &&
-            sampler_tick(kept_.size)) {
-          record(result_block());
+        if (t_sampler.count == kept_.count && t_sampler.random[0] == kept_.drawn) {
+          learn(false);
+          if (sampler_tick(kept_.size)) {
+            record(result_block());
+          }
+        } else {
+          learn(true);
         }
         break;
       case AllocatorCall::kThrowingReallocate:

@@ -62,7 +62,7 @@ class Trier {
     for (uint32_t i = 0; i < heap.site_count; ++i) {
       const HookSite& site = heap.sites[i];
       const AllocatorSignature& s = site.signature;
-      if (s.call == AllocatorCall::kFree && site.refusal == Refusal::kNone &&
+      if (s.call == AllocatorCall::kFree && site.refusal == Refusal::kNone && !site.is_local &&
           (free_ == nullptr || s.arguments < free_->signature.arguments)) {
         free_ = &site;
       }
@@ -71,10 +71,10 @@ class Trier {
     default_heap_ = heap.default_heap != 0 ? reinterpret_cast<DefaultHeap>(heap.default_heap)() : 0;
   }
 
-  const HookSite* free_site() const { return free_; }
-
+  // A function whose compiler knew all its callers is right for their calls only: a check of a size that none of them asks
+  // for is left out, an argument that is the same in all of them is not passed.
   bool can_try(const HookSite& site) const {
-    return site.signature.heap == kNoArgument || default_heap_ != 0;
+    return !site.is_local && free_ != nullptr && (site.signature.heap == kNoArgument || default_heap_ != 0);
   }
 
   Trial try_site(const HookSite& site) const {
@@ -193,7 +193,17 @@ bool is_hooked(const HookSite& site) {
   return site.refusal == Refusal::kNone;
 }
 
+bool frees_any(const InnerHeap& heap) {
+  for (uint32_t i = 0; i < heap.site_count; ++i) {
+    if (is_hooked(heap.sites[i]) && heap.sites[i].signature.call == AllocatorCall::kFree) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What a call of the site does from now on.
+// One that is local may get its fast path later (slow_paths.cc).
 uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   switch (site.signature.call) {
     case AllocatorCall::kFree:
@@ -211,7 +221,7 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
 const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMaxSites],
                     bool* is_mallocs) {
   Trier trier(*heap);
-  if (trier.free_site() == nullptr) {
+  if (!frees_any(*heap)) {
     return "none of its functions that free could be hooked";
   }
   uint32_t calls = 0;

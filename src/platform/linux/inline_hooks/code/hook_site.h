@@ -41,8 +41,11 @@ struct HookSite {
   InnerHeap* heap;
   AllocatorSignature signature;
   uint64_t stub;
-  Refusal refusal;       // kNone: it is patched, or will be
-  bool is_indirect;      // it is not, but calls another one that is
+  Refusal refusal;   // kNone: it is patched, or will be
+  bool is_indirect;  // it is not, but calls another one that is
+  bool is_local;     // never called but as the program does (FunctionSymbol::is_local)
+  // Of one that is local: calls in a row that came to no other hook.  Relaxed: a few more or less are as good.
+  std::atomic<uint8_t> plain_calls;
   uint8_t entry_bytes;   // before the jump
   uint8_t window_bytes;  // of instructions from the jump on, in whose place it is
   char name[kMaxNameBytes];

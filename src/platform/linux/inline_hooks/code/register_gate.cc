@@ -206,9 +206,12 @@ MEMPROF_GATE void memprof_gate_of_functions() {
       ".cfi_restore_state\n\t"
       MEMPROF_RESTORE_VECTORS
       "andq $-16, %rsp\n\t"
+      "subq $16, %rsp\n\t"
+      "movq %rbp, (%rsp)\n\t"  // a function whose callers know that may change it
       MEMPROF_RESTORE(MEMPROF_AT_ENTRY)
       "movq -8(%rbp), %rax\n\t"
       "notrack call *-32(%rbp)\n\t"
+      "movq (%rsp), %rbp\n\t"
       "movq %rax, -32(%rbp)\n\t"
       MEMPROF_SAVE(MEMPROF_AT_RETURN)
       MEMPROF_SAVE_VECTORS
