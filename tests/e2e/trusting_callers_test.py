@@ -14,6 +14,7 @@ import e2e
 
 RATES = ("0", "4k", "512k")
 BLOCKS = 2000
+STATIC_BLOCKS = 1000
 # How the two units are compiled, and whether they are one.
 BUILDS = [("one unit", ["-O2", "-DONE_UNIT"]), ("one unit, -O1", ["-O1", "-DONE_UNIT"]), ("one unit, -O3 -mno-red-zone", ["-O3", "-mno-red-zone", "-DONE_UNIT"]),
           ("one unit, -Os -fcf-protection", ["-Os", "-fcf-protection=full", "-DONE_UNIT"]), ("two units", ["-O2"]),
@@ -28,11 +29,11 @@ class TrustingCallers(attaching.Test):
         subprocess.run([compiler, *options, *(e2e.SOURCE / "tests/e2e/programs" / s for s in sources), "-o", program], check=True)
         return program
 
-    def each_program(self, check):
+    def each_program(self, check, builds=BUILDS):
         for compiler in (os.environ["MEMPROF_E2E_CXX"], "clang++-19"):
             if shutil.which(compiler) is None:
                 continue
-            for name, options in BUILDS:
+            for name, options in builds:
                 if "-flto" in options and "clang" in compiler:
                     continue  # needs a linker of its own
                 with self.subTest(compiler=compiler, build=name):
@@ -53,6 +54,23 @@ class TrustingCallers(attaching.Test):
 
         self.each_program(check)
 
+    def test_static_functions(self):
+        """They are never called but as the program does, and each block is seen."""
+        program = self.folder / "static_allocator"
+        for compiler in (os.environ["MEMPROF_E2E_CC"], "clang-19"):
+            for option in ("-O1", "-O2", "-O3") if shutil.which(compiler) else ():
+                with self.subTest(compiler=compiler, option=option):
+                    subprocess.run([compiler, option, e2e.SOURCE / "tests/e2e/programs/static_allocator.c", "-o", program], check=True)
+                    alone = self.check(e2e.run([program, "3"], e2e.plain_environment())).stdout
+                    for rate in RATES:
+                        out = self.folder / "out.pb.gz"
+                        done = self.memprof("run", "-r", rate, "--force", "-o", out, "--", program, "3")
+                        self.assertEqual(done.stdout, alone, rate)
+                        if rate == "0":
+                            (row,) = [row for row in self.report(out, "--by", "heap")["rows"] if "rpmalloc" in row["name"]]
+                            self.assertEqual(row["self"]["alloc_objects"]["value"], 3 * STATIC_BLOCKS)
+                            self.assertEqual(row["self"]["inuse_objects"]["value"], 0)
+
     def test_attach(self):
         def check(program):
             process = self.begin(program, "attach")
@@ -65,7 +83,7 @@ class TrustingCallers(attaching.Test):
                 self.assertEqual(self.round(process), expected)
             self.check_end(process)
 
-        self.each_program(check)
+        self.each_program(check, [BUILDS[0], BUILDS[-1]])
 
     @staticmethod
     def round(process):
