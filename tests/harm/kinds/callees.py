@@ -75,9 +75,9 @@ class Program:
     def without(self, arguments):
         if arguments not in self.plain:
             self.plain[arguments] = self.harm.run([self.path(), *arguments])
-            if self.plain[arguments].returncode != 0:
-                # What compilers know of _Znwm and malloc by their names can break a generated one.
-                raise Skip(f"{self.compiler} makes a program that ends with {self.plain[arguments].returncode} by itself")
+        if self.plain[arguments].returncode != 0:
+            # What compilers know of _Znwm and malloc by their names can break a generated one.
+            raise Skip(f"{self.compiler} makes a program that ends with {self.plain[arguments].returncode} by itself")
         return self.plain[arguments]
 
     def run(self, rate):

@@ -69,10 +69,16 @@ enum : uint32_t { kByFxsave, kByXsave, kByXsavec };
 [[gnu::visibility("hidden")]] GateHandlers memprof_gate_handlers = {};
 
 // clang-format off
-#define MEMPROF_GATE MEMPROF_HOOK __attribute__((naked, noinline, used, visibility("hidden")))
+// What sanitizers would call may change any register.
+#if defined(__clang__)
+#define MEMPROF_PLAIN __attribute__((disable_sanitizer_instrumentation, noinline, used, visibility("hidden")))
+#else
+#define MEMPROF_PLAIN __attribute__((no_sanitize("address", "thread", "undefined"), noinline, used, visibility("hidden")))
+#endif
+#define MEMPROF_GATE MEMPROF_HOOK MEMPROF_PLAIN __attribute__((naked))
 
 // Both run while the registers of vectors hold the program's values.
-#define MEMPROF_NO_VECTORS __attribute__((target("general-regs-only"), noinline, visibility("hidden"), used))
+#define MEMPROF_NO_VECTORS MEMPROF_PLAIN __attribute__((target("general-regs-only")))
 
 // nullptr: all are taken.
 MEMPROF_NO_VECTORS void* memprof_gate_take_room() {

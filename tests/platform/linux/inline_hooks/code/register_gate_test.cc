@@ -16,6 +16,7 @@ void* memprof_gate_take_room();
 void memprof_gate_give_room(void*);
 uint64_t g_gate_site = 0x5050;
 uint64_t g_gate_target;
+uint64_t g_stub;
 }
 
 namespace memprof::platform {
@@ -28,6 +29,10 @@ constexpr uint32_t kX87AndSse = 3;
 // What a stub does.
 __attribute__((naked)) void stub() {
   asm("movq %rax, -16(%rsp)\n\tmovq g_gate_site(%rip), %rax\n\tjmp *g_gate_target(%rip)");
+}
+// Of a program that breaks the ABI: strings go down.
+__attribute__((naked)) void stub_going_down() {
+  asm("std\n\tjmp *g_stub(%rip)");
 }
 __attribute__((naked)) void changes_nothing() {
   asm("ret");
@@ -69,6 +74,7 @@ struct Seen {
   uint64_t result;
   uint64_t rsp_in_ours;
   uint32_t mxcsr_in_ours;
+  bool goes_down_in_ours;
 };
 Seen g_seen;
 bool g_wants_after;
@@ -78,6 +84,7 @@ uint32_t g_components;
 void note_environment() {
   g_seen.rsp_in_ours = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   g_seen.mxcsr_in_ours = __builtin_ia32_stmxcsr();
+  g_seen.goes_down_in_ours = g_seen.goes_down_in_ours || (__builtin_ia32_readeflags_u64() & 0x400) != 0;
 }
 
 bool before(GatedCall* call) {
@@ -184,6 +191,19 @@ TEST_F(RegisterGate, WhatTheFunctionChangesIsChanged) {
       EXPECT_EQ(g_seen.result, wants_after ? 100u : 0u);
     });
   }
+}
+
+TEST_F(RegisterGate, TheDirectionFlagIsOursAndTheProgramsAgain) {
+  g_stub = reinterpret_cast<uint64_t>(stub);
+  g_original = changes_nothing;
+  g_wants_after = true;
+  each_way([&](uint64_t below) {
+    AllRegisters out;
+    EXPECT_EQ(changed_by(stub_going_down, random_registers(9, g_components), below, g_components, &out),
+              "direction ");
+    EXPECT_FALSE(g_seen.goes_down_in_ours);
+    EXPECT_EQ(g_seen.after, 1);
+  });
 }
 
 TEST_F(RegisterGate, ACallbackInThePlaceOfAnEmptyFunction) {
