@@ -71,6 +71,24 @@ class TrustingCallers(attaching.Test):
                             self.assertEqual(row["self"]["alloc_objects"]["value"], 3 * STATIC_BLOCKS)
                             self.assertEqual(row["self"]["inuse_objects"]["value"], 0)
 
+    def test_operators_that_count_their_calls(self):
+        """memprof makes none, and each block is seen once: by malloc's hooks, where the operators call that."""
+        program = self.folder / "counting_operators"
+        for options in (["-O2"], ["-O2", "-DPOOL"]):
+            with self.subTest(options):
+                subprocess.run([os.environ["MEMPROF_E2E_CXX"], *options, e2e.SOURCE / "tests/e2e/programs/counting_operators.cc", "-o", program],
+                               check=True)
+                for count in ("20", "1000"):
+                    for rate in RATES:
+                        out = self.folder / "out.pb.gz"
+                        done = self.memprof("run", "-r", rate, "--force", "-o", out, "--", program, count)
+                        self.assertEqual(done.stdout, f"{count} {count}\n".encode(), rate)
+                        if rate == "0":
+                            total = self.report(out, "--by", "heap")["rows"]
+                            bytes_of_blocks = sum(row["self"]["alloc_space"]["value"] for row in total)
+                            # What the C library takes besides is its buffer for standard output.
+                            self.assertIn(bytes_of_blocks - 80 * int(count), (0, 1024, 4096))
+
     def test_attach(self):
         def check(program):
             process = self.begin(program, "attach")

@@ -11,7 +11,8 @@ enum { kBlocks = 1000, kMaxBytes = 256, kClasses = 5 };
 static char g_pool[1 << 22];
 static size_t g_used;
 static char* g_free[kClasses];
-static const unsigned char g_class_of[kMaxBytes / 16 + 1] = {0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4};
+static const unsigned char g_class_of[kMaxBytes / 16 + 1] = {0, 0, 1, 2, 2, 3, 3, 3, 3,
+                                                             4, 4, 4, 4, 4, 4, 4, 4};
 
 static __attribute__((noinline)) void* rpmalloc(size_t bytes) {
   if (bytes > kMaxBytes) {

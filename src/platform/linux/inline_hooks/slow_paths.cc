@@ -50,7 +50,7 @@ struct Kept {
 };
 static_assert(sizeof(Kept) <= GatedCall::kKeptBytes && alignof(Kept) <= alignof(GatedCall));
 
-constexpr uint32_t kPlainCalls = 64;
+constexpr int kSameCalls = 64;
 
 // One call, before its function runs and after that.
 class Call {
@@ -219,8 +219,7 @@ class Call {
       return false;
     }
     if (s_.call == AllocatorCall::kThrowingAllocate) {  // it may come to another hook
-      kept_.count = t_sampler.count;
-      kept_.drawn = t_sampler.random[0];
+      note_clock();
       return true;
     }
     kept_.ran_out = sampler_tick(kept_.size);
@@ -244,17 +243,27 @@ class Call {
   }
 
   // A function that is never tried shows by the program's own calls whether it comes to other hooks: each moves the clock, a
-  // muted one, too.  If none of some calls in a row did, its fast path counts as much.
+  // muted one, too.  A local one of a known allocator has its fast path if some calls in a row came to none; one of an unknown
+  // allocator is left to the others if some came to them.
   void learn(bool came_to_another) const {
-    if (!site_.is_local || !site_.heap->is_known) {
+    const bool is_known = site_.heap->is_known;
+    if (is_known && !site_.is_local) {
       return;
     }
-    const uint8_t calls = site_.plain_calls.load(std::memory_order_relaxed);
-    site_.plain_calls.store(came_to_another ? 0 : static_cast<uint8_t>(calls + 1), std::memory_order_relaxed);
-    if (!came_to_another && calls + 1 == kPlainCalls) {
-      site_.target.store(site_.fast, std::memory_order_relaxed);
+    const bool is_one_more = came_to_another != is_known;
+    const int calls = is_one_more ? site_.same_calls.load(std::memory_order_relaxed) + 1 : 0;
+    site_.same_calls.store(static_cast<uint8_t>(calls), std::memory_order_relaxed);
+    if (calls == kSameCalls) {
+      site_.target.store(is_known ? site_.fast : site_.original, std::memory_order_relaxed);
     }
   }
+
+  // Where a call came to another hook, that one has seen the block.
+  void note_clock() {
+    kept_.count = t_sampler.count;
+    kept_.drawn = t_sampler.random[0];
+  }
+  bool is_clock_moved() const { return t_sampler.count != kept_.count || t_sampler.random[0] != kept_.drawn; }
 
   void after_always() const {
     if (kept_.is_muted) {
@@ -263,14 +272,9 @@ class Call {
     }
     switch (s_.call) {
       case AllocatorCall::kThrowingAllocate:
-        // Where it came to another hook, that one has seen the block.
-        if (t_sampler.count == kept_.count && t_sampler.random[0] == kept_.drawn) {
-          learn(false);
-          if (sampler_tick(kept_.size)) {
-            record(result_block());
-          }
-        } else {
-          learn(true);
+        learn(is_clock_moved());
+        if (!is_clock_moved() && sampler_tick(kept_.size)) {
+          record(result_block());
         }
         break;
       case AllocatorCall::kThrowingReallocate:
@@ -299,6 +303,7 @@ class Call {
     if (t_trying != nullptr && s_.size != kNoArgument && s_.call != AllocatorCall::kFree) {
       ++t_calls_while_trying;
     }
+    note_clock();
     // What is asked of the system while it is tried could end a process that has a filter of system calls.
     return site_.heap->state.load(std::memory_order_relaxed) == InnerState::kUntried && allocates(s_.call) &&
            find_size() && !is_sandboxed();
@@ -306,10 +311,11 @@ class Call {
 
   void after_first() const {
     const void* block = given();
+    const bool is_counted = !site_.heap->is_known && is_clock_moved();
     const int saved_errno = errno;
     const bool is_seen_now = block != nullptr && try_allocator(&site_, block, kept_.size);
     errno = saved_errno;
-    if (is_seen_now && site_.target.load(std::memory_order_relaxed) != site_.original &&
+    if (is_seen_now && !is_counted && site_.target.load(std::memory_order_relaxed) != site_.original &&
         sampler_tick(kept_.size)) {
       record(block);
     }

@@ -19,7 +19,6 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kUnknownSize = 0;  // also what tcmalloc says before it is set up
 constexpr uint64_t kSizes[] = {8, 100, 1500, 40'000, 300'000};
 constexpr uint64_t kMaxSmall = 100;
-constexpr uint64_t kMaxUnknown = 1500;  // it may be a pool that gives nothing back
 constexpr uint64_t kOldSize = 100;
 constexpr size_t kBufferBytes = 64 * 1024;
 
@@ -72,15 +71,17 @@ class Trier {
   }
 
   // A function whose compiler knew all its callers is right for their calls only: a check of a size that none of them asks
-  // for is left out, an argument that is the same in all of them is not passed.
+  // for is left out, an argument that is the same in all of them is not passed.  A program's own malloc and operators may
+  // count their calls, which the program shows.
   bool can_try(const HookSite& site) const {
-    return !site.is_local && free_ != nullptr && (site.signature.heap == kNoArgument || default_heap_ != 0);
+    return heap_.is_known && !site.is_local && free_ != nullptr &&
+           (site.signature.heap == kNoArgument || default_heap_ != 0);
   }
 
   Trial try_site(const HookSite& site) const {
     Trial trial;
     for (const uint64_t size : kSizes) {
-      if (size > (site.signature.is_small ? kMaxSmall : heap_.is_known ? UINT64_MAX : kMaxUnknown)) {
+      if (site.signature.is_small && size > kMaxSmall) {
         break;
       }
       trial.is_good =
@@ -203,7 +204,7 @@ bool frees_any(const InnerHeap& heap) {
 }
 
 // What a call of the site does from now on.
-// One that is local may get its fast path later (slow_paths.cc).
+// One that is not tried may get another way later (slow_paths.cc).
 uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   switch (site.signature.call) {
     case AllocatorCall::kFree:

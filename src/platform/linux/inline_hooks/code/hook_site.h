@@ -44,8 +44,8 @@ struct HookSite {
   Refusal refusal;   // kNone: it is patched, or will be
   bool is_indirect;  // it is not, but calls another one that is
   bool is_local;     // never called but as the program does (FunctionSymbol::is_local)
-  // Of one that is local: calls in a row that came to no other hook.  Relaxed: a few more or less are as good.
-  std::atomic<uint8_t> plain_calls;
+  // Of one that is not tried: calls in a row that came to other hooks, or to none.  Relaxed: a few more or less are as good.
+  std::atomic<uint8_t> same_calls;
   uint8_t entry_bytes;   // before the jump
   uint8_t window_bytes;  // of instructions from the jump on, in whose place it is
   char name[kMaxNameBytes];
@@ -67,7 +67,7 @@ struct InnerHeap {
   char name[kMaxNameBytes];       // "jemalloc in polars.so"
   uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
   uint32_t site_count;
-  bool is_known;  // a family whose functions are known; else it is tried with little, and its calls are muted
+  bool is_known;  // a family whose functions are known; else it is not tried
   HookSite* sites;
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
   uint64_t visit_heap;
