@@ -116,6 +116,7 @@ class Function:
     arguments: str
     linkage: str
     is_operator: bool
+    is_counted: bool  # the program prints how often it was called: by nobody else
 
     def head(self):
         if self.is_operator:
@@ -167,7 +168,8 @@ def body(function, chance, vectors):
         text = f"  return ((size_t*){function.argument('b')})[-1];\n"
     else:
         text = f"{before}  put({function.argument('b')});\n{after}"
-    unused = "".join(f"  (void)a{i};\n" for i in range(len(function.arguments)))
+    counting = "  ++calls_of_all;\n" if function.is_counted else ""
+    unused = counting + "".join(f"  (void)a{i};\n" for i in range(len(function.arguments)))
     return text, unused
 
 
@@ -247,7 +249,7 @@ def program(source, chance, is_cxx, is_split, wide_bytes):
     chosen += chance.sample(others, min(len(others), chance.randrange(3)))
     uses_operators = is_cxx and all(name in OPERATORS for name, _, _ in chosen)
     linkage = "C" if is_split or family in ("C", "Operators") else chance.choice(("C", "C", "static"))
-    made = [Function(*f, "" if uses_operators else linkage, uses_operators) for f in chosen]
+    made = [Function(*f, "" if uses_operators else linkage, uses_operators, family == "Operators") for f in chosen]
     vectors = chance.random() < 0.5
     marks = ["__attribute__((noinline))", "__attribute__((noinline, cold))", "__attribute__((noinline, hot))",
              "__attribute__((noinline, used))"]
@@ -256,7 +258,8 @@ def program(source, chance, is_cxx, is_split, wide_bytes):
         text, unused = body(f, chance, vectors)
         definitions += f"{chance.choice(marks)} {f.head()} {{\n{unused}{text}}}\n"
     declarations = "".join(f"{f.head()};\n" for f in made)
-    alloc = HEAD + CORES[core := chance.choice(sorted(CORES))] + declarations + definitions
+    counter = "{}unsigned long calls_of_all;\n"
+    alloc = HEAD + counter.format("") + CORES[core := chance.choice(sorted(CORES))] + declarations + definitions
     makers = [f for f in made if f.what in "atp"]
     callers, calls = "", ""
     for number in range(chance.randrange(1, 4)):
@@ -264,8 +267,10 @@ def program(source, chance, is_cxx, is_split, wide_bytes):
         callers += caller(number, chance.choice(makers), chance.choice([f for f in made if f.what == "f"]),
                           [f for f in made if f.what in "rqxu"], chance, wide_bytes)
         calls += f"work{number}(); "
+    if family == "Operators":
+        calls += 'printf("%lu calls\\n", calls_of_all);'
     tail = callers + MAIN.replace("CALLS", calls)
     name = f"{family} {core} {linkage or 'operators'} {len(made)} functions"
     if is_split:
-        return [alloc, HEAD + declarations + tail], name
+        return [alloc, HEAD + counter.format("extern ") + declarations + tail], name
     return [alloc + tail], name
