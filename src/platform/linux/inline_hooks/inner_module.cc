@@ -217,8 +217,8 @@ class Hooker {
     if (gate == 0) {
       site->refusal = Refusal::kUnsupported;
     } else if (f.is_local && f.signature.call == AllocatorCall::kAllocateInto) {
-      site->refusal =
-          Refusal::kLocal;  // where the block is stored may be another argument than its declaration says
+      // Where the block is stored may be another argument than its declaration says.
+      site->refusal = Refusal::kLocal;
     } else if (!is_near) {
       site->refusal = Refusal::kFar;
     } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {

@@ -88,7 +88,7 @@ class ModuleSymbols {
     bool is_dynamic;
     uint64_t globals;
     uint64_t
-        hidden_from;  // from here on local ones were global to their compiler, which the linker made local
+        hidden_from;  // local ones from here on were global to their compiler: the linker made them local
   };
   static constexpr uint32_t kMaxTables = 4;
 

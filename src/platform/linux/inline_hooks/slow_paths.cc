@@ -44,8 +44,8 @@ struct Kept {
   uint64_t size = 0;
   uint64_t token = 0;  // of a reallocation
   SamplingEvent event{};
-  uint64_t count =
-      0;  // of the clock before the call, and its generator: they tell whether another hook saw it
+  // The clock before the call, and its generator: they tell whether another hook saw it.
+  uint64_t count = 0;
   uint64_t drawn = 0;
 };
 static_assert(sizeof(Kept) <= GatedCall::kKeptBytes && alignof(Kept) <= alignof(GatedCall));

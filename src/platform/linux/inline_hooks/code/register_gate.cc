@@ -14,8 +14,8 @@ namespace memprof::platform {
 namespace {
 
 constexpr uint32_t kRooms = 64;
-constexpr size_t kAreaBytes =
-    2752;  // x87, SSE, AVX, AVX-512 (masks, upper halves, upper registers), APX: 2688
+// x87, SSE, AVX, AVX-512 (masks, upper halves, upper registers), APX: 2688.
+constexpr size_t kAreaBytes = 2752;
 constexpr uint32_t kX87AndSse = 0x3;
 constexpr uint32_t kAvx = 0x4;
 // AVX-512 and APX.  Not: bounds (no kernel has them any more), protection keys, tiles (nothing of ours changes them).
@@ -212,12 +212,13 @@ MEMPROF_GATE void memprof_gate_of_functions() {
       ".cfi_restore_state\n\t"
       MEMPROF_RESTORE_VECTORS
       "andq $-16, %rsp\n\t"
-      "subq $16, %rsp\n\t"
-      "movq %rbp, (%rsp)\n\t"  // a function whose callers know that may change it
+      // A function whose callers know that may change rbp.  Not where one that is no allocator has arguments on the stack.
+      "subq $80, %rsp\n\t"
+      "movq %rbp, 64(%rsp)\n\t"
       MEMPROF_RESTORE(MEMPROF_AT_ENTRY)
       "movq -8(%rbp), %rax\n\t"
       "notrack call *-32(%rbp)\n\t"
-      "movq (%rsp), %rbp\n\t"
+      "movq 64(%rsp), %rbp\n\t"
       "movq %rax, -32(%rbp)\n\t"
       MEMPROF_SAVE(MEMPROF_AT_RETURN)
       MEMPROF_SAVE_VECTORS

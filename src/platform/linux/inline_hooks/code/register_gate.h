@@ -40,8 +40,8 @@ struct CallRegisters {
 // A call of a hooked function, on the stack; the gate knows this layout.
 struct GatedCall {
   static constexpr size_t kKeptBytes = 112;
-  alignas(8) unsigned char kept
-      [kKeptBytes];  // of before() for after(); a caller may leave the stack aligned to 8
+  // Of before() for after().  No more aligned than a caller may leave the stack.
+  alignas(8) unsigned char kept[kKeptBytes];
   CallRegisters at_entry;
   CallRegisters at_return;
   uint64_t original;  // where the function goes on, set by before(); then what it returned in rax
@@ -63,8 +63,9 @@ bool prepare_gate(const GateHandlers& handlers);
 // Where a stub jumps to, with rax in the 8 bytes from 16 below the stack pointer on (the ABI's red zone, which signal handlers
 // leave alone) and in rax:
 inline constexpr int8_t kSavedRax = -16;
-uint64_t gate_of_functions();  // what becomes GatedCall::site
-uint64_t
-gate_of_callbacks();  // the address of a function without arguments, which is called in the place of an empty one
+// what becomes GatedCall::site
+uint64_t gate_of_functions();
+// the address of a function without arguments, which is called in the place of an empty one
+uint64_t gate_of_callbacks();
 
 }  // namespace memprof::platform

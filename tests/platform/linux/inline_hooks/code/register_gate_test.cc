@@ -41,6 +41,10 @@ __attribute__((naked)) void changes_nothing() {
 __attribute__((naked)) void changes_some() {
   asm("movl $100, %eax\n\tmovl $7, %edx\n\tmovl $8, %r10d\n\tpcmpeqd %xmm5, %xmm5\n\tret");
 }
+// As LLVM makes local functions that nobody relies upon to keep registers (-enable-ipra).
+__attribute__((naked)) void changes_what_calls_keep() {
+  asm("movl $1, %ebx\n\tmovl $2, %ebp\n\tmovl $3, %r12d\n\tmovl $4, %r13d\n\tmovl $5, %r14d\n\tmovl $6, %r15d\n\tret");
+}
 [[noreturn]] void throws() {
   throw std::runtime_error("thrown");
 }
@@ -191,6 +195,18 @@ TEST_F(RegisterGate, WhatTheFunctionChangesIsChanged) {
       EXPECT_EQ(g_seen.result, wants_after ? 100u : 0u);
     });
   }
+}
+
+TEST_F(RegisterGate, AFunctionThatKeepsNoRegisterReturnsToItsCaller) {
+  g_original = changes_what_calls_keep;
+  g_wants_after = true;
+  each_way([&](uint64_t below) {
+    AllRegisters out;
+    // rbp is as the caller had it, which the caller does not rely upon.
+    EXPECT_EQ(changed_by(stub, random_registers(10, g_components), below, g_components, &out),
+              "rbx r12 r13 r14 r15 ");
+    EXPECT_EQ(g_seen.after, 1);
+  });
 }
 
 TEST_F(RegisterGate, TheDirectionFlagIsOursAndTheProgramsAgain) {
