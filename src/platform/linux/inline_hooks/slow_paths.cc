@@ -10,8 +10,7 @@
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
 #include "platform/clock.h"
-#include "platform/linux/inline_hooks/code/register_gate.h"
-#include "platform/linux/inline_hooks/code/stubs.h"
+#include "platform/linux/inline_hooks/hooked_call.h"
 #include "platform/linux/inline_hooks/verification.h"
 #include "platform/process.h"
 
@@ -36,40 +35,14 @@ bool forget_area(const void*, const HeapArea* area, void*, size_t, void*) {
   return true;
 }
 
-// What a call keeps while its function runs.
-struct Kept {
-  CallPath path = CallPath::kSlow;
-  bool ran_out = false;
-  bool is_muted = false;
-  uint64_t size = 0;
-  uint64_t token = 0;  // of a reallocation
-  SamplingEvent event{};
-  // The clock before the call, and its generator: they tell whether another hook saw it.
-  uint64_t count = 0;
-  uint64_t drawn = 0;
-};
-static_assert(sizeof(Kept) <= GatedCall::kKeptBytes && alignof(Kept) <= alignof(GatedCall));
-
-constexpr int kSameCalls = 64;
-
 // One call, before its function runs and after that.
-class Call {
+class Call : public HookedCall {
  public:
-  Call(GatedCall* gated, Kept* kept)
-      : gated_(*gated),
-        kept_(*kept),
-        site_(*reinterpret_cast<HookSite*>(gated->site & ~(kPathBits | kRanOut))),
-        s_(site_.signature) {}
+  using HookedCall::HookedCall;
 
   // false: nothing is left for after().
   bool before() {
-    gated_.original = site_.original;
-    kept_.path = static_cast<CallPath>(gated_.site & kPathBits);
-    kept_.ran_out = (gated_.site & kRanOut) != 0;
-    if (kept_.path == CallPath::kFirst &&
-        site_.heap->state.load(std::memory_order_acquire) == InnerState::kSeen) {
-      kept_.path = CallPath::kAlways;
-    }
+    set_path();
     switch (kept_.path) {
       case CallPath::kSlow:
         return before_slow();
@@ -92,21 +65,6 @@ class Call {
   }
 
  private:
-  uint64_t argument(uint8_t i) const { return gated_.at_entry.arguments[i]; }
-  // What it returned.
-  uint64_t result() const { return gated_.original; }
-  const void* result_block() const { return reinterpret_cast<const void*>(result()); }
-  const void* frame() const { return gated_.frame; }
-
-  // false: more than there can be, so that the call fails.
-  bool find_size() {
-    kept_.size = s_.size != kNoArgument ? argument(s_.size) : 0;
-    return s_.size != kNoArgument &&
-           (s_.count == kNoArgument || !__builtin_mul_overflow(argument(s_.count), kept_.size, &kept_.size));
-  }
-
-  void* block() const { return reinterpret_cast<void*>(argument(s_.block)); }
-
   // What an allocating call gave; nullptr: it failed.
   const void* given() const {
     if (s_.call != AllocatorCall::kAllocateInto) {
@@ -218,65 +176,22 @@ class Call {
     if (!find_size()) {
       return false;
     }
-    if (s_.call == AllocatorCall::kThrowingAllocate) {  // it may come to another hook
-      note_clock();
-      return true;
-    }
     kept_.ran_out = sampler_tick(kept_.size);
-    switch (s_.call) {
-      case AllocatorCall::kThrowingReallocate:
-        begin_reallocation();
-        begin_throwing();
-        break;
-      case AllocatorCall::kResizeInPlace:
-        begin_reallocation();
-        break;
-      case AllocatorCall::kReallocate:
-        begin_reallocation();
-        [[fallthrough]];
-      default:
-        kept_.is_muted = true;
-        sampler_mute();
-        kept_.count = t_sampler.count;
+    begin_reallocation();
+    if (s_.call == AllocatorCall::kThrowingReallocate) {
+      begin_throwing();
+    } else if (s_.call == AllocatorCall::kReallocate) {
+      kept_.is_muted = true;
+      sampler_mute();
     }
     return true;
   }
 
-  // A function that is never tried shows by the program's own calls whether it comes to other hooks: each moves the clock, a
-  // muted one, too.  A local one of a known allocator has its fast path if some calls in a row came to none; one of an unknown
-  // allocator is left to the others if some came to them.
-  void learn(bool came_to_another) const {
-    const bool is_known = site_.heap->is_known;
-    if (is_known && !site_.is_local) {
-      return;
-    }
-    const bool is_one_more = came_to_another != is_known;
-    const int calls = is_one_more ? site_.same_calls.load(std::memory_order_relaxed) + 1 : 0;
-    site_.same_calls.store(static_cast<uint8_t>(calls), std::memory_order_relaxed);
-    if (calls == kSameCalls) {
-      site_.target.store(is_known ? site_.fast : site_.original, std::memory_order_relaxed);
-    }
-  }
-
-  // Where a call came to another hook, that one has seen the block.
-  void note_clock() {
-    kept_.count = t_sampler.count;
-    kept_.drawn = t_sampler.random[0];
-  }
-  bool is_clock_moved() const { return t_sampler.count != kept_.count || t_sampler.random[0] != kept_.drawn; }
-
   void after_always() const {
-    if (kept_.is_muted) {
-      learn(t_sampler.count != kept_.count);
+    if (kept_.is_muted && !kept_.is_light) {
       sampler_unmute();
     }
     switch (s_.call) {
-      case AllocatorCall::kThrowingAllocate:
-        learn(is_clock_moved());
-        if (!is_clock_moved() && sampler_tick(kept_.size)) {
-          record(result_block());
-        }
-        break;
       case AllocatorCall::kThrowingReallocate:
         end_reallocation(result_block(), false);
         end_throwing();
@@ -291,10 +206,8 @@ class Call {
       case AllocatorCall::kReallocate:
         end_reallocation(result_block(), kept_.ran_out);
         break;
-      default:
-        if (kept_.ran_out) {
-          record(given());
-        }
+      default:  // light_paths.cc has asked the clock
+        record(given());
     }
   }
 
@@ -320,11 +233,6 @@ class Call {
       record(block);
     }
   }
-
-  GatedCall& gated_;
-  Kept& kept_;
-  HookSite& site_;
-  const AllocatorSignature& s_;
 };
 
 bool before(GatedCall* gated) {
@@ -346,7 +254,7 @@ void set_trying(const InnerHeap* heap) {
 }
 
 uint64_t slow_paths() {
-  return prepare_gate({before, after}) ? gate_of_functions() : 0;
+  return prepare_gate({light_before, light_after, before, after}) ? gate_of_functions() : 0;
 }
 
 }  // namespace memprof::platform

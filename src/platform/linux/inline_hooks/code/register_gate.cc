@@ -116,9 +116,12 @@ MEMPROF_NO_VECTORS void memprof_gate_give_room(void* area) {
   "popq " #at "+64(%rbp)\n\t"             \
   "cld\n\t"
 
+// Of the flags, only the direction is anybody's.  POPF would take longer than all the rest.
 #define MEMPROF_RESTORE_REGISTERS(at)     \
-  "pushq " #at "+64(%rbp)\n\t"            \
-  "popfq\n\t"                             \
+  "testl $0x400, " #at "+64(%rbp)\n\t"    \
+  "je 9f\n\t"                             \
+  "std\n"                                \
+  "9:\n\t"                                \
   "movq " #at "(%rbp), %rdi\n\t"          \
   "movq " #at "+8(%rbp), %rsi\n\t"        \
   "movq " #at "+16(%rbp), %rdx\n\t"       \
@@ -191,26 +194,35 @@ MEMPROF_NO_VECTORS void memprof_gate_give_room(void* area) {
   ".cfi_def_cfa_register %rbp\n\t"        \
   "subq $288, %rsp\n\t"                   \
   "movq %rax, -16(%rbp)\n\t"              \
-  MEMPROF_SAVE(MEMPROF_AT_ENTRY)          \
-  MEMPROF_SAVE_VECTORS
+  MEMPROF_SAVE(MEMPROF_AT_ENTRY)
+
+#define MEMPROF_CALL_HANDLER(offset)      \
+  "leaq -288(%rbp), %rdi\n\t"             \
+  "andq $-16, %rsp\n\t"                   \
+  "call *memprof_gate_handlers+" #offset "(%rip)\n\t"
 
 // The original's address lies in the red zone when it is jumped to.
 MEMPROF_GATE void memprof_gate_of_functions() {
   asm(MEMPROF_ENTER
-      "leaq -288(%rbp), %rdi\n\t"
-      "call *memprof_gate_handlers(%rip)\n\t"
-      "testb %al, %al\n\t"
-      "jne 6f\n\t"
+      MEMPROF_CALL_HANDLER(0)
+      "cmpl $1, %eax\n\t"
+      "je 7f\n\t"
+      "jb 6f\n\t"
+      MEMPROF_SAVE_VECTORS
+      MEMPROF_CALL_HANDLER(16)
+      "movl %eax, -40(%rbp)\n\t"  // in at_return, which is not used yet
       MEMPROF_RESTORE_VECTORS
+      "cmpb $0, -40(%rbp)\n\t"
+      "jne 7f\n"
+      "6:\n\t"
       MEMPROF_RESTORE(MEMPROF_AT_ENTRY)
       "movq -8(%rbp), %rax\n\t"
       ".cfi_remember_state\n\t"
       "leave\n\t"
       ".cfi_def_cfa %rsp, 8\n\t"
       "notrack jmp *-40(%rsp)\n"
-      "6:\n\t"
+      "7:\n\t"
       ".cfi_restore_state\n\t"
-      MEMPROF_RESTORE_VECTORS
       "andq $-16, %rsp\n\t"
       // A function whose callers know that may change rbp.  Not where one that is no allocator has arguments on the stack.
       "subq $80, %rsp\n\t"
@@ -221,10 +233,13 @@ MEMPROF_GATE void memprof_gate_of_functions() {
       "movq 64(%rsp), %rbp\n\t"
       "movq %rax, -32(%rbp)\n\t"
       MEMPROF_SAVE(MEMPROF_AT_RETURN)
+      MEMPROF_CALL_HANDLER(8)
+      "testb %al, %al\n\t"
+      "je 8f\n\t"
       MEMPROF_SAVE_VECTORS
-      "leaq -288(%rbp), %rdi\n\t"
-      "call *memprof_gate_handlers+8(%rip)\n\t"
+      MEMPROF_CALL_HANDLER(24)
       MEMPROF_RESTORE_VECTORS
+      "8:\n\t"
       MEMPROF_RESTORE(MEMPROF_AT_RETURN)
       "movq -32(%rbp), %rax\n\t"
       "leave\n\t"
@@ -234,6 +249,7 @@ MEMPROF_GATE void memprof_gate_of_functions() {
 
 MEMPROF_GATE void memprof_gate_of_callbacks() {
   asm(MEMPROF_ENTER
+      MEMPROF_SAVE_VECTORS
       "call *-16(%rbp)\n\t"
       MEMPROF_RESTORE_VECTORS
       MEMPROF_RESTORE(MEMPROF_AT_ENTRY)

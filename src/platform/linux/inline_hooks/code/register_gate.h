@@ -5,11 +5,12 @@
 // the function does not change, of those too that the ABI lets every function change, and may leave the stack aligned to 8
 // bytes (gcc: -fipa-ra, on from -O1).  Our code may change all of them, and needs the stack aligned to 16.
 //
-//     stub ── gate ── save ── before() ── restore ──┬─ jump to the function (nothing follows)
-//                                                   └─ call it ── save ── after() ── restore ── return
+//     stub ── gate ── light_before() ──┬─────────────────────────────────┬─ jump to the function (nothing follows)
+//                                      └─ save ── before() ── restore ───┴─ call it ── light_after() ──┬─ return
+//                                                                                 save ── after() ── restore ──┘
 //
 // So the function finds the registers of its caller, arguments of any kind among them, and the caller finds those that the
-// function left.  The registers of vectors and of the x87 are saved by XSAVEC, XSAVE or FXSAVE, in a room outside of the stack,
+// function left.  The registers of vectors and of the x87 are saved, where a handler uses them, by XSAVEC, XSAVE or FXSAVE, in a room outside of the stack,
 // because that may be a small one; on the stack only where all rooms are taken.  While the function runs, nothing is saved
 // but a frame of kGateFrameBytes.  Exceptions pass: the gate has an unwind table.
 //
@@ -51,8 +52,18 @@ struct GatedCall {
   uint64_t frame[2];  // the caller's rbp, the return address: its stack pointer is behind them
 };
 
-// before() returns whether after() is to be called when the function has returned; else the function is jumped to.
+// What a light handler, which has no registers of vectors, says is next.
+enum class GateNext : uint32_t {
+  kJump,  // the function, and that is all
+  kCall,  // the function, and light_after()
+  kFull   // before(), which may use all registers
+};
+
+// GatedCall::original is set by the one that says where to go.  before() returns whether the function is called, and light_after()
+// when it has returned; else it is jumped to.  light_after() returns whether after() is called.
 struct GateHandlers {
+  GateNext (*light_before)(GatedCall*);
+  bool (*light_after)(GatedCall*);
   bool (*before)(GatedCall*);
   void (*after)(GatedCall*);
 };

@@ -114,6 +114,20 @@ void after(GatedCall* call) {
   clobber(g_components);
 }
 
+// Without registers of vectors: they hold the program's values.
+GateNext g_next = GateNext::kFull;
+bool g_is_after_wanted = true;
+int g_lights;
+__attribute__((target("general-regs-only"))) GateNext first_of_all(GatedCall* call) {
+  ++g_lights;
+  call->original = reinterpret_cast<uint64_t>(g_original);
+  return g_next;
+}
+__attribute__((target("general-regs-only"))) bool last_of_all(GatedCall*) {
+  ++g_lights;
+  return g_is_after_wanted;
+}
+
 void callback() {
   note_environment();
   ++g_seen.before;
@@ -123,7 +137,7 @@ void callback() {
 class RegisterGate : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(prepare_gate({before, after}));
+    ASSERT_TRUE(prepare_gate({first_of_all, last_of_all, before, after}));
     g_components = components_here();
     if (g_components == 0) {
       GTEST_SKIP() << "the test needs XSAVE";
@@ -131,7 +145,7 @@ class RegisterGate : public ::testing::Test {
     g_gate_target = gate_of_functions();
     best_way_ = memprof_gate_way;
   }
-  void TearDown() override { EXPECT_TRUE(prepare_gate({before, after})); }
+  void TearDown() override { EXPECT_TRUE(prepare_gate({first_of_all, last_of_all, before, after})); }
 
   // Every way to save registers, and every alignment of the stack that callers leave.
   template <typename Check>
@@ -195,6 +209,25 @@ TEST_F(RegisterGate, WhatTheFunctionChangesIsChanged) {
       EXPECT_EQ(g_seen.result, wants_after ? 100u : 0u);
     });
   }
+}
+
+TEST_F(RegisterGate, WhereALightHandlerIsEnoughNoVectorIsSaved) {
+  g_original = changes_some;
+  g_is_after_wanted = false;
+  for (const GateNext next : {GateNext::kJump, GateNext::kCall}) {
+    g_next = next;
+    for (const uint64_t below : {0, 8}) {
+      g_seen = {};
+      g_lights = 0;
+      AllRegisters out;
+      EXPECT_EQ(changed_by(stub, random_registers(11, g_components), below, g_components, &out),
+                "rax rdx r10 xmm5 ");
+      EXPECT_EQ(g_lights, next == GateNext::kJump ? 1 : 2);
+      EXPECT_EQ(g_seen.before + g_seen.after, 0);
+    }
+  }
+  g_next = GateNext::kFull;
+  g_is_after_wanted = true;
 }
 
 TEST_F(RegisterGate, AFunctionThatKeepsNoRegisterReturnsToItsCaller) {

@@ -31,6 +31,12 @@ bool note_slow(GatedCall* call) {
   return false;
 }
 void nothing_follows(GatedCall*) {}
+GateNext all_is_full(GatedCall*) {
+  return GateNext::kFull;
+}
+bool also_after(GatedCall*) {
+  return true;
+}
 
 // mov $100, %eax; ret; padding
 const uint8_t kReturns100[] = {0xb8, 100,  0,    0,    0,    0xc3, 0x90, 0x90,
@@ -55,7 +61,7 @@ class Stubs : public ::testing::Test {
   void write(const AllocatorSignature& signature) {
     site_->address = reinterpret_cast<uint64_t>(code());
     site_->signature = signature;
-    ASSERT_TRUE(prepare_gate({note_slow, nothing_follows}));
+    ASSERT_TRUE(prepare_gate({all_is_full, also_after, note_slow, nothing_follows}));
     ASSERT_EQ(write_stub(site_, code(), sizeof(kReturns100), stub(), gate_of_functions()), Refusal::kNone);
     ASSERT_EQ(mprotect(code(), 4096, PROT_READ | PROT_EXEC), 0);
     site_->target.store(site_->fast);
@@ -252,7 +258,7 @@ TEST_F(Stubs, ReturningNothingLeavesRaxAlone) {
   const auto address = reinterpret_cast<uint64_t>(block);
   site_->address = reinterpret_cast<uint64_t>(code());
   site_->signature = signature(AllocatorCall::kFree, kNoArgument, kNoArgument, 0);
-  ASSERT_TRUE(prepare_gate({note_slow, nothing_follows}));
+  ASSERT_TRUE(prepare_gate({all_is_full, also_after, note_slow, nothing_follows}));
   ASSERT_EQ(write_stub(site_, code(), 9, stub(), gate_of_functions()), Refusal::kNone);
   ASSERT_EQ(mprotect(code(), 4096, PROT_READ | PROT_EXEC), 0);
   site_->target.store(site_->fast);
