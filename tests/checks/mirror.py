@@ -20,6 +20,7 @@ EXCEPTIONS = {
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
     "src/platform/linux/inline_hooks/inline_hooks.cc": PATCHER,
     "src/platform/linux/inline_hooks/inner_module.cc": PATCHER,
+    "src/platform/linux/inline_hooks/light_paths.cc": PATCHER,
     "src/platform/linux/inline_hooks/loader_watch.cc": PATCHER,
     "src/platform/linux/inline_hooks/slow_paths.cc": PATCHER,
     "src/platform/linux/inline_hooks/verification.cc": PATCHER,

@@ -19,8 +19,6 @@ extern __thread uint64_t memprof_abi1_count
 
 namespace {
 
-// Larger than any allocation that can succeed and than any sum of them inside one scope.
-constexpr uint64_t kMutedCount = uint64_t{1} << 63;
 // In an event: after so many bytes it is looked whether there still is one.  Few events have as much in them.
 constexpr uint64_t kEventCount = uint64_t{1} << 24;
 // Times that an event of which nothing can be told runs out before it is given up.
@@ -276,26 +274,6 @@ MuteScope::MuteScope() : saved_count_(t_sampler.count) {
 MuteScope::~MuteScope() {
   --t_sampler.muted;
   t_sampler.count = saved_count_;
-}
-
-void sampler_mute() {
-  ThreadSampler& thread = t_sampler;
-  if (thread.mute_depth++ == 0) {
-    ++thread.muted;
-    thread.kept_count = thread.count;
-    thread.count = kMutedCount;
-  }
-}
-
-void sampler_unmute() {
-  ThreadSampler& thread = t_sampler;
-  if (thread.mute_depth == 0) {
-    return;
-  }
-  if (--thread.mute_depth == 0) {
-    --thread.muted;
-    thread.count = thread.kept_count;
-  }
 }
 
 }  // namespace memprof

@@ -50,6 +50,9 @@ struct ThreadSampler {
   uint64_t rest;            // bytes from where the count runs out to the sampling point; 0: it is there
 };
 
+// The count of a muted thread: larger than any allocation that can succeed and than any sum of them inside one scope.
+inline constexpr uint64_t kMutedCount = uint64_t{1} << 63;
+
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
 // thread_local: no initialisation wrapper.
 extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -153,8 +156,25 @@ class MuteScope {
 
 // The same where no scope of C++ can be: from sampler_mute to the sampler_unmute that ends it.  Nests; one
 // sampler_unmute too many does nothing.
-void sampler_mute();
-void sampler_unmute();
+inline void sampler_mute() {
+  ThreadSampler& thread = t_sampler;
+  if (thread.mute_depth++ == 0) {
+    ++thread.muted;
+    thread.kept_count = thread.count;
+    thread.count = kMutedCount;
+  }
+}
+
+inline void sampler_unmute() {
+  ThreadSampler& thread = t_sampler;
+  if (thread.mute_depth == 0) {
+    return;
+  }
+  if (--thread.mute_depth == 0) {
+    --thread.muted;
+    thread.count = thread.kept_count;
+  }
+}
 
 // Exponential distance with mean `rate_bytes`, rounded down; 0 when rate_bytes is 0 or 1.  `random` is
 // uniform over 64 bits.  Not clamped: the largest draw is 45.05 R, and kMaxRateBytes keeps that inside 64

@@ -23,6 +23,7 @@ struct Function {
   uint64_t size_bytes;
   AllocatorSignature signature;
   uint32_t heap;
+  bool is_local;
 };
 
 // The functions of a module's allocators, each once.
@@ -36,6 +37,7 @@ struct Functions {
     for (uint32_t i = 0; i < count; ++i) {
       if (all[i].address ==
           symbol.address) {  // one function with several names: that of the fewest arguments
+        all[i].is_local = all[i].is_local && symbol.is_local;
         if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
           all[i].name = symbol.name;
           all[i].signature = signature;
@@ -44,7 +46,7 @@ struct Functions {
       }
     }
     if (count < kMaxFunctions) {
-      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap};
+      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap, symbol.is_local};
       low = low == 0 || symbol.address < low ? symbol.address : low;
       high = symbol.address + symbol.size_bytes > high ? symbol.address + symbol.size_bytes : high;
     }
@@ -115,6 +117,9 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
 }
 
 void ask(InnerHeap* heap, const Function& f) {
+  if (f.is_local) {
+    return;
+  }
   if (f.signature.call == AllocatorCall::kMallctl || f.signature.call == AllocatorCall::kNumericProperty) {
     heap->counts.interface = f.signature.call == AllocatorCall::kMallctl
                                  ? counts::Interface::kMallctl
@@ -165,7 +170,7 @@ class Hooker {
  private:
   void fill(const char* name, bool is_near, bool is_for_tracer) {
     auto* site = reinterpret_cast<HookSite*>(result_->heaps + result_->heap_count);
-    const SlowPaths paths = slow_paths();
+    const uint64_t gate = slow_paths();
     for (uint32_t h = 0; h < result_->heap_count; ++h) {
       InnerHeap& heap = result_->heaps[h];
       copy_text(heap.name, sizeof(heap.name), names_[h].family);
@@ -181,7 +186,7 @@ class Hooker {
         if (is_asked_only(f.signature.call)) {
           ask(&heap, f);
         } else if (heap.site_count < InnerHeap::kMaxSites) {
-          fill_site(site, &heap, f, is_near, paths);
+          fill_site(site, &heap, f, is_near, gate);
           if (is_for_tracer && site->refusal == Refusal::kNone && is_across_pages(*site)) {
             site->refusal = Refusal::kAcrossPages;
           }
@@ -202,19 +207,25 @@ class Hooker {
     return at / kPage != (at + kJumpBytes - 1) / kPage;
   }
 
-  void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, const SlowPaths& paths) {
+  void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, uint64_t gate) {
     site->address = f.address;
     site->size_bytes = f.size_bytes;
     site->heap = heap;
     site->signature = f.signature;
+    site->is_local = f.is_local;
     copy_text(site->name, sizeof(site->name), f.name);
-    if (!is_near) {
+    if (gate == 0) {
+      site->refusal = Refusal::kUnsupported;
+    } else if (f.is_local && f.signature.call == AllocatorCall::kAllocateInto) {
+      // Where the block is stored may be another argument than its declaration says.
+      site->refusal = Refusal::kLocal;
+    } else if (!is_near) {
       site->refusal = Refusal::kFar;
     } else if (!symbols_.is_code(f.address, f.size_bytes + kJumpBytes)) {
       site->refusal = Refusal::kChanged;
     } else {
       site->refusal =
-          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), paths);
+          write_stub(site, reinterpret_cast<const uint8_t*>(f.address), f.size_bytes, stub_of(*site), gate);
     }
     site->target.store(site->first, std::memory_order_relaxed);
   }

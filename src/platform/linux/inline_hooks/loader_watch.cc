@@ -11,8 +11,10 @@
 
 #include "platform/linux/inline_hooks/code/code_writer.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
+#include "platform/linux/inline_hooks/code/register_gate.h"
 #include "platform/linux/inline_hooks/code/relocation.h"
 #include "platform/linux/inline_hooks/late_patches.h"
+#include "platform/linux/inline_hooks/slow_paths.h"
 #include "unwind/walk/call_site.h"
 
 namespace memprof::platform {
@@ -36,15 +38,17 @@ void on_loader_state() {
 
 constexpr size_t kStubPage = 4096;
 
-// mov $function, %rax; jmp *%rax
-void write_stub(uint8_t* to, void (*function)()) {
+// mov %rax, place(%rsp); mov $function, %rax; jmp *gate(%rip), where the gate's address is behind it: a loader's own code may
+// know that the function is empty, and what registers it leaves alone.
+void write_stub(uint8_t* to, void (*function)(), uint64_t gate) {
   const auto address = reinterpret_cast<uint64_t>(function);
-  to[0] = 0x48;
-  to[1] = 0xb8;
-  memcpy(to + 2, &address, sizeof(address));
-  to[10] = 0x3e;
-  to[11] = 0xff;
-  to[12] = 0xe0;
+  const uint8_t code[] = {0x48, 0x89, 0x44, 0x24, static_cast<uint8_t>(kSavedRax), 0x48, 0xb8};
+  memcpy(to, code, sizeof(code));
+  memcpy(to + sizeof(code), &address, sizeof(address));
+  const uint8_t jump[] = {0x3e, 0xff, 0x25, 0, 0, 0, 0};
+  uint8_t* at = to + sizeof(code) + sizeof(address);
+  memcpy(at, jump, sizeof(jump));
+  memcpy(at + sizeof(jump), &gate, sizeof(gate));
 }
 
 constexpr uint8_t kReturn[] = {0xc3};
@@ -67,12 +71,13 @@ struct WatchJump {
 WatchJump prepare_jump(uint64_t function) {
   const auto* code = reinterpret_cast<const uint8_t*>(function);
   const Relocation r = relocate(code, bytes_of_empty(code), function, function);
-  const bool has_room = bytes_of_empty(code) != 0 && r.refusal == Refusal::kNone;
+  const uint64_t gate = slow_paths() != 0 ? gate_of_callbacks() : 0;
+  const bool has_room = gate != 0 && bytes_of_empty(code) != 0 && r.refusal == Refusal::kNone;
   void* page = has_room ? map_near(function, function, kStubPage) : nullptr;
   if (page == nullptr) {
     return {};
   }
-  write_stub(static_cast<uint8_t*>(page), on_loader_state);
+  write_stub(static_cast<uint8_t*>(page), on_loader_state, gate);
   if (mprotect(page, kStubPage, PROT_READ | PROT_EXEC) != 0) {
     munmap(page, kStubPage);
     return {};

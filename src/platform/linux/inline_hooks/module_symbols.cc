@@ -71,6 +71,25 @@ const ElfW(Ehdr) * header_of(const MappedFile& file) {
              : nullptr;
 }
 
+// GNU ld puts symbols that it makes local (hidden ones, those that a version script leaves out) behind those of all files, and a
+// file without a name in front of them.  Other linkers put them among those of their files: what they were, is not known.
+// A compiler that worked for the linker knew them, too: gcc's has no name for its file, or "<artificial>", LLVM's "ld-temp.o".
+uint64_t first_hidden(const ElfW(Sym) * symbols, uint64_t count, const char* names, uint64_t names_bytes) {
+  uint64_t first = count;
+  for (uint64_t i = 1; i < count && ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL; ++i) {
+    if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FILE || symbols[i].st_name >= names_bytes) {
+      continue;
+    }
+    const char* name = names + symbols[i].st_name;
+    const bool is_followed = first != count;
+    if (is_followed || strcmp(name, "<artificial>") == 0 || strcmp(name, "ld-temp.o") == 0) {
+      return count;
+    }
+    first = name[0] == '\0' ? i : count;
+  }
+  return first;
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const char* path) {
@@ -166,7 +185,9 @@ void ModuleSymbols::add_tables(const MappedFile& file, bool is_debug) {
                                reinterpret_cast<const char*>(names),
                                n.sh_size,
                                s.sh_type == SHT_DYNSYM,
-                               s.sh_info < count ? count - s.sh_info : 0};
+                               s.sh_info < count ? count - s.sh_info : 0,
+                               first_hidden(reinterpret_cast<const ElfW(Sym)*>(symbols), count,
+                                            reinterpret_cast<const char*>(names), n.sh_size)};
   }
 }
 

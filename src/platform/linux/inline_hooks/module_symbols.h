@@ -40,6 +40,8 @@ struct FunctionSymbol {
   uint64_t address;  // in this process
   uint64_t size_bytes;
   uint64_t index;  // of it among all symbols that are looked at; below ModuleSymbols::count()
+  // Its compiler may have known all its callers, so that it is right for their calls only: a static function, or by -flto.
+  bool is_local;
 };
 
 class ModuleSymbols {
@@ -66,8 +68,9 @@ class ModuleSymbols {
         const uint32_t type = ELF64_ST_TYPE(symbol.st_info);
         if (type == STT_FUNC && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
             symbol.st_name < t.names_bytes) {
+          const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL && s < t.hidden_from;
           visit(FunctionSymbol{t.names + symbol.st_name, module_.dlpi_addr + symbol.st_value, symbol.st_size,
-                               index});
+                               index, is_local});
         }
       }
     }
@@ -84,6 +87,8 @@ class ModuleSymbols {
     uint64_t names_bytes;
     bool is_dynamic;
     uint64_t globals;
+    uint64_t
+        hidden_from;  // local ones from here on were global to their compiler: the linker made them local
   };
   static constexpr uint32_t kMaxTables = 4;
 

@@ -6,11 +6,12 @@
 // Allocates: never.
 #pragma once
 
-#include "platform/linux/inline_hooks/code/stubs.h"
+#include "platform/linux/inline_hooks/code/hook_site.h"
 
 namespace memprof::platform {
 
-SlowPaths slow_paths();
+// The gate (register_gate.h) that leads to them, for stubs; 0: this processor has registers that it cannot save.
+uint64_t slow_paths();
 
 // Calls to hooked allocators that came to these paths on this thread while it was trying one.
 uint32_t calls_while_trying();

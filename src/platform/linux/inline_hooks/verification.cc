@@ -19,7 +19,6 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kUnknownSize = 0;  // also what tcmalloc says before it is set up
 constexpr uint64_t kSizes[] = {8, 100, 1500, 40'000, 300'000};
 constexpr uint64_t kMaxSmall = 100;
-constexpr uint64_t kMaxUnknown = 1500;  // it may be a pool that gives nothing back
 constexpr uint64_t kOldSize = 100;
 constexpr size_t kBufferBytes = 64 * 1024;
 
@@ -76,25 +75,22 @@ struct Trial {
 class Trier {
  public:
   explicit Trier(const InnerHeap& heap) : heap_(heap) {
-    for (uint32_t i = 0; i < heap.site_count; ++i) {
-      const HookSite& site = heap.sites[i];
-      const AllocatorSignature& s = site.signature;
-      has_free_ = has_free_ || (s.call == AllocatorCall::kFree && site.refusal == Refusal::kNone);
-    }
     using DefaultHeap = uint64_t (*)();
     default_heap_ = heap.default_heap != 0 ? reinterpret_cast<DefaultHeap>(heap.default_heap)() : 0;
   }
 
-  bool has_free() const { return has_free_; }
-
+  // A function whose compiler knew all its callers is right for their calls only: a check of a size that none of them asks
+  // for is left out, an argument that is the same in all of them is not passed.  A program's own malloc and operators may
+  // count their calls, which the program shows.
   bool can_try(const HookSite& site) const {
-    return (site.signature.heap == kNoArgument || default_heap_ != 0) && free_of(site) != nullptr;
+    return heap_.is_known && !site.is_local && (site.signature.heap == kNoArgument || default_heap_ != 0) &&
+           free_of(site) != nullptr;
   }
 
   Trial try_site(const HookSite& site) const {
     Trial trial;
     for (const uint64_t size : kSizes) {
-      if (size > (site.signature.is_small ? kMaxSmall : heap_.is_known ? UINT64_MAX : kMaxUnknown)) {
+      if (site.signature.is_small && size > kMaxSmall) {
         break;
       }
       trial.is_good =
@@ -128,7 +124,7 @@ class Trier {
     const HookSite* found = nullptr;
     for (uint32_t i = 0; i < heap_.site_count; ++i) {
       const HookSite& site = heap_.sites[i];
-      if (site.signature.call == AllocatorCall::kFree && site.refusal == Refusal::kNone &&
+      if (site.signature.call == AllocatorCall::kFree && site.refusal == Refusal::kNone && !site.is_local &&
           kind_of(site) == kind_of(giver) &&
           (found == nullptr || site.signature.arguments < found->signature.arguments)) {
         found = &site;
@@ -214,7 +210,6 @@ class Trier {
 
  private:
   const InnerHeap& heap_;
-  bool has_free_ = false;
   const HookSite* giver_ = nullptr;
   uint64_t default_heap_ = 0;
 };
@@ -223,7 +218,17 @@ bool is_hooked(const HookSite& site) {
   return site.refusal == Refusal::kNone;
 }
 
+bool frees_any(const InnerHeap& heap) {
+  for (uint32_t i = 0; i < heap.site_count; ++i) {
+    if (is_hooked(heap.sites[i]) && heap.sites[i].signature.call == AllocatorCall::kFree) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What a call of the site does from now on.
+// One that is not tried may get another way later (slow_paths.cc).
 uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   switch (site.signature.call) {
     case AllocatorCall::kFree:
@@ -241,7 +246,7 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
 const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMaxSites],
                     bool* is_mallocs) {
   Trier trier(*heap);
-  if (!trier.has_free()) {
+  if (!frees_any(*heap)) {
     return "none of its functions that free could be hooked";
   }
   uint32_t calls = 0;

@@ -194,7 +194,13 @@ bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
   // From the hook's frame down, as measured (-fstack-usage), and what the allocator may take.
   constexpr uint64_t kOfWalk = 4096;
   constexpr uint64_t kOfMixedWalk = kOfWalk + 1536;
-  const uint64_t left = stack_left(reinterpret_cast<uint64_t>(entry.frame_address));
+  // Between the two frames, in that; a gate of hooks inside modules (register_gate.h) may have taken more.
+  constexpr uint64_t kUsual = 1024;
+  const auto frame = reinterpret_cast<uint64_t>(entry.frame_address);
+  const uint64_t used = frame - reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const uint64_t more_used = used > kUsual ? used - kUsual : 0;
+  more_bytes += more_used < kOfWalk ? more_used : kOfWalk;
+  const uint64_t left = stack_left(frame);
   runtimes::RunningThread thread;
   return left >= kOfMixedWalk + more_bytes ||
          (left >= kOfWalk + more_bytes && !runtimes::find_running_thread(&thread));

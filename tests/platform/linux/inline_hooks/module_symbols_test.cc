@@ -47,6 +47,33 @@ TEST(ModuleSymbols, FunctionsOfTheExecutable) {
   });
 }
 
+__attribute__((noinline, used)) int function_that_nobody_else_can_call(int value) {
+  return value * 5 + 1;
+}
+
+TEST(ModuleSymbols, WhoseCallersTheCompilerKnew) {
+  volatile int value = 2;
+  EXPECT_EQ(function_that_nobody_else_can_call(value), 11);
+  with_executable([](const dl_phdr_info& module) {
+    const ModuleSymbols symbols(module, "/proc/self/exe");
+    int locals = 0;
+    int others = 0;
+    symbols.each_function([&](const FunctionSymbol& f) {
+      if (strstr(f.name, "function_that_nobody_else_can_call") != nullptr) {
+        locals += f.is_local ? 1 : 100;
+      } else if (strcmp(f.name, "memprof_test_of_module_symbols") == 0) {
+        others += f.is_local ? 100 : 1;
+      }
+      // Hidden, which the linker makes local.
+      if (strcmp(f.name, "memprof_gate_take_room") == 0) {
+        others += f.is_local ? 100 : 10;
+      }
+    });
+    EXPECT_EQ(locals, 1);
+    EXPECT_EQ(others, 11);
+  });
+}
+
 TEST(ModuleSymbols, OnlyThoseThatAreMarked) {
   with_executable([](const dl_phdr_info& module) {
     const ModuleSymbols symbols(module, "/proc/self/exe");

@@ -23,7 +23,7 @@ namespace memprof::platform {
 
 struct InnerHeap;
 
-// The original, and the slow paths: five arguments as the function has them, whatever they are.
+// The original: five arguments as the function has them, whatever they are.
 using AnyCall = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct HookSite {
@@ -36,11 +36,16 @@ struct HookSite {
   uint64_t fast;
   uint64_t always;
   uint64_t original;
+  uint64_t gate;    // where slow paths jump to
+  uint64_t filter;  // of samples: near, so that the fast path needs one register only
   InnerHeap* heap;
   AllocatorSignature signature;
   uint64_t stub;
-  Refusal refusal;       // kNone: it is patched, or will be
-  bool is_indirect;      // it is not, but calls another one that is
+  Refusal refusal;   // kNone: it is patched, or will be
+  bool is_indirect;  // it is not, but calls another one that is
+  bool is_local;     // never called but as the program does (FunctionSymbol::is_local)
+  // Of one that is not tried: calls in a row that came to other hooks, or to none.  Relaxed: a few more or less are as good.
+  std::atomic<uint8_t> same_calls;
   uint8_t entry_bytes;   // before the jump
   uint8_t window_bytes;  // of instructions from the jump on, in whose place it is
   char name[kMaxNameBytes];
@@ -62,7 +67,7 @@ struct InnerHeap {
   char name[kMaxNameBytes];       // "jemalloc in polars.so"
   uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
   uint32_t site_count;
-  bool is_known;  // a family whose functions are known; else it is tried with little, and its calls are muted
+  bool is_known;  // a family whose functions are known; else it is not tried
   HookSite* sites;
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
   uint64_t visit_heap;

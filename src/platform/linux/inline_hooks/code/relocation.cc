@@ -33,6 +33,8 @@ const char* refusal_text(Refusal refusal) {
       return "is too far from free memory";
     case Refusal::kChanged:
       return "is not what its file says";
+    case Refusal::kLocal:
+      return "is local: its callers may call it in a way of their own";
     case Refusal::kAcrossPages:
       return "begins at the end of a page";
   }

@@ -27,6 +27,7 @@ enum class Refusal : uint8_t {
   kJumpInto,     // a jump of the function into its window
   kFar,          // what the window refers to is more than 2 GiB from the copy
   kChanged,      // the code in memory is not the file's
+  kLocal,        // its compiler knew all callers, and may have left out arguments that are read here
   kAcrossPages,  // the jump would lie in two pages: where a tracer writes it, it would not be written at once
 };
 const char* refusal_text(Refusal refusal);

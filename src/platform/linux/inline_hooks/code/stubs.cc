@@ -5,13 +5,14 @@
 
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
+#include "platform/linux/inline_hooks/code/register_gate.h"
 
 namespace memprof::platform {
 
 #if defined(__x86_64__)
 namespace {
 
-enum Register : uint8_t { kRax = 0, kRcx = 1, kRdx = 2, kRsi = 6, kRdi = 7, kR8 = 8, kR9 = 9, kR11 = 11 };
+enum Register : uint8_t { kRax = 0, kRcx = 1, kRdx = 2, kRsi = 6, kRdi = 7, kR8 = 8 };
 constexpr Register kArguments[kMaxAllocatorArguments] = {kRdi, kRsi, kRdx, kRcx, kR8};
 
 class Assembler {
@@ -34,17 +35,25 @@ class Assembler {
     memcpy(at_, &value, sizeof(value));
     at_ += sizeof(value);
   }
-  // mov $value, %to
-  void load(Register to, uint64_t value) {
-    byte(0x48 | (to >> 3));
-    byte(0xb8 | (to & 7));
+  // mov $value, %rax
+  void load_rax(uint64_t value) {
+    byte(0x48);
+    byte(0xb8);
     long_word(value);
   }
-  // jmp *%rax, also where indirect jumps must lead to an endbr64
-  void jump_rax() {
+  // mov %rax, place(%rsp), and back.  Below the stack pointer: signal handlers leave 128 bytes there alone.
+  void save_rax(int8_t place) { move_rax(0x89, place); }
+  void restore_rax(int8_t place) { move_rax(0x8b, place); }
+  // jmp *word(%rip), also where indirect jumps must lead to an endbr64
+  void jump_to(const void* word_address) {
     byte(0x3e);
     byte(0xff);
-    byte(0xe0);
+    byte(0x25);
+    word(distance_to(word_address));
+  }
+  void jump(const uint8_t* target) {
+    byte(0xe9);
+    word(distance_to(target));
   }
   // cmp $1, %size; sbb %size, %fs:count: sampler_tick
   void tick(Register size) {
@@ -59,8 +68,8 @@ class Assembler {
     byte(0x25);
     word(count_offset());
   }
-  // mov %block, %eax (32 bits); shr $10, %eax; mov $filter, %r11; cmpb $0, (%r11, %rax)
-  void probe(Register block) {
+  // mov %block, %eax (32 bits); shr $10, %eax; add filter(%rip), %rax; cmpb $0, (%rax)
+  void probe(Register block, const uint64_t* filter) {
     if (block >= 8) {
       byte(0x44);
     }
@@ -69,11 +78,12 @@ class Assembler {
     byte(0xc1);
     byte(0xe8);
     byte(SampledFilter::kGranuleBits);
-    load(kR11, reinterpret_cast<uint64_t>(g_sampled_filter.memory()));
-    byte(0x41);
-    byte(0x80);
-    byte(0x3c);
+    byte(0x48);
     byte(0x03);
+    byte(0x05);
+    word(distance_to(filter));
+    byte(0x80);
+    byte(0x38);
     byte(0);
   }
   // mov %count, %rax; imul %size, %rax
@@ -105,6 +115,17 @@ class Assembler {
     asm("movq %%fs:0, %0" : "=r"(thread));
     return static_cast<uint32_t>(reinterpret_cast<uint64_t>(&t_sampler.count) - thread);
   }
+  // From the end of the four bytes that come next.
+  uint32_t distance_to(const void* target) const {
+    return static_cast<uint32_t>(reinterpret_cast<uint64_t>(target) - (address() + 4));
+  }
+  void move_rax(unsigned opcode, int8_t place) {
+    byte(0x48);
+    byte(opcode);
+    byte(0x44);
+    byte(0x24);
+    byte(static_cast<uint8_t>(place));
+  }
 
   uint8_t* at_;
 };
@@ -118,54 +139,63 @@ bool is_always_slow(AllocatorCall call) {
          call == AllocatorCall::kThrowingReallocate;
 }
 
-void go_slow(Assembler& code, uint64_t site, uint64_t path) {
-  code.load(kR9, site);
-  code.load(kRax, path);
-  code.jump_rax();
+// rax of the caller while the fast path computes in it.
+constexpr int8_t kScratchRax = -8;
+
+void go_slow(Assembler& code, const HookSite* site, CallPath path, uint64_t marks) {
+  code.save_rax(kSavedRax);
+  code.load_rax(reinterpret_cast<uint64_t>(site) | static_cast<uint64_t>(path) | marks);
+  code.jump_to(&site->gate);
 }
 
-// Falls through to the original; the jumps to the slow path are in `slow`, one with the mark of a clock that ran out.
-void write_fast_path(Assembler& code, const AllocatorSignature& s, uint8_t* (&slow)[2], uint8_t** original) {
-  const bool frees = s.call == AllocatorCall::kFree;
-  if (!frees) {
+// What completes a fast path.
+struct Exits {
+  uint8_t* slow[2];   // jumps to the slow path, one with the mark of a clock that ran out
+  uint8_t* overflow;  // a jump to the original, with rax in its place
+};
+
+// Falls through to the original.
+void write_fast_path(Assembler& code, const HookSite& site, Exits* exits) {
+  const AllocatorSignature& s = site.signature;
+  if (s.call != AllocatorCall::kFree) {
     Register size = kArguments[s.size];
-    if (s.count != kNoArgument) {
+    const bool is_product = s.count != kNoArgument;
+    if (is_product) {
+      code.save_rax(kScratchRax);
       code.multiply(kArguments[s.count], size);
-      *original = code.jump_if(kIfOverflow);
+      exits->overflow = code.jump_if(kIfOverflow);
       size = kRax;
     }
     code.tick(size);
-    slow[0] = code.jump_if(kIfBelow);
+    if (is_product) {
+      code.restore_rax(kScratchRax);  // flags stay
+    }
+    exits->slow[0] = code.jump_if(kIfBelow);
   }
   if (s.block != kNoArgument) {
-    code.probe(kArguments[s.block]);
-    slow[1] = code.jump_if(kIfNotEqual);
+    code.save_rax(kScratchRax);
+    code.probe(kArguments[s.block], &site.filter);
+    code.restore_rax(kScratchRax);
+    exits->slow[1] = code.jump_if(kIfNotEqual);
   }
 }
 
 }  // namespace
 
-Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at,
-                   const SlowPaths& paths) {
+Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at, uint64_t gate) {
   Assembler code(at);
-  const auto self = reinterpret_cast<uint64_t>(site);
   site->stub = code.address();
-  // The stub: jmp *target(%rip)
-  code.byte(0xff);
-  code.byte(0x25);
-  code.word(static_cast<uint32_t>(reinterpret_cast<uint64_t>(&site->target) - (code.address() + 4)));
+  site->gate = gate;
+  site->filter = reinterpret_cast<uint64_t>(g_sampled_filter.memory());
+  code.jump_to(&site->target);
   code.align();
   site->fast = code.address();
-  uint8_t* slow[2] = {};
-  uint8_t* to_original = nullptr;
+  Exits exits = {};
   const bool has_fast_path = !is_always_slow(site->signature.call);
   if (has_fast_path) {
-    write_fast_path(code, site->signature, slow, &to_original);
+    write_fast_path(code, *site, &exits);
   }
   site->original = code.address();
-  if (to_original != nullptr) {
-    Assembler::land(to_original, code.here());
-  }
   const Relocation r = relocate(function, size_bytes, site->address, code.address());
   if (r.refusal != Refusal::kNone) {
     return r.refusal;
@@ -174,18 +204,21 @@ Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, u
     code.byte(r.copy[i]);
   }
   code.align();
-  if (has_fast_path) {
-    for (uint32_t i = 0; i < 2; ++i) {
-      if (slow[i] != nullptr) {
-        Assembler::land(slow[i], code.here());
-        go_slow(code, self | (i == 0 ? kRanOut : 0), paths.slow);
-      }
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (exits.slow[i] != nullptr) {
+      Assembler::land(exits.slow[i], code.here());
+      go_slow(code, site, CallPath::kSlow, i == 0 ? kRanOut : 0);
     }
   }
+  if (exits.overflow != nullptr) {
+    Assembler::land(exits.overflow, code.here());
+    code.restore_rax(kScratchRax);
+    code.jump(reinterpret_cast<const uint8_t*>(site->original));
+  }
   site->always = code.address();
-  go_slow(code, self, paths.always);
+  go_slow(code, site, CallPath::kAlways, 0);
   site->first = code.address();
-  go_slow(code, self, paths.first);
+  go_slow(code, site, CallPath::kFirst, 0);
   site->fast = has_fast_path ? site->fast : site->always;
   site->entry_bytes = static_cast<uint8_t>(r.entry_bytes);
   site->window_bytes = static_cast<uint8_t>(r.window_bytes > kJumpBytes ? r.window_bytes : kJumpBytes);
@@ -194,7 +227,7 @@ Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, u
 
 #else
 
-Refusal write_stub(HookSite*, const uint8_t*, size_t, uint8_t*, const SlowPaths&) {
+Refusal write_stub(HookSite*, const uint8_t*, size_t, uint8_t*, uint64_t) {
   return Refusal::kUnsupported;
 }
 

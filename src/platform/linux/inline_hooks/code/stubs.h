@@ -2,9 +2,10 @@
 // Writes the machine code behind a hooked function: its stub, the fast path and the moved instructions.
 //
 // Model: as hook_site.h draws it.  The fast path of an allocation is the tick of the sampler (core/sampling/sampler.h) on
-// the register that holds the size; that of a free is the probe of the filter.  Both leave all registers that hold arguments
-// as they were; what they change (flags, rax, r11) every function may change.  The slow paths get the site as their sixth
-// argument, and are reached by a jump: the return address on the stack is the caller's of the function.
+// the register that holds the size; that of a free is the probe of the filter.  Neither changes a register but the flags, which
+// hold nothing at the entry of a function: no compiler has them live across a call (docs/decisions/0098-*.md).  Where they
+// compute, it is in rax, which waits in the red zone.  The slow paths are reached through the gate (register_gate.h), by a
+// jump: the return address on the stack is the caller's of the function.
 //
 // Threads: one at a time for each module.
 // Allocates: never.
@@ -19,18 +20,18 @@ namespace memprof::platform {
 
 inline constexpr size_t kStubBytes = 256;  // of a site, at most
 
-struct SlowPaths {
-  uint64_t first;
-  uint64_t slow;    // the clock ran out, or the filter marks the block
-  uint64_t always;  // neither was asked
+// What the gate is given is the site's address, and in the bits that are 0 there:
+enum class CallPath : uint64_t {
+  kSlow = 0,    // the clock ran out, or the filter marks the block
+  kAlways = 2,  // neither was asked
+  kFirst = 4,
 };
-
-// In the low bit of the site that the slow path of a reallocation gets: the clock ran out.
-inline constexpr uint64_t kRanOut = 1;
+inline constexpr uint64_t kPathBits = 6;
+inline constexpr uint64_t kRanOut = 1;  // of kSlow: it was the clock
+static_assert(alignof(HookSite) == 8);
 
 // Writes the stub of `site` (address, signature, heap are set) to `at`, and sets the other addresses and what is known of
-// the window; Refusal::kNone: it can be patched.  `function`: its code, of `size_bytes`.
-Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at,
-                   const SlowPaths& paths);
+// the window; Refusal::kNone: it can be patched.  `function`: its code, of `size_bytes`.  `gate`: gate_of_functions().
+Refusal write_stub(HookSite* site, const uint8_t* function, size_t size_bytes, uint8_t* at, uint64_t gate);
 
 }  // namespace memprof::platform
