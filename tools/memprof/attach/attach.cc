@@ -181,7 +181,7 @@ class Session {
     result_.stops += point.stops;
     result_.breakpoints += point.breakpoints;
     if (!options_.force) check_filters(target_, thread);
-    RemoteCall remote(target_, &thread, std::move(point));
+    RemoteCall remote(target_, &thread, std::move(point), options_.times);
     GuardedCalls calls(target_, remote);
     const RemoteCall::Results results = build(&calls);
     remote.run(calls.finish(), std::exchange(answer_, nullptr), results, options_.observer);
