@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <vector>
 
 #include "memprof/attach/thread/first_breakpoint.h"
+#include "memprof/attach/thread/stop_moment.h"
 #include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/failure.h"
 
@@ -24,7 +24,8 @@ constexpr int64_t kStopNs = 3'000'000'000;
 constexpr int64_t kReturnNs = 2'000'000;  // until a function that has begun is expected to return
 constexpr int64_t kLimitNs = 10'000'000'000;
 constexpr int kStopsWithoutBreakpoint = 3;
-constexpr int kMaxStops = 400;
+constexpr int kMaxStops = 60;
+constexpr int64_t kMomentNs = 300'000'000;  // in all, outside of transfers
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr uint64_t kRedZoneBytes = 128;
 
@@ -64,19 +65,20 @@ const std::string* scan(const Target& target, const TargetMemory& memory, const 
   return nullptr;
 }
 
-void sleep_ns(long ns) {
-  const timespec time{0, ns};
-  nanosleep(&time, nullptr);
-}
-
-// Until the thread has run for a while (without time on a processor it has not moved on), or 25 ms.  Of different lengths: a loop is met elsewhere.
-void let_it_run(const Target& target, pid_t thread, int round) {
+// Until the thread has run for a while: without time on a processor it has not moved on, and another stop would only end or
+// stretch what it waits in.  Of different lengths: a loop is met elsewhere.  false: it sleeps on.
+bool let_it_run(const Target& target, pid_t thread, int round, int64_t patience_ns, const Pause& pause) {
   constexpr uint64_t kEnoughNs = 50'000;
+  constexpr int64_t kBlindNs = 25'000'000;  // where this kernel does not say
+  const int64_t begin = monotonic_ns();
+  pause(100'000);  // what going on from the stop takes
   const uint64_t before = used_ns(target.pid, thread);
-  for (int i = 0; i < 50; ++i) {
-    sleep_ns(100'000 + (round * 37 % 400) * 1000L);
-    if (used_ns(target.pid, thread) > before + kEnoughNs) return;
+  const int64_t end = begin + (before == 0 ? kBlindNs : patience_ns);
+  while (monotonic_ns() < end) {
+    pause(100'000 + (round * 37 % 400) * 1000L);
+    if (used_ns(target.pid, thread) > before + kEnoughNs) return true;
   }
+  return before == 0;
 }
 
 // A trap resets what the program does with SIGTRAP where it ignores or blocks that.
@@ -104,6 +106,7 @@ class Search {
   SafePoint run() {
     const int64_t end = monotonic_ns() + kLimitNs;
     for (int round = 1; round <= kMaxStops && monotonic_ns() < end; ++round) {
+      wait_for_moment();
       check(thread_.interrupt(kStopNs));
       Verdict verdict = look();
       if (verdict.is_safe) return found();
@@ -117,7 +120,7 @@ class Search {
         if (run_to_breakpoint()) return found();
       } else {
         go_on();
-        let_it_run(target_, thread_.id(), round);
+        if (!let_it_run(target_, thread_.id(), round, end - monotonic_ns(), pause_)) break;
       }
     }
     fail(target_, "was never outside of code in which a library must not be loaded: it was in " +
@@ -125,6 +128,19 @@ class Search {
   }
 
  private:
+  void wait_for_moment() {
+    const int64_t begin = monotonic_ns();
+    cli::wait_for_moment(thread_.id(), std::max<int64_t>(moment_ns_, 0), pause_);
+    moment_ns_ -= monotonic_ns() - begin;
+  }
+
+  // What it stops for meanwhile, such as signals, is passed on.
+  void pause(int64_t ns) {
+    const Stop stop = thread_.wait(ns);
+    if (stop == Stop::kGone || stop == Stop::kGroup) check(stop);
+    if (stop != Stop::kTimeout) thread_.resume();
+  }
+
   void check(Stop stop) {
     if (stop == Stop::kEvent) {
       point_.stopped_ns = monotonic_ns();
@@ -182,6 +198,8 @@ class Search {
   TracedThread& thread_;
   SafePoint point_;
   FirstBreakpoint first_;
+  int64_t moment_ns_ = kMomentNs;
+  const Pause pause_ = [this](int64_t ns) { pause(ns); };
   std::map<std::string, int> refused_;
 };
 

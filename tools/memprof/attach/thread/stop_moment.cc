@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/thread/stop_moment.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <vector>
+
+#include "memprof/attach/thread/thread_facts.h"
+#include "memprof/attach/thread/traced_thread.h"
+
+namespace memprof::cli {
+bool is_cut_by_stops(const processor::WaitingCall& call) {
+  static constexpr long kTransfers[] = {SYS_write,    SYS_writev,   SYS_pwrite64,        SYS_pwritev,
+                                        SYS_pwritev2, SYS_sendto,   SYS_sendmsg,         SYS_sendmmsg,
+                                        SYS_recvmmsg, SYS_sendfile, SYS_copy_file_range, SYS_splice,
+                                        SYS_tee,      SYS_vmsplice, SYS_io_uring_enter,  SYS_getrandom};
+  if (call.number == SYS_recvfrom) return (call.arguments[3] & MSG_WAITALL) != 0;
+  if (call.number == SYS_recvmsg) return (call.arguments[2] & MSG_WAITALL) != 0;
+  return std::find(std::begin(kTransfers), std::end(kTransfers), call.number) != std::end(kTransfers);
+}
+
+// A thread that wakes in the middle of a transfer runs for some microseconds until it sleeps in it again.
+bool wait_for_moment(pid_t thread, int64_t patience_ns, const Pause& pause) {
+  constexpr int64_t kBetweenNs = 50'000;
+  constexpr int kEnoughLooks = 3;
+  const int64_t end = monotonic_ns() + patience_ns;
+  uint64_t sleeps_before = 0;
+  int runs = 0;
+  while (true) {
+    const WaitLook look(thread);
+    const processor::WaitingCall call = look.call();
+    if (look.is_waiting()) {
+      if (!is_cut_by_stops(call)) return true;
+      runs = 0;
+    } else {
+      runs = call.sleeps == sleeps_before ? runs + 1 : 1;
+      if (runs == kEnoughLooks) return true;
+    }
+    sleeps_before = call.sleeps;
+    if (monotonic_ns() >= end) return false;
+    pause(kBetweenNs);
+  }
+}
+
+bool wait_for_moment_of_all(uint64_t process, int64_t patience_ns) {
+  constexpr timespec kBetween{0, 200'000};
+  const int64_t end = monotonic_ns() + patience_ns;
+  while (true) {
+    const std::vector<pid_t> threads = threads_of(process);
+    const auto is_in_transfer = [](pid_t thread) {
+      const WaitLook look(thread);
+      return look.is_waiting() && is_cut_by_stops(look.call());
+    };
+    if (std::none_of(threads.begin(), threads.end(), is_in_transfer)) return true;
+    if (monotonic_ns() >= end) return false;
+    nanosleep(&kBetween, nullptr);
+  }
+}
+
+}  // namespace memprof::cli
