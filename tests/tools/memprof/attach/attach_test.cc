@@ -204,6 +204,18 @@ TEST(Attach, PausesThatAreRefused) {
   }
 }
 
+// Its first thread is always in one; another one makes the calls, on its own stack.
+TEST(Attach, ATransferIsNotCutShort) {
+  NEEDS_PTRACE();
+  for (const char* what : {"write_pipe", "send_all", "receive_all"}) {
+    SCOPED_TRACE(what);
+    TargetProcess target({what, "without a pause"});
+    for (int round = 0; round < 3; ++round) attach_and_start(target.pid(), options());
+    EXPECT_EQ(asked_of(target.pid()).starts, 3);
+    EXPECT_EQ(target.finish(), "ok");
+  }
+}
+
 TEST(Attach, LibrariesThatCannotBeLoaded) {
   NEEDS_PTRACE();
   TargetProcess target({"nanosleep"});

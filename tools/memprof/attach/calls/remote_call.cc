@@ -30,6 +30,7 @@ constexpr uint64_t kCallBytes = 48 * kPage;
 constexpr uint64_t kUntouchedBytes = 4 * kPage;
 constexpr uint64_t kRoomBytes =
     kUntouchedBytes + kFrameBytes + kFunctionBytes + CallProgram::kBytes + kCallBytes;
+static_assert(kRoomBytes <= kStackForCalls);
 constexpr uint64_t kRedZoneBytes = 128;
 // Lies at the lowest address of the room, which the next attach uses again.
 constexpr uint64_t kMark[2] = {0x6d656d70726f6672, 0x6f6f6d2062656c6f};
@@ -87,14 +88,17 @@ void RemoteCall::fail_as(Stop stop) const {
   fail("it did not stop as it should; it goes on by itself");
 }
 
-// The kernel enlarges the stack when something below it is written.
+// Of the first thread: the kernel enlarges the stack when something below it is written.  That stack may come down at any time while
+// another thread makes the calls; so that one has them on its own, of which it uses no more meanwhile.
 void RemoteCall::make_room() {
   int error = 0;
   const std::vector<MemoryRange> ranges = memory_ranges(target_.pid, &error);
   const MemoryRange* stack = first_stack(ranges);
   if (stack == nullptr) fail("it has no stack of its own any more");
   uint64_t top = stack->start;
-  if (is_room_of_before(*stack)) {
+  if (point_.own_stack.bytes() >= kRoomBytes) {
+    top = point_.own_stack.end;
+  } else if (is_room_of_before(*stack)) {
     top += kRoomBytes;
   } else if (!point_.memory.write(top - kRoomBytes, kMark, sizeof(kMark))) {
     fail("there is no room below its stack; try with a higher limit of stacks (ulimit -s) in this shell");
@@ -259,13 +263,16 @@ void RemoteCall::prove() {
   }
 }
 
-// Of a thread that has left, its stack may come down here at any time: they count where it has not.
+// Of a thread that has left, its stack may come down here at any time: they count where it has not.  On a stack of its own that
+// cannot be told.
 void RemoteCall::read_results() {
   std::string untouched(kUntouchedBytes, 'x');
   const uint64_t top = frame_at_ + kReturnSlot + kFrameBytes;
+  const bool is_ours = seen_ == Seen::kIsDone;
+  const bool is_first_stack = point_.own_stack.bytes() == 0;
   if (!point_.memory.read(program_at_, image_.data(), image_.size()) ||
-      !point_.memory.read(top, untouched.data(), untouched.size()) ||
-      untouched.find_first_not_of('\0') != std::string::npos) {
+      (!is_ours && (!is_first_stack || !point_.memory.read(top, untouched.data(), untouched.size()) ||
+                    untouched.find_first_not_of('\0') != std::string::npos))) {
     error_ = "it went on before its results could be read; try again";
     return;
   }

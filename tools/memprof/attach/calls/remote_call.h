@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a stopped thread execute a program of calls, and puts the thread back as it was.
 //
-// Model: below the process's first stack, where nothing has ever been, lie a signal frame that restores the thread,
+// Model: below the process's first stack, where nothing has ever been (or on the own stack of another thread than the first one), lie a signal frame that restores the thread,
 // the program, and the stack that it runs on; the thread's own stack is not touched.  The code page is mapped by
 // the C library's mmap, which returns into the signal frame, and so does everything else that the thread is made
 // to do: whenever this process is killed, the thread goes on as if a signal handler had run.  So it does when this process is late

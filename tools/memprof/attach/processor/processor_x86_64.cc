@@ -140,6 +140,10 @@ uint64_t stack_pointer(const Registers& registers) {
   return unpack(registers).rsp;
 }
 
+uint64_t thread_pointer(pid_t, const Registers& registers) {
+  return unpack(registers).fs_base;
+}
+
 std::vector<uint64_t> dwarf_registers(const Registers& registers) {
   const user_regs_struct r = unpack(registers);
   return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,

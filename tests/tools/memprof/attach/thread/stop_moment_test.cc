@@ -56,7 +56,7 @@ TEST(StopMoment, TransfersAreNotCut) {
   for (const char* what : {"write_pipe", "send_all", "receive_all", "random"}) {
     SCOPED_TRACE(what);
     TargetProcess process({what});
-    for (int round = 0; round < 30; ++round) {
+    for (int round = 0; round < 10; ++round) {
       const auto id = static_cast<pid_t>(process.pid());
       EXPECT_TRUE(wait_for_moment(id, 5'000'000'000, sleep_ns));
       TracedThread thread(id);
