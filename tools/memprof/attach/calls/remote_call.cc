@@ -11,6 +11,7 @@
 #include <ctime>
 #include <utility>
 
+#include "memprof/attach/thread/stop_moment.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 
@@ -214,8 +215,17 @@ void RemoteCall::read_word() {
   if (seen_ == Seen::kRuns && monotonic_ns() > end_ns_) seen_ = Seen::kUnknown;
 }
 
-// That all of it was stopped by a signal meanwhile is as good.
+// That all of it was stopped by a signal meanwhile is as good.  A thread that has left may be in a transfer.
 void RemoteCall::stop() {
+  constexpr int64_t kMomentNs = 300'000'000;
+  uint32_t state = 0;
+  if (point_.memory.read(program_at_ + CallProgram::kOffsetOfState, &state, sizeof(state)) &&
+      state == CallHeader::kLeaves) {
+    wait_for_moment(thread_.id(), kMomentNs, [this](int64_t ns) {
+      const Stop stop = thread_.wait(ns);
+      if (stop != Stop::kTimeout && stop != Stop::kGone) thread_.resume();
+    });
+  }
   const Stop stop = thread_.interrupt(kStopNs);
   if (stop == Stop::kGone) seen_ = Seen::kGone;
   if (stop != Stop::kEvent && stop != Stop::kGroup) seen_ = stop == Stop::kGone ? seen_ : Seen::kUnknown;
