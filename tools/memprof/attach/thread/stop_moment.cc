@@ -32,9 +32,9 @@ bool wait_for_moment(pid_t thread, int64_t patience_ns, const Pause& pause) {
   uint64_t sleeps_before = 0, used_before = 0;
   bool was_in_transfer = false;
   while (true) {
-    const WaitLook look(thread);
-    const processor::WaitingCall call = look.call();
     const uint64_t used = used_ns(static_cast<uint64_t>(thread), thread);
+    const WaitLook look(thread);  // last: who asked stops the thread then
+    const processor::WaitingCall call = look.call();
     const bool is_gone = call.sleeps == 0 && used == 0;
     if (is_gone || (look.is_waiting() && !is_cut_by_stops(call))) return true;
     was_in_transfer = was_in_transfer || look.is_waiting();
