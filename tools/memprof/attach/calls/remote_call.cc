@@ -157,7 +157,10 @@ void RemoteCall::look_behind_call() {
     const bool is_page = result > 0 && result % static_cast<int64_t>(kPage) == 0;
     seen_ = is_page ? Seen::kBehindCall : Seen::kBehindError;
     if (is_page) code_at_ = static_cast<uint64_t>(result);
-    if (!is_page) error_ = "no memory can be mapped there: " + error_text(static_cast<int>(-result));
+    if (!is_page) {
+      error_ = "no memory can be mapped there: " + (result < 0 ? error_text(static_cast<int>(-result))
+                                                               : "a filter of system calls answers for it");
+    }
   }
 }
 

@@ -27,7 +27,7 @@ constexpr int kStopsWithoutBreakpoint = 3;
 // For the first thread where there are others, and for each of those.
 constexpr int kRounds = 4;
 constexpr Patience kFirst{10, 500'000'000, 50'000'000};
-constexpr Patience kOther{3, 100'000'000, 20'000'000};
+constexpr Patience kOther{3, 100'000'000, 30'000'000};
 constexpr size_t kMaxOthers = 16;
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr uint64_t kRedZoneBytes = 128;
@@ -73,12 +73,11 @@ void sleep_ns(int64_t ns) {
   nanosleep(&time, nullptr);
 }
 
-// Those that the C library made, and that sleep.
+// Those that the C library made.
 std::vector<pid_t> threads_for_calls(uint64_t process) {
   std::vector<pid_t> found = threads_of(process);
   const auto is_other = [process](pid_t thread) {
-    return thread == static_cast<pid_t>(process) || state_of(process, thread).letter != 'S' ||
-           !is_of_c_library(thread);
+    return thread == static_cast<pid_t>(process) || !is_of_c_library(thread);
   };
   found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
   return found;
@@ -119,7 +118,7 @@ std::string listed(const std::map<std::string, int>& refused) {
 
 class Search {
  public:
-  // That there are moments outside of transfers has to be known before a thread is traced: letting it go takes a stop, too.
+  // In a moment outside of transfers: such a one has to be met before a thread is traced, because letting it go takes a stop, too.
   Search(const Target& target, RemoteStack& walker, TracedThread* thread, const Patience& patience)
       : target_(target),
         walker_(walker),
@@ -131,7 +130,7 @@ class Search {
   bool run() {
     const int64_t end = monotonic_ns() + patience_.ns;
     for (int round = 1; monotonic_ns() < end; ++round) {
-      wait_for_moment();
+      if (round > 1 || is_in_transfer(thread_.id())) wait_for_moment();
       check(thread_.interrupt(kStopNs));
       Verdict verdict = look();
       if (verdict.is_safe) return true;

@@ -23,12 +23,19 @@ bool is_cut_by_stops(const processor::WaitingCall& call) {
   return std::find(std::begin(kTransfers), std::end(kTransfers), call.number) != std::end(kTransfers);
 }
 
+bool is_in_transfer(pid_t thread) {
+  const WaitLook look(thread);
+  return look.is_waiting() && is_cut_by_stops(look.call());
+}
+
 // Whoever was in a transfer and runs may still be in it.  What such a one copies at a time takes less of a processor than is asked
 // for here; time alone says nothing where others have the processor.
 bool wait_for_moment(pid_t thread, int64_t patience_ns, const Pause& pause) {
   constexpr int64_t kBetweenNs = 50'000;
   constexpr uint64_t kEnoughNs = 300'000;
-  const int64_t end = monotonic_ns() + patience_ns;
+  constexpr int64_t kWatchNs = 5'000'000;
+  const int64_t begin = monotonic_ns();
+  const int64_t end = begin + patience_ns;
   uint64_t sleeps_before = 0, used_before = 0;
   bool was_in_transfer = false;
   while (true) {
@@ -40,7 +47,7 @@ bool wait_for_moment(pid_t thread, int64_t patience_ns, const Pause& pause) {
     was_in_transfer = was_in_transfer || look.is_waiting();
     if (call.sleeps != sleeps_before || used_before == 0) {
       used_before = used;
-    } else if (!was_in_transfer && used > used_before + kEnoughNs) {
+    } else if (!was_in_transfer && used > used_before + kEnoughNs && monotonic_ns() > begin + kWatchNs) {
       return true;
     }
     sleeps_before = call.sleeps;
@@ -54,10 +61,6 @@ bool wait_for_moment_of_all(uint64_t process, int64_t patience_ns) {
   const int64_t end = monotonic_ns() + patience_ns;
   while (true) {
     const std::vector<pid_t> threads = threads_of(process);
-    const auto is_in_transfer = [](pid_t thread) {
-      const WaitLook look(thread);
-      return look.is_waiting() && is_cut_by_stops(look.call());
-    };
     if (std::none_of(threads.begin(), threads.end(), is_in_transfer)) return true;
     if (monotonic_ns() >= end) return false;
     nanosleep(&kBetween, nullptr);
