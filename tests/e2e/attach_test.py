@@ -82,6 +82,8 @@ work();
 
 ALLOWED = 0x7fff0000
 KILLS = 0x80000000
+ANSWERS_EPERM = 0x00050001
+ANSWERS_TRACER = 0x7ff00000
 
 
 def filters_itself(number, result):
@@ -126,6 +128,22 @@ class Attach(attaching.Test):
             with self.subTest(wait):
                 process = self.begin(e2e.program("attached"), wait)
                 self.storm(process, 3)
+                self.check_end(process)
+
+    def test_a_wait_in_syscall(self):
+        # In a function of memprof's that only passes it on: once it is connected, and so from the second time on.
+        process = self.begin(e2e.program("attached"), "syscall")
+        self.storm(process, 5)
+        self.check_end(process)
+
+    def test_a_filter_that_answers_the_wait_for_the_command(self):
+        number = {"x86_64": 128, "aarch64": 137}[platform.machine()]  # rt_sigtimedwait
+        for answer in (ANSWERS_EPERM, ANSWERS_TRACER):
+            with self.subTest(hex(answer)):
+                process = self.begin(e2e.system_python(), "-c", filters_itself(number, answer))
+                for _ in range(3):
+                    self.assertIn("attached to", self.attach(process, "--force"))
+                    self.assertIn("stopped in", self.attach(process, "--stop", "--force"))
                 self.check_end(process)
 
     def test_python_that_works_in_threads(self):

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -173,15 +174,13 @@ class Session {
   void run(const Build& build) {
     const SignalsHeldBack held_back;
     Haste haste;
-    TracedThread thread(static_cast<pid_t>(target_.pid));
-    if (thread.error() != 0)
-      throw Failure(ptrace_refusal(target_.pid, target_.shown, thread.error()), kRefused);
-    SafePoint point = reach_safe_point(target_, walker_, &thread);
+    std::unique_ptr<TracedThread> thread;
+    SafePoint point = reach_any_safe_point(target_, walker_, &thread);
     haste.more();
     result_.stops += point.stops;
     result_.breakpoints += point.breakpoints;
-    if (!options_.force) check_filters(target_, thread);
-    RemoteCall remote(target_, &thread, std::move(point));
+    if (!options_.force) check_filters(target_, *thread);
+    RemoteCall remote(target_, thread.get(), std::move(point), options_.times);
     GuardedCalls calls(target_, remote);
     const RemoteCall::Results results = build(&calls);
     remote.run(calls.finish(), std::exchange(answer_, nullptr), results, options_.observer);

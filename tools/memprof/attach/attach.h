@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "memprof/attach/calls/call_times.h"
+
 namespace memprof::cli {
 
 struct AttachOptions {
@@ -32,6 +34,7 @@ struct AttachOptions {
   bool inline_hooks = true;                        // of allocators inside modules
   bool force = false;                              // also where a filter of system calls may end the process
   std::function<void(const char* step)> observer;  // for tests
+  CallTimes times;                                 // likewise
 };
 
 struct AttachResult {

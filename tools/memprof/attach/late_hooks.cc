@@ -9,6 +9,7 @@
 
 #include "memprof/attach/processor/processor.h"
 #include "memprof/attach/thread/all_threads.h"
+#include "memprof/attach/thread/stop_moment.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/program/inner_allocators.h"
 
@@ -16,6 +17,7 @@ namespace memprof::cli {
 namespace {
 
 constexpr int kMaxAttempts = 20;
+constexpr int64_t kMomentNs = 50'000'000;  // outside of transfers
 constexpr int64_t kStopNs = 200'000'000;
 constexpr int64_t kAllNs = 3'000'000'000;
 constexpr uint32_t kMaxPatches = 4096;
@@ -67,6 +69,7 @@ class Writer {
       const int64_t begin = monotonic_ns();
       bool is_over = false;
       {
+        wait_for_moment_of_all(target_.pid, kMomentNs);
         AllThreads threads(static_cast<pid_t>(target_.pid));
         why = threads.stop(kStopNs);
         if (why.empty()) is_over = write_while_stopped(threads, &why);

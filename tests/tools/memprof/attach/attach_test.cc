@@ -125,11 +125,14 @@ TEST(Attach, ProgramsThatAreInUnsafeCodeMostly) {
   }
 }
 
+constexpr uint64_t kFewLooks = 20;  // some milliseconds
+
 // In a process of its own, which is killed at that step.  false: there is no such step.
 bool attach_and_die(uint64_t pid, int step) {
   const pid_t child = fork();
   if (child == 0) {
     AttachOptions dying = options();
+    dying.times.looks = kFewLooks;
     int left = step;
     dying.observer = [&left](const char*) {
       if (left-- == 0) kill(getpid(), SIGKILL);
@@ -159,6 +162,58 @@ TEST(Attach, KilledAtAnyStep) {
     EXPECT_EQ(target.finish(), "ok");
   }
   EXPECT_GE(step, 27);
+}
+
+// As where it is stopped by SIGSTOP, or in a frozen group, or swapped out: the thread does not wait for it.
+TEST(Attach, LateAtAnyStep) {
+  NEEDS_PTRACE();
+  bool is_there = true;
+  int step = 0;
+  for (; is_there; ++step) {
+    ASSERT_LT(step, 100);
+    SCOPED_TRACE(step);
+    TargetProcess target({"calculate"});
+    AttachOptions late = options();
+    late.times.looks = kFewLooks;
+    int left = step;
+    std::string late_at;
+    late.observer = [&](const char* name) {
+      if (left-- != 0) return;
+      late_at = name;
+      usleep(30'000);
+    };
+    attach_and_start(target.pid(), late);
+    is_there = !late_at.empty();
+    EXPECT_EQ(asked_of(target.pid()).starts, 1) << late_at;
+    EXPECT_EQ(target.finish(), "ok") << late_at;
+  }
+  EXPECT_GE(step, 27);
+}
+
+// A filter may answer any call of the stub's own, such as its pauses, with an error.
+TEST(Attach, PausesThatAreRefused) {
+  NEEDS_PTRACE();
+  for (const char* what : {"refused_wait", "traced_wait"}) {
+    SCOPED_TRACE(what);
+    TargetProcess target({what});
+    AttachOptions forced = options();
+    forced.force = true;
+    for (int round = 0; round < 20; ++round) attach_and_start(target.pid(), forced);
+    EXPECT_EQ(asked_of(target.pid()).starts, 20);
+    EXPECT_EQ(target.finish(), "ok");
+  }
+}
+
+// Its first thread is always in one; another one makes the calls, on its own stack.
+TEST(Attach, ATransferIsNotCutShort) {
+  NEEDS_PTRACE();
+  for (const char* what : {"write_pipe", "send_all", "receive_all"}) {
+    SCOPED_TRACE(what);
+    TargetProcess target({what, "without a pause"});
+    for (int round = 0; round < 3; ++round) attach_and_start(target.pid(), options());
+    EXPECT_EQ(asked_of(target.pid()).starts, 3);
+    EXPECT_EQ(target.finish(), "ok");
+  }
 }
 
 TEST(Attach, LibrariesThatCannotBeLoaded) {

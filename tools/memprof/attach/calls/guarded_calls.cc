@@ -21,7 +21,7 @@ CallStep step_of(CallStep::Kind kind, uint64_t function = 0, uint64_t first = 0,
 }  // namespace
 
 GuardedCalls::GuardedCalls(const Target& target, const RemoteCall& remote)
-    : target_(target), program_(remote.program_address(), remote.context_address()) {
+    : target_(target), program_(remote.program_address(), remote.context_address(), remote.times().looks) {
   errno_location_ = function("__errno_location");
   CallStep load = step_of(CallStep::kLoad, 0, program_.address_of_result(errno_location_));
   load.indirect = CallStep::kIndirectFirst;
@@ -67,8 +67,7 @@ size_t GuardedCalls::int_function_of_result(size_t result_of_step, uint64_t firs
 }
 
 size_t GuardedCalls::await() {
-  constexpr uint64_t kLooks = 40'000;  // each of CallHeader::pause
-  return program_.add(step_of(CallStep::kAwait, 0, kLooks));
+  return program_.add(step_of(CallStep::kAwait));
 }
 
 const CallProgram& GuardedCalls::finish() {

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <utility>
 
+#include "memprof/attach/thread/stop_moment.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 
@@ -18,6 +19,9 @@ namespace memprof::cli {
 namespace {
 
 using Stop = TracedThread::Stop;
+using protocol::Operation;
+using protocol::Phase;
+using protocol::Seen;
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kFrameBytes = 5 * kPage;     // the largest vectors have 11 KiB
@@ -27,14 +31,17 @@ constexpr uint64_t kCallBytes = 48 * kPage;
 constexpr uint64_t kUntouchedBytes = 4 * kPage;
 constexpr uint64_t kRoomBytes =
     kUntouchedBytes + kFrameBytes + kFunctionBytes + CallProgram::kBytes + kCallBytes;
+static_assert(kRoomBytes <= kStackForCalls);
 constexpr uint64_t kRedZoneBytes = 128;
 // Lies at the lowest address of the room, which the next attach uses again.
 constexpr uint64_t kMark[2] = {0x6d656d70726f6672, 0x6f6f6d2062656c6f};
 // Functions expect the stack pointer as a call instruction leaves it.
 constexpr uint64_t kReturnSlot = 8;
 
+// In libc's mmap and munmap.  A signal handler that interrupts them lies further down, or on a stack of its own.
+constexpr uint64_t kFunctionFrameBytes = 512;
+
 constexpr int64_t kStopNs = 3'000'000'000;
-constexpr int64_t kCallNs = 10'000'000'000;
 
 uint64_t bit(int signal) {
   return uint64_t{1} << (signal - 1);
@@ -60,8 +67,8 @@ int64_t result_of(const std::string& image, size_t step) {
   return value;
 }
 
-RemoteCall::RemoteCall(const Target& target, TracedThread* thread, SafePoint point)
-    : target_(target), thread_(*thread), point_(std::move(point)) {
+RemoteCall::RemoteCall(const Target& target, TracedThread* thread, SafePoint point, const CallTimes& times)
+    : target_(target), thread_(*thread), point_(std::move(point)), times_(times) {
   make_room();
 }
 
@@ -82,14 +89,17 @@ void RemoteCall::fail_as(Stop stop) const {
   fail("it did not stop as it should; it goes on by itself");
 }
 
-// The kernel enlarges the stack when something below it is written.
+// Of the first thread: the kernel enlarges the stack when something below it is written.  That stack may come down at any time while
+// another thread makes the calls; so that one has them on its own, of which it uses no more meanwhile.
 void RemoteCall::make_room() {
   int error = 0;
   const std::vector<MemoryRange> ranges = memory_ranges(target_.pid, &error);
   const MemoryRange* stack = first_stack(ranges);
   if (stack == nullptr) fail("it has no stack of its own any more");
   uint64_t top = stack->start;
-  if (is_room_of_before(*stack)) {
+  if (point_.own_stack.bytes() >= kRoomBytes) {
+    top = point_.own_stack.end;
+  } else if (is_room_of_before(*stack)) {
     top += kRoomBytes;
   } else if (!point_.memory.write(top - kRoomBytes, kMark, sizeof(kMark))) {
     fail("there is no room below its stack; try with a higher limit of stacks (ulimit -s) in this shell");
@@ -120,110 +130,267 @@ void RemoteCall::save() {
   if (!point_.memory.write(frame_at_, frame.data(), frame.size())) fail("its stack cannot be written");
 }
 
-// By the C library's function, which returns into the frame.  The thread is stopped behind the system call then.
-int64_t RemoteCall::call_system(const char* function, long number, const std::array<uint64_t, 6>& arguments) {
+// By the C library's function, which returns into the frame.
+void RemoteCall::enter(const char* function, long number, const std::array<uint64_t, 6>& arguments) {
   const processor::Registers registers = processor::function_call(
       point_.registers, target_.call(function), frame_at_, target_.sigreturn_code, arguments);
-  if (!processor::write_registers(thread_.id(), registers)) fail_as(Stop::kGone);
-  if (!thread_.set_signal_mask(blocked_signals())) fail_as(Stop::kGone);
-  // A handler of a signal that is not blocked may run first, and make calls of its own.
+  call_ = number;
+  behind_call_ = 0;
+  if (!processor::write_registers(thread_.id(), registers)) seen_ = Seen::kGone;
+}
+
+// In the function that it was made to call, and in no signal handler above that.
+bool RemoteCall::is_behind_call(const processor::Registers& now) const {
+  return processor::program_counter(now) == behind_call_ && processor::stack_pointer(now) == stack_in_call_;
+}
+
+void RemoteCall::look_behind_call() {
+  processor::Registers now;
+  if (!processor::read_registers(thread_.id(), &now)) {
+    seen_ = Seen::kGone;
+  } else if (!is_behind_call(now)) {
+    seen_ = Seen::kUnknown;
+  } else if (call_ == SYS_munmap) {
+    seen_ = processor::result(now) == 0 ? Seen::kBehindCall : Seen::kBehindError;
+  } else {
+    const int64_t result = processor::result(now);
+    const bool is_page = result > 0 && result % static_cast<int64_t>(kPage) == 0;
+    seen_ = is_page ? Seen::kBehindCall : Seen::kBehindError;
+    if (is_page) code_at_ = static_cast<uint64_t>(result);
+    if (!is_page) {
+      error_ = "no memory can be mapped there: " + (result < 0 ? error_text(static_cast<int>(-result))
+                                                               : "a filter of system calls answers for it");
+    }
+  }
+}
+
+// A handler of a signal that is not blocked may run first, and make calls of its own.
+void RemoteCall::run_behind_call() {
   constexpr int kMaxStops = 1000;
-  bool is_inside = false;
   for (int i = 0; i < kMaxStops; ++i) {
     const Stop stop = thread_.to_system_call(kStopNs);
     processor::Registers now;
-    if (stop != Stop::kSystemCall) fail_as(stop);
-    if (!processor::read_registers(thread_.id(), &now)) fail_as(Stop::kGone);
-    if (is_inside) return processor::result(now);
-    is_inside = processor::is_before_system_call(now, number);
+    if (stop == Stop::kGone || !processor::read_registers(thread_.id(), &now)) {
+      seen_ = Seen::kGone;
+      return;
+    }
+    if (stop != Stop::kSystemCall) break;
+    if (behind_call_ != 0) {
+      look_behind_call();
+      return;
+    }
+    const uint64_t stack_pointer = processor::stack_pointer(now);
+    if (processor::is_before_system_call(now, call_) && stack_pointer <= frame_at_ + kReturnSlot &&
+        stack_pointer > frame_at_ - kFunctionFrameBytes) {
+      behind_call_ = processor::program_counter(now);
+      stack_in_call_ = stack_pointer;
+    }
   }
-  fail("its signal handlers do not let it make a system call");
+  seen_ = Seen::kUnknown;
 }
 
-void RemoteCall::wait_until_done(const Answer& answer) {
-  const int64_t end = monotonic_ns() + kCallNs;
-  bool is_answered = answer == nullptr;
-  while (true) {
-    uint32_t state = 0;
-    if (!point_.memory.read(program_at_ + CallProgram::kOffsetOfState, &state, sizeof(state))) {
-      fail_as(Stop::kGone);
-    }
-    if (state == CallHeader::kDone) return;
-    if (!is_answered && state == CallHeader::kWaits) {
-      const uint32_t value = answer(point_.memory);
-      point_.memory.write(program_at_ + CallProgram::kOffsetOfAnswer, &value, sizeof(value));
-      is_answered = true;
-    }
-    // A stop ends the wait early: of a signal that the processor raised, which is passed on.
-    constexpr int64_t kLookAgainNs = 20'000;
-    const Stop stop = thread_.wait(kLookAgainNs);
-    if (stop == Stop::kGone) fail_as(stop);
-    if (stop != Stop::kTimeout) thread_.resume();
-    if (monotonic_ns() > end) {
-      fail("the calls there take too long (more than 10 s): it goes on, and memprof starts when they end");
-    }
+void RemoteCall::write_program() {
+  const std::string_view stub = processor::stub_code();
+  if (!point_.memory.write(code_at_, stub.data(), stub.size()) ||
+      !point_.memory.write(program_at_, image_.data(), image_.size())) {
+    fail("its memory cannot be written: " + error_text(errno));
   }
 }
 
-// The mask and the vectors first: until the registers are back, the thread would restore all by its frame.
-void RemoteCall::restore() {
-  if (!processor::write_vectors(thread_.id(), vectors_) || !thread_.set_signal_mask(signal_mask_) ||
-      !processor::write_registers(thread_.id(), point_.registers)) {
-    fail_as(Stop::kGone);
+void RemoteCall::write_answer() {
+  const uint32_t value = answer_ != nullptr ? answer_(point_.memory) : 1;
+  is_answered_ = true;
+  point_.memory.write(program_at_ + CallProgram::kOffsetOfAnswer, &value, sizeof(value));
+}
+
+void RemoteCall::read_word() {
+  // A stop ends the wait early: of a signal that the processor raised, which is passed on.
+  const Stop stop = thread_.wait(times_.between_looks_ns);
+  uint32_t state = 0;
+  if (stop == Stop::kGone ||
+      !point_.memory.read(program_at_ + CallProgram::kOffsetOfState, &state, sizeof(state))) {
+    seen_ = Seen::kGone;
+    return;
   }
-  if (point_.repeats_call) thread_.give_back_repeated_call();
+  if (stop != Stop::kTimeout) thread_.resume();
+  const bool is_running = state == CallHeader::kRuns || (state == CallHeader::kWaits && is_answered_);
+  seen_ = is_running ? Seen::kRuns : Seen::kWaits;
+  if (seen_ == Seen::kRuns && monotonic_ns() > end_ns_) seen_ = Seen::kUnknown;
+}
+
+// That all of it was stopped by a signal meanwhile is as good.  A thread that has left may be in a transfer.
+void RemoteCall::stop() {
+  constexpr int64_t kMomentNs = 300'000'000;
+  uint32_t state = 0;
+  if (point_.memory.read(program_at_ + CallProgram::kOffsetOfState, &state, sizeof(state)) &&
+      state == CallHeader::kLeaves) {
+    wait_for_moment(thread_.id(), kMomentNs, [this](int64_t ns) {
+      const Stop stop = thread_.wait(ns);
+      if (stop != Stop::kTimeout && stop != Stop::kGone) thread_.resume();
+    });
+  }
+  const Stop stop = thread_.interrupt(kStopNs);
+  if (stop == Stop::kGone) seen_ = Seen::kGone;
+  if (stop != Stop::kEvent && stop != Stop::kGroup) seen_ = stop == Stop::kGone ? seen_ : Seen::kUnknown;
+}
+
+void RemoteCall::stop_as_event() {
+  const Stop stop = thread_.to_event(kStopNs);
+  if (stop != Stop::kEvent && stop != Stop::kGroup)
+    seen_ = stop == Stop::kGone ? Seen::kGone : Seen::kUnknown;
+}
+
+void RemoteCall::prove() {
+  if (!thread_.is_stopped()) return;
+  processor::Registers now;
+  uint32_t state = 0;
+  if (!processor::read_registers(thread_.id(), &now)) {
+    seen_ = Seen::kGone;
+    return;
+  }
+  if (behind_call_ != 0) {
+    seen_ = is_behind_call(now) ? Seen::kBehindCall : Seen::kUnknown;
+    return;
+  }
+  if (!point_.memory.read(program_at_ + CallProgram::kOffsetOfState, &state, sizeof(state))) {
+    seen_ = Seen::kGone;
+    return;
+  }
+  const bool is_in_stub = processor::program_counter(now) - code_at_ < processor::stub_code().size();
+  const Seen interrupted = monotonic_ns() > end_ns_ ? Seen::kUnknown : Seen::kInterrupted;
+  switch (state) {
+    case CallHeader::kRuns:
+      seen_ = Seen::kInCalls;
+      break;
+    case CallHeader::kWaits:
+      seen_ = is_answered_ ? Seen::kInCalls : is_in_stub ? Seen::kAsks : interrupted;
+      break;
+    case CallHeader::kDone:
+      seen_ = is_in_stub ? Seen::kIsDone : interrupted;
+      break;
+    case CallHeader::kLeaves:
+      seen_ = Seen::kHasLeft;
+      break;
+    default:
+      seen_ = Seen::kUnknown;
+  }
+}
+
+// Of a thread that has left, its stack may come down here at any time: they count where it has not.  On a stack of its own that
+// cannot be told.
+void RemoteCall::read_results() {
+  std::string untouched(kUntouchedBytes, 'x');
+  const uint64_t top = frame_at_ + kReturnSlot + kFrameBytes;
+  const bool is_ours = seen_ == Seen::kIsDone;
+  const bool is_first_stack = point_.own_stack.bytes() == 0;
+  if (!point_.memory.read(program_at_, image_.data(), image_.size()) ||
+      (!is_ours && (!is_first_stack || !point_.memory.read(top, untouched.data(), untouched.size()) ||
+                    untouched.find_first_not_of('\0') != std::string::npos))) {
+    error_ = "it went on before its results could be read; try again";
+    return;
+  }
+  results_(image_, point_.memory);
+}
+
+// From behind an event the kernel repeats the system call that was interrupted.
+void RemoteCall::let_go() {
   thread_.detach();
   pause_ns_ = std::max(monotonic_ns() - point_.stopped_ns, point_.longest_pause_ns);
 }
 
+void RemoteCall::perform(Operation operation) {
+  bool is_there = true;
+  switch (operation) {
+    case Operation::kNothing:
+      return;
+    case Operation::kEnterMap:
+      return enter("mmap", SYS_mmap,
+                   {0, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~uint64_t{0}, 0});
+    case Operation::kEnterUnmap:
+      return enter("munmap", SYS_munmap, {code_at_, kPage, 0, 0, 0, 0});
+    case Operation::kEnterStub:
+      behind_call_ = 0;
+      is_there = processor::write_registers(
+          thread_.id(), processor::stub_call(point_.registers, code_at_, program_at_, program_at_));
+      break;
+    case Operation::kBlockSignals:
+      is_there = thread_.set_signal_mask(blocked_signals());
+      break;
+    case Operation::kWriteProgram:
+      return write_program();
+    case Operation::kWriteAnswer:
+      return write_answer();
+    case Operation::kPutVectors:
+      is_there = processor::write_vectors(thread_.id(), vectors_);
+      break;
+    case Operation::kPutMask:
+      is_there = thread_.set_signal_mask(signal_mask_);
+      break;
+    case Operation::kPutRegisters:
+      is_there = processor::write_registers(thread_.id(), point_.registers);
+      if (is_there && point_.repeats_call) thread_.give_back_repeated_call();
+      break;
+    case Operation::kReadResults:
+      return read_results();
+    case Operation::kRunBehindCall:
+      return run_behind_call();
+    case Operation::kStopAsEvent:
+      return stop_as_event();
+    case Operation::kLetRun:
+      is_there = thread_.resume();
+      break;
+    case Operation::kReadWord:
+      return read_word();
+    case Operation::kStop:
+      return stop();
+    case Operation::kProve:
+      return prove();
+    case Operation::kLetGo:
+      return let_go();
+  }
+  if (!is_there) seen_ = Seen::kGone;
+}
+
+// What a thread that was left alone means to who asked.
+void RemoteCall::report(Phase phase, Seen seen, bool has_results) const {
+  if (!error_.empty()) fail(error_);
+  if (has_results) return;
+  if (seen == Seen::kGone) fail_as(Stop::kGone);
+  if (phase == Phase::kCalls) {
+    fail("the calls there take too long (more than 10 s): it goes on, and memprof starts when they end");
+  }
+  fail_as(Stop::kTimeout);
+}
+
 void RemoteCall::run(const CallProgram& program, const Answer& answer, const Results& results,
                      const Observer& observer) {
-  const auto at = [&](const char* step) {
-    if (observer != nullptr) observer(step);
-  };
-  at("stopped");
+  image_ = program.image();
+  answer_ = answer;
+  results_ = results;
+  end_ns_ = monotonic_ns() + times_.calls_ns;
+  if (observer != nullptr) observer("stopped");
   save();
-  at("frame written");
-  const int64_t code = call_system(
-      "mmap", SYS_mmap, {0, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~uint64_t{0}, 0});
-  at("page mapped");
-  std::string image = program.image();
-  std::string error;
-  if (code < 0 && code > -static_cast<int64_t>(kPage)) {
-    error = "no memory can be mapped there: " + error_text(static_cast<int>(-code));
-  } else {
-    code_at_ = static_cast<uint64_t>(code);
-    const std::string_view stub = processor::stub_code();
-    if (!point_.memory.write(code_at_, stub.data(), stub.size()) ||
-        !point_.memory.write(program_at_, image.data(), image.size())) {
-      error = "its memory cannot be written: " + error_text(errno);
+  Phase phase = Phase::kStopped;
+  bool has_results = false;
+  while (true) {
+    const protocol::Rule rule = protocol::rule_for(phase, seen_);
+    phase = rule.next;
+    const Seen known = seen_;
+    for (const Operation operation : protocol::operations_of(rule.action).list) {
+      if (operation == Operation::kNothing) break;
+      // What was proven before an operation failed is proven no more.
+      if (seen_ == Seen::kGone && operation != Operation::kLetGo) continue;
+      if (observer != nullptr && rule.action != protocol::Action::kWait)
+        observer(protocol::name_of(operation));
+      perform(operation);
+      has_results = has_results || operation == Operation::kReadResults;
+    }
+    if (phase == Phase::kOver) {
+      if (observer != nullptr) observer("over");
+      report(rule.phase, known, has_results);
+      return;
     }
   }
-  if (error.empty()) {
-    at("program written");
-    processor::write_registers(thread_.id(),
-                               processor::stub_call(point_.registers, code_at_, program_at_, program_at_));
-    at("program begins");
-    thread_.resume();
-    at("program runs");
-    wait_until_done(answer);
-    at("program done");
-    const Stop stop = thread_.interrupt(kStopNs);
-    if (stop != Stop::kEvent) fail_as(stop);
-    if (!point_.memory.read(program_at_, image.data(), image.size())) fail_as(Stop::kGone);
-    results(image, point_.memory);
-  }
-  if (code_at_ != 0) {
-    call_system("munmap", SYS_munmap, {code_at_, kPage, 0, 0, 0, 0});
-    at("page unmapped");
-  }
-  // Only behind an event the kernel repeats the system call that was interrupted.
-  const Stop stop = thread_.to_event(kStopNs);
-  if (stop != Stop::kEvent) fail_as(stop);
-  at("before the end");
-  restore();
-  at("gone on");
-  if (!error.empty()) fail(error);
 }
 
 }  // namespace memprof::cli

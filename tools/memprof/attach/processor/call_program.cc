@@ -13,10 +13,11 @@ constexpr size_t offset_of(size_t step) {
 
 }  // namespace
 
-CallProgram::CallProgram(uint64_t address, uint64_t context)
+CallProgram::CallProgram(uint64_t address, uint64_t context, uint64_t looks)
     : address_(address), image_(offset_of(kMaxSteps), '\0') {
   CallHeader header;
   header.context = context;
+  if (looks != 0) header.looks = looks;
   memcpy(image_.data(), &header, sizeof(header));
 }
 

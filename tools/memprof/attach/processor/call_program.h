@@ -22,7 +22,7 @@ struct CallStep {
     kSystemCall = 2,  // `function` is its number
     kLoad = 3,        // the 32 bits at arguments[0]
     kStore = 4,       // the low 32 bits of arguments[1], to arguments[0]
-    kAwait = 5,       // until the attacher answers, at most arguments[0] times 50 us: the answer
+    kAwait = 5,       // until the attacher answers, at most CallHeader::looks pauses; 0: he did not
   };
   enum Failure : uint32_t { kNone = 0, kIfZero = 1, kIfNegative = 2, kIfNotZero = 3 };
   // `function` or an argument is the address of the value, such as the result of an earlier step.
@@ -43,20 +43,28 @@ static_assert(sizeof(CallStep) == 72 && offsetof(CallStep, failure) == 4 &&
               offsetof(CallStep, result) == 56 && offsetof(CallStep, on_failure) == 64);
 
 struct CallHeader {
-  enum State : uint32_t { kRuns = 0, kDone = 1, kWaits = 2 };  // kWaits: for the answer
+  // Whose the thread is.  The stub writes it, the attacher reads it (calls/protocol.h).
+  enum State : uint32_t {
+    kRuns = 0,   // it executes calls
+    kDone = 1,   // all are made; it waits for the attacher to put it back
+    kWaits = 2,  // for the answer
+    kLeaves = 3  // nobody came: it restores itself, and is the program's own from now on
+  };
 
   uint32_t state = kRuns;
   uint32_t answer = 0;               // the attacher's, for kAwait
   uint64_t context = 0;              // stack pointer for rt_sigreturn, should no attacher be there at the end
-  int64_t pause[2] = {0, 50000};     // of kAwait: seconds, nanoseconds
-  int64_t last_wait[2] = {2, 0};     // for the attacher, at the end
+  int64_t pause[2] = {0, 50000};     // between two looks for the attacher: seconds, nanoseconds
+  uint64_t looks = 10'000;           // at most so many: half a second and more
+  uint64_t spins = 1000;             // in place of a pause that the system refuses (a filter)
   uint64_t no_signals = 0;           // the empty set
   uint32_t vector_control = 0x1f80;  // x86's MXCSR as functions expect it
   uint32_t padding = 0;
 };
 static_assert(sizeof(CallHeader) == 64 && CallHeader::kDone == 1 && CallHeader::kWaits == 2 &&
-              offsetof(CallHeader, answer) == 4 && offsetof(CallHeader, context) == 8 &&
-              offsetof(CallHeader, pause) == 16 && offsetof(CallHeader, last_wait) == 32 &&
+              CallHeader::kLeaves == 3 && offsetof(CallHeader, answer) == 4 &&
+              offsetof(CallHeader, context) == 8 && offsetof(CallHeader, pause) == 16 &&
+              offsetof(CallHeader, looks) == 32 && offsetof(CallHeader, spins) == 40 &&
               offsetof(CallHeader, no_signals) == 48 && offsetof(CallHeader, vector_control) == 56);
 
 // Builds the image of a program that will lie at `address`.
@@ -65,7 +73,8 @@ class CallProgram {
   static constexpr size_t kMaxSteps = 20;
   static constexpr size_t kBytes = 8192;
 
-  CallProgram(uint64_t address, uint64_t context);
+  // `looks`: 0, or in place of CallHeader::looks.
+  CallProgram(uint64_t address, uint64_t context, uint64_t looks = 0);
 
   // Returns the number of the step.  At most kMaxSteps - 1.
   size_t add(const CallStep& step);

@@ -34,6 +34,8 @@ bool write_vectors(pid_t thread, const std::string& state);
 
 uint64_t program_counter(const Registers& registers);
 uint64_t stack_pointer(const Registers& registers);
+// Where the C library has what belongs to the thread; 0: it cannot be told.
+uint64_t thread_pointer(pid_t thread, const Registers& registers);
 // In the order of DWARF's numbers, from 0 on.
 std::vector<uint64_t> dwarf_registers(const Registers& registers);
 unsigned dwarf_stack_pointer();

@@ -191,6 +191,12 @@ uint64_t stack_pointer(const Registers& registers) {
   return unpack(registers).sp;
 }
 
+uint64_t thread_pointer(pid_t thread, const Registers&) {
+  uint64_t pointer = 0;
+  size_t bytes = sizeof(pointer);
+  return get(thread, NT_ARM_TLS, &pointer, &bytes) ? pointer : 0;
+}
+
 std::vector<uint64_t> dwarf_registers(const Registers& registers) {
   const user_pt_regs all = unpack(registers);
   std::vector<uint64_t> values(std::begin(all.regs), std::end(all.regs));

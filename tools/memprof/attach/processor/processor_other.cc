@@ -30,6 +30,9 @@ uint64_t program_counter(const Registers&) {
 uint64_t stack_pointer(const Registers&) {
   std::abort();
 }
+uint64_t thread_pointer(pid_t, const Registers&) {
+  std::abort();
+}
 std::vector<uint64_t> dwarf_registers(const Registers&) {
   std::abort();
 }

@@ -140,6 +140,10 @@ uint64_t stack_pointer(const Registers& registers) {
   return unpack(registers).rsp;
 }
 
+uint64_t thread_pointer(pid_t, const Registers& registers) {
+  return unpack(registers).fs_base;
+}
+
 std::vector<uint64_t> dwarf_registers(const Registers& registers) {
   const user_regs_struct r = unpack(registers);
   return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
@@ -168,15 +172,20 @@ bool needs_waiting_call() {
 
 Repeat repeat_interrupted_call(Registers* registers, const WaitingCall&) {
   static constexpr long kEndedByStops[] = {
-      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,   SYS_semtimedop,
-      SYS_rt_sigtimedwait, SYS_io_getevents, SYS_recvfrom,      SYS_recvmsg, SYS_recvmmsg,
-      SYS_accept,          SYS_accept4,      SYS_read,          SYS_readv,   SYS_sendto,
-      SYS_sendmsg,         SYS_sendmmsg,     SYS_write,         SYS_writev,  SYS_connect,
-      SYS_msgrcv,          SYS_msgsnd,       SYS_io_uring_enter};
+      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,   SYS_semop,    SYS_semtimedop,
+      SYS_rt_sigtimedwait, SYS_io_getevents, SYS_recvfrom,       SYS_recvmsg,  SYS_recvmmsg,
+      SYS_accept,          SYS_accept4,      SYS_read,           SYS_readv,    SYS_sendto,
+      SYS_sendmsg,         SYS_sendmmsg,     SYS_write,          SYS_writev,   SYS_connect,
+      SYS_msgrcv,          SYS_msgsnd,       SYS_io_uring_enter, SYS_fallocate};
   user_regs_struct all = unpack(*registers);
+  // Some random bytes are as good as others.
+  const bool is_cut_random = static_cast<long>(all.orig_rax) == SYS_getrandom &&
+                             static_cast<int64_t>(all.rax) > 0 && all.rax < all.rsi;
+  if (is_cut_random) all.rax = static_cast<uint64_t>(int64_t{-EINTR});
   if (static_cast<int64_t>(all.rax) != -EINTR) return Repeat::kNone;
   const auto number = static_cast<long>(all.orig_rax);
-  if (std::find(std::begin(kEndedByStops), std::end(kEndedByStops), number) == std::end(kEndedByStops)) {
+  if (!is_cut_random &&
+      std::find(std::begin(kEndedByStops), std::end(kEndedByStops), number) == std::end(kEndedByStops)) {
     return Repeat::kNone;
   }
   all.rax = static_cast<uint64_t>(kRestartWithoutHandler);

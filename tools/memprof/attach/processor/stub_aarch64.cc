@@ -5,7 +5,8 @@
 #include "memprof/attach/processor/call_program.h"
 #include "memprof/attach/processor/processor.h"
 
-// x0: the CallHeader.  Read-only data here, code there.
+// x0: the CallHeader.  Read-only data here, code there.  5: all is done; at 7 it writes that it leaves, and returns by the
+// frame (should the system refuse that, it waits on).  17: one pause, which a filter of system calls may answer with anything.
 asm(R"(
 .pushsection .rodata
 .balign 4
@@ -42,19 +43,24 @@ memprof_attach_stub:
   cmp w11, #5
   b.eq 15f
 
+5:
+  mov sp, x19
   mov w11, #1
   stlr w11, [x19]
-  add x0, x19, #48
-  mov x1, xzr
-  add x2, x19, #32
-  mov x3, #8
-  mov x8, #137
-  svc #0
+  ldr x21, [x19, #32]
+6:
+  subs x21, x21, #1
+  b.mi 7f
+  bl 17f
+  b 6b
+7:
+  mov w11, #3
+  stlr w11, [x19]
   ldr x9, [x19, #8]
   mov sp, x9
   mov x8, #139
   svc #0
-  brk #0
+  b 5b
 
 11:
   blr x9
@@ -75,20 +81,34 @@ memprof_attach_stub:
 15:
   mov w11, #2
   stlr w11, [x19]
-  mov x21, x0
+  ldr x21, [x19, #32]
 16:
   add x9, x19, #4
-  ldar w0, [x9]
-  cbnz w0, 20f
+  ldar w22, [x9]
+  cbnz w22, 19f
   subs x21, x21, #1
-  b.mi 20f
+  b.mi 19f
+  bl 17f
+  b 16b
+17:
   add x0, x19, #48
   mov x1, xzr
   add x2, x19, #16
   mov x3, #8
   mov x8, #137
   svc #0
-  b 16b
+  cmn x0, #11
+  b.eq 18f
+  ldr x9, [x19, #40]
+8:
+  yield
+  subs x9, x9, #1
+  b.ne 8b
+18:
+  ret
+19:
+  stlr wzr, [x19]
+  mov w0, w22
 
 20:
   ldr w9, [x20, #12]

@@ -5,7 +5,8 @@
 #include "memprof/attach/processor/call_program.h"
 #include "memprof/attach/processor/processor.h"
 
-// rdi: the CallHeader.  Read-only data here, code there.
+// rdi: the CallHeader.  Read-only data here, code there.  5: all is done; at 7 it writes that it leaves, and returns by the
+// frame (should the system refuse that, it waits on).  17: one pause, which a filter of system calls may answer with anything.
 asm(R"(
 .pushsection .rodata
 .globl memprof_attach_stub, memprof_attach_stub_end
@@ -47,17 +48,21 @@ memprof_attach_stub:
   cmp $5, %r13d
   je 15f
 
+5:
+  mov %rbx, %rsp
   movl $1, (%rbx)
-  lea 48(%rbx), %rdi
-  xor %esi, %esi
-  lea 32(%rbx), %rdx
-  mov $8, %r10d
-  mov $128, %eax
-  syscall
+  mov 32(%rbx), %r14
+6:
+  dec %r14
+  js 7f
+  call 17f
+  jmp 6b
+7:
+  movl $3, (%rbx)
   mov 8(%rbx), %rsp
   mov $15, %eax
   syscall
-  hlt
+  jmp 5b
 
 11:
   call *%rax
@@ -77,20 +82,33 @@ memprof_attach_stub:
   jmp 20f
 15:
   movl $2, (%rbx)
-  mov %rdi, %r14
+  mov 32(%rbx), %r14
 16:
   mov 4(%rbx), %eax
   test %eax, %eax
-  jnz 20f
+  jnz 19f
   dec %r14
-  js 20f
+  js 19f
+  call 17f
+  jmp 16b
+17:
   lea 48(%rbx), %rdi
   xor %esi, %esi
   lea 16(%rbx), %rdx
   mov $8, %r10d
   mov $128, %eax
   syscall
-  jmp 16b
+  cmp $-11, %rax
+  je 18f
+  mov 40(%rbx), %rcx
+8:
+  pause
+  dec %rcx
+  jnz 8b
+18:
+  ret
+19:
+  movl $0, (%rbx)
 
 20:
   cmpl $0, 12(%r12)

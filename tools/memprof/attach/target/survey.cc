@@ -186,6 +186,8 @@ void look_at_images(const std::string& executable, Target* target) {
     if (auto functions = memprof_functions(image); !functions.empty()) {
       target->memprof = std::move(functions);
       target->unsafe.add_image(image, "memprof");  // what it counts in this thread must be whole
+      // Those that only pass a system call on, in which threads wait (src/platform/linux/interpose/process/sandbox.cc).
+      for (const char* name : {"syscall", "prctl"}) target->unsafe.except(image, name);
       continue;
     }
     if (is_loader(image)) {

@@ -80,6 +80,12 @@ void UnsafeCode::add_image(const TargetImage& image, const std::string& what) {
   for (const CodeRange& range : image.code) add(range, what);
 }
 
+void UnsafeCode::except(const TargetImage& image, const std::string& function) {
+  for (const ImageFunction& each : image.functions) {
+    if (each.name == function) safe_.push_back({each.address, each.address + each.size_bytes});
+  }
+}
+
 void UnsafeCode::add_c_library(const TargetImage& image) {
   uint64_t begin = UINT64_MAX, end = 0;
   for (const ImageFunction& function : image.functions) {
@@ -103,6 +109,8 @@ void UnsafeCode::add_c_library(const TargetImage& image) {
 }
 
 const std::string* UnsafeCode::at(uint64_t address) const {
+  const auto is_in = [&](const CodeRange& range) { return range.contains(address); };
+  if (std::any_of(safe_.begin(), safe_.end(), is_in)) return nullptr;
   const auto found = std::find_if(ranges_.begin(), ranges_.end(),
                                   [&](const Range& range) { return range.code.contains(address); });
   return found != ranges_.end() ? &found->what : nullptr;

@@ -19,6 +19,8 @@ class UnsafeCode {
   void add(const CodeRange& range, const std::string& what);
   // All code of an image.
   void add_image(const TargetImage& image, const std::string& what);
+  // Functions of such an image that hold nothing: a thread may wait in them.
+  void except(const TargetImage& image, const std::string& function);
   // What is unsafe in the C library; its allocator is told by the exported functions around it.
   void add_c_library(const TargetImage& image);
 
@@ -31,6 +33,7 @@ class UnsafeCode {
     std::string what;
   };
   std::vector<Range> ranges_;
+  std::vector<CodeRange> safe_;
 };
 
 }  // namespace memprof::cli

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memprof/attach/thread/first_breakpoint.h"
+#include "memprof/attach/thread/stop_moment.h"
 #include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/failure.h"
 
@@ -22,9 +23,12 @@ using Stop = TracedThread::Stop;
 
 constexpr int64_t kStopNs = 3'000'000'000;
 constexpr int64_t kReturnNs = 2'000'000;  // until a function that has begun is expected to return
-constexpr int64_t kLimitNs = 10'000'000'000;
 constexpr int kStopsWithoutBreakpoint = 3;
-constexpr int kMaxStops = 400;
+// For the first thread where there are others, and for each of those.
+constexpr int kRounds = 4;
+constexpr Patience kFirst{10, 500'000'000, 50'000'000};
+constexpr Patience kOther{3, 100'000'000, 30'000'000};
+constexpr size_t kMaxOthers = 16;
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr uint64_t kRedZoneBytes = 128;
 
@@ -64,19 +68,35 @@ const std::string* scan(const Target& target, const TargetMemory& memory, const 
   return nullptr;
 }
 
-void sleep_ns(long ns) {
-  const timespec time{0, ns};
+void sleep_ns(int64_t ns) {
+  const timespec time{0, static_cast<long>(ns)};
   nanosleep(&time, nullptr);
 }
 
-// Until the thread has run for a while (without time on a processor it has not moved on), or 25 ms.  Of different lengths: a loop is met elsewhere.
-void let_it_run(const Target& target, pid_t thread, int round) {
+// Those that the C library made.
+std::vector<pid_t> threads_for_calls(uint64_t process) {
+  std::vector<pid_t> found = threads_of(process);
+  const auto is_other = [process](pid_t thread) {
+    return thread == static_cast<pid_t>(process) || !is_of_c_library(thread);
+  };
+  found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
+  return found;
+}
+
+// Until the thread has run for a while: without time on a processor it has not moved on, and another stop would only end or
+// stretch what it waits in.  Of different lengths: a loop is met elsewhere.  false: it sleeps on.
+bool let_it_run(const Target& target, pid_t thread, int round, int64_t patience_ns, const Pause& pause) {
   constexpr uint64_t kEnoughNs = 50'000;
+  constexpr int64_t kBlindNs = 25'000'000;  // where this kernel does not say
+  const int64_t begin = monotonic_ns();
+  pause(100'000);  // what going on from the stop takes
   const uint64_t before = used_ns(target.pid, thread);
-  for (int i = 0; i < 50; ++i) {
-    sleep_ns(100'000 + (round * 37 % 400) * 1000L);
-    if (used_ns(target.pid, thread) > before + kEnoughNs) return;
+  const int64_t end = begin + (before == 0 ? kBlindNs : patience_ns);
+  while (monotonic_ns() < end) {
+    pause(100'000 + (round * 37 % 400) * 1000L);
+    if (used_ns(target.pid, thread) > before + kEnoughNs) return true;
   }
+  return before == 0;
 }
 
 // A trap resets what the program does with SIGTRAP where it ignores or blocks that.
@@ -98,33 +118,65 @@ std::string listed(const std::map<std::string, int>& refused) {
 
 class Search {
  public:
-  Search(const Target& target, RemoteStack& walker, TracedThread* thread)
-      : target_(target), walker_(walker), thread_(*thread) {}
+  // In a moment outside of transfers: such a one has to be met before a thread is traced, because letting it go takes a stop, too.
+  Search(const Target& target, RemoteStack& walker, TracedThread* thread, const Patience& patience)
+      : target_(target),
+        walker_(walker),
+        thread_(*thread),
+        patience_(patience),
+        moment_ns_(patience.moment_ns) {}
 
-  SafePoint run() {
-    const int64_t end = monotonic_ns() + kLimitNs;
-    for (int round = 1; round <= kMaxStops && monotonic_ns() < end; ++round) {
+  // false: it was not met in a safe point; it is let go.
+  bool run() {
+    const int64_t end = monotonic_ns() + patience_.ns;
+    for (int round = 1; monotonic_ns() < end; ++round) {
+      if (round > 1 || is_in_transfer(thread_.id())) wait_for_moment();
       check(thread_.interrupt(kStopNs));
       Verdict verdict = look();
-      if (verdict.is_safe) return found();
+      if (verdict.is_safe) return true;
       ++refused_[verdict.why];
+      if (round == patience_.stops) return false;
       const bool wants_breakpoint = round > kStopsWithoutBreakpoint && verdict.return_address != 0 &&
                                     can_use_breakpoint(target_.pid, thread_);
       if (round == kStopsWithoutBreakpoint) {
         go_on();
         first_.make();
       } else if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
-        if (run_to_breakpoint()) return found();
+        if (run_to_breakpoint()) return true;
       } else {
         go_on();
-        let_it_run(target_, thread_.id(), round);
+        if (!let_it_run(target_, thread_.id(), round, end - monotonic_ns(), pause_)) return false;
       }
     }
+    return false;
+  }
+
+  SafePoint take() {
+    point_.repeats_call = thread_.take_repeated_call();
+    return std::move(point_);
+  }
+
+  const SafePoint& so_far() const { return point_; }
+
+  [[noreturn]] void fail_always_unsafe() const {
     fail(target_, "was never outside of code in which a library must not be loaded: it was in " +
                       listed(refused_) + "; try again");
   }
 
  private:
+  void wait_for_moment() {
+    const int64_t begin = monotonic_ns();
+    cli::wait_for_moment(thread_.id(), std::max<int64_t>(moment_ns_, 0), pause_);
+    moment_ns_ -= monotonic_ns() - begin;
+  }
+
+  // What it stops for meanwhile, such as signals, is passed on.
+  void pause(int64_t ns) {
+    const Stop stop = thread_.wait(ns);
+    if (stop == Stop::kGone || stop == Stop::kGroup) check(stop);
+    if (stop != Stop::kTimeout) thread_.resume();
+  }
+
   void check(Stop stop) {
     if (stop == Stop::kEvent) {
       point_.stopped_ns = monotonic_ns();
@@ -137,11 +189,6 @@ class Search {
          "cannot be stopped now: it waits for a child that it made by vfork, or for a device; try again");
   }
 
-  SafePoint found() {
-    point_.repeats_call = thread_.take_repeated_call();
-    return std::move(point_);
-  }
-
   Verdict look() {
     if (!processor::read_registers(thread_.id(), &point_.registers)) check(Stop::kGone);
     // Of the same program, still: what is written goes to this memory and no other.
@@ -150,6 +197,13 @@ class Search {
       throw Failure(ptrace_refusal(target_.pid, target_.shown, point_.memory.error()), kRefused);
     if (program_identity(target_.pid) != target_.identity) {
       fail(target_, "has executed another program meanwhile; try again");
+    }
+    if (thread_.id() != static_cast<pid_t>(target_.pid)) {
+      int error = 0;
+      point_.own_stack =
+          own_stack(memory_ranges(target_.pid, &error), processor::stack_pointer(point_.registers),
+                    processor::thread_pointer(thread_.id(), point_.registers));
+      if (point_.own_stack.bytes() < kStackForCalls) return {false, "a thread without room on its stack", 0};
     }
     return judge(target_, point_.memory, walker_, thread_, point_.registers);
   }
@@ -182,6 +236,9 @@ class Search {
   TracedThread& thread_;
   SafePoint point_;
   FirstBreakpoint first_;
+  Patience patience_;
+  int64_t moment_ns_;
+  const Pause pause_ = [this](int64_t ns) { pause(ns); };
   std::map<std::string, int> refused_;
 };
 
@@ -232,7 +289,53 @@ Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& wal
 }
 
 SafePoint reach_safe_point(const Target& target, RemoteStack& walker, TracedThread* thread) {
-  return Search(target, walker, thread).run();
+  Search search(target, walker, thread, Patience{});
+  if (!search.run()) search.fail_always_unsafe();
+  return search.take();
+}
+
+SafePoint reach_any_safe_point(const Target& target, RemoteStack& walker,
+                               std::unique_ptr<TracedThread>* thread) {
+  const auto first = static_cast<pid_t>(target.pid);
+  const auto seize = [&](pid_t id) {
+    thread->reset();
+    *thread = std::make_unique<TracedThread>(id);
+    return (*thread)->error() == 0;
+  };
+  SafePoint before;  // what was tried in vain
+  const auto try_one = [&](pid_t id, const Patience& patience, SafePoint* point) {
+    if (!wait_for_moment(id, patience.moment_ns, sleep_ns) || !seize(id)) return false;
+    Search search(target, walker, thread->get(), patience);
+    bool is_found = false;
+    try {
+      is_found = search.run();
+    } catch (const Failure&) {
+      if (id == first) throw;  // other threads may end at any time
+    }
+    before.stops += search.so_far().stops;
+    before.longest_pause_ns = std::max(before.longest_pause_ns, search.so_far().longest_pause_ns);
+    if (!is_found) return false;
+    *point = search.take();
+    point->stops = before.stops;
+    point->longest_pause_ns = before.longest_pause_ns;
+    return true;
+  };
+  SafePoint point;
+  const bool has_others = threads_of(target.pid).size() > 1;
+  for (int round = 0; has_others && round < kRounds; ++round) {
+    if (try_one(first, kFirst, &point)) return point;
+    std::vector<pid_t> others = threads_for_calls(target.pid);
+    if (others.size() > kMaxOthers) others.resize(kMaxOthers);
+    for (const pid_t other : others) {
+      if (try_one(other, kOther, &point)) return point;
+    }
+  }
+  wait_for_moment(first, Patience{}.moment_ns, sleep_ns);
+  if (!seize(first)) throw Failure(ptrace_refusal(target.pid, target.shown, (*thread)->error()), kRefused);
+  point = reach_safe_point(target, walker, thread->get());
+  point.stops += before.stops;
+  point.longest_pause_ns = std::max(point.longest_pause_ns, before.longest_pause_ns);
+  return point;
 }
 
 }  // namespace memprof::cli

@@ -5,16 +5,20 @@
 // sequence under way: the thread goes on and is stopped again when it has run.  After a few of those, a
 // breakpoint of the processor at the first return address outside of the unsafe code stops it.
 //
+// It is the process's first thread, if that is met outside of unsafe code and of transfers (stop_moment.h) soon; else another one.
+//
 // Threads: one.
 // Failure: throws Failure with status 1; the thread is let go then.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "memprof/attach/processor/processor.h"
 #include "memprof/attach/target/survey.h"
 #include "memprof/attach/target/target_memory.h"
+#include "memprof/attach/thread/own_stack.h"
 #include "memprof/attach/thread/remote_stack.h"
 #include "memprof/attach/thread/traced_thread.h"
 
@@ -23,6 +27,7 @@ namespace memprof::cli {
 struct SafePoint {
   processor::Registers registers;  // as the thread is to go on
   TargetMemory memory;             // of the program that was stopped
+  OwnStack own_stack;              // of another than the process's first thread
   bool repeats_call = false;       // as TracedThread::take_repeated_call() says
   int stops = 0;
   int breakpoints = 0;
@@ -42,6 +47,17 @@ struct Verdict {
 Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
               const TracedThread& thread, const processor::Registers& registers);
 
+// How long a thread is tried.
+struct Patience {
+  int stops = 60;
+  int64_t ns = 10'000'000'000;
+  int64_t moment_ns = 300'000'000;  // of it, for moments outside of transfers
+};
+
+// Of this thread.
 SafePoint reach_safe_point(const Target& target, RemoteStack& walker, TracedThread* thread);
+// Of any; which one, in *thread.
+SafePoint reach_any_safe_point(const Target& target, RemoteStack& walker,
+                               std::unique_ptr<TracedThread>* thread);
 
 }  // namespace memprof::cli

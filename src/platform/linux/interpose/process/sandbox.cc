@@ -6,7 +6,9 @@
 // What is asked of the system for the profile is asked here, before the filter is there.  A filter that the
 // kernel refused was none.
 //
-// Threads, signals: as the functions they stand for, which are system calls and nothing else.
+// Threads, signals: as the functions they stand for, which are system calls and nothing else. A thread may wait in syscall()
+//   for as long as it likes: all of a call that loads no filter is in the exported function itself, which attach takes as
+//   code that holds nothing of memprof's (unsafe_code.h).
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -22,7 +24,7 @@
 
 namespace {
 
-long call_system(long number, const long* a) {
+[[gnu::always_inline]] inline long call_system(long number, const long* a) {
   return memprof::platform::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -58,7 +60,7 @@ bool is_strict(long number, const long* a) {
   return result;
 }
 
-long make_call(long number, const long* a) {
+[[gnu::always_inline]] inline long make_call(long number, const long* a) {
   return __builtin_expect(loads_filter(number, a), 0) ? load_filter(number, a) : call_system(number, a);
 }
 

@@ -49,7 +49,6 @@ TEST(RemoteCall, StepsThatFailAndStepsThatWait) {
   CallProgram program(remote.program_address(), remote.context_address());
   CallStep wait;
   wait.kind = CallStep::kAwait;
-  wait.arguments[0] = 100'000;
   const size_t waited = program.add(wait);
   CallStep close_bad = system_call(SYS_close);
   close_bad.arguments[0] = 9999;

@@ -45,6 +45,18 @@ TEST(Processor, CallsThatAStopHasEndedAreRepeated) {
   EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kNone);
 }
 
+TEST(Processor, RandomBytesThatAStopHasCutShortAreMadeAnew) {
+  user_regs_struct all = interrupted(SYS_getrandom, 256);
+  all.rsi = 1000;
+  Registers registers = with(all);
+  EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kByKernel);
+  EXPECT_EQ(result(registers), -514);
+  all.rsi = 256;
+  registers = with(all);
+  EXPECT_EQ(repeat_interrupted_call(&registers, {}), Repeat::kNone);
+  EXPECT_EQ(result(registers), 256);
+}
+
 ucontext_t context_of(const std::string& frame) {
   ucontext_t context{};
   memcpy(&context, frame.data() + context_in_frame(), offsetof(ucontext_t, uc_sigmask) + 8);

@@ -56,7 +56,7 @@ TEST(Stub, MakesTheCallsOneAfterTheOther) {
   ASSERT_NE(memory, MAP_FAILED);
   char* const at = memory + kStackBytes - CallProgram::kBytes;
   uint32_t word = 0x80000001;
-  CallProgram program(address_of(at), 0);
+  CallProgram program(address_of(at), 0, 3);
   const auto add_step = [&](CallStep::Kind kind, uint64_t function, uint64_t first, uint64_t second,
                             uint32_t indirect = 0, uint32_t is_int = 0) {
     CallStep step;
@@ -77,7 +77,7 @@ TEST(Stub, MakesTheCallsOneAfterTheOther) {
                                  CallStep::kIndirectSecond);
   const size_t failed = add_step(CallStep::kSystemCall, SYS_close, ~uint64_t{0}, 0);
   const size_t skipped = add_step(CallStep::kFunction, address_of_function(add), 1, 1);
-  const size_t unanswered = add_step(CallStep::kAwait, 0, 3, 0);
+  const size_t unanswered = add_step(CallStep::kAwait, 0, 0, 0);
   add_step(CallStep::kFunction, address_of_function(come_back), 0, 0);
   program.on_failure(failed, CallStep::kIfNegative, unanswered);
   memcpy(at, program.image().data(), program.image().size());

@@ -46,5 +46,17 @@ TEST(UnsafeCode, WholeImages) {
   EXPECT_EQ(at(code, 0x9000), "safe");
 }
 
+TEST(UnsafeCode, FunctionsThatHoldNothingAreExcepted) {
+  UnsafeCode code;
+  const TargetImage image = image_of({{0x2000, 0x10, "malloc"}, {0x3000, 0x20, "syscall"}});
+  code.add_image(image, "memprof");
+  code.except(image, "syscall");
+  code.except(image, "no such function");
+  EXPECT_EQ(at(code, 0x2fff), "memprof");
+  EXPECT_EQ(at(code, 0x3000), "safe");
+  EXPECT_EQ(at(code, 0x301f), "safe");
+  EXPECT_EQ(at(code, 0x3020), "memprof");
+}
+
 }  // namespace
 }  // namespace memprof::cli
