@@ -29,7 +29,7 @@ const Sanitizer* sanitizer_of_library(const char* path);
 // Who exports `symbol` as its beginning; nullptr: none.
 const Sanitizer* sanitizer_of_symbol(const char* symbol);
 
-// Is this the loader of the C library that libmemprof.so was built for?  A loader of musl binds the library and fails.
+// Is this a loader of glibc?  One of musl that is given a library which was built for glibc fails to bind it, and ends.
 bool is_glibc_loader(const char* path);
 
 }  // namespace memprof

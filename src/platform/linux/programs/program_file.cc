@@ -112,7 +112,11 @@ class Elf {
   bool has_our_loader(const ElfW(Phdr) & loader) const {
     char path[kScriptBytes];
     file_.read_text(loader.p_offset, path);
+#if defined(__GLIBC__)
     return is_glibc_loader(path);
+#else
+    return !is_glibc_loader(path);
+#endif
   }
 
   // Of what is at this address when it is loaded; 0: nothing of the file.
