@@ -14,9 +14,9 @@ struct TargetProgram {
   std::string error;  // one line, where status is not 0
   std::string
       obstacle;  // why nothing can be recorded ("CMD is statically linked ..."); empty: nothing is known
-  bool can_preload =
-      true;  // false: the program would not start, or complain, with the library; without an obstacle
-             // it is built with a sanitizer (doctor_allocator.h says which)
+  // false: the program would not start, or complain, with the library.  Without an obstacle it is built with a
+  // sanitizer, which doctor_allocator.h names.
+  bool can_preload = true;
 };
 
 // `command` as in execvp(3): searched for in PATH unless it has a slash.
