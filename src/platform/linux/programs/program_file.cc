@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/path_pattern.h"
-#include "format/preloadable.h"
+#include "format/programs/preloadable.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/memory.h"
 #include "platform/process.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "format/preloadable.h"
+#include "format/programs/preloadable.h"
 #include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli {

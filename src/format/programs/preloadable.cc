@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/preloadable.h"
+#include "format/programs/preloadable.h"
 
 #include <cstring>
 
