@@ -25,6 +25,7 @@ constexpr int kMaxInterpreters = 5;   // as the kernel has it
 constexpr size_t kScriptBytes = 256;  // that the kernel looks at
 constexpr size_t kMaxSegments = 20;
 constexpr size_t kMaxDynamic = 512;  // entries
+constexpr size_t kMaxNeeded = 64;    // of them libraries; sanitizers come first
 constexpr size_t kNameBytes = 32;    // more than any name of a sanitizer's library begins with
 
 class File {
@@ -130,89 +131,86 @@ class Elf {
     return 0;
   }
 
-  // Calls visit(entry) until it returns true.
   template <typename Visit>
-  bool any_dynamic(const Visit& visit) const {
+  void visit_dynamic(const Visit& visit) const {
     const ElfW(Phdr)* const dynamic = segment_of(PT_DYNAMIC);
     if (dynamic == nullptr) {
-      return false;
+      return;
     }
-    ElfW(Dyn) entries[16];
+    ElfW(Dyn) entries[32];
     constexpr size_t kAtOnce = sizeof(entries) / sizeof(entries[0]);
     for (size_t i = 0; i < kMaxDynamic; i += kAtOnce) {
       const size_t got = file_.read(dynamic->p_offset + i * sizeof(entries[0]), entries, sizeof(entries));
       for (size_t j = 0; j < kAtOnce; ++j) {
         if ((j + 1) * sizeof(entries[0]) > got || entries[j].d_tag == DT_NULL) {
-          return false;
+          return;
         }
-        if (visit(entries[j])) {
-          return true;
-        }
+        visit(entries[j]);
       }
     }
-    return false;
   }
 
   bool is_sanitized() {
     uint64_t hash = 0;
-    any_dynamic([&](const ElfW(Dyn) & entry) {
+    uint32_t needed[kMaxNeeded];
+    size_t count = 0;
+    visit_dynamic([&](const ElfW(Dyn) & entry) {
       strings_ = entry.d_tag == DT_STRTAB ? offset_of(entry.d_un.d_ptr) : strings_;
       symbols_ = entry.d_tag == DT_SYMTAB ? offset_of(entry.d_un.d_ptr) : symbols_;
       hash = entry.d_tag == DT_GNU_HASH ? offset_of(entry.d_un.d_ptr) : hash;
-      return false;
+      if (entry.d_tag == DT_NEEDED && count < kMaxNeeded) {
+        needed[count++] = static_cast<uint32_t>(entry.d_un.d_val);
+      }
     });
     if (strings_ == 0) {
       return false;
     }
-    const bool needs = any_dynamic([&](const ElfW(Dyn) & entry) {
+    for (size_t i = 0; i < count; ++i) {
       char name[kNameBytes];
-      if (entry.d_tag != DT_NEEDED) {
-        return false;
+      file_.read_text(strings_ + needed[i], name);
+      if (sanitizer_of_library(name) != nullptr) {
+        return true;
       }
-      file_.read_text(strings_ + entry.d_un.d_val, name);
-      return sanitizer_of_library(name) != nullptr;
-    });
-    if (needs) {
-      return true;
+    }
+    HashTable table;
+    if (hash == 0 || symbols_ == 0 || !file_.read_one(hash, &table) || table.buckets == 0 ||
+        table.bloom_words == 0 || table.bloom_shift >= 32) {
+      return false;
     }
     for (const Sanitizer& sanitizer : kSanitizers) {
-      if (hash != 0 && symbols_ != 0 && exports(hash, sanitizer.init)) {
+      if (exports(table, hash + sizeof(table), sanitizer.init)) {
         return true;
       }
     }
     return false;
   }
 
-  // By the GNU hash table: header, Bloom filter, buckets, chains.
-  bool exports(uint64_t table, const char* name) const {
+  // The GNU hash table: this, the words of its Bloom filter, buckets, chains.
+  struct HashTable {
+    uint32_t buckets, first_symbol, bloom_words, bloom_shift;
+  };
+
+  bool exports(const HashTable& table, uint64_t words, const char* name) const {
     uint32_t hash = 5381;
     for (const char* c = name; *c != '\0'; ++c) {
       hash = hash * 33 + static_cast<uint8_t>(*c);
     }
-    struct {
-      uint32_t buckets, first_symbol, bloom_words, bloom_shift;
-    } head;
     uint64_t bloom = 0;
-    if (!file_.read_one(table, &head) || head.buckets == 0 || head.bloom_words == 0 ||
-        head.bloom_shift >= 32) {
-      return false;
-    }
-    const uint64_t words = table + sizeof(head);
-    const uint64_t bits = uint64_t{1} << hash % 64 | uint64_t{1} << (hash >> head.bloom_shift) % 64;
-    if (!file_.read_one(words + hash / 64 % head.bloom_words * sizeof(bloom), &bloom) ||
+    const uint64_t bits = uint64_t{1} << hash % 64 | uint64_t{1} << (hash >> table.bloom_shift) % 64;
+    if (!file_.read_one(words + hash / 64 % table.bloom_words * sizeof(bloom), &bloom) ||
         (bloom & bits) != bits) {
       return false;
     }
-    const uint64_t buckets = words + uint64_t{head.bloom_words} * sizeof(bloom);
-    const uint64_t chains = buckets + uint64_t{head.buckets} * sizeof(uint32_t);
+    const uint64_t buckets = words + uint64_t{table.bloom_words} * sizeof(bloom);
+    const uint64_t chains = buckets + uint64_t{table.buckets} * sizeof(uint32_t);
     uint32_t index = 0;
-    if (!file_.read_one(buckets + uint64_t{hash % head.buckets} * sizeof(index), &index)) {
+    if (!file_.read_one(buckets + uint64_t{hash % table.buckets} * sizeof(index), &index)) {
       return false;
     }
     constexpr int kMaxInBucket = 64;
-    for (int i = 0; i < kMaxInBucket && index >= head.first_symbol; ++i, ++index) {
+    for (int i = 0; i < kMaxInBucket && index >= table.first_symbol; ++i, ++index) {
       uint32_t link = 0;
-      if (!file_.read_one(chains + uint64_t{index - head.first_symbol} * sizeof(link), &link)) {
+      if (!file_.read_one(chains + uint64_t{index - table.first_symbol} * sizeof(link), &link)) {
         return false;
       }
       if ((link | 1) == (hash | 1) && is_called(index, name)) {
