@@ -15,6 +15,7 @@
 #include "dump/dump.h"
 #include "format/allocators/late_patches.h"
 #include "platform/imports.h"
+#include "platform/messages.h"
 #include "platform/modules.h"
 
 using memprof::Limits;
@@ -233,11 +234,13 @@ int memprof_rescan_imports(void) {
 
 int memprof_attach_prepare_imports(void) {
   const KeepErrno keep;
+  platform::doubt_standard_error();
   return hook_imports(platform::prepare_imports);
 }
 
 int memprof_attach_prepare_hooks(void* request) {
   const KeepErrno keep;
+  platform::doubt_standard_error();
   return request != nullptr && platform::prepare_late_hooks(static_cast<memprof::LatePatchRequest*>(request))
              ? MEMPROF_OK
              : MEMPROF_ERR_INVALID;

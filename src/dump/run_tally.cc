@@ -7,6 +7,7 @@
 #include "format/files/run_tally.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/memory.h"
 #include "platform/process.h"
 
 namespace memprof {
@@ -25,9 +26,20 @@ void note_self(uint64_t start, const RunTally& tally) {
   g_notes_programs = platform::process_namespace() == tally.pid_namespace;
 }
 
-bool is_noted(const char* path) {
-  return g_tally != nullptr && g_notes_programs && path != nullptr && !platform::is_sandboxed();
-}
+// The path of a program as it is noted.  What was given to exec may be no memory at all: the kernel says so.
+class NotedPath {
+ public:
+  explicit NotedPath(const char* path)
+      : is_noted_(g_tally != nullptr && g_notes_programs && path != nullptr && !platform::is_sandboxed() &&
+                  platform::copy_text(path, text_, sizeof(text_))) {}
+
+  bool is_noted() const { return is_noted_; }
+  const char* text() const { return text_; }
+
+ private:
+  char text_[sizeof(RunTally::Program::path) + 1];
+  bool is_noted_;
+};
 
 }  // namespace
 
@@ -56,12 +68,13 @@ void count_fork_child() {
 }
 
 uint32_t begin_program(const char* path) {
-  if (!is_noted(path)) {
+  const NotedPath noted(path);
+  if (!noted.is_noted()) {
     return 0;
   }
   const uint32_t id = platform::process_id();
   const bool is_counted = id == g_id;
-  g_tally->note_program(id, is_counted ? g_start : platform::start_of_new_process(), is_counted, path,
+  g_tally->note_program(id, is_counted ? g_start : platform::start_of_new_process(), is_counted, noted.text(),
                         platform::monotonic_ns());
   return id;
 }
@@ -73,8 +86,9 @@ void program_did_not_begin(uint32_t begun) {
 }
 
 void program_was_spawned(uint32_t id, uint64_t start, const char* path) {
-  if (is_noted(path)) {
-    g_tally->note_spawned(id, start, path, platform::monotonic_ns());
+  const NotedPath noted(path);
+  if (noted.is_noted()) {
+    g_tally->note_spawned(id, start, noted.text(), platform::monotonic_ns());
   }
 }
 

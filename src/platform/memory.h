@@ -52,6 +52,9 @@ bool has_address_space(size_t size_bytes);
 // process_vm_readv and another thread unmaps the page between the question and the read.
 bool read_memory(uint64_t address, void* bytes, size_t size_bytes);
 
+// Copies a text that may not be there, as far as it fits, with a NUL behind it.  false: it cannot be read to its end.
+bool copy_text(const char* text, char* copy, size_t size_bytes);
+
 // Gives the memory of [start, start + size_bytes) back, which map_pieces mapped of a file; it reads 0 then.
 void drop_pages(void* start, size_t size_bytes);
 

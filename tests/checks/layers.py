@@ -40,7 +40,7 @@ LAYERS = [
 LADDERS = {
     "src/core": "sampling arena mappings tables rates counts reader engine hooks",
     "src/unwind": "lists tables walk",
-    "src/platform/linux": "memory files modules process interpose execute imports inline_hooks stack",
+    "src/platform/linux": "memory files modules process interpose programs execute imports inline_hooks stack",
     "src/profile": "model significance names matching view text files pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",

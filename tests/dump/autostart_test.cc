@@ -15,6 +15,7 @@
 #include "core/sampling/sampler.h"
 #include "dump/dump.h"
 #include "memprof.h"
+#include "platform/messages.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/text/units.h"
 #include "tests/support/engine.h"
@@ -44,6 +45,7 @@ std::string said(const Variables& variables, const std::function<void()>& f) {
     const int saved = dup(STDERR_FILENO);
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(fd, STDERR_FILENO);
+    platform::remember_standard_error();
     close(fd);
     f();
     dup2(saved, STDERR_FILENO);

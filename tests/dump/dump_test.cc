@@ -13,6 +13,7 @@
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
 #include "dump/dump.h"
+#include "platform/messages.h"
 #include "profile/pprof/pprof_reader.h"
 #include "tests/support/engine.h"
 #include "tests/support/folder.h"
@@ -33,6 +34,7 @@ std::string said_in_child(const TemporaryFolder& folder, const std::function<voi
   in_child([&] {
     const int saved = dup(STDERR_FILENO);
     dup2(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    platform::remember_standard_error();
     body();
     dup2(saved, STDERR_FILENO);
   });

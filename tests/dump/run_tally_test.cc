@@ -94,6 +94,9 @@ TEST(JoinRun, NotesProgramsThatAreExecuted) {
     EXPECT_EQ(0u, tally->executing.load());
     join_run(folder.path("").c_str(), 7);
     EXPECT_EQ(0u, begin_program(nullptr));
+    EXPECT_EQ(0u, begin_program(reinterpret_cast<const char*>(8)));  // as exec, which fails with EFAULT
+    program_was_spawned(7, 100, reinterpret_cast<const char*>(8));
+    EXPECT_EQ(0u, tally->executing.load());
     const uint32_t begun = begin_program("a");
     EXPECT_EQ(platform::process_id(), begun);
     EXPECT_EQ(1u, tally->executing.load());

@@ -90,6 +90,16 @@ class Ending(e2e.Test):
         self.check(done, 7)
         self.check_block_at_the_default_rate(self.folder / "out.pb")
 
+    def test_descriptor_2_is_a_file_of_the_programs(self):
+        """A complaint at the end goes nowhere, and not into the program's data."""
+        data = self.folder / "data"
+        program = "import os, sys; os.close(2); os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); os.write(2, b'DATA0123'); os.lseek(2, 0, 0)"
+        complains = e2e.preloaded("/nowhere/out.pb", 0)
+        self.check(e2e.run([e2e.system_python(), "-c", program, data], complains))
+        self.assertEqual(data.read_bytes(), b"DATA0123")
+        done = e2e.run([e2e.need("true")], complains)  # which has something to say
+        self.assertEqual(done.stderr, b"memprof: the profile was not written to /nowhere/out.pb: no such folder\n")
+
     def check_block_at_the_default_rate(self, path):
         self.assertEqual(e2e.Profile(path).period, 524288)
 

@@ -175,18 +175,18 @@ void Arena::give_back() const {
   }
 }
 
+// Memory first, then the place: whoever counts the entries of a section by used_bytes may read each of them.
 uint64_t Arena::allocate(SectionId id, uint64_t size_bytes) const {
   Section& s = section(id);
   const uint64_t size = round_up(size_bytes, 8);
   uint64_t offset = s.used_bytes.load(std::memory_order_relaxed);
   // Relaxed: the offset is this thread's alone; its content is published by whoever publishes the id.
   do {
-    if (offset > s.capacity_bytes || s.capacity_bytes - offset < size) {
+    if (offset > s.capacity_bytes || s.capacity_bytes - offset < size || !commit_up_to(id, offset + size)) {
       return kNoOffset;
     }
   } while (!s.used_bytes.compare_exchange_weak(offset, offset + size, std::memory_order_relaxed));
-
-  return commit_up_to(id, offset + size) ? offset : kNoOffset;
+  return offset;
 }
 
 bool Arena::use_up_to(SectionId id, uint64_t size_bytes) const {
@@ -206,7 +206,7 @@ bool Arena::commit_up_to(SectionId id, uint64_t end) const {
     const uint64_t wanted = round_up(end, kCommitStepBytes);
     const uint64_t next = wanted < s.capacity_bytes ? wanted : s.capacity_bytes;
     if (!commit(id, committed, next - committed)) {
-      return false;  // what was taken stays unused: the section is as good as full
+      return false;
     }
     if (s.committed_bytes.compare_exchange_strong(committed, next, std::memory_order_release,
                                                   std::memory_order_acquire)) {

@@ -95,7 +95,7 @@ void end_of_process();
 // Programs that this process executes, as the hooks of exec and posix_spawn see them: `memprof run` is told of those that
 // memprof does not begin in.  Outside of a run they do nothing.  Signals, vfork children: may call them.  errno stays.
 
-// This process, or a vfork child in its memory, is about to execute `path` (nullptr: nothing).  What it returns goes
+// This process, or a vfork child in its memory, is about to execute `path` (nullptr, or no memory: nothing).  What it returns goes
 // to program_did_not_begin where that failed.
 uint32_t begin_program(const char* path);
 void program_did_not_begin(uint32_t begun);

@@ -104,6 +104,26 @@ TEST(Arena, AllocationsFollowEachOtherAlignedAndZero) {
   }
 }
 
+// Whoever goes over the entries of a section reads all that count as used: on a page that has no memory that ends the
+// program (SIGBUS on a full file system).
+TEST(Arena, WhatTheSystemRefusedIsNotUsed) {
+  in_child([] {
+    ScopedArena a;
+    for (const SectionId id : {kStackSection, kFrameSection, kModuleSection, kNameSection, kTextSection,
+                               kHeapSection, kCodeSection, kLifetimeSection, kMappingSection}) {
+      const Section& s = a.header().section(id);
+      platform::set_sandboxed(true);  // the arena asks the system for no memory then
+      while (a.arena.allocate(id, 192) != Arena::kNoOffset && s.used_bytes.load() < (1u << 20)) {
+      }
+      EXPECT_LE(s.used_bytes.load(), s.committed_bytes.load()) << id;
+      platform::set_sandboxed(false);
+      // With memory again, it goes on where it was.
+      const uint64_t used = s.used_bytes.load();
+      EXPECT_EQ(used, a.arena.allocate(id, 8)) << id;
+    }
+  });
+}
+
 TEST(Arena, ASectionIsFullWhenItIsFull) {
   ScopedArena a;
   const uint64_t capacity = a.header().section(kTextSection).capacity_bytes;

@@ -1,48 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/attach/system_call_filter.h"
 
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
+#include "memprof/attach/library_calls.h"
 #include "memprof/attach/processor/processor.h"
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {
 namespace {
-
-struct Call {
-  long number;
-  const char* name;
-  uint64_t third = 0;  // argument: what is looked at of mmap and mprotect
-};
-
-// What loading the library and memprof_start do, and the hooks afterwards.
-constexpr Call kCalls[] = {{SYS_mmap, "mmap", PROT_READ | PROT_EXEC},
-                           {SYS_mmap, "mmap", PROT_READ | PROT_WRITE},
-                           {SYS_munmap, "munmap"},
-                           {SYS_mprotect, "mprotect", PROT_READ},
-                           {SYS_openat, "openat"},
-                           {SYS_read, "read"},
-                           {SYS_pread64, "pread64"},
-                           {SYS_close, "close"},
-                           {SYS_fstat, "fstat"},
-                           {SYS_newfstatat, "newfstatat"},
-                           {SYS_ftruncate, "ftruncate"},
-                           {SYS_madvise, "madvise"},
-                           {SYS_rt_sigprocmask, "rt_sigprocmask"},
-                           {SYS_rt_sigreturn, "rt_sigreturn"},
-                           {SYS_rt_sigtimedwait, "rt_sigtimedwait"},
-                           {SYS_sigaltstack, "sigaltstack"},
-                           {SYS_gettid, "gettid"},
-                           {SYS_getpid, "getpid"},
-                           {SYS_futex, "futex"},
-                           {SYS_process_vm_readv, "process_vm_readv"}};
 
 // The value that an instruction loads from the call; false: not in it.
 bool load(const sock_filter& instruction, const seccomp_data& call, uint32_t* value) {
@@ -50,6 +25,8 @@ bool load(const sock_filter& instruction, const seccomp_data& call, uint32_t* va
   memcpy(value, reinterpret_cast<const char*>(&call) + instruction.k, sizeof(*value));
   return true;
 }
+
+constexpr char kWayOut[] = "; start it without that filter, or attach with --force where you know it";
 
 uint32_t calculate(uint16_t operation, uint32_t a, uint32_t b) {
   switch (operation) {
@@ -89,9 +66,51 @@ bool is_true(uint16_t operation, uint32_t a, uint32_t b) {
   }
 }
 
-bool ends_the_process(uint32_t result) {
-  const uint32_t action = result & SECCOMP_RET_ACTION_FULL;
-  return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD;
+// What a filter has the kernel do; nullptr: the call is made as it is.
+const char* what_happens(uint32_t result) {
+  switch (result & SECCOMP_RET_ACTION_FULL) {
+    case SECCOMP_RET_ALLOW:
+    case SECCOMP_RET_LOG:
+      return nullptr;
+    case SECCOMP_RET_ERRNO:
+      return "refuses ";
+    case SECCOMP_RET_TRACE:
+    case SECCOMP_RET_USER_NOTIF:
+      return "has another process decide on ";
+    case SECCOMP_RET_TRAP:
+      return "raises SIGSYS for ";
+    default:
+      return "ends it for ";
+  }
+}
+
+// Of a thread: how many filters it has; "0": none.  "?": the kernel does not say how many (before 5.9).
+std::string filters_of(uint64_t pid, uint64_t thread) {
+  const std::string task = std::to_string(pid) + "/task/" + std::to_string(thread);
+  std::ifstream status("/proc/" + task + "/status");
+  std::string mode;
+  std::string count = "?";
+  for (std::string line; std::getline(status, line);) {
+    const size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (value == std::string::npos) continue;
+    if (line.rfind("Seccomp:", 0) == 0) mode = line.substr(value);
+    if (line.rfind("Seccomp_filters:", 0) == 0) count = line.substr(value);
+  }
+  return mode == "2" ? count : "0";
+}
+
+// Hooks run in every thread, and each may have filters of its own.
+void check_other_threads(const Target& target, const std::string& checked) {
+  std::error_code ignored;
+  const std::string tasks = "/proc/" + std::to_string(target.pid) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+    const uint64_t id = std::strtoull(task.path().filename().c_str(), nullptr, 10);
+    const std::string filters = filters_of(target.pid, id);
+    if (filters == checked || filters == "0") continue;
+    throw Failure("attach: " + target.shown + " has a thread (" + std::to_string(id) +
+                      ") with a filter of system calls (seccomp) of its own, which could end it" + kWayOut,
+                  kRefused);
+  }
 }
 
 }  // namespace
@@ -144,22 +163,26 @@ uint32_t filter_result(const std::vector<sock_filter>& filter, const seccomp_dat
   return SECCOMP_RET_KILL_PROCESS;
 }
 
-const char* fatal_call(const std::vector<sock_filter>& filter) {
-  for (const Call& each : kCalls) {
+std::string altered_call(const std::vector<sock_filter>& filter) {
+  for (const LibraryCall& each : kLibraryCalls) {
     seccomp_data call{};
     call.nr = static_cast<int>(each.number);
     call.arch = processor::audit_architecture();
-    call.args[2] = each.third;
-    if (ends_the_process(filter_result(filter, call))) return each.name;
+    for (const LibraryCall::Argument& argument : each.arguments) {
+      if (argument.index >= 0) call.args[argument.index] = argument.value;
+    }
+    const char* what = what_happens(filter_result(filter, call));
+    if (what != nullptr) return std::string(what) + each.name;
   }
-  return nullptr;
+  return {};
 }
 
 void check_filters(const Target& target, const TracedThread& thread) {
-  if (status_field(target.pid, "Seccomp") != "2") return;
-  const std::string count = status_field(target.pid, "Seccomp_filters");
-  if (!count.empty() && count == status_field(static_cast<uint64_t>(getpid()), "Seccomp_filters")) return;
-  constexpr char kWayOut[] = "; start it without that filter, or attach with --force where you know it";
+  const std::string count = filters_of(target.pid, static_cast<uint64_t>(thread.id()));
+  check_other_threads(target, count);
+  if (count == "0") return;
+  const auto own = static_cast<uint64_t>(getpid());
+  if (count != "?" && count == filters_of(own, own)) return;
   for (size_t number = 0;; ++number) {
     const long length = ptrace(PTRACE_SECCOMP_GET_FILTER, thread.id(), number, nullptr);
     if (length < 0 && errno == ENOENT) return;
@@ -172,11 +195,11 @@ void check_filters(const Target& target, const TracedThread& thread) {
               "ftruncate and madvise",
           kRefused);
     }
-    if (const char* name = fatal_call(filter); name != nullptr) {
-      throw Failure("attach: " + target.shown + " has a filter of system calls (seccomp) that ends it for " +
-                        name + kWayOut,
-                    kRefused);
-    }
+    const std::string altered = altered_call(filter);
+    if (altered.empty()) continue;
+    throw Failure(
+        "attach: " + target.shown + " has a filter of system calls (seccomp) that " + altered + kWayOut,
+        kRefused);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters of system calls (seccomp) that a process has put on itself: whether one would end the process for what
-// memprof does in it.
+// memprof does in it, or answer otherwise than the kernel.
 //
 // Threads: no state.
 // Failure: check_filters throws Failure with status 1.
@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "memprof/attach/target/survey.h"
@@ -20,11 +21,12 @@ namespace memprof::cli {
 // What a filter says of a call (SECCOMP_RET_*); of a broken one: that it kills, as the kernel has it.
 uint32_t filter_result(const std::vector<sock_filter>& filter, const seccomp_data& call);
 
-// Name of the first system call of memprof's for which a filter ends the process; nullptr: none.
-const char* fatal_call(const std::vector<sock_filter>& filter);
+// What a filter does for the first system call of memprof's (library_calls.h) that it does not let through, like "ends it
+// for mmap"; empty: it lets all of them through.
+std::string altered_call(const std::vector<sock_filter>& filter);
 
-// Refuses where a filter of the stopped thread would end it, or cannot be read.  Filters that this command has as
-// well, as in one container, are those that it lives with itself.
+// Refuses where a filter of the stopped thread lets one not through, or cannot be read, and where another thread has
+// filters of its own.  Filters that this command has as well, as in one container, are those that it lives with itself.
 void check_filters(const Target& target, const TracedThread& thread);
 
 }  // namespace memprof::cli

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor/doctor_allocator.h"
 
-#include <algorithm>
-
 #include "memprof/host/program/inner_allocators.h"
 
 namespace memprof::cli {
@@ -43,17 +41,12 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// AddressSanitizer brings a malloc of its own: gcc's as libasan, which refuses to start with a library before
-// it, clang's in the executable or as libclang_rt.asan-x86_64.so.
-bool is_sanitizer(const std::string& library) {
-  const std::string name = file_name(library);
-  return begins_with(name, "libasan.so") || begins_with(name, "libclang_rt.asan");
-}
-
-bool is_sanitized(const ProgramFiles& files, const ElfFacts& facts) {
-  // Also one that is found only by a path that the program is started with.
-  return facts.has_address_sanitizer || std::any_of(facts.needed.begin(), facts.needed.end(), is_sanitizer) ||
-         std::any_of(files.libraries.begin(), files.libraries.end(), is_sanitizer);
+const Sanitizer* sanitizer_of(const ProgramFiles& files, const ElfFacts& facts) {
+  const Sanitizer* found = facts.sanitizer;
+  for (const std::string& library : files.libraries) {
+    if (found == nullptr) found = sanitizer_of_library(library.c_str());
+  }
+  return found;
 }
 
 // Libraries that have allocators of their own besides malloc.
@@ -76,9 +69,9 @@ void check_libraries(const ProgramFiles& files, Checks* checks) {
 
 AllocatorObstacle allocator_obstacle(const ProgramFiles& files, const ElfFacts& facts,
                                      const std::string& hooked) {
-  if (is_sanitized(files, facts)) {
-    return {files.shown + " is built with AddressSanitizer, whose malloc must be loaded first",
-            "profile a build without -fsanitize=address"};
+  if (const Sanitizer* sanitizer = sanitizer_of(files, facts); sanitizer != nullptr) {
+    return {files.shown + " is built with " + sanitizer->name + ", whose malloc must be the first",
+            "profile a build without -fsanitize"};
   }
   if (facts.malloc == ElfFacts::Malloc::kExported && !facts.has_memprof && hooked.empty()) {
     return {files.shown +

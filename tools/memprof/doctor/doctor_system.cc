@@ -11,6 +11,7 @@
 #include "memprof/host/process/group_memory.h"
 #include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/find_library.h"
+#include "memprof/host/program/target_program.h"
 #include "memprof/host/system/system_facts.h"
 #include "memprof/io/temporary_folder.h"
 
@@ -94,9 +95,10 @@ void check_preload(Checks* checks) {
   if (others == nullptr || *others == '\0') return;
   const std::string name = "LD_PRELOAD";
   const std::string list = others;
-  if (list.find("libasan") != std::string::npos) {
-    checks->no(name, list + ": AddressSanitizer must be loaded first", "unset LD_PRELOAD");
-  } else if (list.find("libtsan") != std::string::npos || list.find("libheaptrack") != std::string::npos) {
+  const std::string sanitizer = preloaded_sanitizer();
+  if (!sanitizer.empty()) {
+    checks->no(name, list + ": the malloc of " + sanitizer + " must be the first", "unset LD_PRELOAD");
+  } else if (list.find("libheaptrack") != std::string::npos) {
     checks->note(name, list + ": memprof is loaded before it, and both replace malloc",
                  "unset LD_PRELOAD, or keep one of the two");
   } else {

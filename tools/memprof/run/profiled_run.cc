@@ -254,8 +254,14 @@ Missing say_what_is_missing(const Collected& collected, const std::vector<Proces
 
 FinishedRun run_profiled(const RunOptions& options) {
   const std::string& command = options.command[0];
-  const TargetProgram target = inspect_target(command);
+  TargetProgram target = inspect_target(command);
   if (target.status != 0) throw Failure(target.error, target.status);
+  const std::string sanitizer = preloaded_sanitizer();
+  if (!sanitizer.empty()) {
+    target.can_preload = false;
+    target.obstacle =
+        "LD_PRELOAD has " + sanitizer + " in it, whose malloc must be the first; unset LD_PRELOAD";
+  }
 
   RunFacts facts;
   facts.program = file_name(command);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and messages of the seam (platform/files.h, messages.h).  System calls, not functions of libc: a
+// Files of the seam (platform/files.h).  System calls, not functions of libc: a
 // profile can be written inside malloc (dump/dump.cc), where no thread may be cancelled, and no library of
 // the program stands in between.
 #include <errno.h>
@@ -13,9 +13,7 @@
 #include "platform/files.h"
 #include "platform/linux/files/write_signals.h"
 #include "platform/linux/memory/own_pages.h"
-#include "platform/messages.h"
 #include "platform/posix/file_calls.h"
-#include "platform/posix/message_pieces.h"
 
 namespace memprof::platform {
 
@@ -118,16 +116,6 @@ bool file_remove(const char* path) {
 
 bool file_exists(const char* path) {
   return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
-}
-
-void message(const char* const* parts) {
-  const MessagePieces pieces(parts);
-  const int saved_errno = errno;
-  const WriteSignalsHeld held;
-  const long ignored =
-      syscall(SYS_writev, STDERR_FILENO, pieces.data(), pieces.count());  // nobody is left to tell
-  static_cast<void>(ignored);
-  errno = saved_errno;
 }
 
 }  // namespace memprof::platform

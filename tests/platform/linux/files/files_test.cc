@@ -13,7 +13,6 @@
 #include <string>
 
 #include "platform/files.h"
-#include "platform/messages.h"
 #include "tests/support/engine.h"
 #include "tests/support/file_map.h"
 #include "tests/support/folder.h"
@@ -179,39 +178,6 @@ TEST(Files, ExistsIsTrueOfWhatIsThereOnly) {
   platform::file_remove(a.c_str());
   EXPECT_FALSE(platform::file_exists(a.c_str()));
   platform::file_remove(a.c_str());  // of what is not there: nothing
-}
-
-std::string message_of(const char* const* parts) {
-  int ends[2];
-  EXPECT_EQ(0, pipe(ends));
-  std::fflush(stderr);
-  const int saved = dup(STDERR_FILENO);
-  dup2(ends[1], STDERR_FILENO);
-  errno = 77;
-  platform::message(parts);
-  EXPECT_EQ(77, errno);
-  dup2(saved, STDERR_FILENO);
-  close(saved);
-  close(ends[1]);
-  char buffer[4096] = {};
-  const ssize_t n = read(ends[0], buffer, sizeof(buffer));  // one write: one read
-  close(ends[0]);
-  return std::string(buffer, static_cast<size_t>(n < 0 ? 0 : n));
-}
-
-TEST(Files, AMessageIsOneLineInOneWrite) {
-  const char* const parts[] = {"the path ", "/tmp/x", ": is wrong", nullptr};
-  EXPECT_EQ("memprof: the path /tmp/x: is wrong\n", message_of(parts));
-  const char* const nothing[] = {nullptr};
-  EXPECT_EQ("memprof: \n", message_of(nothing));
-  const char* const hostile[] = {"a\x1b[2Jb\n", "\xe2\x80\xae", "\xc2\x9b", "\xff grüße", nullptr};
-  EXPECT_EQ("memprof: a?[2Jb??????? grüße\n", message_of(hostile));
-  const std::string controls(200, '\x1b');
-  const char* const long_one[] = {controls.c_str(), nullptr};
-  EXPECT_EQ("memprof: " + std::string(63, '?') + "\n", message_of(long_one));
-  const char* many[20];
-  std::fill(many, many + 20, "x");
-  EXPECT_EQ("memprof: xxxxxxxxxxxxxxxx\n", message_of(many));  // the rest is left out, with or without an end
 }
 
 }  // namespace

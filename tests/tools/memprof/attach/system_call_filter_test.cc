@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "memprof/attach/library_calls.h"
 #include "memprof/attach/processor/processor.h"
 
 namespace memprof::cli {
@@ -54,12 +55,32 @@ TEST(SystemCallFilter, BrokenOnesKill) {
   EXPECT_EQ(filter_result({BPF_STMT(BPF_ST, 16)}, call(0)), SECCOMP_RET_KILL_PROCESS);
 }
 
-TEST(SystemCallFilter, FatalCalls) {
-  EXPECT_STREQ(fatal_call(one(SYS_madvise, SECCOMP_RET_KILL_THREAD)), "madvise");
-  EXPECT_STREQ(fatal_call(one(SYS_openat, SECCOMP_RET_KILL_PROCESS)), "openat");
-  // Refused is not killed, and what memprof does not call does not matter.
-  EXPECT_EQ(fatal_call(one(SYS_madvise, SECCOMP_RET_ERRNO | 1)), nullptr);
-  EXPECT_EQ(fatal_call(one(SYS_reboot, SECCOMP_RET_KILL_PROCESS)), nullptr);
+TEST(SystemCallFilter, EveryCallAndEveryAnswer) {
+  for (const LibraryCall& each : kLibraryCalls) {
+    for (const uint32_t answer : {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_THREAD, SECCOMP_RET_TRAP,
+                                  SECCOMP_RET_ERRNO | 1, SECCOMP_RET_TRACE, SECCOMP_RET_USER_NOTIF}) {
+      const std::string altered = altered_call(one(each.number, answer));
+      EXPECT_EQ(altered.substr(altered.rfind(' ') + 1), each.name);
+    }
+    EXPECT_EQ(altered_call(one(each.number, SECCOMP_RET_ALLOW)), "");
+    EXPECT_EQ(altered_call(one(each.number, SECCOMP_RET_LOG)), "");
+  }
+  EXPECT_EQ(altered_call(one(SYS_madvise, SECCOMP_RET_KILL_THREAD)), "ends it for madvise");
+  EXPECT_EQ(altered_call(one(SYS_madvise, SECCOMP_RET_ERRNO | 1)), "refuses madvise");
+  EXPECT_EQ(altered_call(one(SYS_getrusage, SECCOMP_RET_TRAP)), "raises SIGSYS for getrusage");
+  // What memprof does not call does not matter.
+  EXPECT_EQ(altered_call(one(SYS_reboot, SECCOMP_RET_KILL_PROCESS)), "");
+}
+
+TEST(SystemCallFilter, WhatACallIsAskedFor) {
+  // mprotect to PROT_READ | PROT_EXEC, as of code that is patched.
+  const Filter filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+                         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+                         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 4, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  EXPECT_EQ(altered_call(filter), "ends it for mprotect");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void add_symbol(const char* name, const GElf_Sym& symbol, bool is_dynamic, ElfFa
     facts->malloc = std::max(facts->malloc, kind);
   }
   facts->has_memprof |= std::strcmp(name, "memprof_start") == 0;
-  facts->has_address_sanitizer |= std::strcmp(name, "__asan_init") == 0;
+  if (facts->sanitizer == nullptr) facts->sanitizer = sanitizer_of_symbol(name);
 }
 
 void add_paths(const char* text, ElfFacts* facts) {
@@ -61,6 +61,7 @@ void read_dynamic(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, ElfFacts*
     if (text == nullptr) continue;
     if (entry.d_tag == DT_NEEDED) {
       facts->needed.emplace_back(text);
+      if (facts->sanitizer == nullptr) facts->sanitizer = sanitizer_of_library(text);
     } else {
       add_paths(text, facts);
     }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "format/programs/preloadable.h"
 #include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli {
@@ -24,7 +25,8 @@ struct ElfFacts {
   std::vector<std::string> run_paths;  // where they are looked for first, as the file has them
   std::vector<unsigned> needs_glibc;   // {2, 34}; empty: nothing of glibc
   bool has_memprof = false;            // libmemprof.a is linked into it
-  bool has_address_sanitizer = false;  // the program itself, not through a library
+  // That the program is built with: linked into it, or a library that it needs; nullptr: none.
+  const Sanitizer* sanitizer = nullptr;
   bool is_go = false;
 
   bool has_symbols = false;  // .symtab

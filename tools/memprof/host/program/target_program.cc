@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/program/elf_facts.h"
 
 namespace memprof::cli {
 namespace {
@@ -94,6 +96,12 @@ std::string gained_privileges(const std::string& path, const struct stat& status
   return {};
 }
 
+bool is_sanitized(const std::string& path) {
+  std::string unreadable;
+  const auto file = profile::ElfFile::open(path, &unreadable);
+  return file != nullptr && read_elf_facts(*file).sanitizer != nullptr;
+}
+
 void inspect_elf(const File& file, const std::string& path, const struct stat& status,
                  TargetProgram& target) {
   ElfW(Ehdr) ours;
@@ -119,6 +127,12 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
     target.can_preload = false;
     return;
   }
+  if (!is_glibc_loader(loader.c_str())) {
+    target.obstacle = path + " is loaded by " + loader + ", and libmemprof.so was built for glibc";
+    target.can_preload = false;
+    return;
+  }
+  target.can_preload = !is_sanitized(path);  // its allocator is the obstacle: doctor_allocator.h
   const std::string privileges = gained_privileges(path, status);
   if (!privileges.empty()) {
     target.obstacle = path + " " + privileges +
@@ -180,6 +194,18 @@ void inspect_file(const std::string& path, int depth, TargetProgram& target) {
 }
 
 }  // namespace
+
+std::string preloaded_sanitizer() {
+  const char* list = std::getenv("LD_PRELOAD");
+  const std::string libraries = list != nullptr ? list : "";
+  for (size_t begin = 0; begin < libraries.size();) {
+    const size_t end = std::min(libraries.find_first_of(" :", begin), libraries.size());
+    std::string library = libraries.substr(begin, end - begin);
+    if (sanitizer_of_library(library.c_str()) != nullptr) return library;
+    begin = end + 1;
+  }
+  return {};
+}
 
 std::string without_path(const std::string& obstacle, const std::string& path) {
   return obstacle.substr(obstacle.rfind(path, 0) == 0 ? path.size() + 1 : 0);

@@ -14,11 +14,16 @@ struct TargetProgram {
   std::string error;  // one line, where status is not 0
   std::string
       obstacle;  // why nothing can be recorded ("CMD is statically linked ..."); empty: nothing is known
-  bool can_preload = true;  // false: the program would not start, or complain, with the library
+  // false: the program would not start, or complain, with the library.  Without an obstacle it is built with a
+  // sanitizer, which doctor_allocator.h names.
+  bool can_preload = true;
 };
 
 // `command` as in execvp(3): searched for in PATH unless it has a slash.
 TargetProgram inspect_target(const std::string& command);
+
+// Of a sanitizer, the library in our LD_PRELOAD, which programs that we start get, too; empty: there is none.
+std::string preloaded_sanitizer();
 
 // What an obstacle says of the program at `path`, without the path: "is statically linked ...".
 std::string without_path(const std::string& obstacle, const std::string& path);

@@ -60,7 +60,9 @@ std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
   std::string unreadable;
   const auto file = target.obstacle.empty() ? nullptr : profile::ElfFile::open(path, &unreadable);
   *has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
-  return without_path(target.obstacle, path);
+  const bool is_sanitized = target.obstacle.empty() && !target.can_preload;
+  return without_path(is_sanitized ? allocator_obstacle_of(path, HookedAllocators::kNone) : target.obstacle,
+                      path);
 }
 
 }  // namespace

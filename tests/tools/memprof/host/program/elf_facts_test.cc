@@ -31,7 +31,7 @@ TEST(ElfFacts, AnOrdinaryProgram) {
   ASSERT_EQ(facts.needs_glibc.size(), 2u);
   EXPECT_GE(facts.needs_glibc, (std::vector<unsigned>{2, 2}));
   EXPECT_FALSE(facts.has_memprof);
-  EXPECT_FALSE(facts.has_address_sanitizer);
+  EXPECT_EQ(facts.sanitizer, nullptr);
   EXPECT_FALSE(facts.is_go);
 }
 
