@@ -17,6 +17,7 @@
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
+#include "profile/pprof/pprof_outline.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"
 #include "profile/pprof/read_budget.h"
@@ -51,7 +52,7 @@ constexpr size_t kDeepestStack = size_t{1} << 20;
 
 class Reader {
  public:
-  Reader(std::string_view data, const ReadOptions& options) : data_(data), budget_(options.max_model_bytes) {}
+  Reader(std::string_view data, uint64_t max_model_bytes) : data_(data), budget_(max_model_bytes) {}
 
   // Fields may come in any order, hence one pass for each kind that others refer to.
   Profile read() {
@@ -266,6 +267,25 @@ const char* other_kind(std::string_view data) {
   return "";
 }
 
+constexpr uint64_t kUnpackedAlwaysAllowed = uint64_t{64} << 20;
+constexpr uint64_t kModelAlwaysAllowed = uint64_t{512} << 20;
+
+Error no_profile(const std::string& name, std::string_view begin) {
+  return Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(begin)));
+}
+
+// What is no pprof file is refused by its first bytes, before a bomb has gone off.
+std::string unpack(std::string_view data, const std::string& name, const ReadOptions& options) {
+  const uint64_t by_ratio = std::max(kUnpackedAlwaysAllowed, data.size() * options.max_ratio);
+  const uint64_t max_bytes = std::min(options.max_decompressed_bytes, by_ratio);
+  PprofOutline outline(max_bytes);
+  std::string begin;
+  return gunzip(data, name, max_bytes, [&](std::string_view piece) {
+    if (begin.empty()) begin = piece.substr(0, 64);
+    if (!outline.take(piece)) throw no_profile(name, begin);
+  });
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -289,20 +309,19 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
   if (data.empty()) {
     throw Error(name + ": the file is empty");
   }
+  const uint64_t model_by_ratio = std::max(kModelAlwaysAllowed, data.size() * options.max_model_ratio);
   std::string unpacked;
   if (is_gzip(data)) {
-    constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
-    const uint64_t by_ratio = std::max(kAlwaysAllowed, data.size() * options.max_ratio);
-    unpacked = gunzip(data, name, std::min(options.max_decompressed_bytes, by_ratio));
+    unpacked = unpack(data, name, options);
     data = unpacked;
     if (data.empty()) {
       throw Error(name + ": the file is empty inside its gzip");
     }
   }
   try {
-    return Reader(data, options).read();
+    return Reader(data, std::min(options.max_model_bytes, model_by_ratio)).read();
   } catch (const protozero::exception&) {
-    throw Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(data)));
+    throw no_profile(name, data);
   } catch (const Error& error) {
     throw Error(fmt::format("{}: {}", name, error.what()));
   }
