@@ -14,10 +14,10 @@
 
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
+#include "profile/files/protobuf_outline.h"
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
-#include "profile/pprof/pprof_outline.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"
 #include "profile/pprof/read_budget.h"
@@ -278,7 +278,7 @@ Error no_profile(const std::string& name, std::string_view begin) {
 std::string unpack(std::string_view data, const std::string& name, const ReadOptions& options) {
   const uint64_t by_ratio = std::max(kUnpackedAlwaysAllowed, data.size() * options.max_ratio);
   const uint64_t max_bytes = std::min(options.max_decompressed_bytes, by_ratio);
-  PprofOutline outline(max_bytes);
+  ProtobufOutline outline(max_bytes);
   std::string begin;
   return gunzip(data, name, max_bytes, [&](std::string_view piece) {
     if (begin.empty()) begin = piece.substr(0, 64);

@@ -10,7 +10,7 @@
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
-#include "memprof/io/source_root_option.h"
+#include "memprof/serve/source_root_option.h"
 #include "profile/compare/increment.h"
 #include "profile/files/atomic_file.h"
 #include "profile/lifetimes/temporary.h"

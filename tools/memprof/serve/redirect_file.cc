@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/redirect_file.h"
+#include "memprof/serve/redirect_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at the bytes of a pprof file piece by piece, while they are unpacked, and refuses at once what cannot be one:
-// what a small gzip file unpacks to may be more than memory holds.
+// Looks at the bytes of a protobuf message (a pprof file) piece by piece, while they are unpacked, and refuses at once
+// what cannot be one: what a small gzip file unpacks to may be more than memory holds.
 //
-// Model: only the outermost fields of the protobuf message are looked at: their tags and lengths.
+// Model: only the outermost fields are looked at: their tags and lengths.
 //
 // Threads: one reader's own.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace memprof::profile {
 
-class PprofOutline {
+class ProtobufOutline {
  public:
-  // `max_bytes`: the most that the whole file may have.
-  explicit PprofOutline(uint64_t max_bytes) : left_bytes_(max_bytes) {}
+  // `max_bytes`: the most that the whole message may have.
+  explicit ProtobufOutline(uint64_t max_bytes) : left_bytes_(max_bytes) {}
 
-  // The bytes that follow; false: this is no pprof file, whatever follows.
+  // The bytes that follow; false: this is no such message, whatever follows.
   bool take(std::string_view piece);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who learns the address when a browser is opened: tests/e2e/view_privacy_test.py.
-#include "memprof/io/redirect_file.h"
+#include "memprof/serve/redirect_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/pprof/pprof_outline.h"
+#include "profile/files/protobuf_outline.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr unsigned kWireBits = 3;
 
 }  // namespace
 
-bool PprofOutline::take(std::string_view piece) {
+bool ProtobufOutline::take(std::string_view piece) {
   if (piece.size() > left_bytes_) return false;
   left_bytes_ -= piece.size();
   while (!piece.empty()) {
@@ -25,7 +25,7 @@ bool PprofOutline::take(std::string_view piece) {
       if (!take_byte_of_varint(byte)) return false;
       continue;
     }
-    // Content cannot be more than is left of the file.
+    // Content cannot be more than is left of the message.
     if (content_bytes_ > left_bytes_ + piece.size()) return false;
     const uint64_t skipped = std::min<uint64_t>(content_bytes_, piece.size());
     piece.remove_prefix(skipped);
@@ -35,7 +35,7 @@ bool PprofOutline::take(std::string_view piece) {
   return true;
 }
 
-bool PprofOutline::take_byte_of_varint(unsigned char byte) {
+bool ProtobufOutline::take_byte_of_varint(unsigned char byte) {
   constexpr unsigned kBitsOfByte = 7;
   constexpr unsigned kMaxBits = 70;  // of ten bytes
   varint_ |= uint64_t{byte & 0x7fU} << std::min(shift_, 63U);
@@ -44,7 +44,7 @@ bool PprofOutline::take_byte_of_varint(unsigned char byte) {
   return shift_ < kMaxBits;
 }
 
-bool PprofOutline::end_varint() {
+bool ProtobufOutline::end_varint() {
   const uint64_t number = varint_;
   varint_ = 0;
   shift_ = 0;
@@ -74,7 +74,7 @@ bool PprofOutline::end_varint() {
   }
 }
 
-bool PprofOutline::skip(uint64_t bytes) {
+bool ProtobufOutline::skip(uint64_t bytes) {
   content_bytes_ = bytes;
   at_ = bytes == 0 ? At::kTag : At::kContent;
   return true;

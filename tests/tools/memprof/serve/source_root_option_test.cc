@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/source_root_option.h"
+#include "memprof/serve/source_root_option.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

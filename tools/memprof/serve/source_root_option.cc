@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/source_root_option.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include "memprof/serve/source_root_option.h"
 
 #include <filesystem>
 #include <system_error>
@@ -13,11 +10,6 @@
 
 namespace memprof::cli {
 namespace {
-
-bool is_own(const RunningProcess& process) {
-  struct stat status{};
-  return stat(("/proc/" + std::to_string(process.pid)).c_str(), &status) == 0 && status.st_uid == geteuid();
-}
 
 profile::SourceRule rule(bool is_own, std::vector<std::string> roots, const std::string& whose) {
   if (!is_own && roots.empty()) {
@@ -67,7 +59,7 @@ profile::SourceRule source_rule_of_file(const std::string& path, std::vector<std
 }
 
 profile::SourceRule source_rule_of_process(const RunningProcess& process, std::vector<std::string> roots) {
-  return rule(is_own(process), std::move(roots),
+  return rule(is_own_process(process.pid), std::move(roots),
               "process " + std::to_string(process.pid) + " is another user's");
 }
 
