@@ -23,7 +23,8 @@ struct ExportSubject {
   std::string name;                       // a title
   std::optional<profile::Metric> metric;  // that was asked for
   profile::GroupBy by = profile::GroupBy::kFunction;
-  std::optional<profile::SourceRule> sources;  // a page carries source text, of files that the rule allows
+  std::optional<profile::SourceRule> sources =
+      {};  // a page carries source text, of files that the rule allows
 
   profile::Metric metric_of(const profile::Profile& profile) const;  // else the profile's default
 };
