@@ -11,10 +11,16 @@
 namespace memprof::cli {
 namespace {
 
+// Without the moment of a series (server.series@peak).
+std::string file_of(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? path : path.substr(0, path.rfind('@'));
+}
+
 profile::SourceRule rule(bool is_own, std::vector<std::string> roots, const std::string& whose) {
   if (!is_own && roots.empty()) {
     complain("note: no source text is shown: " + whose +
-             ", and its maker has chosen the files that it names; --source-root DIR allows those below DIR");
+             "; --source-root DIR allows the source files below DIR");
   }
   return {is_own, std::move(roots)};
 }
@@ -45,15 +51,15 @@ std::vector<std::string> SourceRootOption::roots() const {
 }
 
 bool is_own_profile(const std::string& path) {
-  if (path == "-") return false;
-  std::error_code error;
-  const bool has_moment = !std::filesystem::exists(path, error);
-  return profile::is_own_file(has_moment ? path.substr(0, path.rfind('@')) : path);
+  return path != "-" && profile::is_own_file(file_of(path));
 }
 
 profile::SourceRule source_rule_of_file(const std::string& path, std::vector<std::string> roots) {
-  if (path == "-")
-    return rule(false, std::move(roots), "who made the profile on standard input is not known");
+  if (path == "-") {
+    return rule(false, std::move(roots), "it is not known who made the profile on standard input");
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(file_of(path), error)) return {};  // whoever reads it says that
   return rule(is_own_profile(path), std::move(roots),
               path + " was made, or could have been changed, by another user");
 }
