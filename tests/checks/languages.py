@@ -53,6 +53,7 @@ EXCEPTIONS = {
     "tools/memprof/attach/python/shared_folder.cc": (r"", "attaching by an interface of the language: a folder for it"),
     "tools/memprof/attach/python/start_by_python.cc": (r"", "attaching by an interface of the language: a folder for it"),
     "tools/memprof/attach/python/start_by_python.h": (r"", "attaching by an interface of the language: a folder for it"),
+    "src/profile/files/source_file.cc": (r'^    "', "a table of the endings that source files of languages have"),
     "src/profile/formats/heapprofile.h": (r"^// Writes", "whose format it is"),
     "src/profile/page/page_html.h": (r"^// JavaScript", "what the page is written in"),
     "src/profile/page/page_frames.cc": (r"", "what the page's switches hide: rules of presentation"),
