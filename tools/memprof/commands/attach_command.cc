@@ -245,7 +245,7 @@ int attach_command(const std::vector<std::string>& arguments) {
   }
   const AttachResult result = start_in(pid, *options);
   complain("attached to " + described(pid) + paused(*options, result) + "; " + rate_text(options->attach) +
-           "; seen is what it allocates from now on");
+           "; recording allocations from now on");
   for (const std::string& name : result.hooked) complain(name + " is hooked");
   for (const std::string& line : result.refused) complain(line);
   if (options->seconds) return wait_and_write(*options, pid);

@@ -43,8 +43,9 @@ warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
 running process, `-` standard input. Several FILEs are of one process at several
 times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too. Of a
 series (memprof run --every, memprof live --record) its looks count so; its last
-one is judged, or the one before the program began to clean up. Of the JS heap
-16 looks and more tell what grows; fewer, what holds most.
+one is judged, or the one before the program began to clean up. For the
+JavaScript heap, growth needs at least 16 snapshots; with fewer, only the largest
+holders are shown.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)
