@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "tools/memprof/command_table.cc": (r"--no-python", PUBLIC),
+    "tools/memprof/commands/leaks_command.cc": (r"^JavaScript heap", "help: a heap in which it looks for leaks"),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
     "tools/memprof/commands/check_command.cc": (r"python_program|with_python", "scripts run as with `memprof run`"),

@@ -153,7 +153,7 @@ class Attach(attaching.Test):
 
     def test_a_budget_begins_with_a_rate_of_its_own(self):
         process = self.begin(e2e.program("attached"), "malloc")
-        self.assertIn("; a rate within the budget; seen is", self.attach(process, "--budget", "0.5%"))
+        self.assertIn("; a rate within the budget; recording allocations", self.attach(process, "--budget", "0.5%"))
 
     def test_within_a_budget(self):
         process = self.begin(e2e.program("attached"), "malloc")
