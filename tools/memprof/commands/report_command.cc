@@ -49,8 +49,8 @@ or with --at one of its looks.
   --metric METRIC  what rows are ordered by:
                      peak   bytes that were live when the heap was largest
                             (default for a program that ended by itself)
-                     live   bytes that are live (default for others); for a program
-                            that ended, those before its clean-up at exit
+                     live   bytes that are live (default for others); if the
+                            program ended, those before its clean-up at exit
                      alloc  bytes allocated since the start
                      temporary  of these, bytes that were freed again within the
                             time of --younger

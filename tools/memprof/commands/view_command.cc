@@ -114,7 +114,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   options.source_maps = source_maps.choice();
   options.source_roots = source_root.roots();
   if (options.is_elsewhere && !options.source_roots.empty()) {
-    throw Failure("--source-root: no source text is served with --listen");
+    throw Failure("--source-root: no source text is served with --listen; leave one of the two out");
   }
   if (force && !options.record) throw Failure("view: --force goes with --record");
   if (options.record) {
