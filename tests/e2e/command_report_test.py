@@ -219,6 +219,13 @@ class Report(e2e.Test):
                     self.assertIn(said, error)
                     self.assertLess(usage.ru_maxrss, 512 << 10, "KiB")
 
+    def test_what_has_no_end_is_refused(self):
+        for arguments, name in ((("/dev/zero",), "/dev/zero"), (("-",), "standard input")):
+            with self.subTest(name), open("/dev/zero", "rb") as zeros:
+                done = e2e.run([e2e.COMMAND, "report", *arguments], stdin=zeros)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stderr.decode(), f"memprof: {name}: not a pprof profile, or a truncated one\n")
+
     def test_hostile_files(self):
         """Random damage to a real profile: a line, or a report; never a crash, never a hang."""
         plain = gzip.decompress(EXACT.read_bytes())

@@ -327,30 +327,45 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
   }
 }
 
-Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) {
-    throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
-  }
+Profile read_pprof_from(int fd, const std::string& name, const ReadOptions& options) {
   std::string data;
   std::string buffer(size_t{1} << 18, '\0');
+  // Also of a file that is not packed the first wrong byte is the last that is read: /dev/zero has no end.
+  ProtobufOutline outline(options.max_decompressed_bytes);
+  size_t looked_at = 0;
   for (;;) {
-    const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) {
       continue;
     }
     if (got < 0) {
-      throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
+      throw Error(fmt::format("{}: cannot read it: {}", name, std::strerror(errno)));
     }
     if (got == 0) {
       break;
     }
     data.append(buffer, 0, static_cast<size_t>(got));
     if (data.size() > options.max_decompressed_bytes) {
-      throw Error(fmt::format("{}: larger than {} bytes", path, options.max_decompressed_bytes));
+      throw Error(fmt::format("{}: larger than {} bytes", name, options.max_decompressed_bytes));
     }
+    constexpr size_t kMarkBytes = 2;  // which tell gzip
+    if (data.size() < kMarkBytes || is_gzip(data)) {
+      continue;
+    }
+    if (!outline.take(std::string_view(data).substr(looked_at))) {
+      throw no_profile(name, data);
+    }
+    looked_at = data.size();
   }
-  return read_pprof(data, path, options);
+  return read_pprof(data, name, options);
+}
+
+Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) {
+    throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
+  }
+  return read_pprof_from(file.number(), path, options);
 }
 
 }  // namespace memprof::profile

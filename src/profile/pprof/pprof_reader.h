@@ -29,6 +29,9 @@ struct ReadOptions {
 // `name` stands in messages: the file's name as the user gave it.
 Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options = {});
 
+// All that a descriptor has, such as standard input.
+Profile read_pprof_from(int fd, const std::string& name, const ReadOptions& options = {});
+
 Profile read_pprof_file(const std::string& path, const ReadOptions& options = {});
 
 }  // namespace memprof::profile

@@ -183,6 +183,15 @@ TEST(PprofReader, refuses_a_bomb_by_its_first_bytes) {
             "NAME: not a pprof profile, or a truncated one (it looks like JSON)");
 }
 
+TEST(PprofReader, reads_no_more_than_it_needs_to_refuse_a_file) {
+  try {
+    read_pprof_file("/dev/zero");  // which has no end
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "/dev/zero: not a pprof profile, or a truncated one");
+  }
+}
+
 TEST(PprofReader, allows_a_profile_what_its_size_lets_expect) {
   ForeignPprof many(ForeignPprof::Types{{"inuse_space", "bytes"}});
   for (uint64_t id = 1; id <= 1000; ++id) many.location(id, id);
