@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/reliability.md promises is held by tests that exist: each `file::test` in it, below tests/.
+"""What docs/reliability.md and docs/security.md promise is held by tests that exist: each `file::test` in them, below tests/.
 
 usage: promises.py ROOT         names each test that is not there, and each lesson without one; exits 1 if any
        promises.py --self-test  plants such errors, and a good document
@@ -13,6 +13,7 @@ import tempfile
 from check_main import check_main
 
 DOCUMENT = "docs/reliability.md"
+OTHER = "docs/security.md"  # without lessons
 LESSONS = range(1, 29)
 TEST = re.compile(r"`([\w/]+\.(?:cc|py))::([\w.]+)`")
 # | 7 | what broke | tests, or why it cannot happen |
@@ -33,8 +34,9 @@ def exists(root, file, name):
 def check(root, lessons=LESSONS):
     """Returns (number of tests named, what is wrong)."""
     text = (root / DOCUMENT).read_text()
-    tests = TEST.findall(text)
-    wrong = [f"{DOCUMENT}: there is no test {name} in tests/{file}" for file, name in tests if not exists(root, file, name)]
+    documents = {DOCUMENT: text, OTHER: (root / OTHER).read_text()}
+    wrong = [f"{document}: there is no test {name} in tests/{file}" for document, content in documents.items()
+             for file, name in TEST.findall(content) if not exists(root, file, name)]
     rows = {}
     for number, _, means in ROW.findall(text):
         rows[int(number)] = rows.get(int(number), "") + means
@@ -44,9 +46,9 @@ def check(root, lessons=LESSONS):
         elif not TEST.search(rows[lesson]) and IMPOSSIBLE not in rows[lesson]:
             wrong.append(f"{DOCUMENT}: lesson {lesson} has no test, and no reason why it is impossible")
     # A misspelt reference is no reference, and would be passed over.
-    wrong += [f"{DOCUMENT}: {part} is not written as `file::test`" for part in re.findall(r"`[^`]*::[^`]*`", text)
-              if not TEST.fullmatch(part)]
-    return len(tests), wrong
+    wrong += [f"{document}: {part} is not written as `file::test`" for document, content in documents.items()
+              for part in re.findall(r"`[^`]*::[^`]*`", content) if not TEST.fullmatch(part)]
+    return sum(len(TEST.findall(content)) for content in documents.values()), wrong
 
 
 def self_test():
@@ -61,12 +63,18 @@ def self_test():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
         (root / "docs").mkdir()
+        (root / OTHER).write_text("")
         for text, errors in cases:
             (root / DOCUMENT).write_text(text)
+            found = check(root, range(1, 3))[1]
+            assert len(found) == errors, (text, found)
+        (root / DOCUMENT).write_text(good)
+        for text, errors in (("`e2e/a_test.py::test_a`", 0), ("`e2e/a_test.py::test_b`", 1), ("`e2e/a_test.py::x y`", 1)):
+            (root / OTHER).write_text(text)
             found = check(root, range(1, 3))[1]
             assert len(found) == errors, (text, found)
     print("the planted errors were found")
 
 
 if __name__ == "__main__":
-    sys.exit(check_main(__doc__, check, self_test, fine=lambda count: f"the {count} tests that {DOCUMENT} names exist", counted="promises"))
+    sys.exit(check_main(__doc__, check, self_test, fine=lambda count: f"the {count} tests that {DOCUMENT} and {OTHER} name exist", counted="promises"))

@@ -171,7 +171,7 @@ class Attach(attaching.Test):
 
     def test_a_budget_begins_with_a_rate_of_its_own(self):
         process = self.begin(e2e.program("attached"), "malloc")
-        self.assertIn("; a rate within the budget; seen is", self.attach(process, "--budget", "0.5%"))
+        self.assertIn("; a rate within the budget; recording allocations", self.attach(process, "--budget", "0.5%"))
 
     def test_within_a_budget(self):
         process = self.begin(e2e.program("attached"), "malloc")
@@ -203,7 +203,7 @@ class Attach(attaching.Test):
         """What was there before is not known; what comes is, with Python's functions, until it is stopped."""
         process = self.begin(e2e.system_python(), "-c", HOLDER)
         time.sleep(1.1)  # a process that memprof was in at its start is not told from a younger one
-        self.assertIn("rate 64.0 KiB; seen is what it allocates from now on", self.attach(process, "-r", "64k"))
+        self.assertIn("rate 64.0 KiB; recording allocations from now on", self.attach(process, "-r", "64k"))
         process.stdin.write(b"\n")
         process.stdin.flush()
         self.assertEqual(process.stdout.readline(), b"more\n")

@@ -204,6 +204,33 @@ class Report(e2e.Test):
         self.check_refused(self.folder)
         self.check_refused("/proc/self/mem")
 
+    def test_bombs_take_little_memory(self):
+        """4 MB that unpack to 4 GB, of bytes that are no pprof file, and of fields that one could have."""
+        for name, unit, said in (("zeros", bytes(1 << 26), "not a pprof profile"),
+                                 ("strings", b"\x32\0" * (1 << 25), "gzip -dc FILE > FILE.pb")):
+            member = gzip.compress(unit, 9)
+            path = self.folder / name
+            path.write_bytes(member * ((4 << 20) // len(member)))
+            for command in (("report", path), ("view", path, "--no-open"), ("export", path, "-o", self.folder / "x.json"),
+                            ("diff", path, EXACT), ("merge", path, EXACT, "-o", self.folder / "x.pb.gz")):
+                with self.subTest(name, command=command[0]):
+                    process = subprocess.Popen([e2e.COMMAND, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                               env=e2e.plain_environment(), text=True)
+                    error = process.stderr.read()
+                    process.stderr.close()
+                    _, status, usage = os.wait4(process.pid, 0)
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    self.assertEqual(process.returncode, 2, error)
+                    self.assertIn(said, error)
+                    self.assertLess(usage.ru_maxrss, 512 << 10, "KiB")
+
+    def test_what_has_no_end_is_refused(self):
+        for arguments, name in ((("/dev/zero",), "/dev/zero"), (("-",), "standard input")):
+            with self.subTest(name), open("/dev/zero", "rb") as zeros:
+                done = e2e.run([e2e.COMMAND, "report", *arguments], stdin=zeros)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stderr.decode(), f"memprof: {name}: not a pprof profile, or a truncated one\n")
+
     def test_hostile_files(self):
         """Random damage to a real profile: a line, or a report; never a crash, never a hang."""
         plain = gzip.decompress(EXACT.read_bytes())

@@ -20,23 +20,25 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kBeginning[] = "memprof: a sampling profiler of memory allocations\n\n";
+constexpr char kBeginning[] =
+    "memprof shows which code holds a program's memory, and which code allocated it.\n"
+    "It records a sample of the allocations, so its numbers are estimates.\n\n";
 constexpr char kEnd[] =
     R"(
-`memprof COMMAND --help` says more about each.
+`memprof COMMAND --help` explains a command and its options.
 
 try:
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
   memprof view out.pb.gz
 
-The profile is an ordinary pprof file: `go tool pprof out.pb.gz` opens it, too.
-Without this command:
+The profile is a pprof file: `go tool pprof out.pb.gz` opens it, too.
+To profile a program without `memprof run`, preload the library:
   LD_PRELOAD=libmemprof.so MEMPROF_PROFILE=out.%p.pb MEMPROF_RATE=512k CMD
 
 options:
-  --help     this text; -h: the half of it
-  --version  the version
+  --help     show this text; -h: a shorter one
+  --version  show the version
 )";
 
 std::string whole_help() {

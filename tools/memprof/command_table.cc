@@ -43,7 +43,7 @@ const std::vector<Command>& commands() {
      "                   [--no-inline-hooks]\n"
      "                   [--every TIME] [--no-debuginfod] [--] CMD ARG...",
      "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
-     "run a program and write a profile of what it allocated, and of each\n"
+     "run a program and write a profile of its memory, and one for each\n"
      "process that it starts"},
     {"report", report_command,
      "memprof report FILE [-n N] [--by function|line|file|module|heap|process]\n"
@@ -51,8 +51,8 @@ const std::vector<Command>& commands() {
      "                           [--focus REGEX] [--ignore REGEX]\n"
      "                           [--callers FUNCTION] [--callees FUNCTION]\n"
      "                           [--metric METRIC] [--native-interpreter] [--json]",
-     "memprof report FILE", "what holds the memory; --tree: the calls",
-     "show a profile: a table, a tree of calls, callers and callees"},
+     "memprof report FILE", "which code holds memory; --tree: calls",
+     "print a profile: a table of functions, a tree of calls"},
     {"view", view_command,
      "memprof view FILE|PID [--no-open] [--port PORT]",
      "memprof view FILE", "the same in the browser, as a flame graph",
@@ -61,54 +61,55 @@ const std::vector<Command>& commands() {
      "memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]\n"
      "                           [--json | --markdown] [--junit FILE]",
      "memprof diff BEFORE AFTER", "what grew, what shrank",
-     "what grew and shrank between two profiles, and whether that is more\n"
+     "compare two profiles: what grew and shrank, and whether it is more\n"
      "than chance"},
     {"check", check_command,
      "memprof check [--limits FILE] [--json | --markdown] [--junit FILE]\n"
      "                           [--github] [-- CMD ARG... | FILE...]",
-     "memprof check [-- CMD | FILE...]", "whether it keeps its limits",
-     "whether a program keeps the limits of memprof.toml, for CI"},
+     "memprof check [-- CMD | FILE...]", "check a program against limits",
+     "check a program against the limits in memprof.toml, for CI"},
     {"churn", churn_command,
      "memprof churn FILE [--younger TIME] [--json]",
-     "memprof churn FILE", "what is allocated and freed soon after",
-     "what was allocated and freed again soon after, and what to do about it"},
+     "memprof churn FILE", "what is freed soon after it is allocated",
+     "show memory that is freed soon after it is allocated, and what to do\n"
+     "about it"},
     {"leaks", leaks_command,
      "memprof leaks FILE...|PID [--why] [--expect REGEX] [--fail-on LIMIT]\n"
      "                           [--json]",
-     "memprof leaks FILE...|PID", "what grows without end",
-     "which places leak: a verdict on each, and why"},
+     "memprof leaks FILE...|PID", "which code leaks",
+     "find the places that leak, with the reason for each"},
     {"merge", merge_command,
      "memprof merge FILE... -o OUT [--skip-damaged] [--force]",
-     "memprof merge FILE... -o OUT", "many profiles as one",
-     "add up the profiles of many runs or machines"},
+     "memprof merge FILE... -o OUT", "add up many profiles",
+     "add up profiles of several runs or machines"},
     {"export", export_command,
      "memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]\n"
      "                           [--focus REGEX] [--by WHAT] [--since OLD]",
      "memprof export FILE -o OUT", ".html, .json, .speedscope.json, ...",
-     "turn a profile into another format (a page, pprof, speedscope, collapsed,\n"
-     "JSON)"},
+     "convert a profile to another format (web page, pprof, speedscope,\n"
+     "collapsed, JSON)"},
     {"live", live_command,
      "memprof live PID | --name PROGRAM [-o PATH | --record FILE.series]",
      "memprof live PID", "look at a running process",
-     "look at a running process, or write its profile as of now"},
+     "look at a running process, or write its profile up to now"},
     {"attach", attach_command,
      "memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]\n"
      "                      [--for TIME -o PATH]\n"
      "       memprof attach --stop PID",
      "memprof attach PID", "start memprof in a running process",
-     "start memprof in a process that runs already"},
+     "start memprof in a running process"},
     {"list", list_command,
      "memprof list",
      "memprof list", "processes that have memprof in them",
-     "processes that have memprof in them, and what dead ones left behind"},
+     "list processes that have memprof in them, and data of dead ones"},
     {"clean", clean_command,
      "memprof clean",
-     "memprof clean", "remove what dead processes left behind",
-     "remove what dead processes left behind"},
+     "memprof clean", "remove the data of dead processes",
+     "remove the data that dead processes left behind"},
     {"doctor", doctor_command,
      "memprof doctor [PID | -- CMD ARG...]",
-     "memprof doctor [PID | -- CMD]", "what would stop memprof here",
-     "check what would stop memprof here, in a program or in a process"},
+     "memprof doctor [PID | -- CMD]", "what could stop memprof here",
+     "check this system, a program or a process for what could stop memprof"},
   };
   // clang-format on
   return kCommands;

@@ -11,31 +11,32 @@ struct ShortHelp {
   const char* text;
 };
 
-constexpr char kBeginning[] = "memprof: a sampling profiler of memory allocations\n\n";
+constexpr char kBeginning[] =
+    "memprof shows which code holds a program's memory, and which code allocated it.\n\n";
 constexpr char kEnd[] = R"(
 Try:
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
 
-memprof COMMAND -h says more about each, memprof COMMAND --help says all.
-memprof --help: all commands and options. memprof --version
+memprof COMMAND -h explains a command, memprof COMMAND --help all its options.
+memprof --help lists all commands and their usage. memprof --version
 )";
 
 constexpr ShortHelp kTexts[] = {
     {"run", R"(usage: memprof run [OPTIONS] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
-Runs CMD and writes a profile of what it allocated, and one of each process that
-it starts, also when they are killed.
+Runs CMD and writes a profile of its memory, and one for each process that it
+starts. There is a profile even if a process is killed.
 
   -r RATE      mean bytes between samples: 512k (default), 64k, 1M ...; 0
-               records every allocation. Less is more exact and costs more.
+               records every allocation. Smaller is more exact and costs more.
   -o PATH      the file to write, .pb.gz or .pb (memprof.%n.%p.pb.gz: %n is the
                program, %p its process id)
   --force      replace PATH if it exists
   --merge      one file for all processes (report --by process)
   --no-follow  profile CMD only, not the processes that it starts
-  --every 10s  record memory over time, too (docs/series.md)
+  --every 10s  also record memory over time (docs/series.md)
 
   memprof run -o out.pb.gz -- sort /usr/share/dict/words
   memprof report out.pb.gz
@@ -49,9 +50,9 @@ Shows a profile as a table: which function holds how much memory.
   -n N                  rows to show (20)
   --by WHAT             a row for each function (default), line, file, module,
                         heap, process
-  --metric WHAT         peak (the heap at its highest: the default where a
-                        program has ended), live, alloc (since the start),
-                        temporary (freed within --younger 10ms)
+  --metric WHAT         peak (when the heap was largest: the default if the
+                        program has ended), live (held now), alloc (all since
+                        the start), temporary (freed within --younger 10ms)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
@@ -61,8 +62,8 @@ All options, and what the columns mean: memprof report --help
 )"},
     {"churn", R"(usage: memprof churn FILE [OPTIONS]
 
-Shows what was allocated and freed again soon after, by place, how long it
-lived, what it likely costs, and what can be done about it.
+Shows which code allocates memory that it frees soon afterwards, how long the
+memory lived, what this probably costs, and what you can do about it.
 
   --younger TIME  how soon: 100us, 10ms (default), 2s ...
   -n N            rows to show (20)
@@ -74,11 +75,11 @@ All options, and what the columns mean: memprof churn --help
 )"},
     {"leaks", R"(usage: memprof leaks FILE...|PID [OPTIONS]
 
-Says which places of a program leak, how fast, and why: those where blocks are
-never freed that were allocated all through the run. Status 1: there is one.
+Finds places that leak: code that allocates throughout the run and never frees.
+Says how fast they grow, and why. Exit status 1: there is a leak.
 
-  --why            also why the other places are none
-  --expect REGEX   what may grow
+  --why            also explain why the other places do not leak
+  --expect REGEX   places that may grow
   --fail-on LIMIT  status 1 only beyond it: "growth > 5MB" a minute
   -n N             rows to show (10)
   --json           for programs
@@ -87,8 +88,8 @@ All options: memprof leaks --help
 )"},
     {"view", R"(usage: memprof view FILE|PID [OPTIONS]
 
-Shows a profile in the browser: flame graph and table, search, callers and
-callees. Served to this machine only, until Ctrl-C.
+Shows a profile in the browser: flame graph, table, search, callers and callees.
+Only this machine can open the page, until Ctrl-C.
 
   --no-open    print the address, do not open a browser
   --port PORT  serve at this port (any that is free)
@@ -108,7 +109,7 @@ running processes), and whether that is more than chance.
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down to what changed
   --fail-on "growth > 5MB", "alloc > 10%"
-                        status 1 where that is exceeded, and not by chance
+                        exit status 1 if it is exceeded by more than chance
   --markdown            for a comment on a pull request; --json: for programs
 
 All options: memprof diff --help
@@ -119,8 +120,8 @@ Adds up profiles of many runs, processes or machines into one, whose intervals
 are those of the sum. They may be of different rates.
 
   -o OUT          the file to write, .pb.gz or .pb
-  --skip-damaged  leaves out files that are no whole profile, and says how many
-  --force         replaces OUT if it exists
+  --skip-damaged  leave out damaged files, and say how many
+  --force         replace OUT if it exists
 
 All options: memprof merge --help
 )"},
@@ -145,13 +146,13 @@ All options: memprof export --help
 )"},
     {"live", R"(usage: memprof live PID... | --name PROGRAM [-o PATH]
 
-Shows what running processes hold. They must have memprof in them: started by
-`memprof run`, preloaded, or linked. They are not stopped. ? lists the keys of
-the view, q ends it.
+Shows what memory running processes hold. memprof must be in them: started by
+`memprof run`, attached, preloaded or linked. They are not stopped. ? lists the
+keys of the view, q ends it.
 
   --name PROGRAM  the process whose executable has this name
   --run           with the other processes of its run
-  -o PATH         write the profile as of now instead (.pb.gz or .pb)
+  -o PATH         write the profile up to now instead (.pb.gz or .pb)
   --record FILE.series --every 10s
                   record it over time (memprof report FILE.series)
   --by WHAT       a row for each function (default), line, file, module, process
@@ -162,14 +163,14 @@ memprof list shows such processes. All options: memprof live --help
     {"attach", R"(usage: memprof attach PID | --name PROGRAM [OPTIONS]
        memprof attach --stop PID
 
-Starts memprof in a process that runs already, which pauses for some
-milliseconds. Seen is what it allocates from now on: look with memprof live PID.
+Starts memprof in a running process, which pauses for some milliseconds. It
+records allocations from now on; memprof live PID shows them.
 
   --name PROGRAM  the process whose executable has this name
   -r RATE         mean bytes between samples: 512k (default), 64k, 1M ...
   --for TIME -o PATH
-                  wait so long (30s, 5m, 1h), write the profile and stop
-  --stop          stop the sampling
+                  record for this time (30s, 5m, 1h), write the profile, stop
+  --stop          stop recording
 
 All options: memprof attach --help
 )"},

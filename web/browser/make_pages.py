@@ -116,7 +116,7 @@ def main():
     subprocess.run([memprof, "run", "-r", "300", "--merge", "-o", large, "--force", "--", "sh", "-c", compile_twice, "sh", source],
                    check=True, stderr=subprocess.DEVNULL)
     page(profiles / "python.pb.gz", "python.html")
-    page(profiles / "threads.pb.gz", "source.html", "--source")
+    page(profiles / "threads.pb.gz", "source.html", "--source", "--source-root", folder)
     page(large, "large.html")
     hostile = folder / "hostile.pb"
     hostile.write_bytes(hostile_profile())

@@ -48,7 +48,8 @@ export async function source({ open, violations, picture, check }, memprof, fold
   check("axe: source, narrow and dark", (await violations(narrow.page)).length === 0, (await violations(narrow.page)).join("; "));
   await narrow.close();
 
-  const viewer = begin(memprof, ["view", join(folder, "profiles", "threads.pb.gz"), "--no-open", "--no-debuginfod"]);
+  const profile = join(folder, "profiles", "threads.pb.gz");
+  const viewer = begin(memprof, ["view", profile, "--source-root", folder, "--no-open", "--no-debuginfod"]);
   try {
     const served = await open(await viewer.next());
     const asked = await linesOfLoad(served.page);

@@ -43,8 +43,33 @@ bool is_gzip(std::string_view data) {
   return data.substr(0, 2) == "\x1f\x8b";
 }
 
-std::string gunzip(std::string_view data, const std::string& name, uint64_t max_bytes) {
+namespace {
+
+// What a gzip file says of its size, as far as that is likely: its last four bytes, which may be anything where the file
+// is damaged.
+uint64_t expected_size(std::string_view data, uint64_t max_bytes) {
+  constexpr size_t kSizeBytes = 4;
+  constexpr uint64_t kUsualRatio = 16;
+  if (data.size() < kSizeBytes) return 0;
+  uint64_t size = 0;
+  for (size_t i = 0; i < kSizeBytes; ++i) {
+    size |= uint64_t{static_cast<unsigned char>(data[data.size() - kSizeBytes + i])} << (8 * i);
+  }
+  return std::min({size, max_bytes, kUsualRatio * data.size()});
+}
+
+}  // namespace
+
+std::string gunzip(std::string_view data, const std::string& name, uint64_t max_bytes,
+                   const std::function<void(std::string_view)>& look) {
+  const auto refuse_size = [&] {
+    throw Error(
+        fmt::format("{}: unpacks to more than {} bytes, which no profile of its size does; if you trust it, "
+                    "unpack it first: gzip -dc FILE > FILE.pb",
+                    name, max_bytes));
+  };
   std::string out;
+  out.reserve(expected_size(data, max_bytes));
   std::string buffer(kPieceBytes, '\0');
   Inflater inflater;
   z_stream& stream = inflater.stream;
@@ -57,10 +82,8 @@ std::string gunzip(std::string_view data, const std::string& name, uint64_t max_
     const int status = inflate(&stream, Z_NO_FLUSH);
     const size_t made = buffer.size() - stream.avail_out;
     data.remove_prefix(given - stream.avail_in);
-    if (made > max_bytes - out.size()) {
-      throw Error(fmt::format("{}: unpacks to more than {} bytes, which no real profile of its size does",
-                              name, max_bytes));
-    }
+    if (made > max_bytes - out.size()) refuse_size();
+    if (look) look(std::string_view(buffer).substr(0, made));
     out.append(buffer, 0, made);
     if (status == Z_STREAM_END) {
       const size_t next = data.find_first_not_of('\0');  // padding may follow

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,10 @@ namespace memprof::profile {
 
 bool is_gzip(std::string_view data);
 
-// All members of a gzip file, one after the other.  `name` stands in messages.
-std::string gunzip(std::string_view data, const std::string& name, uint64_t max_bytes);
+// All members of a gzip file, one after the other.  `name` stands in messages.  `look` is called with each piece of
+// what was packed as soon as it is there, and may throw: then no more is unpacked.
+std::string gunzip(std::string_view data, const std::string& name, uint64_t max_bytes,
+                   const std::function<void(std::string_view)>& look = {});
 
 // The same bytes each time: no time stamp and no file name.
 std::string gzip(std::string_view data);

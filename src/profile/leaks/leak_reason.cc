@@ -79,7 +79,7 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
 const char* verdict_text(LeakVerdict verdict) {
   static constexpr const char* kTexts[kLeakVerdicts] = {
       "grows, by blocks that are never freed",
-      "blocks come and go",
+      "steady turnover of blocks",
       "grew, and has stopped or slows down: a cache or a table that is full",
       "allocated in the first quarter of the run and kept",
       "allocated within a moment and kept",
@@ -98,8 +98,7 @@ std::string leak_reason(const LeakRow& row, const Leaks& leaks) {
         return "grew at first, and no more: " + slope_text(*row.slope, leaks);
       }
       return fmt::format(
-          "blocks come and go: half of those that were freed lived less than {}, and of those that "
-          "live 95 % are younger than {}",
+          "steady turnover: median lifetime of freed blocks {}; 95 % of live blocks are younger than {}",
           format_duration_ns(a.median_lifetime_ns), format_duration_ns(a.oldest_ns));
     case LeakVerdict::kFilled:
       return a.births.has_stopped ? fmt::format("grew until {} after the start, and hardly since",

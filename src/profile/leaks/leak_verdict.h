@@ -19,7 +19,7 @@ namespace memprof::profile {
 
 enum class LeakVerdict : uint8_t {
   kLeak,     // grows without end
-  kLevel,    // blocks come and go
+  kLevel,    // steady turnover: blocks are freed as fast as they are allocated
   kFilled,   // grew, and has stopped or slows down
   kStart,    // allocated in the first quarter of the run and kept
   kOnce,     // allocated within a moment and kept

@@ -134,15 +134,15 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
 
 std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end, bool has_mappings) {
   if (!m.is_known()) return {};
-  SumLines sum(fmt::format("{:<10} {} (RSS{}): heap in use {}", "Resident:", bytes(m.total_bytes),
+  SumLines sum(fmt::format("{:<10} {} (RSS{}): live heap {}", "Resident:", bytes(m.total_bytes),
                            is_before_end ? " at the end" : "", bytes(m.live_bytes)));
-  if (m.absent_bytes != 0) sum.add(fmt::format("- {} of it not in memory", bytes(m.absent_bytes)));
-  sum.add(fmt::format("+ slack of blocks {}", bytes(m.slack_bytes)));
+  if (m.absent_bytes != 0) sum.add(fmt::format("- {} not resident", bytes(m.absent_bytes)));
+  sum.add(fmt::format("+ allocator slack {}", bytes(m.slack_bytes)));
   if ((m.state & kResidentFreeKnown) != 0) {
     sum.add(fmt::format("+ free, kept by the allocator {}{}",
                         (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes)));
   } else if (m.heap_bytes != 0) {
-    sum.add("+ free, kept by the allocator: it does not say");
+    sum.add("+ free, kept by the allocator: unknown");
   }
   const std::string runtime = runtime_heap_name(m);
   for (const Part& part : other_parts(m, runtime)) {

@@ -29,7 +29,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& memory, bool is_be
 std::string resident_at_peak(uint64_t resident_bytes, uint64_t files_bytes, uint64_t free_bytes,
                              double heap_bytes);
 
-// "118.2 MiB (heap in use 60.1 MiB, ...)"; "": nothing is known.
+// "118.2 MiB (live heap 60.1 MiB, ...)"; "": nothing is known.
 std::string resident_line(const ResidentMemory& memory);
 
 }  // namespace memprof::profile

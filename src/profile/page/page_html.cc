@@ -174,7 +174,7 @@ std::string write_page(const Profile& profile, const std::string& name, const Pa
   subject.facts = header_lines(report);
   subject.metric = options.metric;
   subject.source_address = options.source_address;
-  if (options.has_sources) subject.sources = read_sources(profile);
+  if (options.sources) subject.sources = read_sources(profile, *options.sources);
   std::string page = fill(name, static_table(report, subject.facts), write_page_data({&profile}, subject));
   if (!options.live.is_null() || !options.source_address.empty()) {
     page.insert(page.find(kNothingElse) + kNothingElse.size(), kItsServer);

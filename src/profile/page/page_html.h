@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "profile/compare/comparison.h"
+#include "profile/files/source_file.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
@@ -25,7 +26,7 @@ struct PageOptions {
   nlohmann::ordered_json live;
   // What the addresses of source files begin with, which the page asks its server for; empty: it has none.
   std::string source_address;
-  bool has_sources = false;  // it carries the lines that it names
+  std::optional<SourceRule> sources;  // it carries the lines that it names, of files that the rule allows
 };
 
 // `name`: of the file.  The policy of a page that has a server allows it to ask that one.

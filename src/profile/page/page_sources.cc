@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/page/page_sources.h"
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -24,31 +21,18 @@ struct Source {
   std::vector<std::string> lines;
 };
 
-// `moment`: from 1970 on.
-bool is_changed_since(const std::string& path, std::chrono::nanoseconds moment) {
-  std::error_code error;
-  const auto changed = std::filesystem::last_write_time(path, error);
-  // The two clocks need not begin at the same time.
-  const auto age = std::filesystem::file_time_type::clock::now() - changed;
-  return !error && age < std::chrono::system_clock::now().time_since_epoch() - moment;
-}
-
-std::optional<Source> read(const std::string& path, uint64_t time_unix_ns) {
-  namespace files = std::filesystem;
-  std::error_code error;
-  if (!files::is_regular_file(path, error) || files::file_size(path, error) > kMaxSourceBytes || error) {
-    return std::nullopt;
-  }
-  std::ifstream file(path, std::ios::binary);
+std::optional<Source> read(const std::string& path, const SourceRule& rule, uint64_t time_unix_ns) {
+  const auto file = read_source_file(path, rule, kMaxSourceBytes);
+  if (!file || file->text.find('\0') != std::string::npos) return std::nullopt;
   Source source;
-  for (std::string line; std::getline(file, line);) {
-    if (line.find('\0') != std::string::npos) return std::nullopt;
+  std::istringstream text(file->text);
+  for (std::string line; std::getline(text, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.size() > kLongestLine) line.resize(kLongestLine);
     source.lines.push_back(std::move(line));
   }
   if (source.lines.empty()) return std::nullopt;
-  source.is_newer = time_unix_ns != 0 && is_changed_since(path, std::chrono::nanoseconds(time_unix_ns));
+  source.is_newer = time_unix_ns != 0 && file->changed_unix_ns > time_unix_ns;
   return source;
 }
 
@@ -70,19 +54,19 @@ std::map<std::string, std::set<int64_t>> lines_of(const Profile& profile) {
 
 }  // namespace
 
-Json read_source(const std::string& path, uint64_t time_unix_ns) {
-  const auto source = read(path, time_unix_ns);
+Json read_source(const std::string& path, const SourceRule& rule, uint64_t time_unix_ns) {
+  const auto source = read(path, rule, time_unix_ns);
   if (!source) return nullptr;
   Json lines = Json::object();
   for (size_t i = 0; i < source->lines.size(); ++i) lines[std::to_string(i + 1)] = source->lines[i];
   return as_json(*source, lines);
 }
 
-Json read_sources(const Profile& profile, size_t max_bytes) {
+Json read_sources(const Profile& profile, const SourceRule& rule, size_t max_bytes) {
   Json files = Json::object();
   size_t bytes = 0;
   for (const auto& [path, named] : lines_of(profile)) {
-    const auto source = read(path, profile.time_unix_ns);
+    const auto source = read(path, rule, profile.time_unix_ns);
     if (!source) continue;
     std::set<int64_t> wanted;
     for (const int64_t line : named) {

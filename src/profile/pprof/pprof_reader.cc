@@ -14,6 +14,7 @@
 
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
+#include "profile/files/protobuf_outline.h"
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
@@ -51,7 +52,7 @@ constexpr size_t kDeepestStack = size_t{1} << 20;
 
 class Reader {
  public:
-  Reader(std::string_view data, const ReadOptions& options) : data_(data), budget_(options.max_model_bytes) {}
+  Reader(std::string_view data, uint64_t max_model_bytes) : data_(data), budget_(max_model_bytes) {}
 
   // Fields may come in any order, hence one pass for each kind that others refer to.
   Profile read() {
@@ -266,6 +267,25 @@ const char* other_kind(std::string_view data) {
   return "";
 }
 
+constexpr uint64_t kUnpackedAlwaysAllowed = uint64_t{64} << 20;
+constexpr uint64_t kModelAlwaysAllowed = uint64_t{512} << 20;
+
+Error no_profile(const std::string& name, std::string_view begin) {
+  return Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(begin)));
+}
+
+// What is no pprof file is refused by its first bytes, before a bomb has gone off.
+std::string unpack(std::string_view data, const std::string& name, const ReadOptions& options) {
+  const uint64_t by_ratio = std::max(kUnpackedAlwaysAllowed, data.size() * options.max_ratio);
+  const uint64_t max_bytes = std::min(options.max_decompressed_bytes, by_ratio);
+  ProtobufOutline outline(max_bytes);
+  std::string begin;
+  return gunzip(data, name, max_bytes, [&](std::string_view piece) {
+    if (begin.empty()) begin = piece.substr(0, 64);
+    if (!outline.take(piece)) throw no_profile(name, begin);
+  });
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -289,23 +309,55 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
   if (data.empty()) {
     throw Error(name + ": the file is empty");
   }
+  const uint64_t model_by_ratio = std::max(kModelAlwaysAllowed, data.size() * options.max_model_ratio);
   std::string unpacked;
   if (is_gzip(data)) {
-    constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
-    const uint64_t by_ratio = std::max(kAlwaysAllowed, data.size() * options.max_ratio);
-    unpacked = gunzip(data, name, std::min(options.max_decompressed_bytes, by_ratio));
+    unpacked = unpack(data, name, options);
     data = unpacked;
     if (data.empty()) {
       throw Error(name + ": the file is empty inside its gzip");
     }
   }
   try {
-    return Reader(data, options).read();
+    return Reader(data, std::min(options.max_model_bytes, model_by_ratio)).read();
   } catch (const protozero::exception&) {
-    throw Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(data)));
+    throw no_profile(name, data);
   } catch (const Error& error) {
     throw Error(fmt::format("{}: {}", name, error.what()));
   }
+}
+
+Profile read_pprof_from(int fd, const std::string& name, const ReadOptions& options) {
+  std::string data;
+  std::string buffer(size_t{1} << 18, '\0');
+  // Also of a file that is not packed the first wrong byte is the last that is read: /dev/zero has no end.
+  ProtobufOutline outline(options.max_decompressed_bytes);
+  size_t looked_at = 0;
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      throw Error(fmt::format("{}: cannot read it: {}", name, std::strerror(errno)));
+    }
+    if (got == 0) {
+      break;
+    }
+    data.append(buffer, 0, static_cast<size_t>(got));
+    if (data.size() > options.max_decompressed_bytes) {
+      throw Error(fmt::format("{}: larger than {} bytes", name, options.max_decompressed_bytes));
+    }
+    constexpr size_t kMarkBytes = 2;  // which tell gzip
+    if (data.size() < kMarkBytes || is_gzip(data)) {
+      continue;
+    }
+    if (!outline.take(std::string_view(data).substr(looked_at))) {
+      throw no_profile(name, data);
+    }
+    looked_at = data.size();
+  }
+  return read_pprof(data, name, options);
 }
 
 Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
@@ -313,25 +365,7 @@ Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
   if (file.number() < 0) {
     throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
   }
-  std::string data;
-  std::string buffer(size_t{1} << 18, '\0');
-  for (;;) {
-    const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
-    }
-    if (got == 0) {
-      break;
-    }
-    data.append(buffer, 0, static_cast<size_t>(got));
-    if (data.size() > options.max_decompressed_bytes) {
-      throw Error(fmt::format("{}: larger than {} bytes", path, options.max_decompressed_bytes));
-    }
-  }
-  return read_pprof(data, path, options);
+  return read_pprof_from(file.number(), path, options);
 }
 
 }  // namespace memprof::profile

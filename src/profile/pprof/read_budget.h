@@ -17,7 +17,9 @@ class ReadBudget {
 
   void charge(uint64_t bytes) {
     if (bytes > left_bytes_) {
-      throw Error("too large: reading it would take more memory than is allowed");
+      throw Error(
+          "too large: reading it would take more memory than a profile of its size does; if you trust a gzip file, "
+          "unpack it first: gzip -dc FILE > FILE.pb");
     }
     left_bytes_ -= bytes;
   }

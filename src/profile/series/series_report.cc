@@ -25,8 +25,8 @@ constexpr size_t kColumnsOfNumbers = 64;  // what stands beside a line, about
 
 // Figures of the system that are drawn: how the file calls them, and what they are called here.
 constexpr std::pair<const char*, const char*> kDrawn[] = {{"rss_bytes", "resident (RSS)"},
-                                                          {"resident_blocks_bytes", "  heap in use"},
-                                                          {"resident_slack_bytes", "  slack of blocks"},
+                                                          {"resident_blocks_bytes", "  live heap"},
+                                                          {"resident_slack_bytes", "  allocator slack"},
                                                           {"resident_free_bytes", "  free, kept"},
                                                           {"resident_others_bytes", "  outside of the heap"},
                                                           {"resident_unexplained_bytes", "  not explained"},

@@ -61,6 +61,26 @@ TEST(Gzip, damage_is_noticed) {
   EXPECT_EQ(message_of_gunzip(packed, kPlenty).substr(0, 24), "NAME: damaged gzip data ");
 }
 
+TEST(Gzip, each_piece_is_looked_at_and_what_throws_ends_it) {
+  const std::string text = random_text(size_t{3} << 20);
+  std::string seen;
+  EXPECT_EQ(gunzip(gzip(text), "x", kPlenty, [&](std::string_view piece) { seen += piece; }), text);
+  EXPECT_TRUE(seen == text);
+  size_t pieces = 0;
+  const auto refuse = [&](std::string_view) {
+    ++pieces;
+    throw Error("refused");
+  };
+  EXPECT_THROW(gunzip(gzip(text), "x", kPlenty, refuse), Error);
+  EXPECT_EQ(pieces, 1u);
+}
+
+TEST(Gzip, what_a_file_says_of_its_size_is_no_more_than_a_hint) {
+  std::string packed = gzip("text");
+  packed.replace(packed.size() - 4, 4, "\xff\xff\xff\xff");
+  EXPECT_EQ(message_of_gunzip(packed, kPlenty).substr(0, 24), "NAME: damaged gzip data ");
+}
+
 TEST(Gzip, a_bomb_stops_at_the_limit) {
   const std::string bomb = gzip(std::string(size_t{64} << 20, 'x'));
   EXPECT_LT(bomb.size(), size_t{1} << 17);

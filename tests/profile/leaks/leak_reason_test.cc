@@ -43,7 +43,7 @@ TEST(LeakReason, of_others_says_when) {
   EXPECT_THAT(reason_of([](Simulation& s) {
                 for (int i = 0; i < 600; ++i) s.block("a", 1 << 20, i, i + 40.0);
               }),
-              HasSubstr("blocks come and go: half of those that were freed lived less than "));
+              HasSubstr("steady turnover: median lifetime of freed blocks "));
   EXPECT_THAT(reason_of([](Simulation& s) {
                 for (int i = 0; i < 300; ++i) s.block("a", 1 << 20, i);
               }),

@@ -33,7 +33,7 @@ TEST(ResidentText, PartsAddUp) {
   EXPECT_EQ("", resident_line({}));
   const std::vector<std::string> lines = resident_lines(memory(), false);
   const std::vector<std::string> expected = {
-      "Resident:  100.0 MiB (RSS): heap in use 50.0 MiB - 10.0 MiB of it not in memory + slack of blocks 2.0 "
+      "Resident:  100.0 MiB (RSS): live heap 50.0 MiB - 10.0 MiB not resident + allocator slack 2.0 "
       "MiB",
       "           + free, kept by the allocator 12.0 MiB + files and static data 20.0 MiB + the JVM's heap "
       "15.0 MiB",
@@ -141,7 +141,7 @@ TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
   ResidentMemory m = memory();
   m.state = 0;
   m.free_bytes = 0;
-  EXPECT_THAT(resident_lines(m, false)[1], HasSubstr("kept by the allocator: it does not say"));
+  EXPECT_THAT(resident_lines(m, false)[1], HasSubstr("kept by the allocator: unknown"));
   EXPECT_THAT(resident_line(m), Not(HasSubstr("kept")));
   for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"),
                                       {ResidentRuntime::kGo, "Go's heap"},

@@ -158,8 +158,11 @@ TEST(PprofReader, every_index_is_checked) {
 TEST(PprofReader, limits_what_a_file_can_make_it_hold) {
   ReadOptions options;
   options.max_decompressed_bytes = 1 << 20;
-  EXPECT_NE(error_of_reading(gzip(std::string(size_t{2} << 20, '\0')), options).find("unpacks to more than"),
-            std::string::npos);
+  std::string strings;  // a million empty ones
+  for (size_t i = 0; i < size_t{1} << 20; ++i) strings += std::string("\x32\0", 2);
+  const std::string error = error_of_reading(gzip(strings), options);
+  EXPECT_EQ(error.find("NAME: unpacks to more than 1048576 bytes"), 0u) << error;
+  EXPECT_NE(error.find("gzip -dc FILE > FILE.pb"), std::string::npos) << error;
   ForeignPprof many(ForeignPprof::Types{{"inuse_space", "bytes"}});
   for (uint64_t id = 1; id <= 1000; ++id) {
     many.location(id, id);
@@ -167,6 +170,34 @@ TEST(PprofReader, limits_what_a_file_can_make_it_hold) {
   EXPECT_EQ(error_of_reading(many.bytes()), "");
   options.max_model_bytes = 50000;
   EXPECT_NE(error_of_reading(many.bytes(), options).find("NAME: too large"), std::string::npos);
+}
+
+// What is no pprof file is refused before it has been unpacked, whatever it unpacks to; the memory that it takes:
+// tests/e2e/command_report_test.py.
+TEST(PprofReader, refuses_a_bomb_by_its_first_bytes) {
+  ReadOptions options;
+  options.max_decompressed_bytes = 1 << 20;
+  EXPECT_EQ(error_of_reading(gzip(std::string(size_t{2} << 20, '\0')), options),
+            "NAME: not a pprof profile, or a truncated one");
+  EXPECT_EQ(error_of_reading(gzip("{" + std::string(size_t{2} << 20, ' ')), options),
+            "NAME: not a pprof profile, or a truncated one (it looks like JSON)");
+}
+
+TEST(PprofReader, reads_no_more_than_it_needs_to_refuse_a_file) {
+  try {
+    read_pprof_file("/dev/zero");  // which has no end
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "/dev/zero: not a pprof profile, or a truncated one");
+  }
+}
+
+TEST(PprofReader, allows_a_profile_what_its_size_lets_expect) {
+  ForeignPprof many(ForeignPprof::Types{{"inuse_space", "bytes"}});
+  for (uint64_t id = 1; id <= 1000; ++id) many.location(id, id);
+  ReadOptions options;
+  options.max_model_ratio = 1;
+  EXPECT_EQ(error_of_reading(gzip(many.bytes()), options), "") << "small files may always take some";
 }
 
 TEST(PprofReader, refuses_a_stack_that_is_deeper_than_any) {

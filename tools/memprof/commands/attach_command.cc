@@ -33,18 +33,18 @@ constexpr char kHelp[] =
                       [--python] [--mmap] [--force] [--raw] [--no-debuginfod]
        memprof attach --stop PID | --stop --name PROGRAM [--python]
 
-Starts memprof in a process that runs already: loads libmemprof.so into it. One
-of its threads is stopped for that, for some milliseconds, where it holds no
-lock; the others run on. No debugger is needed. What the process allocated before
-is not known: the profile has what it allocates from now on. The library stays in
-the process; --stop ends the sampling, attaching again goes on.
+Starts memprof in a running process: loads libmemprof.so into it. One of its
+threads is stopped for some milliseconds while it holds no lock; the others run
+on. No debugger is needed. Allocations made before the attach are unknown, and so
+are their frees; the profile has those made from now on. The library stays in the
+process; --stop ends the sampling, attaching again resumes it.
 
   -r RATE    mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
              every allocation
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
              the rate follows what it costs, from RATE on, or from a coarse one
-             where RATE is the default; not where memprof was begun before
-  --for TIME -o PATH  wait so long (30s, 5m, 1h), write the profile and stop:
+             if RATE is the default; ignored if memprof was started before
+  --for TIME -o PATH  record for this time (30s, 5m, 1h), write, stop:
              .pb.gz or .pb; %n is the program, %p its process id, %t the time in
              seconds since 1970. Ctrl-C, or the end of the process, ends the wait
   --stop     stop the sampling; `memprof live PID -o PATH` still writes what there
@@ -245,7 +245,7 @@ int attach_command(const std::vector<std::string>& arguments) {
   }
   const AttachResult result = start_in(pid, *options);
   complain("attached to " + described(pid) + paused(*options, result) + "; " + rate_text(options->attach) +
-           "; seen is what it allocates from now on");
+           "; recording allocations from now on");
   for (const std::string& name : result.hooked) complain(name + " is hooked");
   for (const std::string& line : result.refused) complain(line);
   if (options->seconds) return wait_and_write(*options, pid);

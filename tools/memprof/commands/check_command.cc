@@ -32,35 +32,34 @@ constexpr char kHelp[] =
     R"(usage: memprof check [OPTIONS] [-- CMD ARG...]
        memprof check [OPTIONS] FILE...
 
-Runs programs and says whether they keep the limits that memprof.toml has for
-them: bytes at the peak, at the end and allocated, of the whole, of sites and of
-modules, growth in an iteration, allocations in a call. docs/check.md describes
+Runs programs and checks them against the limits in memprof.toml: bytes at the
+peak, at the end and allocated, for the whole program, sites and modules; growth
+per iteration, allocations per call. docs/check.md describes
 the file. With CMD or FILE (profiles), the limits are those of the checks in the
 file that name neither a command nor a profile; without, all others are run.
 
   --limits FILE    the limits (memprof.toml)
-  --only NAME      only the check that is called so; may be repeated
+  --only NAME      only the check with this name; may be repeated
   -r RATE          mean bytes between samples, 0 for every allocation, instead
-                   of that which suits the limits
-  --keep FOLDER    keeps the profiles of the runs there
+                   of the rate that suits the limits
+  --keep FOLDER    keep the profiles of the runs there
   --json           for programs; docs/check.md describes it
   --markdown       for a comment on a pull request
-  --junit FILE     also writes the limits as test cases; `-` is standard output,
+  --junit FILE     also write the limits as test cases; `-` is standard output,
                    instead of the text
   --github         annotations for GitHub Actions, at the source lines that hold
                    the most, and the summary of the job; also where the variable
                    GITHUB_ACTIONS is true
-  -o OUT           writes to a file instead of standard output
-  --force          replaces OUT, the file of --junit, and what --keep has
+  -o OUT           write to a file instead of standard output
+  --force          replace OUT, the file of --junit, and what --keep has
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
-A limit is exceeded where the low end of the 95 % interval is above it: a
-program that holds just as much as the limit fails once in 40 runs. Where the
-interval does not rule out twice the limit, there is no verdict.
+A limit is exceeded if the low end of the 95 % interval is above it: a program
+that holds exactly as much as the limit fails once in 40 runs. If the interval
+does not rule out twice the limit, there is no verdict.
 
-The programs' output goes to standard error. The status is 0 where all limits
-hold, 1 where one is exceeded or a program fails, 2 where there is no verdict
-and after wrong use.
+The programs' output goes to standard error. The status is 0 if all limits hold,
+1 if one is exceeded or a program fails, 2 if there is no verdict or wrong use.
 )";
 
 struct Options {

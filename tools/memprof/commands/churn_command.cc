@@ -27,9 +27,9 @@ constexpr char kHelp[] =
                           [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
-Shows what was allocated and freed again soon after, by the place that did it,
-how long it lived, and what can be done about it. FILE is a profile by memprof;
-`-` is standard input.
+Shows which code allocates memory that it frees soon afterwards, how long the
+memory lived, and what you can do about it. FILE is a profile by memprof; `-` is
+standard input.
 
   --younger TIME   how soon: 100us, 10ms (default), 2s, 5m, 1h. Lifetimes are kept
                    in classes, two a decade (1, 3, 10 ...): the bound next to TIME

@@ -16,16 +16,16 @@ constexpr char kHelp[] =
        memprof doctor -- CMD ARG...
        memprof doctor PID
 
-Checks what would stop memprof here; with CMD, also what would stop it in that
-program (which is not started); with PID, in that process, which is not touched.
-One line a check:
+Checks whether this system lets memprof work; with CMD, also whether that program
+does (it is not started); with PID, that process (it is not touched). One line
+for each check:
 
   yes   nothing to do
   note  works, but something is missing from the picture, or a limit is near
   no    stops memprof
 
-and behind -> what to do. The status is 0 when nothing stops memprof, 1 when
-something does, 2 when the arguments are wrong.
+and after -> what to do. The status is 0 if nothing stops memprof, 1 if something
+does, 2 if the arguments are wrong.
 )";
 
 constexpr int kStopped = 1;

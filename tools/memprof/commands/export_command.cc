@@ -10,6 +10,7 @@
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
+#include "memprof/serve/source_root_option.h"
 #include "profile/compare/increment.h"
 #include "profile/files/atomic_file.h"
 #include "profile/lifetimes/temporary.h"
@@ -24,9 +25,9 @@ constexpr char kHelp[] =
                            [--process REGEX]
                            [--by function|line|file|module|heap|process]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--since OLD] [--at MOMENT] [--source]
-                           [--source-maps] [--source-maps-in DIR]
-                           [--no-debuginfod]
+                           [--since OLD] [--at MOMENT]
+                           [--source [--source-root DIR]] [--source-maps]
+                           [--source-maps-in DIR] [--no-debuginfod]
 
 Writes a profile in another format, with names, and with the frames that
 `memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
@@ -72,7 +73,7 @@ std::string help() {
     text += "                     " + end + std::string(end.size() < 18 ? 18 - end.size() : 1, ' ') +
             format.what + "\n";
   }
-  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kSourceMapHelp + kLastHelp;
+  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kSourceRootHelp + kSourceMapHelp + kLastHelp;
 }
 
 const ExportFormat& choose_format(const std::string& output, const std::string& name) {
@@ -96,6 +97,7 @@ struct Options {
   std::string since;
   bool force = false;
   bool has_sources = false;
+  std::vector<std::string> source_roots;
   AskServers ask_servers = AskServers::kYes;
   ReaderChoice reader;
   SourceMapChoice source_maps;
@@ -115,10 +117,14 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--source", options.has_sources);
   ReaderOptions reader(parser);
   const SourceMapOption source_maps(parser);
+  const SourceRootOption source_root(parser);
   parser.add_flag("--no-debuginfod");
   if (parser.parse(arguments)) return std::nullopt;
   options.reader = reader.choice();
   options.source_maps = source_maps.choice();
+  options.source_roots = source_root.roots();
+  if (!options.has_sources && !options.source_roots.empty())
+    throw Failure("export: --source-root goes with --source");
   const auto& metric = options.reader.metric;
   settle_younger(metric && profile::metric_is_temporary(*metric), false, &options.reader.younger_ns);
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
@@ -217,7 +223,13 @@ int export_command(const std::vector<std::string>& arguments) {
   ExportSubject subject;
   subject.name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);
   subject.metric = options->reader.metric;
-  subject.has_sources = options->has_sources;
+  if (options->has_sources) {
+    subject.sources = source_rule_of_file(input, options->source_roots);
+    // The page has frames of both.
+    if (subject.sources->is_own && !options->since.empty()) {
+      subject.sources = source_rule_of_file(options->since, options->source_roots);
+    }
+  }
   subject.by = options->reader.by.value_or(profile::GroupBy::kFunction);
   profile = seen(std::move(profile), options->reader, format);
   if (had_stacks && profile.stacks.empty()) {

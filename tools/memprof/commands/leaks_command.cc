@@ -37,14 +37,15 @@ constexpr char kHelp[] =
                           [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
-Says which places of a program leak: those where blocks are never freed that
-were allocated all through the run. A cache that has reached its level, a
-warm-up, a ring buffer or a pool is none. FILE is a profile by memprof, PID a
-running process, `-` standard input. Several FILEs are of one process at several
-times (MEMPROF_DUMP_INTERVAL, memprof live -o): what lived then counts, too. Of a
-series (memprof run --every, memprof live --record) its looks count so; its last
-one is judged, or the one before the program began to clean up. Of the JS heap
-16 looks and more tell what grows; fewer, what holds most.
+Finds the places of a program that leak: code that allocates throughout the run
+and never frees. A cache that is full, a warm-up, a ring buffer or a pool is no
+leak. FILE is a profile by memprof, PID a running process, `-` standard input.
+Several FILEs are profiles of one process at several times
+(MEMPROF_DUMP_INTERVAL, memprof live -o): what was live then counts, too. So do
+the looks of a series (memprof run --every, memprof live --record); the last one
+is judged, or the one before the program began to clean up. For the
+JavaScript heap, growth needs at least 16 snapshots; with fewer, only the
+largest holders are shown.
 
   -n N             rows to show, of suspects and of other places (10; with --json
                    all)

@@ -36,15 +36,14 @@ namespace fs = std::filesystem;
 constexpr char kListHelp[] =
     R"(usage: memprof list
 
-Lists the processes that have memprof in them, and what those that were killed
-left behind: their process id, whether they run, what they hold (held), how much
-memory the file takes, and the file. The file of a dead process is a profile:
+Lists the processes that have memprof in them, and the data that killed ones left
+behind: the process id, whether it runs, what it holds (held), how much memory
+the file takes, and the file. The file of a dead process is a profile:
 
   memprof report FILE
   memprof export FILE -o OUT
 
-Looks in $MEMPROF_ARENA_DIR; where that is not set, in /dev/shm, $TMPDIR and
-/tmp.
+Looks in $MEMPROF_ARENA_DIR; if that is not set, in /dev/shm, $TMPDIR and /tmp.
 )";
 
 constexpr char kCleanHelp[] =

@@ -35,15 +35,15 @@ constexpr char kHelp[] =
        memprof live PID -o PATH [--force] [--raw]
        memprof live PID --record FILE.series [--every TIME] [--limit SIZE]
 
-Shows what running processes hold: which functions hold how much, how much more
-than when the view began, and how fast they allocate. A process is not stopped
-or signalled, and executes no code for this. It must have memprof in it: started
-by `memprof run`, preloaded, or linked with memprof and started. `memprof attach`
-starts memprof in a process that runs without it.
+Shows what memory running processes hold: how much each function holds, how much
+more than when the view began, and how fast it allocates. A process is not
+stopped or signalled, and executes no code for this. memprof must be in it:
+started by `memprof run`, preloaded, or linked with memprof and started.
+`memprof attach` starts memprof in a process that runs without it.
 
-On a terminal the view is updated until you press q, and keys change it; ? lists
-them. When the processes have ended the last look stays. Elsewhere the view is
-printed once.
+On a terminal the view is updated until you press q; ? lists the keys that change
+it. After the processes have ended the last look stays. Without a terminal the
+view is printed once.
 
   --name PROGRAM      the process whose executable has this name
   --run               also the other processes of its run (of memprof run), and
@@ -60,7 +60,7 @@ printed once.
                       look then reads the pages of the process (docs/rss.md)
   -n ROWS             rows of the table or tree where it is printed (20)
   --count N           print the view so many times, also on a terminal
-  -o PATH   write the profile as of now instead: %n is the program, %p its
+  -o PATH   write the profile up to now instead: %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign
   --force   replace PATH or FILE if it exists
   --raw     write addresses, and names only of code that the program made

@@ -31,9 +31,9 @@ those of the sum. The files may be of different rates, and there may be
 thousands of them: one is in memory at a time.
 
   -o OUT           the file to write, .pb.gz or .pb
-  --skip-damaged   leaves out files that are no whole profile, and says which
-                   and how many; else the first one is an error
-  --force          replaces OUT if it exists
+  --skip-damaged   leave out damaged files, and say which and how many;
+                   otherwise the first one is an error
+  --force          replace OUT if it exists
   --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
 
 Profiles by memprof, and profiles by others, can be merged with their like only:

@@ -48,10 +48,10 @@ or with --at one of its looks.
                    (of a merged profile), or heap that the program's own
                    allocators report (docs/own-allocators.md)
   --metric METRIC  what rows are ordered by:
-                     peak   bytes that were live when the heap was at its highest
+                     peak   bytes that were live when the heap was largest
                             (default for a program that ended by itself)
-                     live   bytes that are live (default for others); of a program
-                            that ended, before it began to clean up
+                     live   bytes that are live (default for others); if the
+                            program ended, those before its clean-up at exit
                      alloc  bytes allocated since the start
                      temporary  of these, bytes that were freed again within the
                             time of --younger

@@ -20,14 +20,13 @@ constexpr char kHelp[] =
                    [--no-debuginfod] [--view] [--] CMD ARG...
        memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...
 
-Runs CMD and writes a profile of what it allocated, and one of each process that
-it starts. The program keeps its input, output and exit status (128+N when
-signal N ended it); memprof writes messages to standard error. A process that is
-killed has its profile, too. Where a profile cannot be written, the status is 2
-instead of 0.
+Runs CMD and writes a profile of its memory, and one for each process that it
+starts. The program keeps its input, output and exit status (128+N if signal N
+ended it); memprof writes messages to standard error. A process that is killed
+has a profile, too. If a profile cannot be written, the status is 2 instead of 0.
 
   -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
-            every allocation. Less is more exact and costs more.
+            every allocation. Smaller is more exact and costs more.
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
             the rate follows what it costs, between 16k and 64M, from RATE on, or
             from a coarse one where RATE is the default

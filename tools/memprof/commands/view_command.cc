@@ -19,9 +19,12 @@
 #include "memprof/live/live_looks.h"
 #include "memprof/record/record_options.h"
 #include "memprof/serve/page_server.h"
+#include "memprof/serve/redirect_file.h"
+#include "memprof/serve/source_root_option.h"
 #include "memprof/view/file_page.h"
 #include "memprof/view/live_page.h"
 #include "memprof/view/series_follower.h"
+#include "profile/files/source_file.h"
 #include "profile/page/page_html.h"
 #include "profile/series/series_file.h"
 #include "profile/text/units.h"
@@ -32,8 +35,8 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof view FILE | PID... [--run] [--no-open] [--port PORT]
                     [--listen ADDRESS] [--record FILE.series [--every TIME]
-                    [--limit SIZE] [--force]] [--source-maps]
-                    [--source-maps-in DIR] [--no-debuginfod]
+                    [--limit SIZE] [--force]] [--source-root DIR]
+                    [--source-maps] [--source-maps-in DIR] [--no-debuginfod]
 
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
@@ -50,8 +53,8 @@ stopped or signalled. When they have ended the last look stays.
 
 The page is served to this machine only (127.0.0.1), at an address with a random
 token, until Ctrl-C. `memprof export FILE -o report.html` writes the same page as
-a file, to send or keep. It asks for the source text of files that the profile
-names, where they are on this machine (not with --listen).
+a file, to send or keep. The served page also shows the text of source files that
+the profile names and that are on this machine (not with --listen).
 
   --run               also the other processes of its run (of memprof run), and
                       those that start later
@@ -77,9 +80,10 @@ struct Options {
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
   std::optional<RecordChoice> record;
+  std::vector<std::string> source_roots;
   bool is_elsewhere = false;  // --listen
 
-  // Source text is for this machine alone: whoever made the profile has chosen the files that it names.
+  // Source text is for this machine alone.
   SourceFiles* sources_at(SourceFiles* sources) const { return is_elsewhere ? nullptr : sources; }
 };
 
@@ -97,6 +101,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag("--no-debuginfod");
   RecordOptions record(parser);
   const SourceMapOption source_maps(parser);
+  const SourceRootOption source_root(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
@@ -107,6 +112,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.record = record.choice();
   options.source_maps = source_maps.choice();
+  options.source_roots = source_root.roots();
+  if (options.is_elsewhere && !options.source_roots.empty()) {
+    throw Failure("--source-root: no source text is served with --listen; leave one of the two out");
+  }
   if (force && !options.record) throw Failure("view: --force goes with --record");
   if (options.record) {
     options.record->force = force;
@@ -115,15 +124,36 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
+// Starts the browser with a file that leads it to the page: the address itself must not be an argument, which every
+// user of this machine can read.
+class OpenedPage {
+ public:
+  OpenedPage(const std::string& url, bool opens) {
+    if (!opens || !has_display()) return;
+    try {
+      file_.emplace(url);
+      is_open_ = open_in_browser(file_->path());
+    } catch (const Failure& failure) {
+      complain(std::string("warning: no browser is opened: ") + failure.what());
+    }
+  }
+
+  bool is_open() const { return is_open_; }
+
+ private:
+  std::optional<RedirectFile> file_;  // for as long as the page is served
+  bool is_open_ = false;
+};
+
 void serve(PageSource* source, const PageAddress& address, bool opens, const SourceFiles* sources) {
   PageServer server(source, address, sources);
-  const bool is_open = opens && open_in_browser(server.url());
+  const OpenedPage opened(server.url(), opens);
   print(server.url() + "\n");
   if (!server.is_local()) {
     complain("warning: --listen " + address.address +
              ": whoever is told this address can read the page from other machines; nothing is encrypted");
   }
-  complain(is_open             ? "serving the page in your browser until Ctrl-C"
+  complain(opened.is_open()    ? "serving the page in your browser until Ctrl-C"
            : server.is_local() ? "open this address in a browser on this machine; Ctrl-C ends the view"
                                : "open this address in a browser; Ctrl-C ends the view");
   server.serve();
@@ -164,10 +194,15 @@ void view_processes(const Options& options) {
   for (const std::string& pid : std::set<std::string>(options.inputs.begin(), options.inputs.end())) {
     processes.push_back(find_process(pid));
   }
+  profile::SourceRule rule{true, options.source_roots};
+  for (const RunningProcess& process : processes) {
+    if (!rule.is_own || options.is_elsewhere) break;
+    rule = source_rule_of_process(process, options.source_roots);
+  }
   LiveLooks looks(processes, options.whole_run, options.ask_servers);
   std::optional<LivePage::Recording> recording;
   if (options.record) recording = LivePage::Recording{*options.record, processes.front()};
-  SourceFiles sources;
+  SourceFiles sources(rule);
   LivePage page(&looks, title_of(options), recording, options.sources_at(&sources));
   serve(&page, options.address, options.opens, options.sources_at(&sources));
   const std::string recorded = page.summary();
@@ -176,8 +211,6 @@ void view_processes(const Options& options) {
 
 void view_file(const Options& options) {
   const std::string& input = options.inputs.front();
-  SourceFiles files;
-  SourceFiles* const sources = options.sources_at(&files);
   if (options.whole_run || options.record) {
     throw Failure(std::string(options.record ? "--record" : "--run") + ": is for running processes; '" +
                   input + "' is no process id");
@@ -188,6 +221,9 @@ void view_file(const Options& options) {
     complain("reading " + input + ": " + profile::format_bytes(static_cast<double>(size)) +
              ", which takes a while");
   }
+  SourceFiles files(options.is_elsewhere ? profile::SourceRule()
+                                         : source_rule_of_file(input, options.source_roots));
+  SourceFiles* const sources = options.sources_at(&files);
   if (profile::is_series(input)) {
     if (options.source_maps) {
       throw Failure(
@@ -198,6 +234,7 @@ void view_file(const Options& options) {
     return serve(&page, options.address, options.opens, sources);
   }
   const auto read = [&] {
+    if (!is_own_profile(input)) files.distrust();  // it may be another file than before
     const profile::Profile profile =
         with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
     return page_text(profile, input == "-" ? profile.program : file_name(input), sources);
@@ -216,7 +253,7 @@ void view_file(const Options& options) {
 int view_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
   if (!options) {
-    print(std::string(kHelp) + kSourceMapHelp);
+    print(std::string(kHelp) + kSourceRootHelp + kSourceMapHelp);
     return 0;
   }
   const auto other = std::find_if_not(options->inputs.rbegin(), options->inputs.rend(), is_process);
@@ -231,7 +268,7 @@ int view_command(const std::vector<std::string>& arguments) {
 }
 
 void view_profile(const profile::Profile& profile, const std::string& name) {
-  SourceFiles sources;
+  SourceFiles sources(source_rule_of_file(name, {}));
   StillPage page(page_text(profile, file_name(name), &sources));
   serve(&page, {}, true, &sources);
 }

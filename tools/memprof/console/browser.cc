@@ -20,17 +20,21 @@ bool is_set(const char* variable) {
 
 }  // namespace
 
-bool open_in_browser(const std::string& url) {
-  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return false;
+bool has_display() {
+  return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+}
+
+bool open_in_browser(const std::string& page) {
+  if (!has_display()) return false;
   // A shell in between: it ends at once, and the browser is nobody's child that has to be waited for.
   std::string program = "sh";
   std::string option = "-c";
   std::string script =
       "command -v xdg-open >/dev/null || exit 1; xdg-open \"$1\" </dev/null >/dev/null 2>&1 &";
   std::string name = "memprof";
-  std::string address = url;
-  std::array<char*, 6> arguments = {program.data(), option.data(),  script.data(),
-                                    name.data(),    address.data(), nullptr};
+  std::string argument = page;
+  std::array<char*, 6> arguments = {program.data(), option.data(),   script.data(),
+                                    name.data(),    argument.data(), nullptr};
   pid_t child = 0;
   if (posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ) != 0) return false;
   int status = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens an address in the user's browser.
+// Opens a page in the user's browser.
 //
 // Threads: no state.
 #pragma once
@@ -8,7 +8,10 @@
 
 namespace memprof::cli {
 
-// By xdg-open, where there is a display.  False: there is none, or no xdg-open.
-bool open_in_browser(const std::string& url);
+bool has_display();
+
+// By xdg-open, where there is a display.  False: there is none, or no xdg-open.  `page` becomes an argument of other
+// programs, which every user can read: it must be no secret (serve/redirect_file.h).
+bool open_in_browser(const std::string& page);
 
 }  // namespace memprof::cli

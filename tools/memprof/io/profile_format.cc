@@ -42,7 +42,7 @@ const std::vector<ExportFormat> kFormats = {
      [](const Profile& profile, Subject subject) {
        profile::PageOptions options;
        options.metric = subject.metric;
-       options.has_sources = subject.has_sources;
+       options.sources = subject.sources;
        return profile::write_page(profile, subject.name, options);
      }},
     {"svg", ".svg", "a picture of a flame graph", MetricUse::kOnly, NameStyle::kShown, false, true, true,

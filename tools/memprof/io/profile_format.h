@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/files/source_file.h"
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
 #include "profile/names/frame_grouping.h"
@@ -22,7 +23,8 @@ struct ExportSubject {
   std::string name;                       // a title
   std::optional<profile::Metric> metric;  // that was asked for
   profile::GroupBy by = profile::GroupBy::kFunction;
-  bool has_sources = false;  // a page carries source text
+  std::optional<profile::SourceRule> sources =
+      {};  // a page carries source text, of files that the rule allows
 
   profile::Metric metric_of(const profile::Profile& profile) const;  // else the profile's default
 };

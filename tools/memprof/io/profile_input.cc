@@ -26,20 +26,6 @@ namespace memprof::cli {
 namespace {
 
 constexpr size_t kMaxWarnings = 5;
-constexpr size_t kMaxInputBytes = size_t{2} << 30;
-
-std::string read_standard_input() {
-  std::string data;
-  std::string buffer(1 << 16, '\0');
-  while (true) {
-    const ssize_t size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw Failure("standard input: " + error_text(errno));
-    if (size == 0) return data;
-    data.append(buffer, 0, static_cast<size_t>(size));
-    if (data.size() > kMaxInputBytes) throw Failure("standard input: larger than 2 GiB; not a profile");
-  }
-}
 
 // On a terminal a line that is written over; elsewhere one line when a file takes its time.
 class Progress {
@@ -160,7 +146,7 @@ profile::Profile read_profile(const std::string& path) {
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
   profile::Profile profile =
-      path == "-" ? profile::read_pprof(read_standard_input(), "standard input") : read_profile(path);
+      path == "-" ? profile::read_pprof_from(STDIN_FILENO, "standard input") : read_profile(path);
   add_names(profile, ask_servers);
   return profile;
 }

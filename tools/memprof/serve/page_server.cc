@@ -11,14 +11,17 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
+#include <list>
 #include <memory>
 #include <random>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "memprof/console/failure.h"
 #include "memprof/serve/event_stream.h"
+#include "memprof/serve/host_names.h"
 
 namespace memprof::cli {
 namespace {
@@ -28,11 +31,16 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 
-constexpr size_t kMaxConnections = 32;
+// Connections that have not named the token yet, and those that have: a browser has up to six of these.  Of each kind the
+// oldest makes room for a new one.
+constexpr size_t kMaxStrangers = 64;
+constexpr size_t kMaxKnown = 128;
 constexpr size_t kMaxViewers = 16;
 constexpr uint32_t kMaxHeaderBytes = 8192;
+constexpr std::chrono::seconds kMaxStrangersWait(5);
 constexpr std::chrono::seconds kMaxWait(30);
-constexpr std::chrono::seconds kQuestions(15);  // whether a viewer is there still
+constexpr std::chrono::milliseconds kPauseOfAccept(50);  // after an error, such as too many open files
+constexpr std::chrono::seconds kQuestions(15);           // whether a viewer is there still
 
 std::string random_token() {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -56,15 +64,16 @@ std::string in_url(const asio::ip::address& address) {
   return address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
 }
 
+class Connection;
+
 // What a server answers with.
 struct Site {
   PageSource* source = nullptr;
   const SourceFiles* sources = nullptr;
-  std::string path;                // of the page
-  std::vector<std::string> hosts;  // names of this server, each with its port
-  // Of a server that others reach, too: whoever sees it at an address, under whatever number.
-  std::string numbers_end;  // ":PORT"; empty: only `hosts`
-  size_t connections = 0;
+  std::string path;  // of the page
+  HostNames hosts;
+  std::list<Connection*> strangers;  // the oldest first
+  std::list<Connection*> known;      // those that named the token; the one that was idle for longest first
   std::vector<std::weak_ptr<EventStream>> viewers;
   std::function<void()> changed;  // the page was looked at, or viewers came or went
 };
@@ -79,15 +88,10 @@ Response plain(const Request& request, http::status status, const std::string& t
   return response;
 }
 
-bool is_known_host(const Site& site, const std::string& host) {
-  if (std::find(site.hosts.begin(), site.hosts.end(), host) != site.hosts.end()) return true;
-  if (site.numbers_end.empty() || host.size() <= site.numbers_end.size()) return false;
-  const size_t size = host.size() - site.numbers_end.size();
-  if (host.compare(size, std::string::npos, site.numbers_end) != 0) return false;
-  const bool has_brackets = host[0] == '[' && host[size - 1] == ']';
-  beast::error_code error;
-  asio::ip::make_address(has_brackets ? host.substr(1, size - 2) : host.substr(0, size), error);
-  return !error;
+// Whether the request is for this server and names its token: all others get 404 at most.
+bool names_token(const Site& site, const Request& request) {
+  return site.hosts.are_named_by(std::string(request[http::field::host])) &&
+         request.target().substr(0, site.path.size()) == site.path;
 }
 
 Response saved(const Request& request, const PageFile& file) {
@@ -99,8 +103,7 @@ Response saved(const Request& request, const PageFile& file) {
 }
 
 bool asks_for_events(const Site& site, const Request& request) {
-  return site.source->is_live() && request.method() == http::verb::get &&
-         is_known_host(site, std::string(request[http::field::host])) &&
+  return site.source->is_live() && request.method() == http::verb::get && names_token(site, request) &&
          std::string(request.target()) == site.path + "events";
 }
 
@@ -118,8 +121,7 @@ Response answer(Site& site, const Request& request) {
     return response;
   }
   const std::string target(request.target());
-  const bool is_below = is_known_host(site, std::string(request[http::field::host])) &&
-                        target.compare(0, site.path.size(), site.path) == 0;
+  const bool is_below = names_token(site, request);
   if (is_below && target != site.path) {
     const std::string name = target.substr(site.path.size());
     if (const auto file = site.source->file(name)) return saved(request, *file);
@@ -141,13 +143,13 @@ Response answer(Site& site, const Request& request) {
   return response;
 }
 
-// One connection: a request after the other.
+// One connection: a request after the other, for as long as they name the token.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Tcp::socket socket, Site* site) : stream_(std::move(socket)), site_(*site) {
-    ++site_.connections;
+    put_into(&site_.strangers, kMaxStrangers);
   }
-  ~Connection() { --site_.connections; }
+  ~Connection() { leave_list(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -155,21 +157,40 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_ = std::make_unique<http::request_parser<http::empty_body>>();
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(0);
-    stream_.expires_after(kMaxWait);
+    stream_.expires_after(list_ == &site_.strangers ? kMaxStrangersWait : kMaxWait);
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](beast::error_code error, size_t) { self->on_read(error); });
   }
 
  private:
+  void leave_list() {
+    if (list_ != nullptr) list_->erase(place_);
+    list_ = nullptr;
+  }
+
+  // At the end of one of the site's lists.  The first of a full one is closed, and goes when its reading has failed.
+  void put_into(std::list<Connection*>* list, size_t max) {
+    leave_list();
+    if (list->size() >= max) {
+      Connection* const oldest = list->front();
+      oldest->leave_list();
+      oldest->stream_.close();
+    }
+    list_ = list;
+    place_ = list->insert(list->end(), this);
+  }
+
   void on_read(beast::error_code error) {
     if (error) return;  // ended, too large, too slow: the connection closes
     const Request& request = parser_->get();
+    const bool is_known = names_token(site_, request);
+    if (is_known) put_into(&site_.known, kMaxKnown);
     if (asks_for_events(site_, request)) return begin_events(request);
     response_ = answer(site_, request);
     set_common_fields(&response_);
-    response_.keep_alive(request.keep_alive());
+    response_.keep_alive(request.keep_alive() && is_known);
     response_.prepare_payload();
-    stream_.expires_after(kMaxWait);
+    stream_.expires_after(is_known ? kMaxWait : kMaxStrangersWait);
     http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code failed, size_t) {
       if (!failed && self->response_.keep_alive()) self->read();
     });
@@ -201,6 +222,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   beast::tcp_stream stream_;
   Site& site_;
+  std::list<Connection*>* list_ = nullptr;  // of the site's, the one that it is in
+  std::list<Connection*>::iterator place_;
   beast::flat_buffer buffer_{size_t{2} * kMaxHeaderBytes};
   std::unique_ptr<http::request_parser<http::empty_body>> parser_;  // of the request that is read
   Response response_;
@@ -231,8 +254,9 @@ class PageServer::State {
                     ": cannot listen there: " + error.message() +
                     (address.port == 0 ? "" : "; without --port any that is free is taken"));
     }
-    name_hosts(bound.address(), end);
-    url_ = "http://" + site_.hosts.front() + site_.path;
+    beast::error_code unknown;
+    site_.hosts = HostNames(bound.address().to_string(), asio::ip::host_name(unknown));
+    url_ = "http://" + site_.hosts.shown() + end + site_.path;
     // From here on: who has the address may end the server.
     signals_.async_wait([this](beast::error_code failed, int) {
       if (!failed) context_.stop();
@@ -241,7 +265,7 @@ class PageServer::State {
 
   const std::string& url() const { return url_; }
 
-  bool is_local() const { return site_.numbers_end.empty(); }
+  bool is_local() const { return site_.hosts.are_local(); }
 
   void serve() {
     accept();
@@ -253,19 +277,6 @@ class PageServer::State {
   void stop() { context_.stop(); }
 
  private:
-  void name_hosts(const asio::ip::address& address, const std::string& end) {
-    const std::string local = "localhost" + end;
-    if (address.is_loopback()) {
-      site_.hosts = {in_url(address) + end, local};
-      return;
-    }
-    site_.numbers_end = end;
-    beast::error_code unknown;
-    const std::string name = asio::ip::host_name(unknown);
-    const bool is_any = address.is_unspecified() && !unknown && !name.empty();
-    site_.hosts = {(is_any ? name : in_url(address)) + end, local, name + end};
-  }
-
   bool has_viewers() {
     auto& viewers = site_.viewers;
     viewers.erase(std::remove_if(viewers.begin(), viewers.end(),
@@ -312,10 +323,16 @@ class PageServer::State {
 
   void accept() {
     acceptor_.async_accept([this](beast::error_code error, Tcp::socket socket) {
-      if (!error && site_.connections < kMaxConnections) {
-        std::make_shared<Connection>(std::move(socket), &site_)->read();
-      }
+      if (error) return accept_later();
+      std::make_shared<Connection>(std::move(socket), &site_)->read();
       accept();
+    });
+  }
+
+  void accept_later() {
+    pauses_.expires_after(kPauseOfAccept);
+    pauses_.async_wait([this](beast::error_code error) {
+      if (!error) accept();
     });
   }
 
@@ -324,6 +341,7 @@ class PageServer::State {
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
   asio::steady_timer looks_{context_};
   asio::steady_timer questions_{context_};
+  asio::steady_timer pauses_{context_};
   Tcp::acceptor acceptor_;
   std::string url_;
 };

@@ -37,7 +37,7 @@ std::optional<PageFile> SourceFiles::file(const std::string& name) const {
   if (name.compare(0, begin, kAddress) != 0) return std::nullopt;
   const auto path = from_hexadecimal(name, begin);
   if (!path || paths_.count(*path) == 0) return std::nullopt;
-  const nlohmann::ordered_json text = profile::read_source(*path, time_unix_ns_);
+  const nlohmann::ordered_json text = profile::read_source(*path, rule_, time_unix_ns_);
   if (text.is_null()) return std::nullopt;
   return PageFile{"application/json", "source.json", profile::page_json(text)};
 }

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "profile/files/regular_file.h"
 #include "profile/symbolize/dwarf/inline_chains.h"
 #include "profile/symbolize/dwarf/unit_table.h"
 #include "profile/symbolize/elf/elf_file.h"
-#include "profile/symbolize/files/regular_file.h"
 
 namespace memprof::profile {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "profile/symbolize/files/regular_file.h"
+#include "profile/files/regular_file.h"
 
 namespace memprof::profile {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string_view>
 
+#include "profile/files/regular_file.h"
 #include "profile/symbolize/files/file_image.h"
-#include "profile/symbolize/files/regular_file.h"
 #include "profile/symbolize/jit/jitdump.h"
 #include "profile/symbolize/jit/perf_map.h"
 

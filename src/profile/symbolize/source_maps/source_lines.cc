@@ -12,10 +12,10 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/files/regular_file.h"
 #include "profile/model/error.h"
 #include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
-#include "profile/symbolize/files/regular_file.h"
 #include "profile/symbolize/source_maps/script_url.h"
 #include "profile/symbolize/source_maps/source_map.h"
 

@@ -31,7 +31,7 @@ bool opens(const std::string& path, const char* display, const std::string& url)
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(Browser, GetsTheAddressAsOneWord) {
+TEST(Browser, GetsThePageAsOneWord) {
   const Folder folder;
   const std::string program = folder / "xdg-open";
   write_file(program, "#!/bin/sh\nprintf '%s|' \"$@\" >'" + (folder / "out.new") + "'\nmv '" +

@@ -159,6 +159,46 @@ TEST_F(PageServerTest, GivesNothingUnderAnotherName) {
   EXPECT_EQ(page_.asked, 0);
 }
 
+// The rules of names: host_names_test.cc.
+TEST_F(PageServerTest, TheHostMayHaveAnotherPortOrNone) {
+  for (const char* host : {"127.0.0.1", "localhost", "LocalHost:80", "127.0.0.1:9000"}) {
+    EXPECT_THAT(get("GET", path_, host), StartsWith("HTTP/1.1 200 ")) << host;
+  }
+}
+
+TEST_F(PageServerTest, StrangersDoNotTakeThePlacesOfOthers) {
+  // One that has named the token keeps its connection.
+  const int known = connect_to("127.0.0.1");
+  const std::string request = "GET " + path_ + " HTTP/1.1\r\nHost: " + host_ + "\r\n\r\n";
+  char buffer[4096];
+  ASSERT_GT(send(known, request.data(), request.size(), MSG_NOSIGNAL), 0);
+  ASSERT_GT(recv(known, buffer, sizeof(buffer), 0), 0);
+  // Those that say nothing, half a request, and the beginning of a body.
+  std::vector<int> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(connect_to("127.0.0.1"));
+    ASSERT_GE(strangers.back(), 0);
+    const std::string half = i % 3 == 0   ? ""
+                             : i % 3 == 1 ? "GET / HT"
+                                          : "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n";
+    if (!half.empty()) {
+      ASSERT_GT(send(strangers.back(), half.data(), half.size(), MSG_NOSIGNAL), 0);
+    }
+  }
+  EXPECT_THAT(get("GET", path_, host_), StartsWith("HTTP/1.1 200 "));
+  ASSERT_GT(send(known, request.data(), request.size(), MSG_NOSIGNAL), 0);
+  EXPECT_GT(recv(known, buffer, sizeof(buffer), 0), 0);
+  // The oldest were closed, and no more are open than there are places.
+  EXPECT_EQ(recv(strangers.front(), buffer, sizeof(buffer), 0), 0);
+  close(known);
+  for (const int fd : strangers) close(fd);
+}
+
+TEST_F(PageServerTest, AStrangerHasOneRequest) {
+  // Without "Connection: close" the server ends it.
+  EXPECT_THAT(said_to("GET / HTTP/1.1\r\nHost: " + host_ + "\r\n\r\n"), StartsWith("HTTP/1.1 404 "));
+}
+
 TEST_F(PageServerTest, TakesGetAndHeadOnly) {
   EXPECT_THAT(get("DELETE", path_, host_), StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(get("POST", path_, host_, "Content-Length: 0\r\n"), StartsWith("HTTP/1.1 405 "));

@@ -3,6 +3,7 @@
 #include "memprof/serve/source_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/tools/memprof/process.h"
 
@@ -28,7 +29,8 @@ class SourceFilesTest : public ::testing::Test {
   }
 
   const testing_tools::Folder folder_;
-  SourceFiles files_;
+  // Which files a rule allows: tests/profile/files/source_file_test.cc.
+  SourceFiles files_{{true, {profile::real_folder(folder_.path()).value_or("")}}};
 };
 
 TEST_F(SourceFilesTest, ThoseThatTheProfileNames) {
@@ -36,6 +38,27 @@ TEST_F(SourceFilesTest, ThoseThatTheProfileNames) {
   ASSERT_TRUE(file);
   EXPECT_EQ(file->type, "application/json");
   EXPECT_EQ(file->content, R"({"is_newer":false,"lines":{"1":"int x;"}})");
+}
+
+TEST_F(SourceFilesTest, NoneThatTheRuleDoesNotAllow) {
+  SourceFiles files{profile::SourceRule()};
+  profile::Profile profile = testing_tools::small_profile();
+  profile.functions[0].filename = folder_ / "known.c";
+  files.know(profile);
+  EXPECT_FALSE(files.file(address_of(folder_ / "known.c")));
+}
+
+TEST_F(SourceFilesTest, ADistrustedProfileHasTheChosenFoldersAlone) {
+  chmod(folder_.path().c_str(), 0755);
+  SourceFiles files{profile::SourceRule{true, {}}};
+  profile::Profile profile = testing_tools::small_profile();
+  profile.functions[0].filename = folder_ / "known.c";
+  files.know(profile);
+  EXPECT_TRUE(files.file(address_of(folder_ / "known.c")));
+  files.distrust();
+  EXPECT_FALSE(files.file(address_of(folder_ / "known.c")));
+  files_.distrust();
+  EXPECT_TRUE(files_.file(address_of(folder_ / "known.c")));
 }
 
 TEST_F(SourceFilesTest, NoOthers) {

@@ -18,7 +18,7 @@
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/system/file_facts.h"
-#include "profile/symbolize/files/regular_file.h"
+#include "profile/files/regular_file.h"
 
 namespace memprof::cli {
 namespace {

@@ -131,6 +131,11 @@ bool has_other_root(uint64_t pid) {
          (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
 }
 
+bool is_own_process(uint64_t pid) {
+  struct stat status{};
+  return stat(proc_path(pid, ".").c_str(), &status) == 0 && status.st_uid == geteuid();
+}
+
 bool is_missing(const std::string& path) {
   struct stat status{};
   return stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR || errno == ESRCH);

@@ -31,6 +31,9 @@ uint64_t resident_bytes(uint64_t pid);
 
 bool is_running(uint64_t pid);
 
+// Whether it runs as the user of this process.
+bool is_own_process(uint64_t pid);
+
 // Whether there is nothing at `path`; not: whatever is there may not be looked at.
 bool is_missing(const std::string& path);
 

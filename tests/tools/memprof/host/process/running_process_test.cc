@@ -84,6 +84,18 @@ TEST(RunningProcess, AZombieHasNothing) {
   EXPECT_FALSE(is_running(static_cast<uint64_t>(child)));
 }
 
+TEST(RunningProcess, IsOwnWhereItRunsAsThisUser) {
+  EXPECT_TRUE(is_own_process(static_cast<uint64_t>(getpid())));
+  EXPECT_FALSE(is_own_process(0)) << "not known";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  constexpr uid_t kUser = 64321;
+  const pid_t child = fork();
+  if (child == 0) _exit(setuid(kUser) == 0 && !is_own_process(1) ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(RunningProcess, WhatMayNotBeLookedAtIsNotMissing) {
   EXPECT_FALSE(is_missing("/proc/self/stat"));
   EXPECT_TRUE(is_missing("/proc/2147483647/stat"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbolize/files/regular_file.h"
+#include "profile/files/regular_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

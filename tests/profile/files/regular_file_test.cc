@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbolize/files/regular_file.h"
+#include "profile/files/regular_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "tests/profile/symbolize/fixture.h"
+#include "tests/support/folder.h"
 
 namespace memprof::profile {
 namespace {
@@ -19,10 +19,10 @@ int open_it(const std::string& path, Links links = Links::kFollow) {
 }
 
 TEST(RegularFile, IsOpenedForReading) {
-  const fixture::Folder folder;
-  fixture::write_file(folder / "file", "abc");
+  const testing_support::TemporaryFolder folder;
+  folder.write("file", "abc");
   struct stat status{};
-  const int fd = open_regular_file(folder / "file", Links::kRefuse, &status);
+  const int fd = open_regular_file(folder.path("file"), Links::kRefuse, &status);
   ASSERT_GE(fd, 0);
   EXPECT_EQ(status.st_size, 3);
   EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -33,25 +33,25 @@ TEST(RegularFile, IsOpenedForReading) {
 }
 
 TEST(RegularFile, NothingElseIsOpened) {
-  const fixture::Folder folder;
-  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  const testing_support::TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("fifo").c_str(), 0600), 0);
   for (const std::string& path :
-       {folder / "fifo", folder / "", std::string("/dev/null"), std::string("/dev/ptmx")}) {
+       {folder.path("fifo"), folder.path(""), std::string("/dev/null"), std::string("/dev/ptmx")}) {
     EXPECT_EQ(open_it(path), -1) << path;
     EXPECT_EQ(errno, EINVAL) << path;
   }
-  EXPECT_EQ(open_it(folder / "none"), -1);
+  EXPECT_EQ(open_it(folder.path("none")), -1);
   EXPECT_EQ(errno, ENOENT);
 }
 
 TEST(RegularFile, LinksAreFollowedWhereThatIsWanted) {
-  const fixture::Folder folder;
-  fixture::write_file(folder / "file", "abc");
-  std::filesystem::create_symlink("file", folder / "link");
-  const int fd = open_it(folder / "link", Links::kFollow);
+  const testing_support::TemporaryFolder folder;
+  folder.write("file", "abc");
+  std::filesystem::create_symlink("file", folder.path("link"));
+  const int fd = open_it(folder.path("link"), Links::kFollow);
   EXPECT_GE(fd, 0);
   close(fd);
-  EXPECT_EQ(open_it(folder / "link", Links::kRefuse), -1);
+  EXPECT_EQ(open_it(folder.path("link"), Links::kRefuse), -1);
 }
 
 TEST(RegularFile, IsTrustedWhereOnlyItsOwnerAndRootCanWrite) {
