@@ -50,7 +50,7 @@ const std::vector<Command>& commands() {
      "                           [--tree]\n"
      "                           [--focus REGEX] [--ignore REGEX]\n"
      "                           [--callers FUNCTION] [--callees FUNCTION]\n"
-     "                           [--metric METRIC] [--native-interpreter] [--json]",
+     "                           [--metric METRIC] [--native] [--json]",
      "memprof report FILE", "what holds the memory; --tree: the calls",
      "show a profile: a table, a tree of calls, callers and callees"},
     {"view", view_command,

@@ -135,6 +135,7 @@ void write_rows(const Report& report, TextWriter* writer) {
       return;
     }
     line->names = {printable(row->name)};
+    line->note = printable(note_cell(*row));
     if (has_places(report)) {
       line->place = printable(place_cell(row->name, row->file, row->line, row->module));
     }

@@ -15,6 +15,7 @@ constexpr size_t kGap = 2;             // between columns
 constexpr size_t kMinTextWidth = 24;   // before the last of them, and places
 constexpr size_t kMinNameWidth = 12;   // come what may
 constexpr size_t kGoodTextWidth = 36;  // before columns are left out
+constexpr size_t kMinNoteWidth = 16;   // before all of them
 constexpr size_t kFilePadWidth = 100;  // of names where no terminal limits a line: longer ones stick out
 
 std::string padding(size_t width, const std::string& text) {
@@ -63,6 +64,7 @@ void TextTable::measure(const TextRow& row) {
   const size_t name = row.names.size() == 1 ? text_width(row.names[0]) : text_width(row.name_text);
   name_width_ = std::max(name_width_, text_width(row.guide) + name);
   place_width_ = std::max(place_width_, text_width(row.place));
+  note_width_ = std::max(note_width_, text_width(row.note));
 }
 
 size_t TextTable::numbers_width() const {
@@ -90,9 +92,17 @@ void TextTable::fit(size_t width) {
   has_places_ = place_width_ != 0;
   if (!has_places_) {
     name_width_ = room;
+    note_width_ = 0;
     return;
   }
-  const size_t text_room = room - kGap;
+  size_t text_room = room - kGap;
+  // A third at most, or what names and places leave.
+  if (note_width_ != 0) {
+    const size_t left = text_room - std::min(text_room, name_width_ + place_width_);
+    const size_t most = std::max(text_room / 3, left) - kGap;
+    note_width_ = most < kMinNoteWidth ? 0 : std::min(note_width_, most);
+    if (note_width_ != 0) text_room -= note_width_ + kGap;
+  }
   if (name_width_ + place_width_ <= text_room) return;
   place_width_ =
       std::max(std::min(place_width_, text_room / 3), text_room - std::min(text_room, name_width_));
@@ -122,7 +132,13 @@ std::string TextTable::joined(const TextRow& row, Tone place_tone, const TextWri
     const bool is_cut = writer.options().width != 0;
     text += padding(name_width_ + kGap, name);
     if (text_width(name) > name_width_) text.append(kGap, ' ');
-    text += writer.toned(place_tone, is_cut ? short_path(row.place, place_width_) : row.place);
+    const std::string place = is_cut ? short_path(row.place, place_width_) : row.place;
+    text += writer.toned(place_tone, place);
+    if (note_width_ != 0 && !row.note.empty()) {
+      text += padding(std::min(place_width_, kFilePadWidth) + kGap, place);
+      if (text_width(place) > std::min(place_width_, kFilePadWidth)) text.append(kGap, ' ');
+      text += writer.toned(place_tone, is_cut ? short_name(row.note, note_width_) : row.note);
+    }
   }
   return text;
 }

@@ -23,6 +23,7 @@ struct TextRow {
   std::vector<std::string> names;  // a run of calls; one: a name; none: `name_text`
   std::string name_text;           // goes where names would, as it is
   std::string place;
+  std::string note;  // after the place, where there is room
 };
 
 class TextTable {
@@ -59,6 +60,7 @@ class TextTable {
   std::vector<size_t> widths_;
   size_t name_width_ = 0;
   size_t place_width_ = 0;
+  size_t note_width_ = 0;  // 0: none are shown
   bool has_places_ = true;
 };
 

@@ -65,5 +65,17 @@ TEST(ReportCells, CompanionsAreOtherMetrics) {
   }
 }
 
+TEST(ReportCells, BesideALineStandsWhatItAllocatedThroughAndForWhom) {
+  ReportRow row;
+  EXPECT_EQ(note_cell(row), "");
+  row.through = NativeCallee{"PyArray_Empty", "_umath.so"};
+  EXPECT_EQ(note_cell(row), "through PyArray_Empty");
+  row.through->function.clear();
+  row.called_by = OwnLine{"prices", "/srv/app.py", 4};
+  EXPECT_EQ(note_cell(row), "for prices (app.py:4) through _umath.so");
+  row.through.reset();
+  EXPECT_EQ(note_cell(row), "for prices (app.py:4)");
+}
+
 }  // namespace
 }  // namespace memprof::profile
