@@ -26,7 +26,7 @@ struct Site {
   std::optional<FrameGroup> caller;
   double caller_bytes = -1;  // live, in the stack of `caller`
   std::optional<NativeCallee> through;
-  double most_bytes = -1;  // live, in the stack of `through`
+  double through_bytes = -1;  // live, in the stack of `through`
   SiteLives lives;
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
@@ -127,9 +127,9 @@ void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Si
 
 void note_through(const NativeCallee* callee, const Stack& stack, Site* site) {
   const double bytes = estimated_value(stack, Metric::kInuseSpace);
-  if (bytes <= site->most_bytes) return;
+  if (bytes <= site->through_bytes) return;
   site->through = callee == nullptr ? std::nullopt : std::optional(*callee);
-  site->most_bytes = bytes;
+  site->through_bytes = bytes;
 }
 
 // The line that is told of a function is the one that it begins in.

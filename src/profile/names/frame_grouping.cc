@@ -112,10 +112,12 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
       look_for_import(known, &imports);
     }
   }
-  const bool is_line = !view_.all && innermost != nullptr && innermost->is_executed;
+  const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
+  const bool is_line = has_places && !view_.all && innermost != nullptr && innermost->is_executed;
   if (!is_line) has_callee_ = false;
-  is_of_package_ = is_line && !innermost->of->package.empty();
-  if (is_of_package_ && imports.first && folds_imports()) fold_import(imports);
+  const bool has_import = is_line && imports.first && !view_.imports;
+  is_of_package_ = has_import || (is_line && !innermost->of->package.empty());
+  if (has_import) fold_import(imports);
   if (!view_.all && !own_.empty()) frames->swap(own_);
   if (!frames->empty()) return;
   if (!outermost_allocation) {
@@ -134,11 +136,6 @@ void FrameGrouping::note_callee(const KnownFrame& frame) {
   has_callee_ = true;
   callee_.function = is_named ? frame.of->shown : "";
   callee_.module = shown_module(location_module(profile_, profile_.locations[frame.frame.location]));
-}
-
-bool FrameGrouping::folds_imports() const {
-  const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
-  return has_places && !view_.imports && !view_.all;
 }
 
 std::optional<OwnLine> FrameGrouping::own_caller() const {

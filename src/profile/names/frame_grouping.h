@@ -148,7 +148,6 @@ class FrameGrouping {
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
   bool is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const;
   void note_callee(const KnownFrame& frame);
-  bool folds_imports() const;
   void look_for_import(const KnownFrame& frame, ImportScan* scan);
   void fold_import(const ImportScan& scan);
   const std::vector<KnownFrame>& frames_at(uint32_t location);

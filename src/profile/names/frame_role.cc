@@ -159,7 +159,7 @@ bool is_python_library(std::string_view folder) {
   return folder.size() > 1 && folder.find_first_not_of("0123456789.t") == std::string_view::npos;
 }
 
-// `numpy` of `numpy/lib/__init__.py`, `six` of `six.py`.
+// `numpy` of `numpy/...`, `six` of `six.py`, `os` of `os>`.
 std::string first_part(std::string_view path) {
   return std::string(path.substr(0, path.find_first_of("/.>")));
 }

@@ -81,7 +81,10 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
 // `process` as in process_label(); empty: the profile's.
 InterpreterFrames::Modules InterpreterFrames::modules_of_program(const std::string& process) const {
   std::string_view program = process.empty() ? std::string_view(profile_.program) : process;
-  if (!process.empty()) program = program.substr(0, program.find(' '));
+  if (!process.empty()) {  // "cc 4711", "cc 4711 #2"
+    program = program.substr(0, program.rfind(" #"));
+    program = program.substr(0, program.rfind(' '));
+  }
   if (program.empty() && !profile_.mappings.empty()) program = file_name(profile_.mappings[0].path);
   Modules own;
   if (program.empty() || is_interpreter_file(program)) return own;
@@ -93,7 +96,8 @@ void InterpreterFrames::mark_called(const Stack& stack, std::vector<bool>* is_ca
   is_called->assign(stack.locations.size(), false);
   const size_t outermost = executed_end(stack);
   if (outermost == 0) return;
-  Modules own = own_.at(stack.process);
+  const auto known = own_.find(stack.process);
+  Modules own = known != own_.end() ? known->second : modules_of_program(stack.process);
   for (size_t place = outermost; place < stack.locations.size() && !own.empty(); ++place) {
     const uint32_t location = stack.locations[place];
     const uint32_t mapping = profile_.locations[location].mapping;

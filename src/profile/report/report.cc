@@ -59,23 +59,23 @@ class LineSums {
 };
 
 // What stands beside a row: of all that its stacks have, that which at least half of what it holds belongs to.
-template <typename Beside>
+template <typename Item>
 class BesideSums {
  public:
-  void add(uint32_t group, const Beside& beside, double value) { sums_[group][beside] += value; }
+  void add(uint32_t group, const Item& item, double value) { sums_[group][item] += value; }
 
-  std::optional<Beside> of(uint32_t group, double whole) const {
+  std::optional<Item> of(uint32_t group, double whole) const {
     const auto found = sums_.find(group);
     if (found == sums_.end()) return std::nullopt;
-    const auto most = std::max_element(
+    const auto largest = std::max_element(
         found->second.begin(), found->second.end(),
         [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
-    const double held = std::abs(most->second);
-    return held > 0 && held >= std::abs(whole) / 2 ? std::optional(most->first) : std::nullopt;
+    const double held = std::abs(largest->second);
+    return held > 0 && held >= std::abs(whole) / 2 ? std::optional(largest->first) : std::nullopt;
   }
 
  private:
-  std::map<uint32_t, std::map<Beside, double>> sums_;
+  std::map<uint32_t, std::map<Item, double>> sums_;
 };
 
 struct Beside {

@@ -23,7 +23,7 @@ struct TextRow {
   std::vector<std::string> names;  // a run of calls; one: a name; none: `name_text`
   std::string name_text;           // goes where names would, as it is
   std::string place;
-  std::string note;  // after the place, where there is room
+  std::vector<std::string> notes;  // one of them stands after the place: the first for which there is room
 };
 
 class TextTable {
@@ -46,6 +46,7 @@ class TextTable {
   void drop_columns(size_t width);
   void fit(size_t width);
   size_t numbers_width() const;
+  const std::string* note_of(const TextRow& row, bool is_cut) const;
   std::string name_of(const TextRow& row, size_t width, const TextWriter& writer) const;
   std::string joined(const TextRow& row, Tone place_tone, const TextWriter& writer) const;
   std::string group_line() const;

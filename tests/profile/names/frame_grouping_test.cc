@@ -238,7 +238,7 @@ TEST(FrameGrouping, AProgramThatEmbedsPythonKeepsItsOwnNativeCode) {
   b.profile().program = "python3.12";
   EXPECT_EQ(groups_of(b, GroupBy::kFunction), kept);
   // Where the program is Python, nothing native is the program's.
-  for (Stack& stack : b.profile().stacks) stack.process = "python3.12 12";
+  for (Stack& stack : b.profile().stacks) stack.process = "python3.12 12 #2";
   EXPECT_EQ(
       groups_of(b, GroupBy::kFunction),
       "on_event engine_call() Engine::run() | on_event Engine::run() | on_event Engine::run() | "
@@ -275,6 +275,7 @@ TEST(FrameGrouping, ImportingAPackageIsOneRow) {
   EXPECT_EQ(of({make, call, numpy, call, pandas, call, main}), "importing pandas <module> | ");
   EXPECT_EQ(beside(b), "importing pandas for <module> app.py:1");
   EXPECT_EQ(of({dedent, made, numpy, call, main}), "importing numpy <module> | ");
+  EXPECT_EQ(of({made, numpy, call, main}), "importing numpy <module> | ");
   EXPECT_EQ(of({dedent, pandas, call}), "importing pandas | ") << "when Python starts";
   EXPECT_EQ(of({numpy, call, frame, main}), "importing numpy DataFrame <module> | ") << "while pandas works";
   // The program's own modules have rows, whoever imports them.

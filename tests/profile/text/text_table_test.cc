@@ -103,14 +103,13 @@ std::string table_with_note(size_t width, const std::string& name, const std::st
   titles.name_text = "function";
   titles.place = "place";
   TextTable table(titles);
-  for (const char* note : {"through PyArray_NewFromDescr", ""}) {
-    TextRow row;
-    row.numbers = {"1"};
-    row.names = {name};
-    row.place = place;
-    row.note = note;
-    table.add(row);
-  }
+  TextRow row;
+  row.numbers = {"1"};
+  row.names = {name};
+  row.place = place;
+  table.add(row);
+  row.notes = {"for prices (app.py:4) through PyArray_Empty", "for prices (app.py:4)"};
+  table.add(row);
   TextOptions options;
   options.width = width;
   TextWriter writer(options);
@@ -119,14 +118,15 @@ std::string table_with_note(size_t width, const std::string& name, const std::st
 }
 
 TEST(TextTable, ANoteStandsBehindThePlaceWhereThereIsRoom) {
-  EXPECT_EQ(table_with_note(0, "f", "a.py:3"),
-            "b  function  place\n1  f         a.py:3  through PyArray_NewFromDescr\n1  f         a.py:3\n");
+  const std::string row = "1  f         a.py:3";
+  const std::string start = "b  function  place\n" + row + "\n" + row;
+  EXPECT_EQ(table_with_note(0, "f", "a.py:3"), start + "  for prices (app.py:4) through PyArray_Empty\n");
   EXPECT_EQ(table_with_note(200, "f", "a.py:3"), table_with_note(0, "f", "a.py:3"));
-  EXPECT_EQ(table_with_note(30, "f", "a.py:3"),
-            "b  function  place\n1  f         a.py:3\n1  f         a.py:3\n");
+  EXPECT_EQ(table_with_note(50, "f", "a.py:3"), start + "  for prices (app.py:4)\n");
+  EXPECT_EQ(table_with_note(30, "f", "a.py:3"), start + "\n");
   const std::string long_place = "/a/long/path/to/the/sources/of/something/map.py:1234";
   const std::string cut = table_with_note(100, "a_function_with_a_name", long_place);
-  EXPECT_NE(cut.find("  through PyArray_NewFromDescr\n"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("  for prices (app.py:4)\n"), std::string::npos) << cut;
   for (size_t width = 40; width < 200; ++width) {
     std::istringstream lines(table_with_note(width, "a_function_with_a_name", long_place));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), width) << line;
