@@ -16,6 +16,7 @@ constexpr size_t kMinTextWidth = 24;   // before the last of them, and places
 constexpr size_t kMinNameWidth = 12;   // come what may
 constexpr size_t kGoodTextWidth = 36;  // before columns are left out
 constexpr size_t kMinNoteWidth = 20;   // before there are no notes
+constexpr size_t kNoNotesBelow = 96;   // of a terminal: names, places and numbers need it
 constexpr size_t kFilePadWidth = 100;  // of names where no terminal limits a line: longer ones stick out
 
 std::string padding(size_t width, const std::string& text) {
@@ -74,8 +75,10 @@ size_t TextTable::numbers_width() const {
 }
 
 void TextTable::drop_columns(size_t width) {
+  if (width < kNoNotesBelow) note_width_ = 0;
+  const size_t good = kGoodTextWidth + (note_width_ != 0 ? kMinNoteWidth + 2 * kGap : 0);
   for (const size_t column : optional_) {
-    if (numbers_width() + kGoodTextWidth <= width) return;
+    if (numbers_width() + good <= width) return;
     is_shown_[column] = false;
   }
   for (const size_t column : last_resort_) {

@@ -122,8 +122,7 @@ TEST(TextTable, ANoteStandsBehindThePlaceWhereThereIsRoom) {
   const std::string start = "b  function  place\n" + row + "\n" + row;
   EXPECT_EQ(table_with_note(0, "f", "a.py:3"), start + "  for prices (app.py:4) through PyArray_Empty\n");
   EXPECT_EQ(table_with_note(200, "f", "a.py:3"), table_with_note(0, "f", "a.py:3"));
-  EXPECT_EQ(table_with_note(50, "f", "a.py:3"), start + "  for prices (app.py:4)\n");
-  EXPECT_EQ(table_with_note(30, "f", "a.py:3"), start + "\n");
+  EXPECT_EQ(table_with_note(95, "f", "a.py:3"), start + "\n");
   const std::string long_place = "/a/long/path/to/the/sources/of/something/map.py:1234";
   const std::string cut = table_with_note(100, "a_function_with_a_name", long_place);
   EXPECT_NE(cut.find("  for prices (app.py:4)\n"), std::string::npos) << cut;
