@@ -358,7 +358,11 @@ TEST(Report, BesideALineStandsWhatHalfOfItIsThrough) {
   EXPECT_EQ(row(other, "ones")->called_by->function, "volumes");
   ReportOptions tree;
   tree.has_tree = true;
-  EXPECT_EQ(build_report(b.profile(), tree).tree->nodes.size(), 5u) << "calls have native code";
+  EXPECT_EQ(build_report(b.profile(), tree).tree->nodes.size(), 4u) << "calls have native code";
+  tree.callees = "ones";
+  const Report calls = build_report(b.profile(), tree);
+  ASSERT_EQ(calls.calls.size(), 1u);
+  EXPECT_EQ(calls.calls[0].edges.rows.size(), 3u);  // itself, and two
 }
 
 }  // namespace
