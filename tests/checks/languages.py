@@ -60,6 +60,7 @@ EXCEPTIONS = {
     "src/profile/page/page_frames.cc": (r"", "what the page's switches hide: rules of presentation"),
     "tools/memprof/commands/attach_command.cc": (r"", "options of `memprof attach`, and their help"),
     "tools/memprof/console/report_options.cc": (r"", "help: what --native-interpreter shows"),
+    "tools/memprof/commands/report_command.cc": (r"line of Python|below Python", "help: what stands beside a row"),
     "tools/memprof/run/run_options.cc": (r"", "options of `memprof run`"),
     "tools/memprof/run/run_options.h": (r"", "options of `memprof run`"),
     "tools/memprof/run/python_program.cc": (r"", "scripts as programs: a file for the language"),

@@ -182,7 +182,7 @@ class Pprof(e2e.Test):
             said = self.pprof("-symbolize=local", "-nodecount=5000", "-nodefraction=0", "-sample_index=alloc_space", "-top", profile)
             for name in ("<module>", "<lambda>"):
                 self.assertRegex(said, rf"(?m)\s{name}$")
-            names = {row["name"] for row in self.report(profile, "--metric", "alloc_space")["rows"]}
+            names = {row["name"] for row in self.report(profile, "--metric", "alloc_space", "--imports")["rows"]}
             self.assertLessEqual({"<module>", "<lambda>"}, names)
 
     def test_pprof_shows_raw_profiles(self):

@@ -337,13 +337,20 @@ class Node(e2e.Test):
                        environment=plain_environment())
         self.assertEqual(done.stdout, b"300 pictures\n", done.stderr)
         # Whether it says "leak" depends on how evenly the machine let the program run; what grew is what holds most, in any case.
-        rows = json.loads(e2e.run([e2e.COMMAND, "leaks", out, "--json", "--by", "line"]).stdout)["rows"]
-        row = max(rows, key=lambda row: row["inuse_space"]["value"])
+        line = {"name": "thumbnail", "file": str(example / "native_leak.js"), "line": line_of("native_leak.js", "return scale(")}
+        def largest(*options):
+            rows = json.loads(e2e.run([e2e.COMMAND, "leaks", out, "--json", "--by", "line", *options]).stdout)["rows"]
+            return max(rows, key=lambda row: row["inuse_space"]["value"])
+        row = largest()
+        self.assertEqual({key: row[key] for key in line}, line)
+        self.assertIn("new_row", row["through"]["function"])
+        self.assertGreater(row["inuse_space"]["value"], 300 * 40_000 - 1_400_000)  # with what else the addon keeps
+        row = largest("--native")
+        self.assertIsNone(row["through"])
         self.assertIn("new_row", row["name"])
         self.assertRegex(row["file"], r"examples/node/thumbnails\.cc$")
         self.assertEqual(row["line"], line_of("thumbnails.cc", "std::make_unique<"))
-        self.assertEqual(row["caller"], {"name": "thumbnail", "file": str(example / "native_leak.js"),
-                                         "line": line_of("native_leak.js", "return scale(")})
+        self.assertEqual(row["caller"], line)
         self.assertAlmostEqual(row["inuse_space"]["value"], 300 * 40_000, delta=1_400_000)  # 6.5 standard deviations
 
     def test_many_workers_come_and_go(self):

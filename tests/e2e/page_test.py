@@ -215,7 +215,7 @@ class Page(e2e.Test):
             profile = self.profile(f"{len(program)}.pb.gz", program=program)
             block = Block(self.page(profile))
             self.assertEqual(set(block.facts["metrics"]), set(e2e.FILE_METRICS + TEMPORARY))
-            for arguments, all_frames in (((), False), (("--all-frames",), True)):
+            for arguments, all_frames in ((("--imports",), False), (("--all-frames",), True)):
                 report = self.report(profile, "--younger", "10ms", *arguments)
                 self.assertEqual(block.facts["metric"], report["metric"])
                 self.assertGreater(len(report["rows"]), 10)

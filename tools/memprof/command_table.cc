@@ -50,7 +50,7 @@ const std::vector<Command>& commands() {
      "                           [--tree]\n"
      "                           [--focus REGEX] [--ignore REGEX]\n"
      "                           [--callers FUNCTION] [--callees FUNCTION]\n"
-     "                           [--metric METRIC] [--native-interpreter] [--json]",
+     "                           [--metric METRIC] [--native] [--json]",
      "memprof report FILE", "which code holds memory; --tree: calls",
      "print a profile: a table of functions, a tree of calls"},
     {"view", view_command,

@@ -3,6 +3,7 @@
 (src/profile/names/frame_role.cc): the program's own, or something that only allocates for it."""
 from __future__ import annotations
 
+import os
 import re
 
 from memprof._model import StackFrame
@@ -20,6 +21,8 @@ _LIBRARY = re.compile(r"(libc|libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libm|lib
                       r"ld-musl|libc\.musl")
 _LIBRARY_SCOPE = re.compile(r"(std|__gnu_cxx|__cxxabiv1)::")
 _IMPORT_FILE = re.compile(r"<frozen (importlib\.|zipimport>).*|.*/importlib/(__init__|_bootstrap|_bootstrap_external)\.py")
+# The files of interpreters, as in src/profile/names/interpreter_frames.cc.
+_INTERPRETER = re.compile(r"(lib)?python[0-9.td]*(\.so.*)?|node|nodejs|libnode\.so.*")
 _NAMELESS = re.compile(r".+\+0x[0-9a-f]+|0x[0-9a-f]+")
 
 
@@ -45,6 +48,29 @@ def is_library(frame: StackFrame) -> bool:
     if _LIBRARY.match(frame.module.rpartition("/")[2]):
         return True
     return _LIBRARY_SCOPE.match(_without_return_type(frame.function)) is not None
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _program() -> str:
+    try:
+        return os.readlink("/proc/self/exe")
+    except OSError:
+        return ""
+
+
+def own_modules(stack: tuple[StackFrame, ...], program: str | None = None) -> frozenset[str]:
+    """Where native code of the program's own lies, which lines of Python call: nowhere in a Python program; in one that
+    embeds Python its executable, and the modules through which it called Python in this stack (innermost frame first)."""
+    program = _program() if program is None else program
+    if not program or _INTERPRETER.fullmatch(_file_name(program)):
+        return frozenset()
+    outermost = max((i for i, frame in enumerate(stack) if frame.is_python), default=len(stack))
+    callers = {frame.module for frame in stack[outermost + 1:]
+               if frame.module and not is_library(frame) and not _INTERPRETER.fullmatch(_file_name(frame.module))}
+    return frozenset(callers | {program})
 
 
 def _without_return_type(name: str) -> str:

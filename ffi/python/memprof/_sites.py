@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memprof._intervals import Sum
 from memprof._model import Estimate, StackFrame
-from memprof._roles import is_allocator, is_import, is_library, is_nameless
+from memprof._roles import is_allocator, is_import, is_library, is_nameless, own_modules
 
 if TYPE_CHECKING:
     from memprof._library import NativeSnapshot
@@ -34,11 +34,15 @@ def native_leaf(stack: tuple[StackFrame, ...]) -> StackFrame | None:
     return first or (stack[0] if stack and not stack[0].is_python else None)
 
 
-def place(stack: tuple[StackFrame, ...]) -> StackFrame:
+def place(stack: tuple[StackFrame, ...], program: str | None = None) -> StackFrame:
     """Where a user looks for the reason: the innermost line of Python (the importing line, for what importing
-    takes), else the native function."""
+    takes), else the native function. A program that embeds Python (`program`: its executable) has functions of its own, which
+    lines of Python call."""
     importing = None
+    own = own_modules(stack, program)
     for frame in stack:
+        if frame.module in own and own and not is_allocator(frame) and not is_nameless(frame) and not is_library(frame):
+            return native_leaf(stack) or frame
         if frame.is_python:
             if not is_import(frame):
                 return frame

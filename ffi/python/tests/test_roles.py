@@ -45,6 +45,20 @@ def test_what_is_its_own(name):
     assert native_leaf((native(name), native("caller"))).function == name
 
 
+def test_a_program_that_embeds_python_keeps_its_own_functions():
+    spawn, run, sort = native("Engine::spawn()"), native("Engine::run()"), native("qsort", "/lib/libc.so.6")
+    empty = native("array_empty", "/lib/_umath.so")
+    call = native("PyObject_Call", "/lib/libpython3.12.so.1.0")
+    library = native("engine_call()", "/opt/libengine.so")
+    malloc = native("malloc", "/opt/server")
+    for stack, leaf in (((malloc, empty, MODULE, call, run), MODULE), ((malloc, spawn, MODULE, call, run), spawn),
+                        ((malloc, empty, spawn, MODULE, run), empty), ((library, MODULE, library, sort, run), library),
+                        ((library, MODULE, sort, run), MODULE), ((call, MODULE, call, run), MODULE),
+                        ((empty, MODULE, spawn, MODULE), MODULE)):
+        assert place(stack, "/opt/server") is leaf
+        assert place(stack, "/usr/bin/python3.12") is MODULE
+
+
 def test_stacks_of_little():
     assert place(()).function == "[unknown]"
     assert native_leaf((MODULE,)) is None

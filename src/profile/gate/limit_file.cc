@@ -39,7 +39,7 @@ const std::vector<std::string> kCheckKeys = {"name",       "command", "profile",
                                              "fail_on",    "rate",    "process", "follow",
                                              "iterations", "site",    "row"};
 const std::vector<std::string> kSiteKeys = {"name", "focus", "ignore", "calls", "may_be_missing"};
-const std::vector<std::string> kRowKeys = {"name", "by", "focus", "ignore"};
+const std::vector<std::string> kRowKeys = {"name", "by", "focus", "ignore", "native"};
 // What the plugin of a test runner reads (docs/check.md).
 const std::vector<std::string> kTestKeys = {"name", "peak", "live"};
 
@@ -141,6 +141,7 @@ GateScope read_row(const TomlReader& table, const GateCheck& check) {
     }
     row.by = *by;
   }
+  if (table.has("native")) row.has_native = table.boolean("native");
   row.name = name_or(table, fmt::format("any {}", group_by_name(row.by)));
   read_limits(table, &row);
   if (row.limits.empty()) table.refuse("", "the row has no limit");

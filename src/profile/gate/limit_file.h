@@ -41,6 +41,7 @@ struct GateScope {
   int line = 0;
   StackFilter filter;
   GroupBy by = GroupBy::kFunction;  // kRow
+  bool has_native = false;          // kRow: rows of native code that lines of a runtime called
   bool may_be_missing = false;      // kSite: no stack that matches is no error
   double calls = 0;  // kSite: in one iteration, or where the check has none in a run; 0: not said
   std::vector<GateLimit> limits;

@@ -188,6 +188,8 @@ class Judge {
     options.by = scope.by;
     options.metric = limit.metric;
     options.filter = scope.filter;
+    options.view.native = scope.has_native;
+    options.view.imports = true;  // who imports a large package must not exceed the limit of a function
     const Report report = build_report(last(), options);
     const double unlisted = unlisted_bound(limit.metric, coarsest_rate(last()));
     if (report.rows.empty()) {

@@ -25,6 +25,8 @@ struct Site {
   FrameGroup place;
   std::optional<FrameGroup> caller;
   double caller_bytes = -1;  // live, in the stack of `caller`
+  std::optional<NativeCallee> through;
+  double through_bytes = -1;  // live, in the stack of `through`
   SiteLives lives;
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
@@ -123,6 +125,13 @@ void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Si
   site->caller_bytes = bytes;
 }
 
+void note_through(const NativeCallee* callee, const Stack& stack, Site* site) {
+  const double bytes = estimated_value(stack, Metric::kInuseSpace);
+  if (bytes <= site->through_bytes) return;
+  site->through = callee == nullptr ? std::nullopt : std::optional(*callee);
+  site->through_bytes = bytes;
+}
+
 // The line that is told of a function is the one that it begins in.
 FrameGroup of_line(FrameGroup place, const GroupedFrame& frame) {
   if (place.line == 0) place.line = frame.line;
@@ -164,7 +173,10 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
     if (is_only_apart(stack)) continue;
     Site& site = sites.by_place[key_of(place)];
     site.place = place;
-    if (has_callers) note_caller(executed_caller(profile, grouping, frames), stack, &site);
+    if (has_callers) {
+      note_caller(executed_caller(profile, grouping, frames), stack, &site);
+      note_through(grouping.native_callee(), stack, &site);
+    }
     site.lives.run_ns = static_cast<double>(profile.duration_ns);
     site.lives.add(stack);
     site.sum.add(stack);
@@ -339,6 +351,7 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
     LeakRow row;
     row.place = site.place;
     row.caller = site.caller;
+    row.through = site.through;
     row.assessment = assess(site.lives);
     row.verdict = row.assessment.verdict;
     if (row.verdict == LeakVerdict::kLeak) row.growth = row.assessment.births.rate;

@@ -36,6 +36,8 @@ struct LeakRow {
   FrameGroup place;
   // Of a native place, by function or line: the line of a language's runtime that called it, in the stack that holds most.
   std::optional<FrameGroup> caller;
+  // Of a line of a language's runtime: the native code that it allocates through, in the stack that holds most.
+  std::optional<NativeCallee> through;
   LeakVerdict verdict = LeakVerdict::kUnknown;
   Assessment assessment;
   double corrected_p = 1;

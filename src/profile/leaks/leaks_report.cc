@@ -72,9 +72,15 @@ std::string name_of(const FrameGroup& group, const TextWriter& writer) {
   return writer.bold(printable(group.name)) + (place.empty() ? "" : "  " + printable(place));
 }
 
-// Without the line of the caller, where there is none.
+// Who called it, and what it allocates through, as far as there is such.
 void write_caller(const LeakRow& row, TextWriter* writer) {
   if (row.caller) writer->line("   called by " + name_of(*row.caller, *writer));
+  if (row.through) {
+    const NativeCallee& through = *row.through;
+    writer->line("   through " +
+                 (through.function.empty() ? "" : writer->bold(printable(through.function)) + "  ") +
+                 printable(through.module));
+  }
 }
 
 void write_suspects(const Leaks& leaks, size_t max, TextWriter* writer) {
@@ -215,6 +221,11 @@ Json caller_json(const LeakRow& row) {
   return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
 }
 
+Json through_json(const LeakRow& row) {
+  if (!row.through) return nullptr;
+  return {{"function", row.through->function}, {"module", row.through->module}};
+}
+
 Json row_json(const LeakRow& row, const Leaks& leaks) {
   const Assessment& a = row.assessment;
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
@@ -225,6 +236,7 @@ Json row_json(const LeakRow& row, const Leaks& leaks) {
           {"line", row.place.line},
           {"module", row.place.module},
           {"caller", caller_json(row)},
+          {"through", through_json(row)},
           {"verdict", verdict_name(row.verdict)},
           {"reason", leak_reason(row, leaks)},
           {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "profile/names/runtime_name.h"
 #include "profile/names/short_name.h"
 
 namespace memprof::profile {
@@ -11,6 +12,9 @@ namespace {
 std::string or_unknown(const std::string& text) {
   return text.empty() ? kUnknownGroup : text;
 }
+
+// What Python calls the code of a module outside of its functions.
+constexpr char kModuleCode[] = "<module>";
 
 }  // namespace
 
@@ -34,6 +38,11 @@ std::vector<std::string> root_labels(const Stack& stack) {
   return labels;
 }
 
+FrameView view_of_calls(FrameView view) {
+  view.native = view.imports = true;
+  return view;
+}
+
 FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView& view)
     : profile_(profile),
       by_(by),
@@ -49,9 +58,10 @@ void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* fra
   for (GroupedFrame& frame : *frames) frame.group = group;
 }
 
-bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python) const {
+bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const {
   switch (role) {
     case FrameRole::kOwn:
+      return is_called && by_ != GroupBy::kModule && !view_.native && !view_.interpreter;
     case FrameRole::kGap:
       return false;
     case FrameRole::kAllocation:
@@ -69,6 +79,14 @@ bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python
 void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   frames->clear();
   own_.clear();
+  has_callee_ = false;
+  callee_ = NativeCallee();
+  own_line_ = nullptr;
+  is_of_package_ = false;
+  interpreter_.mark_called(stack, &is_called_);
+  bool is_below_lines = true;
+  const KnownFrame* innermost = nullptr;  // that is seen
+  ImportScan imports;
   std::optional<GroupedFrame> outermost_allocation;
   const size_t python_end = interpreter_.executed_end(stack);
   const bool hides_interpreter = !view_.interpreter && !view_.all && python_end != 0;
@@ -76,18 +94,30 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     if (hides_interpreter && is_interpreter) continue;
     for (const KnownFrame& known : frames_at(stack.locations[place])) {
-      if (frames->empty() && known.role == FrameRole::kAllocation) {
+      const FrameRole role = known.of->role;
+      if (frames->empty() && role == FrameRole::kAllocation) {
         outermost_allocation = known.frame;
         continue;
       }
       // Who called what stands before a gap is not known.
-      if (known.role == FrameRole::kGap && own_.empty()) own_ = *frames;
+      if (role == FrameRole::kGap && own_.empty()) own_ = *frames;
       frames->push_back(known.frame);
-      if (is_interpreter || !is_folded(known.role, own_.empty(), place < python_end)) {
+      if (is_interpreter || !is_folded(role, own_.empty(), place < python_end, is_called_[place])) {
+        if (own_.empty()) innermost = &known;
         own_.push_back(known.frame);
+      } else if (is_below_lines && own_.empty()) {
+        note_callee(known);
       }
+      is_below_lines = is_below_lines && !known.is_executed;
+      look_for_import(known, &imports);
     }
   }
+  const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
+  const bool is_line = has_places && !view_.all && innermost != nullptr && innermost->is_executed;
+  if (!is_line) has_callee_ = false;
+  const bool has_import = is_line && imports.first && !view_.imports;
+  is_of_package_ = has_import || (is_line && !innermost->of->package.empty());
+  if (has_import) fold_import(imports);
   if (!view_.all && !own_.empty()) frames->swap(own_);
   if (!frames->empty()) return;
   if (!outermost_allocation) {
@@ -96,6 +126,47 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
     outermost_allocation = known_frame(nowhere).frame;
   }
   frames->push_back(*outermost_allocation);
+}
+
+// The innermost that has a name, else the innermost.
+void FrameGrouping::note_callee(const KnownFrame& frame) {
+  const bool is_named = frame.of->role == FrameRole::kOwn;
+  if (frame.is_executed || !callee_.function.empty()) return;
+  if (!is_named && (frame.of->role != FrameRole::kNameless || has_callee_)) return;
+  has_callee_ = true;
+  callee_.function = is_named ? frame.of->shown : "";
+  callee_.module = shown_module(location_module(profile_, profile_.locations[frame.frame.location]));
+}
+
+std::optional<OwnLine> FrameGrouping::own_caller() const {
+  if (!is_of_package_ || own_line_ == nullptr) return std::nullopt;
+  return OwnLine{own_line_->of->shown, own_line_->of->file, own_line_->frame.line};
+}
+
+void FrameGrouping::look_for_import(const KnownFrame& frame, ImportScan* scan) {
+  if (scan->is_over) return;
+  if (frame.of->role == FrameRole::kGap || frame.of->python == PythonCode::kOwn) {
+    if (frame.of->python == PythonCode::kOwn) own_line_ = &frame;
+    scan->is_over = true;
+  } else if (frame.of->python == PythonCode::kInstalledModule) {
+    scan->module = own_.size() - 1;
+    scan->module_package = &frame.of->package;
+  } else if (frame.is_executed) {
+    if (frame.of->python == PythonCode::kMachinery && scan->module) {
+      scan->first = scan->module;
+      scan->package = scan->module_package;
+    }
+    scan->module.reset();
+  }
+}
+
+void FrameGrouping::fold_import(const ImportScan& scan) {
+  const std::string name = kImporting + *scan.package;
+  own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(*scan.first));
+  own_.front() = GroupedFrame();
+  own_.front().group = made_up_group(name, runtime_module(profile_.runtimes));
+  own_.front().function = function_named(name);
+  has_callee_ = false;
 }
 
 const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t location) {
@@ -116,13 +187,24 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
       FunctionKey(frame.name, frame.symbol, frame.file, frame.module, frame.is_executed), KnownFunction());
   KnownFunction& function = known->second;
   if (!is_new) return function;
-  const auto next = static_cast<uint32_t>(functions_.size());
-  const auto [place, is_new_name] = function_index_.emplace(frame.name, next);
-  if (is_new_name) functions_.push_back(frame.name);
-  function.index = place->second;
+  function.index = function_named(frame.name);
   function.role = frame_role(frame);
+  if (has_known_package(frame)) {
+    function.package = installed_package(frame);
+    function.file = frame.file;
+    function.python = function.role == FrameRole::kImport ? PythonCode::kMachinery
+                      : function.package.empty()          ? PythonCode::kOwn
+                      : frame.name == kModuleCode         ? PythonCode::kInstalledModule
+                                                          : PythonCode::kInstalled;
+  }
   function.shown = view_.full_names ? frame.name : shown_frame_name(frame);
   return function;
+}
+
+uint32_t FrameGrouping::function_named(const std::string& name) {
+  const auto [place, is_new] = function_index_.emplace(name, static_cast<uint32_t>(functions_.size()));
+  if (is_new) functions_.push_back(name);
+  return place->second;
 }
 
 FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
@@ -131,15 +213,20 @@ FrameGrouping::KnownFrame FrameGrouping::known_frame(const Frame& frame) {
   known.frame.group = group_of(frame, function.shown);
   known.frame.function = function.index;
   known.frame.line = frame.line;
-  known.role = function.role;
+  known.of = &function;
+  known.is_executed = frame.is_executed;
   return known;
 }
 
-uint32_t FrameGrouping::made_up_group(const std::string& name) {
+uint32_t FrameGrouping::made_up_group(const std::string& name, const std::string& module) {
   const auto [place, is_new] =
-      group_index_.emplace(GroupKey(name, "", 0, ""), static_cast<uint32_t>(groups_.size()));
-  if (is_new) groups_.push_back({name, "", 0, "", ""});
+      group_index_.emplace(GroupKey(name, "", 0, module), static_cast<uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back({name, "", 0, module, ""});
   return place->second;
+}
+
+bool FrameGrouping::is_import(const FrameGroup& group) {
+  return group.file.empty() && group.name.compare(0, sizeof kImporting - 1, kImporting) == 0;
 }
 
 uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {

@@ -4,8 +4,9 @@
 // Model: every inlined function is a frame of its own.  What is not the program's (frame_role.h) is left out,
 // and what it allocates counts as its caller's: at the leaf allocation functions and known wrappers of them,
 // anywhere the standard libraries of the languages and Python's import machinery; in stacks with Python
-// frames also the interpreter's own functions, and native frames without a name under them.  A stack of
-// nothing else keeps its frames, but for the allocation functions.
+// frames also the interpreter's own functions, and native code under them (interpreter_frames.h), which is
+// remembered as what the line allocated through.  What importing an installed package of Python takes is one frame,
+// `importing numpy`.  A stack of nothing else keeps its frames, but for the allocation functions.
 //
 // Threads: one report's own.  Owns: the names; the profile must outlive it.
 #pragma once
@@ -36,7 +37,12 @@ struct FrameView {
   bool interpreter = false;  // its own functions among Python frames
   bool all = false;          // all frames but the allocation functions at the leaf
   bool full_names = false;   // as the profile has them; else as shown_name()
+  bool native = false;       // named native functions that Python lines call; so does `interpreter`
+  bool imports = false;      // the lines of packages that are imported
 };
+
+// As who shows calls wants to see them.
+FrameView view_of_calls(FrameView view);
 
 struct FrameGroup {
   std::string name;      // of what is grouped by; never empty
@@ -47,6 +53,27 @@ struct FrameGroup {
 };
 
 inline constexpr uint32_t kNowhere = UINT32_MAX;
+
+// Native code that a line of a language's runtime allocated through.
+struct NativeCallee {
+  std::string function;  // empty: it has no name
+  std::string module;    // executable or library; empty: unknown
+
+  bool operator<(const NativeCallee& other) const {
+    return std::tie(function, module) < std::tie(other.function, other.module);
+  }
+};
+
+// The innermost line of the program's own on a stack that ends in code of an installed package of Python.
+struct OwnLine {
+  std::string function;
+  std::string file;
+  int64_t line = 0;
+
+  bool operator<(const OwnLine& other) const {
+    return std::tie(function, file, line) < std::tie(other.function, other.file, other.line);
+  }
+};
 
 struct GroupedFrame {
   uint32_t group = 0;     // index into groups()
@@ -61,6 +88,8 @@ struct GroupedFrame {
 inline constexpr char kUnknownGroup[] = "[unknown]";
 // The heap of malloc, and of what allocators report without a name.
 inline constexpr char kDefaultHeap[] = "[default]";
+// Before the name of a package, what importing it took.
+inline constexpr char kImporting[] = "importing ";
 
 // What a stack is of beside its code, its process and its heap, as frames at its root: where a tree or a
 // flame graph has nothing else to show them by.
@@ -73,32 +102,57 @@ class FrameGrouping {
   // Leaf first; at least one.  By heap or process all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
 
+  // Of the last stack: the innermost native function that was left out below the innermost frame; nullptr: there is none.
+  const NativeCallee* native_callee() const { return has_callee_ ? &callee_ : nullptr; }
+  // The same of the program's own line that called the innermost frame, where that is of an installed package.
+  std::optional<OwnLine> own_caller() const;
+
   // A group that is not code, by its name.
-  uint32_t made_up_group(const std::string& name);
+  uint32_t made_up_group(const std::string& name, const std::string& module = "");
+  // Is the group what importing a package took?
+  static bool is_import(const FrameGroup& group);
 
   const std::vector<FrameGroup>& groups() const { return groups_; }
   // Whole names, each once, whatever is grouped by.
   const std::vector<std::string>& functions() const { return functions_; }
 
  private:
-  struct KnownFrame {
-    GroupedFrame frame;
-    FrameRole role = FrameRole::kOwn;
-  };
+  // Code of Python, as far as imports are concerned.
+  enum class PythonCode : uint8_t { kNone, kOwn, kInstalled, kInstalledModule, kMachinery };
   // What of a frame depends on its function alone.
   struct KnownFunction {
     uint32_t index = 0;  // into functions()
     std::string shown;   // its name
     FrameRole role = FrameRole::kOwn;
+    PythonCode python = PythonCode::kNone;
+    std::string package;  // that it is installed with
+    std::string file;
+  };
+  struct KnownFrame {
+    GroupedFrame frame;
+    const KnownFunction* of = nullptr;
+    bool is_executed = false;
+  };
+  // The outermost import of an installed package that no line of the program's own is below.
+  struct ImportScan {
+    bool is_over = false;          // a line of the program's own was met, or who called is not known
+    std::optional<size_t> module;  // the place in own_ of the code of a module, if the last line is of one
+    const std::string* module_package = nullptr;
+    std::optional<size_t> first;  // the place in own_ of the first line of the package
+    const std::string* package = nullptr;
   };
   // Name, symbol, source file, module; whether a runtime executes it.
   using FunctionKey = std::tuple<std::string, std::string, std::string, std::string, bool>;
   using GroupKey = std::tuple<std::string, std::string, int64_t, std::string>;
 
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
-  bool is_folded(FrameRole role, bool is_leaf, bool is_under_python) const;
+  bool is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const;
+  void note_callee(const KnownFrame& frame);
+  void look_for_import(const KnownFrame& frame, ImportScan* scan);
+  void fold_import(const ImportScan& scan);
   const std::vector<KnownFrame>& frames_at(uint32_t location);
   const KnownFunction& known_function(const Frame& frame);
+  uint32_t function_named(const std::string& name);
   KnownFrame known_frame(const Frame& frame);
   uint32_t group_of(const Frame& frame, const std::string& shown);
 
@@ -112,7 +166,13 @@ class FrameGrouping {
   std::map<std::string, uint32_t, std::less<>> function_index_;
   std::vector<std::string> functions_;
   std::map<FunctionKey, KnownFunction> known_functions_;
-  std::vector<GroupedFrame> own_;  // of the stack that is looked at
+  // Of the stack that is looked at.
+  std::vector<GroupedFrame> own_;
+  std::vector<bool> is_called_;
+  NativeCallee callee_;
+  bool has_callee_ = false;
+  const KnownFrame* own_line_ = nullptr;  // the innermost
+  bool is_of_package_ = false;            // the innermost frame is
 };
 
 }  // namespace memprof::profile

@@ -151,6 +151,19 @@ bool is_resumption(const Frame& frame) {
   return frame.name == "(async)" && frame.file.empty();
 }
 
+// `python3.11`, `python3.14t`, `python311.zip`: what Python's own library lies in.
+bool is_python_library(std::string_view folder) {
+  if (!begins(folder, "python3")) return false;
+  folder.remove_prefix(std::strlen("python"));
+  if (ends(folder, ".zip")) folder.remove_suffix(std::strlen(".zip"));
+  return folder.size() > 1 && folder.find_first_not_of("0123456789.t") == std::string_view::npos;
+}
+
+// `numpy` of `numpy/...`, `six` of `six.py`, `os` of `os>`.
+std::string first_part(std::string_view path) {
+  return std::string(path.substr(0, path.find_first_of("/.>")));
+}
+
 bool is_import(const Frame& frame) {
   for (const std::string_view file : {"<frozen importlib", "<frozen zipimport>"}) {
     if (begins(frame.file, file)) return true;
@@ -164,12 +177,42 @@ bool is_import(const Frame& frame) {
 
 }  // namespace
 
+bool is_language_library(std::string_view module) {
+  return begins_with_one_of(module, kLibraries);
+}
+
+bool has_known_package(const Frame& frame) {
+  constexpr std::string_view kFrozen = "<frozen ";
+  return frame.is_executed && !frame.file.empty() && (frame.file[0] != '<' || begins(frame.file, kFrozen));
+}
+
+std::string installed_package(const Frame& frame) {
+  if (!has_known_package(frame)) return "";
+  const std::string_view file = frame.file;
+  constexpr std::string_view kFrozen = "<frozen ";
+  if (begins(file, kFrozen)) return first_part(file.substr(kFrozen.size()));
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = file.rfind(folder);
+    if (at != std::string_view::npos) return first_part(file.substr(at + folder.size()));
+  }
+  for (const std::string_view folder : {"/lib/", "/lib64/"}) {
+    for (size_t at = file.find(folder); at != std::string_view::npos; at = file.find(folder, at + 1)) {
+      const std::string_view rest = file.substr(at + folder.size());
+      const size_t end = rest.find('/');
+      if (end != std::string_view::npos && is_python_library(rest.substr(0, end))) {
+        return first_part(rest.substr(end + 1));
+      }
+    }
+  }
+  return "";
+}
+
 FrameRole frame_role(const Frame& frame) {
   if (frame.is_executed && is_resumption(frame)) return FrameRole::kWrapper;
   if (frame.is_executed) return is_import(frame) || is_of_node(frame) ? FrameRole::kImport : FrameRole::kOwn;
   if (schema::is_gap_name(frame.symbol)) return FrameRole::kGap;
   if (frame.is_named && is_allocator_function(frame.name)) return FrameRole::kAllocation;
-  if (begins_with_one_of(frame.module, kLibraries)) return FrameRole::kLibrary;
+  if (is_language_library(frame.module)) return FrameRole::kLibrary;
   if (!frame.is_named) return FrameRole::kNameless;
   const std::string plain = shown_name(frame.name, "", frame.file);  // without `.part.0`
   if (is_in(plain, kWrappers) || is_operator_new(frame.name)) return FrameRole::kWrapper;

@@ -8,6 +8,9 @@
 // Threads: no state.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "profile/names/frame_name.h"
 
 namespace memprof::profile {
@@ -23,5 +26,15 @@ enum class FrameRole : uint8_t {
 };
 
 FrameRole frame_role(const Frame& frame);
+
+// By the file name of a module: libc, libstdc++, the loader ...
+bool is_language_library(std::string_view module);
+
+// Of code that Python executes: the package that its file is installed with, or the part of Python's own library,
+// `numpy`, `json`.  Empty: it is the program's own, or nobody can tell.
+std::string installed_package(const Frame& frame);
+
+// Of code that Python executes, in a file that can be told to be of a package or not.
+bool has_known_package(const Frame& frame);
 
 }  // namespace memprof::profile

@@ -5,13 +5,18 @@
 
 #include "format/pprof/pprof_schema.h"
 #include "profile/names/frame_name.h"
+#include "profile/names/frame_role.h"
 
 namespace memprof::profile {
 namespace {
 
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
 // python, python3, python3.11, python3.14t, libpython3.so, libpython3.12.so.1.0; not _pythonext.so.
 bool is_python(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  std::string_view name = file_name(path);
   if (name.substr(0, 3) == "lib") name.remove_prefix(3);
   constexpr std::string_view kPython = "python";
   if (name.substr(0, kPython.size()) != kPython) return false;
@@ -21,19 +26,24 @@ bool is_python(std::string_view path) {
 
 // node, nodejs, libnode.so.108
 bool is_node(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = file_name(path);
   return name == "node" || name == "nodejs" || name.substr(0, 10) == "libnode.so";
+}
+
+// Stands for frames that were left out.
+bool is_gap(const Profile& profile, const Location& location) {
+  return location.lines.size() == 1 && location.lines[0].function < profile.functions.size() &&
+         schema::is_gap_name(profile.functions[location.lines[0].function].system_name);
 }
 
 }  // namespace
 
 const Function* runtime_function(const Profile& profile, const Location& location) {
   if (location.address != 0 || location.mapping != kNoMapping || location.lines.size() != 1 ||
-      location.lines[0].function >= profile.functions.size()) {
+      location.lines[0].function >= profile.functions.size() || is_gap(profile, location)) {
     return nullptr;
   }
-  const Function& function = profile.functions[location.lines[0].function];
-  return schema::is_gap_name(function.system_name) ? nullptr : &function;
+  return &profile.functions[location.lines[0].function];
 }
 
 const Function* executed_function(const Profile& profile, const Location& location) {
@@ -41,18 +51,69 @@ const Function* executed_function(const Profile& profile, const Location& locati
   return function != nullptr && function->filename != kMadeCode ? function : nullptr;
 }
 
-InterpreterFrames::InterpreterFrames(const Profile& profile) {
-  std::vector<bool> interpreters;
+bool is_interpreter_file(std::string_view path) {
+  return is_python(path) || is_node(path);
+}
+
+InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile) {
+  Modules interpreters;
   for (const Mapping& mapping : profile.mappings) {
-    interpreters.push_back(is_python(mapping.path) || is_node(mapping.path));
+    interpreters.push_back(is_interpreter_file(mapping.path));
+    is_library_.push_back(is_language_library(file_name(mapping.path)));
   }
   kinds_.reserve(profile.locations.size());
   for (const Location& location : profile.locations) {
+    const bool is_interpreter = location.mapping < interpreters.size() && interpreters[location.mapping];
     kinds_.push_back(executed_function(profile, location) != nullptr ? Kind::kExecuted
-                     : location.mapping < interpreters.size() && interpreters[location.mapping]
-                         ? Kind::kInterpreter
-                     : location.mapping == kNoMapping && location.lines.empty() ? Kind::kNowhere
-                                                                                : Kind::kNative);
+                     : is_interpreter                                ? Kind::kInterpreter
+                     : location.mapping != kNoMapping                ? Kind::kNative
+                     : location.lines.empty()                        ? Kind::kNowhere
+                     : is_gap(profile, location)                     ? Kind::kGap
+                                                                     : Kind::kMade);
+  }
+  for (const Stack& stack : profile.stacks) {
+    if (const auto [known, is_new] = own_.try_emplace(stack.process); is_new) {
+      known->second = modules_of_program(stack.process);
+    }
+  }
+}
+
+// `process` as in process_label(); empty: the profile's.
+InterpreterFrames::Modules InterpreterFrames::modules_of_program(const std::string& process) const {
+  std::string_view program = process.empty() ? std::string_view(profile_.program) : process;
+  if (!process.empty()) {  // "cc 4711", "cc 4711 #2"
+    program = program.substr(0, program.rfind(" #"));
+    program = program.substr(0, program.rfind(' '));
+  }
+  if (program.empty() && !profile_.mappings.empty()) program = file_name(profile_.mappings[0].path);
+  Modules own;
+  if (program.empty() || is_interpreter_file(program)) return own;
+  for (const Mapping& mapping : profile_.mappings) own.push_back(file_name(mapping.path) == program);
+  return own;
+}
+
+void InterpreterFrames::mark_called(const Stack& stack, std::vector<bool>* is_called) const {
+  is_called->assign(stack.locations.size(), false);
+  const size_t outermost = executed_end(stack);
+  if (outermost == 0) return;
+  const auto known = own_.find(stack.process);
+  Modules own = known != own_.end() ? known->second : modules_of_program(stack.process);
+  for (size_t place = outermost; place < stack.locations.size() && !own.empty(); ++place) {
+    const uint32_t location = stack.locations[place];
+    const uint32_t mapping = profile_.locations[location].mapping;
+    if (kinds_[location] == Kind::kNative && mapping < own.size() && !is_library_[mapping])
+      own[mapping] = true;
+  }
+  bool is_below = false;
+  for (size_t place = outermost; place-- > 0;) {
+    const uint32_t location = stack.locations[place];
+    const Kind kind = kinds_[location];
+    if (kind == Kind::kExecuted) is_below = true;
+    if (kind == Kind::kGap) is_below = false;  // who called what stands before it is not known
+    if (kind != Kind::kNative) continue;
+    const uint32_t mapping = profile_.locations[location].mapping;
+    if (mapping < own.size() && own[mapping]) is_below = false;
+    (*is_called)[place] = is_below;
   }
 }
 

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a language's runtime: the code that it executes, which has a function and a line and no address,
-// and the interpreter's own functions around it.
+// Frames of a language's runtime: the code that it executes, which has a function and a line and no address, the
+// interpreter's own functions around it, and the native code that it calls.
+//
+// Model: native code counts as the line that called it: the first line outwards that a runtime executes.  A program
+// that embeds an interpreter has native code of its own, which its lines call, too, and what that calls stays
+// native.  Its own are its executable, and in each stack the modules that called into the interpreter.  Where
+// the executable is an interpreter, nothing native is the program's own.
 //
 // Threads: immutable once made; the profile must outlive it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/model/model.h"
@@ -21,6 +29,9 @@ const Function* runtime_function(const Profile& profile, const Location& locatio
 // file is kMadeCode (frame_name.h).
 const Function* executed_function(const Profile& profile, const Location& location);
 
+// By the name of its file: python3.11, libpython3.12.so.1.0, node.
+bool is_interpreter_file(std::string_view path);
+
 class InterpreterFrames {
  public:
   explicit InterpreterFrames(const Profile& profile);
@@ -31,9 +42,21 @@ class InterpreterFrames {
   // (python3.11, libpython3.12.so.1.0, node), or code that its JIT made: in no file, right above what it executes?
   bool is_interpreter(const Stack& stack, size_t place) const;
 
+  // For each place of the stack: whether it is native code that counts as the line that called it.  The interpreter's
+  // own functions are not among it.
+  void mark_called(const Stack& stack, std::vector<bool>* is_called) const;
+
  private:
-  enum class Kind : uint8_t { kNative, kInterpreter, kExecuted, kNowhere };
-  std::vector<Kind> kinds_;  // of each location
+  // kMade: named code in no file, which the program or a JIT in it made.
+  enum class Kind : uint8_t { kNative, kInterpreter, kExecuted, kNowhere, kMade, kGap };
+  using Modules = std::vector<bool>;  // by mapping
+
+  Modules modules_of_program(const std::string& process) const;
+
+  const Profile& profile_;
+  std::vector<Kind> kinds_;             // of each location
+  Modules is_library_;                  // of a language
+  std::map<std::string, Modules> own_;  // by process: its executable; none: that is an interpreter
 };
 
 }  // namespace memprof::profile

@@ -65,10 +65,14 @@ const std::vector<PageSite>& ProfileFrames::at(uint32_t location) {
 std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   std::vector<uint32_t> sites;
   const size_t python_end = interpreter_.executed_end(stack);
+  interpreter_.mark_called(stack, &is_called_);
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     for (PageSite site : at(stack.locations[place])) {
-      // Code without a name is left out under Python frames only.
+      // Native code that Python lines called is left out as code without a name is: under Python frames only.
+      if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) {
+        site.role = static_cast<uint32_t>(FrameRole::kNameless);
+      }
       if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
         site.role = static_cast<uint32_t>(FrameRole::kOwn);
       }

@@ -113,6 +113,7 @@ class ProfileFrames {
   PageFrames& frames_;
   const InterpreterFrames interpreter_;
   std::vector<std::vector<PageSite>> at_location_;  // innermost first
+  std::vector<bool> is_called_;                     // of the stack that is looked at
 };
 
 }  // namespace memprof::profile

@@ -45,4 +45,8 @@ std::string plus_minus_cell(const Report& report, const Estimate& estimate);
 std::string place_cell(const std::string& name, const std::string& file, int64_t line,
                        const std::string& module);
 
+// What stands beside a line of a language's runtime, and what of it where there is less room:
+// `for prices (app.py:4) through PyArray_Empty`, `for prices (app.py:4)`.
+std::vector<std::string> note_cells(const ReportRow& row);
+
 }  // namespace memprof::profile

@@ -33,6 +33,16 @@ Json known(bool is_known, uint64_t number) {
   return is_known ? Json(number) : Json(nullptr);
 }
 
+Json through(const std::optional<NativeCallee>& callee) {
+  if (!callee) return nullptr;
+  return {{"function", callee->function}, {"module", callee->module}};
+}
+
+Json called_by(const std::optional<OwnLine>& line) {
+  if (!line) return nullptr;
+  return {{"function", line->function}, {"file", line->file}, {"line", line->line}};
+}
+
 Json optional(const std::optional<uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
@@ -162,6 +172,8 @@ std::string report_json(const Report& report) {
                             {"file", row.file},
                             {"line", row.line},
                             {"module", row.module},
+                            {"through", through(row.through)},
+                            {"called_by", called_by(row.called_by)},
                             {"self", estimates(report, row.self)},
                             {"cumulative", estimates(report, row.cumulative)}});
   }

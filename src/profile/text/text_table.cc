@@ -15,6 +15,8 @@ constexpr size_t kGap = 2;             // between columns
 constexpr size_t kMinTextWidth = 24;   // before the last of them, and places
 constexpr size_t kMinNameWidth = 12;   // come what may
 constexpr size_t kGoodTextWidth = 36;  // before columns are left out
+constexpr size_t kMinNoteWidth = 20;   // before there are no notes
+constexpr size_t kNoNotesBelow = 96;   // of a terminal: names, places and numbers need it
 constexpr size_t kFilePadWidth = 100;  // of names where no terminal limits a line: longer ones stick out
 
 std::string padding(size_t width, const std::string& text) {
@@ -63,6 +65,7 @@ void TextTable::measure(const TextRow& row) {
   const size_t name = row.names.size() == 1 ? text_width(row.names[0]) : text_width(row.name_text);
   name_width_ = std::max(name_width_, text_width(row.guide) + name);
   place_width_ = std::max(place_width_, text_width(row.place));
+  if (!row.notes.empty()) note_width_ = std::max(note_width_, text_width(row.notes.front()));
 }
 
 size_t TextTable::numbers_width() const {
@@ -72,8 +75,10 @@ size_t TextTable::numbers_width() const {
 }
 
 void TextTable::drop_columns(size_t width) {
+  if (width < kNoNotesBelow) note_width_ = 0;
+  const size_t good = kGoodTextWidth + (note_width_ != 0 ? kMinNoteWidth + 2 * kGap : 0);
   for (const size_t column : optional_) {
-    if (numbers_width() + kGoodTextWidth <= width) return;
+    if (numbers_width() + good <= width) return;
     is_shown_[column] = false;
   }
   for (const size_t column : last_resort_) {
@@ -90,13 +95,29 @@ void TextTable::fit(size_t width) {
   has_places_ = place_width_ != 0;
   if (!has_places_) {
     name_width_ = room;
+    note_width_ = 0;
     return;
   }
-  const size_t text_room = room - kGap;
+  size_t text_room = room - kGap;
+  // Two fifths at most, or what names and places leave.
+  if (note_width_ != 0) {
+    const size_t left = text_room - std::min(text_room, name_width_ + place_width_);
+    const size_t most = std::max(2 * text_room / 5, left) - kGap;
+    note_width_ = most < kMinNoteWidth ? 0 : std::min(note_width_, most);
+    if (note_width_ != 0) text_room -= note_width_ + kGap;
+  }
   if (name_width_ + place_width_ <= text_room) return;
   place_width_ =
       std::max(std::min(place_width_, text_room / 3), text_room - std::min(text_room, name_width_));
   name_width_ = text_room - place_width_;
+}
+
+const std::string* TextTable::note_of(const TextRow& row, bool is_cut) const {
+  if (row.notes.empty() || note_width_ == 0) return nullptr;
+  for (const std::string& note : row.notes) {
+    if (!is_cut || text_width(note) <= note_width_) return &note;
+  }
+  return &row.notes.back();
 }
 
 std::string TextTable::name_of(const TextRow& row, size_t width, const TextWriter& writer) const {
@@ -122,7 +143,14 @@ std::string TextTable::joined(const TextRow& row, Tone place_tone, const TextWri
     const bool is_cut = writer.options().width != 0;
     text += padding(name_width_ + kGap, name);
     if (text_width(name) > name_width_) text.append(kGap, ' ');
-    text += writer.toned(place_tone, is_cut ? short_path(row.place, place_width_) : row.place);
+    const std::string place = is_cut ? short_path(row.place, place_width_) : row.place;
+    text += writer.toned(place_tone, place);
+    if (const std::string* const note = note_of(row, is_cut)) {
+      const size_t width = std::min(place_width_, kFilePadWidth);
+      text += padding(width + kGap, place);
+      if (text_width(place) > width) text.append(kGap, ' ');
+      text += writer.toned(place_tone, is_cut ? short_name(*note, note_width_) : *note);
+    }
   }
   return text;
 }

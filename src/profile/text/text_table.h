@@ -23,6 +23,7 @@ struct TextRow {
   std::vector<std::string> names;  // a run of calls; one: a name; none: `name_text`
   std::string name_text;           // goes where names would, as it is
   std::string place;
+  std::vector<std::string> notes;  // one of them stands after the place: the first for which there is room
 };
 
 class TextTable {
@@ -45,6 +46,7 @@ class TextTable {
   void drop_columns(size_t width);
   void fit(size_t width);
   size_t numbers_width() const;
+  const std::string* note_of(const TextRow& row, bool is_cut) const;
   std::string name_of(const TextRow& row, size_t width, const TextWriter& writer) const;
   std::string joined(const TextRow& row, Tone place_tone, const TextWriter& writer) const;
   std::string group_line() const;
@@ -59,6 +61,7 @@ class TextTable {
   std::vector<size_t> widths_;
   size_t name_width_ = 0;
   size_t place_width_ = 0;
+  size_t note_width_ = 0;  // 0: none are shown
   bool has_places_ = true;
 };
 

@@ -58,7 +58,11 @@ class Folder {
       do {
         seen.push_back(frames[i++].inlined);
       } while (i < frames.size() && frames[i].location == location && frames[i].inlined > seen.back());
-      if (location != kNowhere) result.push_back(with_lines(location, std::move(seen)));
+      if (location != kNowhere) {
+        result.push_back(with_lines(location, std::move(seen)));
+      } else if (FrameGrouping::is_import(grouping_.groups()[frames[i - 1].group])) {
+        result.push_back(of_import(frames[i - 1].group));
+      }
     }
     return result;
   }
@@ -83,6 +87,13 @@ class Folder {
       if (result.empty() || result.back() != location) result.push_back(location);
     }
     return result;
+  }
+
+  // Read back it is code of the runtime without a file, as the row of the report is.
+  uint32_t of_import(uint32_t group) {
+    const uint32_t index = of_group(group);
+    locations_[index - profile_.locations.size()].address = 0;
+    return index;
   }
 
   uint32_t of_group(uint32_t group) {

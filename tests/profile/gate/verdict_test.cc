@@ -119,6 +119,24 @@ TEST(Verdict, ARowIsAnyOne) {
             Verdict::kPass);
 }
 
+TEST(Verdict, RowsOfALanguageAreItsLines) {
+  Builder builder;
+  builder.module("_umath.so");
+  const uint32_t make = builder.at("array_empty");
+  const uint32_t call = builder.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+  const uint32_t first = builder.python("<module>", "/v/site-packages/numpy/a.py", 1);
+  const uint32_t other = builder.python("<module>", "/v/site-packages/numpy/b.py", 1);
+  const uint32_t prices = builder.python("prices", "app.py", 4);
+  const uint32_t volumes = builder.python("volumes", "app.py", 6);
+  builder.stack({make, prices}, 1000, 300).stack({make, volumes}, 1000, 200);
+  builder.stack({first, call, prices}, 1000, 250).stack({other, call, prices}, 1000, 250);
+  const Profile& profile = builder.profile();
+  EXPECT_EQ(one("[[row]]\nlive = 300000", profile).verdict, Verdict::kPass)
+      << "imports have a row for each line";
+  EXPECT_THAT(names(one("[[row]]\nlive = 299999", profile)), ElementsAre("prices"));
+  EXPECT_THAT(names(one("[[row]]\nnative = true\nlive = 300000", profile)), ElementsAre("array_empty"));
+}
+
 TEST(Verdict, EachProcessIsHeldToALimit) {
   Profile profile = server();
   profile.stacks[0].process = "worker 2";

@@ -10,6 +10,12 @@ namespace {
 
 using report_fixture::Builder;
 
+FrameView native() {
+  FrameView view;
+  view.native = true;
+  return view;
+}
+
 // Groups of the profile's stacks, leaf first.
 std::string groups_of(Builder& b, GroupBy by, const FrameView& view = {}) {
   FrameGrouping grouping(b.profile(), by, view);
@@ -48,7 +54,7 @@ TEST(FrameGrouping, TheInterpretersOwnFunctionsAreLeftOutAmongPythonFrames) {
       .stack({list, empty, call, f}, 1, 1)
       .stack({list, call, thread}, 1, 1);
   EXPECT_EQ(groups_of(b, GroupBy::kFunction),
-            "f main start_thread | array_empty f | PyList_New _PyObject_Call start_thread | ");
+            "f main start_thread | f | PyList_New _PyObject_Call start_thread | ");
   EXPECT_EQ(groups_of(b, GroupBy::kFunction, {true, false, false}),
             "PyList_New f _PyObject_Call main _PyObject_Call start_thread | PyList_New array_empty "
             "_PyObject_Call f | "
@@ -161,10 +167,130 @@ TEST(FrameGrouping, NamelessCodeUnderPythonIsTheLines) {
   const uint32_t named = b.at("kh_resize");
   const uint32_t f = b.python("f", "f.py", 3);
   b.stack({nameless, f, start}, 1, 1).stack({nameless, named, f}, 1, 1).stack({nameless, start}, 1, 1);
-  EXPECT_EQ(groups_of(b, GroupBy::kFunction),
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "f server+0x100 | f | hashtable.so+0x101 server+0x100 | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction, native()),
             "f server+0x100 | kh_resize f | hashtable.so+0x101 server+0x100 | ");
   EXPECT_EQ(groups_of(b, GroupBy::kModule),
             "hashtable.so [Python] server | hashtable.so hashtable.so [Python] | hashtable.so server | ");
+}
+
+// Of the profile's only stack: the function that its first frame allocated through, and the line that called it.
+std::string beside(Builder& b, const FrameView& view = {}) {
+  FrameGrouping grouping(b.profile(), GroupBy::kFunction, view);
+  std::vector<GroupedFrame> frames;
+  grouping.frames_of(b.profile().stacks[0], &frames);
+  std::string text = grouping.groups()[frames.front().group].name;
+  if (const NativeCallee* callee = grouping.native_callee())
+    text += " through " + callee->function + " of " + callee->module;
+  if (const auto line = grouping.own_caller())
+    text += " for " + line->function + " " + line->file + ":" + std::to_string(line->line);
+  return text;
+}
+
+TEST(FrameGrouping, WhatPythonsLinesAllocateThrough) {
+  Builder b;
+  b.module("_multiarray_umath.cpython-312-x86_64-linux-gnu.so");
+  const uint32_t nameless = b.at("");
+  const uint32_t wrapper = b.at("PyDataMem_UserNEW");
+  const uint32_t make = b.at("PyArray_NewFromDescr_int");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t f = b.python("f", "f.py", 3);
+  const auto of = [&](std::initializer_list<uint32_t> stack, const FrameView& view = {}) {
+    b.profile().stacks.clear();
+    b.stack(stack, 1, 1);
+    return beside(b, view);
+  };
+  EXPECT_EQ(of({b.at("malloc"), wrapper, nameless, make, empty, f}),
+            "f through PyArray_NewFromDescr_int of _multiarray_umath.so");
+  EXPECT_EQ(of({wrapper, nameless, f}), "f through  of _multiarray_umath.so");
+  EXPECT_EQ(of({f, empty, f}), "f") << "what called the line is not what it allocated through";
+  EXPECT_EQ(of({make, f}, native()), "PyArray_NewFromDescr_int");
+  EXPECT_EQ(of({make, b.python("[frames left out]", "", 0), f}), "PyArray_NewFromDescr_int");
+  EXPECT_EQ(of({make, empty}), "PyArray_NewFromDescr_int") << "no line called it";
+}
+
+TEST(FrameGrouping, AProgramThatEmbedsPythonKeepsItsOwnNativeCode) {
+  Builder b;  // of the program "server"
+  const uint32_t spawn = b.at("Engine::spawn()");
+  const uint32_t run = b.at("Engine::run()");
+  b.module("libengine.so");
+  const uint32_t library = b.at("engine_call()");
+  const uint32_t grow = b.at("engine_grow()");
+  b.module("libc.so.6");
+  const uint32_t sort = b.at("qsort");
+  b.module("_numpy.so");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t script = b.python("on_event", "/srv/script.py", 4);
+  b.stack({empty, script, library, sort, run}, 1, 1)  // what a line calls in numpy is the line's
+      .stack({spawn, script, run}, 1, 1)              // what it calls in the program is the program's
+      .stack({empty, spawn, script, run}, 1, 1)       // and what that calls
+      .stack({grow, script, library, sort, run}, 1,
+             1)                                // libengine called Python here, and so is the program's
+      .stack({grow, script, sort, run}, 1, 1)  // and not here
+      .stack({empty, script, spawn, script, run}, 1, 1);
+  const std::string kept =
+      "on_event engine_call() Engine::run() | Engine::spawn() on_event Engine::run() | "
+      "array_empty Engine::spawn() on_event Engine::run() | engine_grow() on_event engine_call() Engine::run() | "
+      "on_event Engine::run() | on_event Engine::spawn() on_event Engine::run() | ";
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), kept);
+  // In a file of several processes each has its own program.
+  for (Stack& stack : b.profile().stacks) stack.process = "server 4711";
+  b.profile().program = "python3.12";
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), kept);
+  // Where the program is Python, nothing native is the program's.
+  for (Stack& stack : b.profile().stacks) stack.process = "python3.12 12 #2";
+  EXPECT_EQ(
+      groups_of(b, GroupBy::kFunction),
+      "on_event engine_call() Engine::run() | on_event Engine::run() | on_event Engine::run() | "
+      "on_event engine_call() Engine::run() | on_event Engine::run() | on_event on_event Engine::run() | ");
+}
+
+TEST(FrameGrouping, CodeThatAJitMadeIsKept) {
+  Builder b;
+  const uint32_t made = b.python("numba_sum", kMadeCode, 0);
+  b.module("_helperlib.so");
+  const uint32_t allocate = b.at("NRT_Allocate");
+  b.stack({allocate, made, b.python("f", "f.py", 3)}, 1, 1);
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction), "numba_sum f | ");
+}
+
+TEST(FrameGrouping, ImportingAPackageIsOneRow) {
+  const std::string kPackages = "/usr/lib/python3/dist-packages/";
+  Builder b;
+  b.module("_umath.so");
+  const uint32_t make = b.at("PyInit__umath");
+  const uint32_t call = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+  const uint32_t pandas = b.python("<module>", kPackages + "pandas/__init__.py", 3);
+  const uint32_t frame = b.python("DataFrame", kPackages + "pandas/core/frame.py", 12);
+  const uint32_t numpy = b.python("<module>", kPackages + "numpy/__init__.py", 9);
+  const uint32_t dedent = b.python("dedent", "/usr/lib/python3.11/textwrap.py", 9);
+  const uint32_t made = b.python("made", "<string>", 1);
+  const uint32_t main = b.python("<module>", "app.py", 1);
+  const uint32_t models = b.python("<module>", "/srv/models.py", 7);
+  const auto of = [&](std::initializer_list<uint32_t> stack, const FrameView& view = {}) {
+    b.profile().stacks.clear();
+    b.stack(stack, 1, 1);
+    return groups_of(b, GroupBy::kFunction, view);
+  };
+  EXPECT_EQ(of({make, call, numpy, call, pandas, call, main}), "importing pandas <module> | ");
+  EXPECT_EQ(beside(b), "importing pandas for <module> app.py:1");
+  EXPECT_EQ(of({dedent, made, numpy, call, main}), "importing numpy <module> | ");
+  EXPECT_EQ(of({made, numpy, call, main}), "importing numpy <module> | ");
+  EXPECT_EQ(of({dedent, pandas, call}), "importing pandas | ") << "when Python starts";
+  EXPECT_EQ(of({numpy, call, frame, main}), "importing numpy DataFrame <module> | ") << "while pandas works";
+  // The program's own modules have rows, whoever imports them.
+  EXPECT_EQ(of({models, call, main}), "<module> <module> | ");
+  EXPECT_EQ(of({models, call, pandas, call, main}), "<module> <module> <module> | ");
+  EXPECT_EQ(of({numpy, call, models, call, main}), "importing numpy <module> <module> | ");
+  // No import: a program of an installed package, and what a package's function takes.
+  EXPECT_EQ(of({pandas}), "<module> | ");
+  EXPECT_EQ(of({dedent, frame, main}), "dedent DataFrame <module> | ");
+  EXPECT_EQ(beside(b), "dedent for <module> app.py:1");
+  FrameView opened;
+  opened.imports = true;
+  EXPECT_EQ(of({numpy, call, pandas, call, main}, opened), "<module> <module> <module> | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kLine), "importing pandas <module> | ");
+  EXPECT_EQ(groups_of(b, GroupBy::kFile), "importing pandas app.py | ");
 }
 
 TEST(FrameGrouping, WhatStandsBeforeAGapIsNotTheCallers) {

@@ -125,5 +125,33 @@ TEST(FrameRole, FramesWithoutAName) {
   EXPECT_EQ(role_of("[frames left out]"), FrameRole::kGap);
 }
 
+TEST(FrameRole, TellsInstalledPackagesByTheirFolders) {
+  const struct {
+    const char* file;
+    const char* package;
+  } kFiles[] = {{"/srv/venv/lib/python3.12/site-packages/numpy/lib/__init__.py", "numpy"},
+                {"/usr/lib/python3/dist-packages/six.py", "six"},
+                {"/usr/lib/python3.11/json/decoder.py", "json"},
+                {"/usr/lib64/python3.14t/re/_parser.py", "re"},
+                {"/opt/python/lib/python313.zip/ast.py", "ast"},
+                {"<frozen os>", "os"},
+                {"<frozen encodings.utf_8>", "encodings"},
+                {"<string>", ""},
+                {"app.py", ""},
+                {"/srv/lib/app/models.py", ""},
+                {"/srv/lib/python3-tools/app.py", ""},
+                {"/srv/lib/python3/app.py", ""},
+                {"", ""}};
+  for (const auto& f : kFiles) {
+    Frame frame;
+    frame.is_executed = true;
+    frame.file = f.file;
+    EXPECT_EQ(f.package, installed_package(frame)) << f.file;
+    EXPECT_EQ(frame.file != "<string>" && !frame.file.empty(), has_known_package(frame)) << f.file;
+    frame.is_executed = false;
+    EXPECT_EQ("", installed_package(frame)) << f.file;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -65,5 +65,18 @@ TEST(ReportCells, CompanionsAreOtherMetrics) {
   }
 }
 
+TEST(ReportCells, BesideALineStandsWhatItAllocatedThroughAndForWhom) {
+  ReportRow row;
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(note_cells(row), Notes());
+  row.through = NativeCallee{"PyArray_Empty", "_umath.so"};
+  EXPECT_EQ(note_cells(row), Notes({"through PyArray_Empty"}));
+  row.through->function.clear();
+  row.called_by = OwnLine{"prices", "/srv/app.py", 4};
+  EXPECT_EQ(note_cells(row), Notes({"for prices (app.py:4) through _umath.so", "for prices (app.py:4)"}));
+  row.through.reset();
+  EXPECT_EQ(note_cells(row), Notes({"for prices (app.py:4)"}));
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -42,7 +42,7 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(keys(json["totals"]),
             "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space ");
   EXPECT_EQ(keys(json["totals"]["inuse_space"]), "value low high ");
-  EXPECT_EQ(keys(json["rows"][0]), "name file line module self cumulative ");
+  EXPECT_EQ(keys(json["rows"][0]), "name file line module through called_by self cumulative ");
   EXPECT_EQ(keys(json["rows"][0]["self"]), keys(json["totals"]));
   EXPECT_EQ(json["metric"], "inuse_space");
   EXPECT_EQ(keys(json["rows"][0]["cumulative"]["alloc_space"]), "value low high ");
@@ -55,6 +55,18 @@ TEST(ReportJson, HasTheDocumentedFields) {
   EXPECT_EQ(json["rows"][0]["file"], "/src/f.cc");
   EXPECT_EQ(json["rows"][0]["line"], 3);
   EXPECT_EQ(json["rows"][0]["module"], "server");
+  EXPECT_TRUE(json["rows"][0]["through"].is_null() && json["rows"][0]["called_by"].is_null());
+}
+
+TEST(ReportJson, SaysWhatALineAllocatedThroughAndForWhom) {
+  Builder b;
+  b.module("_umath.so");
+  const uint32_t empty = b.at("array_empty");
+  b.stack({empty, b.python("ones", "/v/site-packages/numpy/n.py", 12), b.python("prices", "app.py", 4)}, 100,
+          5);
+  const ordered_json row = json_of(b)["rows"][0];
+  EXPECT_EQ(row["through"].dump(), R"({"function":"array_empty","module":"_umath.so"})");
+  EXPECT_EQ(row["called_by"].dump(), R"({"function":"prices","file":"app.py","line":4})");
 }
 
 TEST(ReportJson, RatesAreThereWhereThereWasMoreThanOne) {

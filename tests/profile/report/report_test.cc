@@ -332,5 +332,38 @@ TEST(Report, TheLargestChangeOfADifferenceComesFirst) {
   EXPECT_EQ(report.rows[1].name, "more");
 }
 
+TEST(Report, BesideALineStandsWhatHalfOfItIsThrough) {
+  Builder b;
+  b.module("_umath.so");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t copy = b.at("array_copy");
+  const uint32_t ones = b.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  const uint32_t prices = b.python("prices", "app.py", 4);
+  const uint32_t volumes = b.python("volumes", "app.py", 6);
+  b.stack({empty, ones, prices}, 100, 5).stack({copy, ones, prices}, 100, 3).stack({ones, volumes}, 100, 2);
+  const Report report = build_report(b.profile());
+  ASSERT_NE(row(report, "ones"), nullptr);
+  const ReportRow& half = *row(report, "ones");
+  EXPECT_EQ(half.self[metric_index(Metric::kInuseSpace)].value, 1000);
+  ASSERT_TRUE(half.through && half.called_by);
+  EXPECT_EQ(half.through->function, "array_empty");
+  EXPECT_EQ(half.through->module, "_umath.so");
+  EXPECT_EQ(half.called_by->function, "prices");
+  EXPECT_EQ(half.called_by->file, "app.py");
+  EXPECT_EQ(half.called_by->line, 4);
+  EXPECT_FALSE(row(report, "prices")->through || row(report, "prices")->called_by);
+  b.stack({ones, volumes}, 100, 7);
+  const Report other = build_report(b.profile());
+  EXPECT_FALSE(row(other, "ones")->through) << "5 of 17 are no half";
+  EXPECT_EQ(row(other, "ones")->called_by->function, "volumes");
+  ReportOptions tree;
+  tree.has_tree = true;
+  EXPECT_EQ(build_report(b.profile(), tree).tree->nodes.size(), 4u) << "calls have native code";
+  tree.callees = "ones";
+  const Report calls = build_report(b.profile(), tree);
+  ASSERT_EQ(calls.calls.size(), 1u);
+  EXPECT_EQ(calls.calls[0].edges.rows.size(), 3u);  // itself, and two
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -97,5 +97,40 @@ TEST(TextTable, DeepInATreeTheDepthStandsForItsLines) {
   EXPECT_EQ(writer.take(), "b  function\n1  [21] name_of_it\n");
 }
 
+std::string table_with_note(size_t width, const std::string& name, const std::string& place) {
+  TextRow titles;
+  titles.numbers = {"b"};
+  titles.name_text = "function";
+  titles.place = "place";
+  TextTable table(titles);
+  TextRow row;
+  row.numbers = {"1"};
+  row.names = {name};
+  row.place = place;
+  table.add(row);
+  row.notes = {"for prices (app.py:4) through PyArray_Empty", "for prices (app.py:4)"};
+  table.add(row);
+  TextOptions options;
+  options.width = width;
+  TextWriter writer(options);
+  table.write(&writer);
+  return writer.take();
+}
+
+TEST(TextTable, ANoteStandsBehindThePlaceWhereThereIsRoom) {
+  const std::string row = "1  f         a.py:3";
+  const std::string start = "b  function  place\n" + row + "\n" + row;
+  EXPECT_EQ(table_with_note(0, "f", "a.py:3"), start + "  for prices (app.py:4) through PyArray_Empty\n");
+  EXPECT_EQ(table_with_note(200, "f", "a.py:3"), table_with_note(0, "f", "a.py:3"));
+  EXPECT_EQ(table_with_note(95, "f", "a.py:3"), start + "\n");
+  const std::string long_place = "/a/long/path/to/the/sources/of/something/map.py:1234";
+  const std::string cut = table_with_note(100, "a_function_with_a_name", long_place);
+  EXPECT_NE(cut.find("  for prices (app.py:4)\n"), std::string::npos) << cut;
+  for (size_t width = 40; width < 200; ++width) {
+    std::istringstream lines(table_with_note(width, "a_function_with_a_name", long_place));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), width) << line;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -65,11 +65,14 @@ Builder python_program() {
 
 TEST(ProfileView, python_frames_are_without_the_interpreter_as_in_reports) {
   const Profile profile = viewed(python_program());
-  EXPECT_THAT(stacks_of(profile), ElementsAre("array_new f <module>", "<module>"));
+  EXPECT_THAT(stacks_of(profile), ElementsAre("f <module>", "<module>"));
   EXPECT_EQ(profile.stacks[0].allocated.samples, 17u);  // what is the same then is one
   EXPECT_EQ(profile.stacks[0].live.size(), 2u);
   Builder whole = python_program();
   EXPECT_EQ(totals(profile), totals(whole.profile()));
+  ViewRequest native;
+  native.view.native = true;
+  EXPECT_THAT(stacks_of(viewed(python_program(), native)), ElementsAre("array_new f <module>", "<module>"));
 }
 
 TEST(ProfileView, the_interpreter_and_all_frames_are_there_for_who_asks) {
@@ -120,10 +123,30 @@ TEST(ProfileView, inlined_functions_that_are_left_out_go_from_their_location) {
 TEST(ProfileView, only_the_stacks_that_are_asked_for) {
   ViewRequest request;
   request.filter.focus = Pattern("array_new");
-  EXPECT_THAT(stacks_of(viewed(python_program(), request)), ElementsAre("array_new f <module>"));
+  EXPECT_THAT(stacks_of(viewed(python_program(), request)), ElementsAre("f <module>"));
   request.filter.focus = Pattern("nothing");
   const Profile none = viewed(python_program(), request);
   EXPECT_TRUE(none.stacks.empty() && none.locations.empty() && none.functions.empty());
+}
+
+TEST(ProfileView, importing_a_package_is_one_frame) {
+  Builder b;
+  const uint32_t call = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+  const uint32_t numpy = b.python("<module>", "/v/site-packages/numpy/__init__.py", 3);
+  const uint32_t main = b.python("<module>", "app.py", 1);
+  b.stack({numpy, call, main}, 64, 2).stack({main, numpy, call, main}, 64, 1).stack({main}, 64, 1);
+  const Profile once = viewed(b);
+  EXPECT_THAT(stacks_of(once),
+              ElementsAre("importing numpy <module>", "<module> <module> <module>", "<module>"));
+  const Profile again = read_pprof(write_pprof(once), "x");
+  const Report expected = build_report(b.profile());
+  const Report report = build_report(again);
+  ASSERT_EQ(report.rows.size(), expected.rows.size());
+  EXPECT_EQ(report.rows[0].name, expected.rows[0].name);
+  EXPECT_EQ(report.rows[0].module, expected.rows[0].module);
+  ViewRequest opened;
+  opened.view.imports = true;
+  EXPECT_EQ(stacks_of(viewed(b, opened))[0], "<module> <module>");
 }
 
 TEST(ProfileView, by_module_and_file_what_belongs_together_is_one_frame) {
@@ -132,7 +155,7 @@ TEST(ProfileView, by_module_and_file_what_belongs_together_is_one_frame) {
   EXPECT_THAT(stacks_of(viewed(python_program(), request)), ElementsAre("_numpy.so [Python]", "[Python]"));
   request.by = GroupBy::kFile;
   const Profile by_file = viewed(python_program(), request);
-  EXPECT_THAT(stacks_of(by_file), ElementsAre("_numpy.so f.py m.py", "m.py"));
+  EXPECT_THAT(stacks_of(by_file), ElementsAre("f.py m.py", "m.py"));
   Builder whole = python_program();
   EXPECT_EQ(totals(by_file), totals(whole.profile()));
   EXPECT_TRUE(read_pprof(write_pprof(by_file), "x").stacks[0].has_statistics);

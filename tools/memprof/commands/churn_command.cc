@@ -23,7 +23,8 @@ constexpr char kHelp[] =
     R"(usage: memprof churn FILE [--younger TIME] [-n N]
                           [--by function|line|file|module] [--blocks]
                           [--focus REGEX] [--ignore REGEX] [--json]
-                          [--all-frames] [--native-interpreter] [--full-names]
+                          [--native] [--imports] [--all-frames]
+                          [--native-interpreter] [--full-names]
                           [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
@@ -41,8 +42,8 @@ standard input.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --json           print JSON for programs (docs/churn.md describes it)
-  --all-frames, --native-interpreter, --full-names, --source-maps,
-  --source-maps-in DIR, --no-debuginfod
+  --native, --imports, --all-frames, --native-interpreter, --full-names,
+  --source-maps, --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
 lived        the median lifetime of the blocks of the place that were freed

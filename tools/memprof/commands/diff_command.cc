@@ -60,8 +60,8 @@ without a name by build id and place in the file.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --tree           the calls from the root down to what changed
-  --all-frames, --native-interpreter, --full-names, --source-maps,
-  --source-maps-in DIR, --no-debuginfod, --no-pager
+  --native, --imports, --all-frames, --native-interpreter, --full-names,
+  --source-maps, --source-maps-in DIR, --no-debuginfod, --no-pager
                    as in memprof report
   --fail-on LIMIT  status 1 where the limit is exceeded and the change is
                    significant; else 0. May be repeated. LIMIT is WHAT > AMOUNT:

@@ -24,7 +24,8 @@ constexpr char kHelp[] =
                            [--younger TIME] [--focus REGEX] [--ignore REGEX]
                            [--process REGEX]
                            [--by function|line|file|module|heap|process]
-                           [--all-frames] [--native-interpreter] [--full-names]
+                           [--native] [--imports] [--all-frames]
+                           [--native-interpreter] [--full-names]
                            [--since OLD] [--at MOMENT]
                            [--source [--source-root DIR]] [--source-maps]
                            [--source-maps-in DIR] [--no-debuginfod]
@@ -62,8 +63,8 @@ constexpr char kLastHelp[] =
   --force          replace OUT if it exists
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
 
-A page (.html) has all frames and switches for them; --by, --all-frames,
---native-interpreter and --full-names are not for it.
+A page (.html) has all frames and switches for them; --by, --native,
+--imports, --all-frames, --native-interpreter and --full-names are not for it.
 )";
 
 std::string help() {
@@ -146,9 +147,10 @@ void check(const Options& options, const ExportFormat& format) {
                   " carries the metrics that need no --younger; collapsed and html take this one");
   }
   const profile::FrameView& view = options.reader.view;
-  if (format.folds_itself && (options.reader.by || view.all || view.interpreter || view.full_names)) {
-    throw Failure("export: a page has all frames, and switches for them; leave out --by, --all-frames, " +
-                  std::string("--native-interpreter and --full-names"));
+  if (format.folds_itself &&
+      (options.reader.by || view.native || view.imports || view.all || view.interpreter || view.full_names)) {
+    throw Failure("export: a page has all frames, and switches for them; leave out --by, --native, " +
+                  std::string("--imports, --all-frames, --native-interpreter and --full-names"));
   }
   if (options.has_sources && !format.folds_itself) {
     throw Failure("--source: " + std::string(format.end) + " carries no source text; .html does");

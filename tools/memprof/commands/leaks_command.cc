@@ -33,7 +33,8 @@ constexpr char kHelp[] =
     R"(usage: memprof leaks FILE...|PID [-n N] [--why] [--expect REGEX]
                           [--fail-on LIMIT] [--by function|line|file|module]
                           [--focus REGEX] [--ignore REGEX] [--json]
-                          [--all-frames] [--native-interpreter] [--full-names]
+                          [--native] [--imports] [--all-frames]
+                          [--native-interpreter] [--full-names]
                           [--source-maps] [--source-maps-in DIR]
                           [--no-debuginfod]
 
@@ -59,8 +60,8 @@ largest holders are shown.
                    only stacks with, or without, a frame that matches; only of
                    a process that does
   --json           print JSON for programs (docs/leaks.md describes it)
-  --all-frames, --native-interpreter, --full-names, --source-maps,
-  --source-maps-in DIR, --no-debuginfod
+  --native, --imports, --all-frames, --native-interpreter, --full-names,
+  --source-maps, --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
 The status is 1 where there is a suspect, else 0.

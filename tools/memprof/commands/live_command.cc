@@ -30,8 +30,8 @@ constexpr char kHelp[] =
     R"(usage: memprof live PID... | --name PROGRAM [--run] [--interval SECONDS]
                     [--sort COLUMN] [--tree] [--by WHAT] [--metric METRIC]
                     [--resident] [--focus REGEX] [--ignore REGEX] [--process REGEX]
-                    [-n ROWS] [--count N] [--all-frames] [--native-interpreter]
-                    [--full-names] [--no-debuginfod]
+                    [-n ROWS] [--count N] [--native] [--imports] [--all-frames]
+                    [--native-interpreter] [--full-names] [--no-debuginfod]
        memprof live PID -o PATH [--force] [--raw]
        memprof live PID --record FILE.series [--every TIME] [--limit SIZE]
 
@@ -126,7 +126,7 @@ void check(const ArgumentParser& parser, const Options& options) {
   if (options.record) {
     for (const char* option : {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count", "--by",
                                "--metric", "--resident", "--focus", "--ignore", "--process", "--all-frames",
-                               "--native-interpreter", "--full-names"}) {
+                               "--native", "--imports", "--native-interpreter", "--full-names"}) {
       if (!parser.is_given(option)) continue;
       throw Failure(std::string(option) +
                     ": not with --record; `memprof report FILE` shows what was recorded");

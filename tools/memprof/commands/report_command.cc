@@ -34,7 +34,8 @@ constexpr char kHelp[] =
                            [--ignore REGEX] [--process REGEX] [--tree]
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
-                           [--all-frames] [--native-interpreter] [--full-names]
+                           [--native] [--imports] [--all-frames]
+                           [--native-interpreter] [--full-names]
                            [--mmap] [--resident] [--at MOMENT] [--details]
                            [--source-maps] [--source-maps-in DIR]
                            [--no-debuginfod] [--no-pager]
@@ -99,7 +100,11 @@ constexpr char kLastHelp[] =
                    less -FRX; an empty one, or cat, is none
 
 self        what was allocated in the function itself (or by malloc,
-            operator new, a standard library ... for it)
+            operator new, a standard library, native code below Python ...
+            for it)
+for, through  beside a line of an installed package the line of the program that
+            called it, and beside any line of Python the native code that it
+            allocated through, where either is so for half of it or more
 file:line   where a function has several lines: the one that holds the most
 cumulative  the same with everything that it called
 ±           the 95 % interval, its larger half: the truth is within this share

@@ -36,19 +36,25 @@ const char kFilterHelp[] =
 )";
 
 const char kFrameHelp[] =
-    R"(  --all-frames     show all frames. By default what these allocate counts as their
-                   caller's: known wrappers of malloc (xmalloc, g_malloc ...);
-                   the standard libraries of C, C++ and Rust; Python's import
-                   machinery; code of extension modules without a name
-  --native-interpreter  show the functions of the Python interpreter itself. By
-                   default what they allocate counts as that of the Python line
-                   or extension function that called them
+    R"(  --native         show the functions of extension modules. By default what native
+                   code below Python or JavaScript allocates counts as that of
+                   the line that called it
+  --imports        show the lines of installed packages that are imported. By
+                   default what importing pandas takes is one row, "importing
+                   pandas"; trees have them always
+  --all-frames     show all frames. By default what these allocate counts as their
+                   caller's, too: known wrappers of malloc (xmalloc, g_malloc
+                   ...); the standard libraries of C, C++ and Rust; Python's
+                   import machinery
+  --native-interpreter  show the functions of the Python interpreter itself, too
 )";
 
 ReaderOptions::ReaderOptions(ArgumentParser& parser) : parser_(parser) {
   for (const char* option : {"--by", "--metric", "--younger", "--focus", "--ignore", "--process"}) {
     parser.add_option(option, values_[option]);
   }
+  parser.add_flag("--native", view_.native);
+  parser.add_flag("--imports", view_.imports);
   parser.add_flag("--native-interpreter", view_.interpreter);
   parser.add_flag("--all-frames", view_.all);
   parser.add_flag("--full-names", view_.full_names);

@@ -29,20 +29,21 @@ std::string failure(const std::vector<std::string>& arguments) {
 TEST(ReportOptions, NothingGivenIsNothingChosen) {
   const ReaderChoice choice = parsed({});
   EXPECT_FALSE(choice.by || choice.metric || choice.view.all || choice.view.interpreter ||
-               choice.view.full_names);
+               choice.view.full_names || choice.view.native || choice.view.imports);
   EXPECT_TRUE(choice.filter.is_empty());
 }
 
 TEST(ReportOptions, AllOfThem) {
   const ReaderChoice choice =
       parsed({"--by", "heap", "--metric", "peak", "--focus", "a.*b", "--ignore=c", "--process", "cc1plus 12",
-              "--all-frames", "--native-interpreter", "--full-names"});
+              "--all-frames", "--native-interpreter", "--full-names", "--native", "--imports"});
   EXPECT_EQ(choice.by, profile::GroupBy::kHeap);
   EXPECT_EQ(choice.metric, profile::Metric::kPeakSpace);
   EXPECT_EQ(profile::filter_texts(choice.filter).focus, "a.*b");
   EXPECT_EQ(profile::filter_texts(choice.filter).ignore, "c");
   EXPECT_EQ(profile::filter_texts(choice.filter).process, "cc1plus 12");
   EXPECT_TRUE(choice.view.all && choice.view.interpreter && choice.view.full_names);
+  EXPECT_TRUE(choice.view.native && choice.view.imports);
 }
 
 TEST(ReportOptions, WhatIsWrongIsNamed) {
