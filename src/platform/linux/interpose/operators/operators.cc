@@ -168,39 +168,38 @@ MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_
   return function(size, arguments...);
 }
 
-// Forms of new where some go on to others, each out of its fast path.
-#define MEMPROF_ELSEWHERE \
-  template <int kArray>   \
-  MEMPROF_HOOK __attribute__((noinline, cold))
+// Forms of new where some go on to others, each out of its fast path.  No templates: GCC leaves those out of the section
+// of the hooks, whose frames no stack begins with.
+#define MEMPROF_ELSEWHERE MEMPROF_HOOK __attribute__((noinline))
 
-MEMPROF_ELSEWHERE void* plain_elsewhere(size_t size, const char* name) {
-  if (g_foreign.new_plain[kArray] != nullptr) {
-    return foreign_new(g_foreign.new_plain[kArray], &g_foreign.sampled_plain[kArray], size);
+MEMPROF_ELSEWHERE void* plain_elsewhere(size_t size, const char* name, int array) {
+  if (g_foreign.new_plain[array] != nullptr) {
+    return foreign_new(g_foreign.new_plain[array], &g_foreign.sampled_plain[array], size);
   }
   void* block = standard_new(size);
   return block != nullptr ? block : refused(size, name);
 }
 
-MEMPROF_ELSEWHERE void* nothrow_elsewhere(size_t size, const void* tag, const char* name) {
-  if (g_foreign.new_nothrow[kArray] != nullptr) {
-    return foreign_new(g_foreign.new_nothrow[kArray], &g_foreign.sampled_nothrow[kArray], size, tag);
+MEMPROF_ELSEWHERE void* nothrow_elsewhere(size_t size, const void* tag, const char* name, int array) {
+  if (g_foreign.new_nothrow[array] != nullptr) {
+    return foreign_new(g_foreign.new_nothrow[array], &g_foreign.sampled_nothrow[array], size, tag);
   }
   void* block = standard_new(size);
   return block != nullptr ? block : refused_nothrow(size, tag, name);
 }
 
-MEMPROF_ELSEWHERE void* aligned_elsewhere(size_t size, size_t alignment, const char* name) {
-  if (g_foreign.new_aligned[kArray] != nullptr) {
-    return g_foreign.new_aligned[kArray](size, alignment);
+MEMPROF_ELSEWHERE void* aligned_elsewhere(size_t size, size_t alignment, const char* name, int array) {
+  if (g_foreign.new_aligned[array] != nullptr) {
+    return g_foreign.new_aligned[array](size, alignment);
   }
   void* block = standard_new_aligned(size, alignment);
   return block != nullptr ? block : refused_aligned(size, alignment, name);
 }
 
 MEMPROF_ELSEWHERE void* aligned_nothrow_elsewhere(size_t size, size_t alignment, const void* tag,
-                                                  const char* name) {
-  if (g_foreign.new_aligned_nothrow[kArray] != nullptr) {
-    return g_foreign.new_aligned_nothrow[kArray](size, alignment, tag);
+                                                  const char* name, int array) {
+  if (g_foreign.new_aligned_nothrow[array] != nullptr) {
+    return g_foreign.new_aligned_nothrow[array](size, alignment, tag);
   }
   void* block = standard_new_aligned(size, alignment);
   return block != nullptr ? block : refused_aligned_nothrow(size, alignment, tag, name);
@@ -209,7 +208,7 @@ MEMPROF_ELSEWHERE void* aligned_nothrow_elsewhere(size_t size, size_t alignment,
 template <int kArray>
 MEMPROF_INLINE void* plain(size_t size, const char* name) {
   if (any_foreign()) {
-    return plain_elsewhere<kArray>(size, name);
+    return plain_elsewhere(size, name, kArray);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused(size, name);
@@ -218,7 +217,7 @@ MEMPROF_INLINE void* plain(size_t size, const char* name) {
 template <int kArray>
 MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
   if (any_foreign()) {
-    return nothrow_elsewhere<kArray>(size, tag, name);
+    return nothrow_elsewhere(size, tag, name, kArray);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused_nothrow(size, tag, name);
@@ -227,7 +226,7 @@ MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
 template <int kArray>
 MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
   if (any_foreign()) {
-    return aligned_elsewhere<kArray>(size, alignment, name);
+    return aligned_elsewhere(size, alignment, name, kArray);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned(size, alignment, name);
@@ -236,7 +235,7 @@ MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
 template <int kArray>
 MEMPROF_INLINE void* aligned_nothrow(size_t size, size_t alignment, const void* tag, const char* name) {
   if (any_foreign()) {
-    return aligned_nothrow_elsewhere<kArray>(size, alignment, tag, name);
+    return aligned_nothrow_elsewhere(size, alignment, tag, name, kArray);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned_nothrow(size, alignment, tag, name);
