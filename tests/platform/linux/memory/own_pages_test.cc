@@ -12,8 +12,12 @@ namespace {
 constexpr size_t kPage = 4096;
 
 TEST(OwnPages, AreKnownWhileTheyAreMapped) {
-  void* const p =
-      platform::map_own(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Between pages that are not: the kernel likes to put it beside what another test has left.
+  auto* const room =
+      static_cast<char*>(mmap(nullptr, 12 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void*>(room));
+  void* const p = platform::map_own(room + 4 * kPage, 4 * kPage, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   ASSERT_NE(MAP_FAILED, p);
   static_cast<char*>(p)[4 * kPage - 1] = 1;
   const auto start = reinterpret_cast<uint64_t>(p);
@@ -30,6 +34,7 @@ TEST(OwnPages, AreKnownWhileTheyAreMapped) {
   platform::note_own(p, 4 * kPage);
   EXPECT_EQ(0, platform::unmap_own(p, 4 * kPage));
   EXPECT_FALSE(platform::is_own(start, &limit));
+  munmap(room, 12 * kPage);
 }
 
 TEST(OwnPages, FailuresAreTheSystems) {

@@ -122,10 +122,14 @@ template <typename Allocate>
   return block;
 }
 
+bool any_foreign() {
+  return __builtin_expect(g_foreign.present, 0);
+}
+
 // Does the form go on to another one?
 template <typename Function>
 [[gnu::always_inline]] inline bool foreign(const Function& function) {
-  return __builtin_expect(g_foreign.present, 0) && function != nullptr;
+  return any_foreign() && function != nullptr;
 }
 
 }  // namespace
@@ -164,10 +168,47 @@ MEMPROF_HOOK __attribute__((noinline)) void* foreign_new(void* (*function)(size_
   return function(size, arguments...);
 }
 
+// Forms of new where some go on to others, each out of its fast path.  No templates: GCC leaves those out of the section
+// of the hooks, whose frames no stack begins with.
+#define MEMPROF_ELSEWHERE MEMPROF_HOOK __attribute__((noinline))
+
+MEMPROF_ELSEWHERE void* plain_elsewhere(size_t size, const char* name, int array) {
+  if (g_foreign.new_plain[array] != nullptr) {
+    return foreign_new(g_foreign.new_plain[array], &g_foreign.sampled_plain[array], size);
+  }
+  void* block = standard_new(size);
+  return block != nullptr ? block : refused(size, name);
+}
+
+MEMPROF_ELSEWHERE void* nothrow_elsewhere(size_t size, const void* tag, const char* name, int array) {
+  if (g_foreign.new_nothrow[array] != nullptr) {
+    return foreign_new(g_foreign.new_nothrow[array], &g_foreign.sampled_nothrow[array], size, tag);
+  }
+  void* block = standard_new(size);
+  return block != nullptr ? block : refused_nothrow(size, tag, name);
+}
+
+MEMPROF_ELSEWHERE void* aligned_elsewhere(size_t size, size_t alignment, const char* name, int array) {
+  if (g_foreign.new_aligned[array] != nullptr) {
+    return g_foreign.new_aligned[array](size, alignment);
+  }
+  void* block = standard_new_aligned(size, alignment);
+  return block != nullptr ? block : refused_aligned(size, alignment, name);
+}
+
+MEMPROF_ELSEWHERE void* aligned_nothrow_elsewhere(size_t size, size_t alignment, const void* tag,
+                                                  const char* name, int array) {
+  if (g_foreign.new_aligned_nothrow[array] != nullptr) {
+    return g_foreign.new_aligned_nothrow[array](size, alignment, tag);
+  }
+  void* block = standard_new_aligned(size, alignment);
+  return block != nullptr ? block : refused_aligned_nothrow(size, alignment, tag, name);
+}
+
 template <int kArray>
 MEMPROF_INLINE void* plain(size_t size, const char* name) {
-  if (foreign(g_foreign.new_plain[kArray])) {
-    return foreign_new(g_foreign.new_plain[kArray], &g_foreign.sampled_plain[kArray], size);
+  if (any_foreign()) {
+    return plain_elsewhere(size, name, kArray);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused(size, name);
@@ -175,8 +216,8 @@ MEMPROF_INLINE void* plain(size_t size, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
-  if (foreign(g_foreign.new_nothrow[kArray])) {
-    return foreign_new(g_foreign.new_nothrow[kArray], &g_foreign.sampled_nothrow[kArray], size, tag);
+  if (any_foreign()) {
+    return nothrow_elsewhere(size, tag, name, kArray);
   }
   void* block = standard_new(size);
   return __builtin_expect(block != nullptr, 1) ? block : refused_nothrow(size, tag, name);
@@ -184,8 +225,8 @@ MEMPROF_INLINE void* nothrow(size_t size, const void* tag, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
-  if (foreign(g_foreign.new_aligned[kArray])) {
-    return g_foreign.new_aligned[kArray](size, alignment);
+  if (any_foreign()) {
+    return aligned_elsewhere(size, alignment, name, kArray);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned(size, alignment, name);
@@ -193,8 +234,8 @@ MEMPROF_INLINE void* aligned(size_t size, size_t alignment, const char* name) {
 
 template <int kArray>
 MEMPROF_INLINE void* aligned_nothrow(size_t size, size_t alignment, const void* tag, const char* name) {
-  if (foreign(g_foreign.new_aligned_nothrow[kArray])) {
-    return g_foreign.new_aligned_nothrow[kArray](size, alignment, tag);
+  if (any_foreign()) {
+    return aligned_nothrow_elsewhere(size, alignment, tag, name, kArray);
   }
   void* block = standard_new_aligned(size, alignment);
   return __builtin_expect(block != nullptr, 1) ? block : refused_aligned_nothrow(size, alignment, tag, name);
