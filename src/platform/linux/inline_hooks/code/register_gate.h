@@ -10,9 +10,9 @@
 //                                                                                 save ── after() ── restore ──┘
 //
 // So the function finds the registers of its caller, arguments of any kind among them, and the caller finds those that the
-// function left.  The registers of vectors and of the x87 are saved, where a handler uses them, by XSAVEC, XSAVE or FXSAVE, in a room outside of the stack,
-// because that may be a small one; on the stack only where all rooms are taken.  While the function runs, nothing is saved
-// but a frame of kGateFrameBytes.  Exceptions pass: the gate has an unwind table.
+// function left.  The registers of vectors and of the x87 are saved where a handler uses them, by XSAVEC, XSAVE or FXSAVE, in a
+// room outside of the stack, which may be a small one; on the stack only where all rooms are taken.  While the function runs,
+// nothing is saved but a frame of kGateFrameBytes.  Exceptions pass: the gate has an unwind table.
 //
 // Threads: any number; a room is taken by an atomic exchange (acquire) and given back (release).
 // Signals: a handler takes another room; one that jumps out of our code leaves its room taken.
