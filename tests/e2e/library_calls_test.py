@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The system calls that memprof makes in a process that it was attached to are those of tools/memprof/attach/library_calls.h:
 recorded, of a process that allocates in ever more stacks and makes no calls itself."""
+import pathlib
 import subprocess
 import time
 
@@ -19,7 +20,7 @@ class LibraryCalls(e2e.Test):
                                    env=e2e.plain_environment(), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         try:
             self.assertEqual(process.stdout.readline(), b"ready\n")
-            children = e2e.run(["pgrep", "-P", process.pid]).stdout.split()
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             self.assertEqual(len(children), 1)
             pid = int(children[0])
             before = len(log.read_text().splitlines())

@@ -35,7 +35,7 @@ def least(harm, kind):
     low, high = 0, 1 << 30
     while high - low > PAGE:
         middle = (low + high) // 2 // PAGE * PAGE
-        done = harm.run([harm.programs / "bounded"], harm.preloaded(), preexec_fn=limit(kind, middle))
+        done = harm.run([harm.programs / "bounded"], harm.preloaded(MEMPROF_ARENA_DIR=str(harm.folder)), preexec_fn=limit(kind, middle))
         low, high = (low, middle) if done.returncode == 7 else (middle, high)
     return high
 
@@ -45,7 +45,8 @@ def under(harm, kind, value, way, rate):
     options = {"preexec_fn": limit(kind, value)}
     plain = harm.run(command, **options)
     if way == "preloaded":
-        return differs(plain, harm.run(command, harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb")), **options))
+        environment = harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), MEMPROF_ARENA_DIR=str(harm.folder))
+        return differs(plain, harm.run(command, environment, **options))
     # The limit is the program's: of the command it is known that it needs more.
     inner = ["prlimit", f"--{NAMES[kind]}={value}:{value}", *command]
     return differs(harm.run(inner), harm.run([harm.command, "run", "--raw", "-r", rate, "--force", "-o", harm.folder / "x.pb", "--", *inner]))

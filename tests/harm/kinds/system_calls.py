@@ -31,10 +31,11 @@ def differs(plain, done):
 def situations(harm, chance):
     quiet = harm.programs / "quiet"
     number = 0
+    arenas = {"MEMPROF_ARENA_DIR": str(harm.folder)}  # those of processes that are ended stay
 
     def run_with(way, command, rate):
         if way == "preloaded":
-            return harm.run(command, harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb")))
+            return harm.run(command, harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), **arenas))
         return harm.run([harm.command, "run", "--raw", "-r", rate, "--force", "-o", harm.folder / f"{number}.pb", "--", *command])
 
     def in_program(way, call, answer, rate):
@@ -45,14 +46,14 @@ def situations(harm, chance):
         filtered = [quiet, "behind", str(call), str(ANSWERS[answer])]
         plain = harm.run([*filtered, "-", quiet, "100"])
         if way == "preloaded":
-            environment = harm.environment(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"))
+            environment = harm.environment(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), **arenas)
             return differs(plain, harm.run([*filtered, harm.library, quiet, "100"], environment))
         return differs(plain, run_with("run", [*filtered, "-", quiet, "100"], rate))
 
     def attached(call, answer, rate):
         command = [quiet, "2000", str(call), str(ANSWERS[answer])]
         plain = harm.run(command)
-        process = subprocess.Popen([str(part) for part in command], env=harm.environment(), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([str(part) for part in command], env=harm.environment(**arenas), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             first = process.stdout.readline()

@@ -2,7 +2,7 @@
 // The system calls that memprof makes in a process that it was attached to: while the library is loaded, by its hooks,
 // while its tables grow, when it is stopped, and at the process's end.
 //
-// Recorded, not made up: tests/e2e/library_calls_test.py records a process's calls (programs/records_calls.c) and fails
+// Recorded, not made up: tests/e2e/library_calls_test.py records a process's calls (tests/e2e/programs/records_calls.c) and fails
 // where one is not in the list.  A filter may look at arguments: those that say what is done are in it; where others can
 // come, those are lines of their own.
 #pragma once
