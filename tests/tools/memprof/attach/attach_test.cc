@@ -183,7 +183,13 @@ TEST(Attach, LateAtAnyStep) {
       late_at = name;
       usleep(30'000);
     };
-    attach_and_start(target.pid(), late);
+    try {
+      attach_and_start(target.pid(), late);
+    } catch (const Failure& failure) {
+      // Of another thread than the first one, which made the calls on its own stack, results cannot be read then.
+      EXPECT_NE(std::string(failure.what()).find("try again"), std::string::npos) << failure.what();
+      if (asked_of(target.pid()).starts == 0) attach_and_start(target.pid(), options());
+    }
     is_there = !late_at.empty();
     EXPECT_EQ(asked_of(target.pid()).starts, 1) << late_at;
     EXPECT_EQ(target.finish(), "ok") << late_at;
