@@ -78,7 +78,9 @@ def attempt(harm, what, is_preloaded, filtered, first, fault, step, looks):
             if target.process.poll() is not None:
                 return f"it ended: {target.end()}; {said}"
             # What is answered with an error may be refused; who is stopped by a signal, too.
-            may_be_refused = call is not None or wrong in ("kill", "pause", None)
+            # Of a late command, another thread's results are lost.
+            is_lost = wrong in ("late", "stopped") and "try again" in text
+            may_be_refused = call is not None or wrong in ("kill", "pause", None) or is_lost
             if status != 0 and not (may_be_refused and status == 1) and not (wrong == "kill" and status == -9):
                 return f"the command failed: {said}"
         wrong = target.end()

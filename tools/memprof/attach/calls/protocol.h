@@ -62,8 +62,8 @@ enum class Action : uint8_t {
 enum class Operation : uint8_t {
   kNothing,
   // These write what the thread has: only of a thread that is proven to be the command's.
-  kEnterMap,      // registers: at the C library's mmap, which returns into the frame
-  kEnterUnmap,    // registers: at its munmap, likewise
+  kEnterMap,      // registers: at a system call of the C library's, which returns into the frame
+  kEnterUnmap,    // registers: likewise
   kEnterStub,     // registers
   kBlockSignals,  // its signal mask
   kWriteProgram,  // memory: the stub and the program of calls

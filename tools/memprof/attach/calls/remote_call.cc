@@ -38,7 +38,7 @@ constexpr uint64_t kMark[2] = {0x6d656d70726f6672, 0x6f6f6d2062656c6f};
 // Functions expect the stack pointer as a call instruction leaves it.
 constexpr uint64_t kReturnSlot = 8;
 
-// In libc's mmap and munmap.  A signal handler that interrupts them lies further down, or on a stack of its own.
+// A signal handler that interrupts a system call lies further down, or on a stack of its own.
 constexpr uint64_t kFunctionFrameBytes = 512;
 
 constexpr int64_t kStopNs = 3'000'000'000;
@@ -130,16 +130,16 @@ void RemoteCall::save() {
   if (!point_.memory.write(frame_at_, frame.data(), frame.size())) fail("its stack cannot be written");
 }
 
-// By the C library's function, which returns into the frame.
-void RemoteCall::enter(const char* function, long number, const std::array<uint64_t, 6>& arguments) {
-  const processor::Registers registers = processor::function_call(
-      point_.registers, target_.call(function), frame_at_, target_.sigreturn_code, arguments);
+// By instructions of the C library, which return into the frame.
+void RemoteCall::enter(long number, const std::array<uint64_t, 6>& arguments) {
+  const processor::Registers registers = processor::system_call(
+      point_.registers, target_.system_call_code, number, frame_at_, target_.sigreturn_code, arguments);
   call_ = number;
   behind_call_ = 0;
   if (!processor::write_registers(thread_.id(), registers)) seen_ = Seen::kGone;
 }
 
-// In the function that it was made to call, and in no signal handler above that.
+// Where it was made to go, and in no signal handler above that.
 bool RemoteCall::is_behind_call(const processor::Registers& now) const {
   return processor::program_counter(now) == behind_call_ && processor::stack_pointer(now) == stack_in_call_;
 }
@@ -304,10 +304,9 @@ void RemoteCall::perform(Operation operation) {
     case Operation::kNothing:
       return;
     case Operation::kEnterMap:
-      return enter("mmap", SYS_mmap,
-                   {0, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~uint64_t{0}, 0});
+      return enter(SYS_mmap, {0, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~uint64_t{0}, 0});
     case Operation::kEnterUnmap:
-      return enter("munmap", SYS_munmap, {code_at_, kPage, 0, 0, 0, 0});
+      return enter(SYS_munmap, {code_at_, kPage, 0, 0, 0, 0});
     case Operation::kEnterStub:
       behind_call_ = 0;
       is_there = processor::write_registers(

@@ -3,7 +3,7 @@
 //
 // Model: below the process's first stack, where nothing has ever been (or on the own stack of another thread than the first one), lie a signal frame that restores the thread,
 // the program, and the stack that it runs on; the thread's own stack is not touched.  The code page is mapped by
-// the C library's mmap, which returns into the signal frame, and so does everything else that the thread is made
+// a system call that is made in the C library's code and returns into the signal frame, and so does everything else that the thread is made
 // to do: whenever this process is killed, the thread goes on as if a signal handler had run.  So it does when this process is late
 // (stopped, frozen, without a processor): what is written and when is told by protocol.h.
 //
@@ -62,7 +62,7 @@ class RemoteCall {
   bool is_room_of_before(const MemoryRange& stack) const;
   void save();
   void perform(protocol::Operation operation);
-  void enter(const char* function, long number, const std::array<uint64_t, 6>& arguments);
+  void enter(long number, const std::array<uint64_t, 6>& arguments);
   void run_behind_call();
   void look_behind_call();
   void write_program();

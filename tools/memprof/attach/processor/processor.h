@@ -74,10 +74,13 @@ void end_repeated_call(Registers* registers);
 bool is_before_system_call(const Registers& registers, long number);
 int64_t result(const Registers& registers);
 
-// Registers for a call of a function of the C library in a thread that is stopped, whose frame (signal_frame)
-// lies at `frame_address`: the function returns to `sigreturn_code`, which restores the thread by the frame.
-Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address,
-                        uint64_t sigreturn_code, const std::array<uint64_t, 6>& arguments);
+// An instruction that makes a system call, and one that returns, as bytes to look for in the C library: its own functions set errno
+// where a call fails, which a frame does not put back.
+std::string_view system_call_code();
+// Registers for a system call in a thread that is stopped, made by such instructions at `code`; it returns to `sigreturn_code`,
+// which restores the thread by its frame (signal_frame) at `frame_address`.
+Registers system_call(const Registers& from, uint64_t code, long number, uint64_t frame_address,
+                      uint64_t sigreturn_code, const std::array<uint64_t, 6>& arguments);
 
 // A frame as the kernel leaves it for a signal handler: rt_sigreturn with it restores the registers, the vectors
 // and the signal mask.  `address`, 8 below a multiple of 64, is where the frame will lie, `sigreturn_code` what its

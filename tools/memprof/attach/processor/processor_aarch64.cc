@@ -268,13 +268,19 @@ int64_t result(const Registers& registers) {
   return static_cast<int64_t>(unpack(registers).regs[0]);
 }
 
-Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address,
-                        uint64_t sigreturn_code, const std::array<uint64_t, 6>& arguments) {
+std::string_view system_call_code() {
+  static constexpr char kCode[] = "\x01\x00\x00\xd4\xc0\x03\x5f\xd6";  // svc #0; ret
+  return {kCode, sizeof(kCode) - 1};
+}
+
+Registers system_call(const Registers& from, uint64_t code, long number, uint64_t frame_address,
+                      uint64_t sigreturn_code, const std::array<uint64_t, 6>& arguments) {
   user_pt_regs all = unpack(from);
   std::copy(arguments.begin(), arguments.end(), all.regs);
+  all.regs[8] = static_cast<uint64_t>(number);
   all.regs[kLink] = sigreturn_code;
   all.sp = frame_address + kContextAt;
-  all.pc = function;
+  all.pc = code;
   all.pstate &= ~kBranchType;
   return pack(all);
 }
@@ -321,7 +327,7 @@ std::string_view sigreturn_code() {
 }
 
 Registers stub_call(const Registers& from, uint64_t code, uint64_t data, uint64_t stack) {
-  return function_call(from, code, stack - kContextAt, 0, {data, 0, 0, 0, 0, 0});
+  return system_call(from, code, 0, stack - kContextAt, 0, {data, 0, 0, 0, 0, 0});
 }
 
 // Signed ones have the signature above the address.

@@ -63,7 +63,10 @@ bool is_before_system_call(const Registers&, long) {
 int64_t result(const Registers&) {
   std::abort();
 }
-Registers function_call(const Registers&, uint64_t, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {
+std::string_view system_call_code() {
+  std::abort();
+}
+Registers system_call(const Registers&, uint64_t, long, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {
   std::abort();
 }
 std::string signal_frame(const Registers&, const std::string&, uint64_t, uint64_t, uint64_t) {

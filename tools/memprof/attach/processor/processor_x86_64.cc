@@ -204,21 +204,35 @@ int64_t result(const Registers& registers) {
   return static_cast<int64_t>(unpack(registers).rax);
 }
 
-// `frame_address` is where the return address is.
-Registers function_call(const Registers& from, uint64_t function, uint64_t frame_address, uint64_t,
-                        const std::array<uint64_t, 6>& arguments) {
+namespace {
+
+// `stack`: where the return address is.
+user_regs_struct begin_at(const Registers& from, uint64_t code, uint64_t stack) {
   user_regs_struct all = unpack(from);
-  all.rip = function;
-  all.rsp = frame_address;
+  all.rip = code;
+  all.rsp = stack;
+  all.orig_rax = ~uint64_t{0};  // in no system call
+  all.eflags &= ~kDirectionTrapAlign;
+  return all;
+}
+
+}  // namespace
+
+std::string_view system_call_code() {
+  static constexpr char kCode[] = "\x0f\x05\xc3";  // syscall; ret
+  return {kCode, sizeof(kCode) - 1};
+}
+
+Registers system_call(const Registers& from, uint64_t code, long number, uint64_t frame_address, uint64_t,
+                      const std::array<uint64_t, 6>& arguments) {
+  user_regs_struct all = begin_at(from, code, frame_address);
   all.rdi = arguments[0];
   all.rsi = arguments[1];
   all.rdx = arguments[2];
-  all.rcx = arguments[3];
+  all.r10 = arguments[3];
   all.r8 = arguments[4];
   all.r9 = arguments[5];
-  all.rax = 0;
-  all.orig_rax = ~uint64_t{0};  // in no system call
-  all.eflags &= ~kDirectionTrapAlign;
+  all.rax = static_cast<uint64_t>(number);
   return pack(all);
 }
 
@@ -285,7 +299,9 @@ std::string_view sigreturn_code() {
 }
 
 Registers stub_call(const Registers& from, uint64_t code, uint64_t data, uint64_t stack) {
-  return function_call(from, code, stack, 0, {data, 0, 0, 0, 0, 0});
+  user_regs_struct all = begin_at(from, code, stack);
+  all.rdi = data;
+  return pack(all);
 }
 
 uint64_t return_address(uint64_t word) {

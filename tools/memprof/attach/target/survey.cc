@@ -23,7 +23,7 @@ constexpr char kStartAnew[] = "start it anew with `memprof run`";
 
 // In the C library, all of it since 2.34.
 constexpr const char* kCalls[] = {
-    "dlopen", "dlsym", "dlerror", "mmap", "munmap", "__errno_location", "pthread_setcancelstate"};
+    "dlopen", "dlsym", "dlerror", "mmap", "__errno_location", "pthread_setcancelstate"};
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Failure("attach: " + why, kRefused);
@@ -173,7 +173,8 @@ void find_calls(const TargetMemory& memory, Target* target) {
     target->c_library[name] = address;
   }
   target->sigreturn_code = find_sigreturn(memory, *target, c_library);
-  if (target->sigreturn_code == 0) {
+  target->system_call_code = find_code(memory, c_library, processor::system_call_code());
+  if (target->sigreturn_code == 0 || target->system_call_code == 0) {
     refuse_if_changed(*target, false);
     refuse(target->shown + " uses a C library that memprof does not know; " + kStartAnew);
   }

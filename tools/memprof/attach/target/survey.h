@@ -28,6 +28,7 @@ struct Target {
   UnsafeCode unsafe;
   std::map<std::string, uint64_t> c_library;  // addresses of the functions that are called there
   uint64_t sigreturn_code = 0;                // of the C library or the kernel's own
+  uint64_t system_call_code = 0;              // of the C library (processor::system_call_code)
   std::map<std::string, uint64_t> memprof;    // those of libmemprof.so; empty: it is not loaded
 
   uint64_t call(const std::string& name) const { return c_library.at(name); }

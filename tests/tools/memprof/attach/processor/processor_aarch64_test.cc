@@ -170,14 +170,16 @@ TEST(Processor, AFrameHasScalableVectors) {
       size_t{1} << 16);
 }
 
-TEST(Processor, CallsBeginAsFunctionsExpect) {
+TEST(Processor, CallsBeginAsTheSystemExpects) {
   user_pt_regs all = stopped(SYS_read, kCallAt, 0);
   all.pstate = 0x60000c00;
-  const user_pt_regs called = of(function_call(with(all), 0x9000, 0x6008, 0xabcd, {1, 2, 3, 4, 5, 6}));
+  const user_pt_regs called =
+      of(system_call(with(all), 0x9000, SYS_mmap, 0x6008, 0xabcd, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(called.pc, 0x9000u);
   EXPECT_EQ(called.sp, 0x6010u);
   EXPECT_EQ(called.regs[0], 1u);
   EXPECT_EQ(called.regs[5], 6u);
+  EXPECT_EQ(called.regs[8], static_cast<unsigned long>(SYS_mmap));
   EXPECT_EQ(called.regs[30], 0xabcdu);
   EXPECT_EQ(called.pstate, 0x60000000u) << "no branch led there";
   const user_pt_regs stub = of(stub_call(with(all), 0x9000, 0x6000, 0x6000));

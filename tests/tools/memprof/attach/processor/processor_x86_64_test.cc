@@ -87,14 +87,16 @@ TEST(Processor, AFrameRepeatsTheCall) {
   EXPECT_EQ(context.uc_mcontext.gregs[REG_RIP], 0x5000);
 }
 
-TEST(Processor, CallsBeginAsFunctionsExpect) {
+TEST(Processor, CallsBeginAsTheSystemExpects) {
   user_regs_struct all = interrupted(SYS_read, -512);
   all.eflags = 0x400 | 0x2;
-  const user_regs_struct called = of(function_call(with(all), 0x9000, 0x6008, 0xabcd, {1, 2, 3, 4, 5, 6}));
+  const user_regs_struct called =
+      of(system_call(with(all), 0x9000, SYS_mmap, 0x6008, 0xabcd, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(called.rip, 0x9000u);
   EXPECT_EQ(called.rsp, 0x6008u);
   EXPECT_EQ(called.rdi, 1u);
-  EXPECT_EQ(called.rcx, 4u);
+  EXPECT_EQ(called.r10, 4u);
+  EXPECT_EQ(called.rax, static_cast<unsigned long>(SYS_mmap));
   EXPECT_EQ(called.r9, 6u);
   EXPECT_EQ(called.eflags, 0x2u);
   EXPECT_EQ(static_cast<long>(called.orig_rax), -1);

@@ -67,6 +67,8 @@ TEST(Survey, FindsWhatIsCalled) {
   EXPECT_EQ(target.shown, "process " + std::to_string(process.pid()) + " (attached)");
   // Of two of its functions, malloc is unsafe.
   EXPECT_EQ(target.unsafe.at(target.call("mmap")), nullptr);
+  EXPECT_NE(target.sigreturn_code, 0u);
+  EXPECT_NE(target.system_call_code, 0u);
   EXPECT_NE(target.unsafe.at(target.call("dlopen")), nullptr);
 }
 
