@@ -5,8 +5,9 @@
 #   memprof_platform(<folder of src/platform> FOR <CMAKE_SYSTEM_NAME, or tests>)  the objects memprof_<folder>
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_executable(<name> <source>...)
-#   memprof_tests(<name> FOLDER <folder of tests/> [EXCEPT <folder in it>...] LIBRARIES <library>...)
+#   memprof_tests(<name> FOLDER <folder of tests/> [SHARDS <number>] [EXCEPT <folder in it>...] LIBRARIES <library>...)
 #   memprof_tests_need(<name> <target>...)      what these tests run or read
+#   memprof_add_cases(<name> PREFIX <folder>/ [SHARDS <number>])  the tests of a program, for ctest
 #
 # Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
 # Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
@@ -126,9 +127,9 @@ function(memprof_host_executable name)
 endfunction()
 
 # One executable of all *_test.cc of a room of tests/ and of the folders in it, as a unity build: a unit for each folder.
-# A library that does not exist makes no tests. Every test of it is a test of ctest.
+# A library that does not exist makes no tests.
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCEPT;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;SHARDS" "EXCEPT;LIBRARIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc)
   foreach(folder IN LISTS arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${folder}/")
@@ -187,10 +188,7 @@ function(memprof_tests name)
   if(is_only_read)
     return()
   endif()
-  # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan of gcc 13 puts them elsewhere.
-  gtest_discover_tests(${name} TEST_PREFIX ${arg_FOLDER}/ DISCOVERY_MODE PRE_TEST
-                       PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=
-                                  ENVIRONMENT_MODIFICATION ASAN_OPTIONS=set:detect_stack_use_after_return=0)
+  memprof_add_cases(${name} PREFIX ${arg_FOLDER}/ SHARDS ${arg_SHARDS})
 endfunction()
 
 function(memprof_tests_need name)
@@ -198,4 +196,31 @@ function(memprof_tests_need name)
   if(NOT is_only_read)
     add_dependencies(${name} ${ARGN})
   endif()
+endfunction()
+
+# One test of ctest for a whole program of tests, or one for each of SHARDS parts of it: starting a process for each of
+# 4,000 tests took longer than most of the tests. Each writes what its cases did to tests/cases/*.xml, which `./dev test`
+# counts. MEMPROF_TESTS_APART: a process and a test of ctest for each case (./dev test all; what is cross-compiled).
+function(memprof_add_cases name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS" "")
+  # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan puts them elsewhere.
+  set(environment "MEMPROF_ARENA_DIR=set:;ASAN_OPTIONS=set:detect_stack_use_after_return=0")
+  if(MEMPROF_TESTS_APART OR CMAKE_CROSSCOMPILING)
+    gtest_discover_tests(${name} TEST_PREFIX ${arg_PREFIX} DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=
+                                    ENVIRONMENT_MODIFICATION ASAN_OPTIONS=set:detect_stack_use_after_return=0)
+    return()
+  endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  string(REGEX REPLACE "^memprof_|_tests$" "" short ${name})
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    math(EXPR index "${shard} - 1")
+    set(case ${short}.${shard})
+    add_test(NAME ${arg_PREFIX}${case}
+             COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/cases/${case}.xml)
+    set_tests_properties(${arg_PREFIX}${case} PROPERTIES TIMEOUT 900 ENVIRONMENT_MODIFICATION "${environment}"
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()

@@ -127,7 +127,7 @@ enum {
   MEMPROF_RUNTIME_CPYTHON = 1,
   MEMPROF_RUNTIME_V8 = 2,
   MEMPROF_RUNTIME_JIT = 3, /* no language: code that a JIT lists for debuggers, by name                    */
-  MEMPROF_MAX_RUNTIMES = 4
+  MEMPROF_MAX_RUNTIMES = 16
 };
 
 /* How a runtime is used (memprof_options.runtimes). */

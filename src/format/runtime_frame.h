@@ -17,7 +17,7 @@ inline constexpr char kMadeCode[] = "[JIT code]";
 
 inline constexpr uint64_t kRuntimeFrame = uint64_t{1} << 63;
 // Runtimes have ids from 1 to this one (MEMPROF_RUNTIME_* of memprof.h).
-inline constexpr uint32_t kMaxRuntimes = 4;
+inline constexpr uint32_t kMaxRuntimes = 16;
 
 // The largest code entry.  Of a frame whose code found no room in the table: unknown_code(runtime).
 inline constexpr uint32_t kUnknownCode = 0x7fffffff;

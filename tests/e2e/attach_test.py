@@ -194,7 +194,7 @@ class Attach(attaching.Test):
         # 40 MB; odds against an error of 7 standard deviations: 1 to 10^11.
         report = self.report(path)
         self.assertAlmostEqual(report["totals"]["inuse_space"]["value"], 40_000_000, delta=7 * (41e6 * 65536) ** 0.5 + 1_000_000)
-        self.assertRegex(self.memprof("report", path).stdout.decode(), r"Seen since the process had run for \d+\.\d s: what it alloc")
+        self.assertRegex(self.memprof("report", "--details", path).stdout.decode(), r"Seen since the process had run for \d+\.\d s: what it alloc")
         self.assertTrue(any("hold" in str(row) for row in report["rows"][:3]), report["rows"][:3])
         self.assertIn("is at work there already", self.attach(process, status=1))
         self.attach(process, "--stop")

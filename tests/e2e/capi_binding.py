@@ -26,7 +26,7 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_snapshot_resident_shares").split()
 
 
-MAX_RUNTIMES = 4
+MAX_RUNTIMES = 16
 
 
 class Options(ctypes.Structure):

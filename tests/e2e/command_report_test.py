@@ -66,7 +66,12 @@ class Report(e2e.Test):
         header, table, footer = said.strip().split("\n\n")[:3]
         self.assertRegex(header, r"family \(pid \d+\)")
         self.assertRegex(header, r"124 samples|\d+ samples")
-        self.assertIn("complete", header)
+        self.assertLessEqual(len(header.splitlines()), 4)  # the answer comes first
+        self.assertIn("3.0 GiB", header)
+        details = self.memprof("report", EXACT, "-n", "5", "--details").stdout.decode().split("\n\n")
+        self.assertIn("complete", details[0])
+        self.assertEqual(details[1:3], [table, footer])
+        self.assertIn("leave out --details", self.memprof("report", EXACT, "--details", "--json", status=2).stderr.decode())
         self.assertIn("3.0 GiB", table.splitlines()[2])  # at the peak
         self.assertIn("site_malloc_1g", table.splitlines()[2])
         self.assertEqual(len(table.splitlines()), 2 + 5)

@@ -163,7 +163,7 @@ class Environment(e2e.Test):
         self.check(e2e.run([e2e.need("true")], e2e.preloaded(path, "1T")))
         profile = e2e.Profile(path)
         self.assertEqual((profile.samples, profile.facts["samples"], profile.period), ([], "0", 1 << 40))
-        said = self.memprof("report", path).stdout.decode()
+        said = self.memprof("report", "--details", path).stdout.decode()
         self.assertIn("-r 0", said)
         self.assertEqual(self.report(path)["rows"], [])
 
@@ -185,7 +185,7 @@ class Environment(e2e.Test):
         for metric in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space"):
             totals = [sum(values[metric] for _, values, _ in p.samples) for p in (whole, folded)]
             self.assertAlmostEqual(totals[0], totals[1], delta=0.01 * totals[0], msg=metric)
-        self.assertIn("older stacks were shortened", self.memprof("report", self.folder / "stacks300.pb").stdout.decode())
+        self.assertIn("older stacks were shortened", self.memprof("report", "--details", self.folder / "stacks300.pb").stdout.decode())
 
     BUSY = "for i in range(8000): kept = [bytes(range(n % 200)) for n in range(300)]"
 
@@ -205,7 +205,7 @@ class Environment(e2e.Test):
         self.assertEqual(report["budget_ppm"], 100)
         allocated = report["totals"]["alloc_space"]["value"]
         self.assertAlmostEqual(sum(use["weight_bytes"] for use in report["rates"]), allocated, delta=0.001 * allocated)
-        said = self.memprof("report", path).stdout.decode()
+        said = self.memprof("report", "--details", path).stdout.decode()
         self.assertRegex(said, r"Rates 16 KiB to \d+ [KM]iB, \d+ [KM]iB in the end: ")
         self.assertRegex(said, r"Budget 0\.01 % of the CPU time: sampling took \d+\.\d\d % of ")
 
@@ -273,7 +273,7 @@ class Environment(e2e.Test):
                 total = totals[metric]
                 self.assertIsNotNone(total["low"], metric)
                 self.assertTrue(total["low"] < total["value"] < total["high"], total)
-            said = self.memprof("report", path).stdout.decode()
+            said = self.memprof("report", "--details", path).stdout.decode()
             self.assertNotIn("no statistics that agree", said)
             self.assertNotIn("altered", said)
         for value in ("3m", "4", "much"):
@@ -289,7 +289,7 @@ class Environment(e2e.Test):
                        e2e.preloaded(path, 0, MEMPROF_MAX_STACKS="1", MEMPROF_MAX_LIVE_SAMPLES="1"))
         self.check(done)
         self.assertGreater(int(e2e.Profile(path).facts["dropped_samples"]), 0)
-        self.assertRegex(self.memprof("report", path).stdout.decode(), r"(?i)dropped")
+        self.assertRegex(self.memprof("report", "--details", path).stdout.decode(), r"(?i)dropped")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class JavascriptHeap(e2e.Test):
     def test_to_the_end(self):
         grown, out = self.profile()
         self.check_heap(grown, out)
-        said = self.memprof("report", out, "--metric", "js", "-n", "3").stdout.decode()
+        said = self.memprof("report", out, "--metric", "js", "-n", "3", "--details").stdout.decode()
         first = next(line for line in said.splitlines() if "keepObjects" in line)
         self.assertIn("app.js:5", first)
         self.assertIn("V8 counts", said)

@@ -141,7 +141,7 @@ class Lost(e2e.Test):
         # Of the children of a wrapper that has a profile itself.
         python = f"{e2e.system_python()} -c 'kept = [bytearray(10_000) for _ in range(2000)]'"
         self.start("--merge", "-o", "x.pb.gz", "--", "sh", "-c", f"{python}& exec ./om")
-        text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
+        text = self.check(e2e.run([e2e.COMMAND, "report", "--details", self.folder / "x.pb.gz"])).stdout.decode()
         self.assertRegex(text, rf"1 process of the run ran without memprof, and is missing below:\n  om \(pid \d+\) {contains}")
 
     def test_a_program_too_short_to_be_looked_at_is_named(self):
@@ -173,7 +173,7 @@ class Lost(e2e.Test):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(" (90 more processes had no sample); next: ", done.stderr.decode())
             self.assertEqual(self.report(self.folder / "x.pb.gz")["unsampled_processes"], 90)
-        text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
+        text = self.check(e2e.run([e2e.COMMAND, "report", "--details", self.folder / "x.pb.gz"])).stdout.decode()
         self.assertIn("90 more processes of the run had no sample: each allocated too little for the rate.\n", text)
         # With a sample of each there is none.
         allocates = f"{e2e.program('ending')} return"
@@ -210,7 +210,7 @@ class Lost(e2e.Test):
         self.assertRegex(lines[2], r"^memprof:   sleeper \(pid \d+\) is statically linked")
         report = self.report(self.folder / "x.pb.gz")
         self.assertEqual(report["unseen_processes"], 2)
-        text = self.check(e2e.run([e2e.COMMAND, "report", self.folder / "x.pb.gz"])).stdout.decode()
+        text = self.check(e2e.run([e2e.COMMAND, "report", "--details", self.folder / "x.pb.gz"])).stdout.decode()
         self.assertIn("2 processes of the run ran without memprof, and are missing below:\n", text)
         self.assertIn("\n  sleeper (pid ", text)
         self.assertNotIn("very allocation", text)
@@ -270,7 +270,7 @@ class Lost(e2e.Test):
             self.check(done, 0, stderr=None)
             self.assertIn(b"wrote x.pb.gz", done.stderr)
             self.assertIn("site_calloc", e2e.Profile(self.folder / "x.pb.gz").by_leaf())
-            shown = e2e.run([e2e.COMMAND, "report", "--metric", "live", self.folder / "x.pb.gz"],
+            shown = e2e.run([e2e.COMMAND, "report", "--details", "--metric", "live", self.folder / "x.pb.gz"],
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (kib << 10, kib << 10)))
             self.assertIn(b"site_calloc", self.check(shown).stdout)
 

@@ -73,7 +73,7 @@ class Mappings(e2e.Test):
     def test_mappings_are_shown_where_no_block_was_sampled(self):
         _, path = self.record(e2e.program("mappings"), rate="1T")
         self.assertEqual(self.report(path)["samples"], 0)
-        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        shown = self.memprof("report", path, "--mmap", "--details").stdout.decode()
         self.assertRegex(shown, r"MiB +\d+ .* grow +\S*mappings\.c:\d+")
         self.assertNotIn("No allocation was sampled", shown)
         self.assertIn("No allocation was sampled", self.memprof("report", path).stdout.decode())
@@ -91,7 +91,7 @@ class Mappings(e2e.Test):
         types = [name for name, _ in e2e.Profile(path).types]
         self.assertIn("mapped_space", types)
         self.assertNotIn("mapped_resident_space", types)
-        shown = self.memprof("report", path, "--mmap").stdout.decode()
+        shown = self.memprof("report", path, "--mmap", "--details").stdout.decode()
         self.assertRegex(shown, r"(?m)^Mapped: .*; how much of it was resident was not measured")
         self.assertRegex(shown, r"(?m)^ *30\.0 MiB ")
         self.assertNotIn("0 B of it", shown)

@@ -18,7 +18,7 @@ class Peak(e2e.Test):
         return path
 
     def report(self, path, *options):
-        result = e2e.run([e2e.COMMAND, "report", *options, path])
+        result = e2e.run([e2e.COMMAND, "report", *([] if "--json" in options else ["--details"]), *options, path])
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.decode()
 

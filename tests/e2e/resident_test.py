@@ -15,7 +15,7 @@ BLOCKS, HOLES, UNTOUCHED = 32_000_000, 8_000_000, 32 * MIB
 
 class Resident(e2e.Test):
     def report(self, path, *options):
-        result = e2e.run([e2e.COMMAND, "report", *options, path])
+        result = e2e.run([e2e.COMMAND, "report", *([] if "--json" in options else ["--details"]), *options, path])
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.decode()
 

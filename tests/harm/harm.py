@@ -150,6 +150,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.self_test:
         return self_test()
+    if "MEMPROF_E2E_LIBRARY" not in os.environ:
+        parser.error("run `./dev harm`, which builds what is tried and sets the environment")
     unknown = set(arguments.kinds) - set(kinds())
     if unknown:
         parser.error(f"no kind {', '.join(sorted(unknown))}; there are {', '.join(kinds())}")

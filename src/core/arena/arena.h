@@ -92,12 +92,14 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 10;
+inline constexpr uint32_t kArenaVersion = 11;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
-// Before it there is room for the facts of one language runtime.
+// Before the first of them there is room for the facts of one language runtime, before the second for kOlderMaxRuntimes.
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
+inline constexpr uint32_t kFirstVersionOfMoreRuntimes = 11;
+inline constexpr uint32_t kOlderMaxRuntimes = 4;
 // Before it no ResidentState.
 inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
@@ -269,7 +271,7 @@ struct ArenaHeader {
   Section last_sections[kVersion8Sections - kVersion7Sections];
   FoldState fold;
   ThinState thin;
-  RuntimeFacts later_runtimes[kMaxRuntimes - 1];
+  RuntimeFacts later_runtimes[kOlderMaxRuntimes - 1];
   LaterStatistics later_statistics;
   uint8_t room_for_statistics[kLaterStatisticsBytes - sizeof(LaterStatistics)];
   RateLog rates;
@@ -282,10 +284,14 @@ struct ArenaHeader {
   CountedState counted;
   // From version 10 on.
   Section runtime_heap_section;
+  // From version 11 on.
+  RuntimeFacts last_runtimes[kMaxRuntimes - kOlderMaxRuntimes];
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
-    return index == 0 ? statistics.first_runtime : later_runtimes[index - 1];
+    return index == 0                  ? statistics.first_runtime
+           : index < kOlderMaxRuntimes ? later_runtimes[index - 1]
+                                       : last_runtimes[index - kOlderMaxRuntimes];
   }
   const RuntimeFacts& runtime(uint32_t index) const { return const_cast<ArenaHeader*>(this)->runtime(index); }
   Section& section(uint32_t id) {
@@ -301,6 +307,7 @@ inline constexpr uint64_t kVersion6HeaderBytes = offsetof(ArenaHeader, later_sec
 inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sections);
 inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_section);
 inline constexpr uint64_t kVersion9HeaderBytes = offsetof(ArenaHeader, runtime_heap_section);
+inline constexpr uint64_t kVersion10HeaderBytes = offsetof(ArenaHeader, last_runtimes);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

@@ -71,7 +71,9 @@ Counters read_counters(const ArenaHeader& header, const StackEntry* stacks, uint
   c.freed_samples = kept - c.live_samples;
   c.min_depth = min == 0 ? 0 : min - 1;
   c.cold_paths = c.samples + get(s.unrecorded_events);
-  const uint32_t runtimes = header.version < kFirstVersionOfRuntimes ? 1 : kMaxRuntimes;
+  const uint32_t runtimes = header.version < kFirstVersionOfRuntimes       ? 1
+                            : header.version < kFirstVersionOfMoreRuntimes ? kOlderMaxRuntimes
+                                                                           : kMaxRuntimes;
   for (uint32_t i = 0; i < runtimes; ++i) {
     const RuntimeFacts& runtime = header.runtime(i);
     const uint64_t facts = get(runtime.version_and_objects);

@@ -47,11 +47,12 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
                {kVersion8HeaderBytes, 8, kVersion8Sections},
                {kFirstVersion9HeaderBytes, 9, kVersion9Sections},
                {kVersion9HeaderBytes, 9, kVersion9Sections},
+               {kVersion10HeaderBytes, 10, kSectionCount},
                {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
   // Files that the libraries before left stay readable: what was the last layout becomes a line above.
-  static_assert(
-      sizeof(ArenaHeader) == 3528 && kVersion9HeaderBytes == 3488 && kFirstVersion9HeaderBytes == 3312,
-      "another layout");
+  static_assert(sizeof(ArenaHeader) == 3720 && kVersion10HeaderBytes == 3528 &&
+                    kVersion9HeaderBytes == 3488 && kFirstVersion9HeaderBytes == 3312,
+                "another layout");
   for (const auto& layout : known) {
     if (version == layout.version && header_bytes == layout.header_bytes &&
         h.section_count == layout.sections) {

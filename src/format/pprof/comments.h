@@ -118,7 +118,7 @@ class StackId {
 class CommentText {
  public:
   // Enough for either comment (max_of_profile_comment).  Signal handlers have it on their stack.
-  static constexpr size_t kCapacity = 4096;
+  static constexpr size_t kCapacity = 5632;
 
   const char* data() const { return text_; }
   size_t size() const { return size_; }
@@ -214,12 +214,27 @@ struct RuntimeKeys {
   const char* stacks;
   const char* name;  // nullptr: every reader knows it
 };
+#define MEMPROF_RUNTIME_KEYS(id) \
+  {"runtime" #id, "runtime" #id "_objects", "runtime" #id "_stacks", "runtime" #id "_name"}
 inline constexpr RuntimeKeys kRuntimeKeys[] = {
     {"python", "python_objects", "python_stacks", nullptr},
-    {"runtime2", "runtime2_objects", "runtime2_stacks", "runtime2_name"},
-    {"runtime3", "runtime3_objects", "runtime3_stacks", "runtime3_name"},
-    {"runtime4", "runtime4_objects", "runtime4_stacks", "runtime4_name"},
+    MEMPROF_RUNTIME_KEYS(2),
+    MEMPROF_RUNTIME_KEYS(3),
+    MEMPROF_RUNTIME_KEYS(4),
+    MEMPROF_RUNTIME_KEYS(5),
+    MEMPROF_RUNTIME_KEYS(6),
+    MEMPROF_RUNTIME_KEYS(7),
+    MEMPROF_RUNTIME_KEYS(8),
+    MEMPROF_RUNTIME_KEYS(9),
+    MEMPROF_RUNTIME_KEYS(10),
+    MEMPROF_RUNTIME_KEYS(11),
+    MEMPROF_RUNTIME_KEYS(12),
+    MEMPROF_RUNTIME_KEYS(13),
+    MEMPROF_RUNTIME_KEYS(14),
+    MEMPROF_RUNTIME_KEYS(15),
+    MEMPROF_RUNTIME_KEYS(16),
 };
+#undef MEMPROF_RUNTIME_KEYS
 static_assert(sizeof(kRuntimeKeys) / sizeof(kRuntimeKeys[0]) == kMaxRuntimes);
 
 inline constexpr size_t kMaxProgram = 400;  // longer than any file name
@@ -267,8 +282,9 @@ inline constexpr size_t max_of_profile_comment() {
                field("program", kEscaped * kMaxProgram) + field("pid", kDigits);
   for (const ProfileFact& fact : kProfileFacts) max += field(fact.key, kDigits);
   for (const WalkName& walk : kWalkNames) max += field(walk.key, kDigits);
+  constexpr size_t kDigits32 = 10;
   for (const RuntimeKeys& keys : kRuntimeKeys) {
-    max += field(keys.version, kDigits) + field(keys.objects, kDigits) + field(keys.stacks, kDigits);
+    max += field(keys.version, kDigits32) + field(keys.objects, kDigits32) + field(keys.stacks, kDigits32);
     if (keys.name != nullptr) max += field(keys.name, kEscaped * kMaxRuntimeName);
   }
   return max;

@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "profile/names/short_name.h"
+#include "profile/report/header/report_header.h"
+#include "profile/report/header/report_summary.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_columns.h"
-#include "profile/report/report_header.h"
 #include "profile/report/report_tree_text.h"
 #include "profile/text/units.h"
 
@@ -25,8 +26,8 @@ class TextReport {
   TextReport(const Report& report, const TextOptions& options, std::string input)
       : report_(report), writer_(options), input_(std::move(input)) {}
 
-  std::string text() {
-    write_header(report_, &writer_);
+  std::string text(HeaderKind header) {
+    (header == HeaderKind::kSummary ? write_summary : write_header)(report_, &writer_);
     if (says_why_nothing_is_shown()) return writer_.take();
     if (report_.tree) {
       writer_.blank();
@@ -232,8 +233,9 @@ class TextReport {
 
 }  // namespace
 
-std::string report_text(const Report& report, const TextOptions& options, const std::string& input) {
-  return TextReport(report, options, input).text();
+std::string report_text(const Report& report, const TextOptions& options, const std::string& input,
+                        HeaderKind header) {
+  return TextReport(report, options, input).text(header);
 }
 
 }  // namespace memprof::profile

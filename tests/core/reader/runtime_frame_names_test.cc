@@ -102,6 +102,19 @@ TEST_F(SnapshotRuntimeTest, AnArenaOfTheVersionBeforeHasTheFactsOfOneRuntime) {
   EXPECT_EQ(0u, s->counters.runtimes[1].version) << "whatever lies there";
 }
 
+TEST_F(SnapshotRuntimeTest, AnArenaOfVersion10HasTheFactsOfFourRuntimes) {
+  ArenaHeader& h = a_.arena.header();
+  for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
+    h.runtime(i).version_and_objects = uint64_t{0x100 + i} << 32 | 3;
+  }
+  h.version = kFirstVersionOfMoreRuntimes - 1;
+  h.header_bytes = kVersion10HeaderBytes;
+  const auto s = take(a_.arena);
+  ASSERT_NE(nullptr, s);
+  EXPECT_EQ(0x103u, s->counters.runtimes[3].version);
+  EXPECT_EQ(0u, s->counters.runtimes[4].version) << "whatever lies there";
+}
+
 TEST_F(SnapshotRuntimeTest, CodeThatFoundNoRoomSaysSo) {
   add({runtime_frame(kUnknownCode, 4), runtime_frame(77, 4)});
   const auto s = take(a_.arena);

@@ -77,7 +77,8 @@ TEST(Comments, TheLongestFits) {
   for (const ProfileFact& fact : kProfileFacts) fact.set(&facts, UINT64_MAX);
   for (uint64_t& walk : facts.walks) walk = UINT64_MAX;
   const std::string long_name(1000, ' ');
-  for (RawRuntime& runtime : facts.runtimes) runtime = {UINT64_MAX, UINT64_MAX, UINT64_MAX, long_name};
+  // Of an arena, where each has 32 bits.
+  for (RawRuntime& runtime : facts.runtimes) runtime = {UINT32_MAX, UINT32_MAX, UINT32_MAX, long_name};
   CommentText text;
   profile_comment(text, long_name.data(), long_name.size(), facts);
   // Flags and the version have one digit.

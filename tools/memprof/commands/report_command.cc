@@ -35,8 +35,9 @@ constexpr char kHelp[] =
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION] [--json]
                            [--all-frames] [--native-interpreter] [--full-names]
-                           [--mmap] [--resident] [--at MOMENT] [--source-maps]
-                           [--source-maps-in DIR] [--no-debuginfod] [--no-pager]
+                           [--mmap] [--resident] [--at MOMENT] [--details]
+                           [--source-maps] [--source-maps-in DIR]
+                           [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
 standard input. Of a series (docs/series.md) it shows how memory went over time,
@@ -90,6 +91,8 @@ constexpr char kLastHelp[] =
                    clones (.isra.0), with a row for each; --json has them
   --at MOMENT      of a series the look at 14:05, 2026-05-01T14:05, +10m (after
                    its first), -10m (before its last), first, last, or peak
+  --details        print all that is known of the run above the table: intervals,
+                   what the resident memory consists of, how complete stacks are
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
   --no-pager       print it as it is. By default what a terminal has too few rows
                    for is shown by the command in MEMPROF_PAGER, else PAGER, else
@@ -127,6 +130,7 @@ struct Options {
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
+  bool details = false;
   bool ask_servers = true;  // debuginfod's
   bool may_page = true;
   bool is_series = false;  // all of one
@@ -136,7 +140,7 @@ struct Options {
 void require_series_options(const ArgumentParser& parser) {
   for (const char* option :
        {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by", "--metric", "--younger",
-        "--focus", "--ignore", "--process", "--mmap", "--resident"}) {
+        "--focus", "--ignore", "--process", "--mmap", "--resident", "--details"}) {
     if (parser.is_given(option)) {
       throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
     }
@@ -163,6 +167,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
+  parser.add_flag("--details", options.details);
   bool resident = false;
   parser.add_flag("--mmap", options.mmap);
   parser.add_flag("--resident", resident);
@@ -190,6 +195,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
   given("--callees", [&](Text option, Text text) { options.callees = parse_function(option, text); });
+  if (options.details && options.json) throw Failure("--details: JSON has all of it; leave out --details");
   if (options.file.empty()) throw Failure("report: no profile given; usage: memprof report FILE");
   if (parser.is_given("--at")) {
     options.file = look_of_file("--at", options.file, moment);
@@ -266,9 +272,11 @@ int report_command(const std::vector<std::string>& arguments) {
   if (options->json) {
     print(profile::report_json(report));
   } else {
-    print_paged(profile::report_text(report, terminal_text_options(),
-                                     options->file == "-" ? "FILE" : shell_word(options->file)),
-                options->may_page);
+    print_paged(
+        profile::report_text(
+            report, terminal_text_options(), options->file == "-" ? "FILE" : shell_word(options->file),
+            options->details ? profile::HeaderKind::kDetails : profile::HeaderKind::kSummary),
+        options->may_page);
   }
   return 0;
 }

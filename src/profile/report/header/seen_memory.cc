@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/seen_memory.h"
+#include "profile/report/header/seen_memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,6 @@
 
 namespace memprof::profile {
 namespace {
-
-constexpr double kLittle = 0.8;  // below it, a warning
 
 struct Part {
   const char* name;
@@ -84,7 +82,7 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
                               percent_text(seen, seen + unseen), bytes_text(seen + unseen),
                               fmt::join(parts, ", "), percent_text(resident - unseen, resident),
                               bytes_text(resident)));
-  if (seen_share(report) < kLittle) {
+  if (seen_share(report) < kSeenEnough) {
     lines.push_back(
         fmt::format("{} of anonymous memory is not seen: mapped by direct system calls (Go, programs "
                     "that are linked statically), or before memprof began.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/report_header.h"
+#include "profile/report/header/report_header.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 #include "profile/memory/peak_text.h"
 #include "profile/memory/resident_text.h"
 #include "profile/names/runtime_name.h"
+#include "profile/report/header/seen_memory.h"
 #include "profile/report/report_cells.h"
-#include "profile/report/seen_memory.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/units.h"
 
@@ -60,7 +60,7 @@ class Header {
   Header(const Report& report, TextWriter* writer) : report_(report), writer_(*writer) {}
 
   void write() {
-    who();
+    say(subject_line(report_, writer_));
     if (report_.from_memprof) {
       sampling();
     } else {
@@ -82,19 +82,6 @@ class Header {
  private:
   void say(const std::string& sentence) { writer_.sentence(sentence); }
   bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
-
-  void who() {
-    std::string name = report_.program.empty() ? "unknown program" : printable(report_.program);
-    if (report_.pid != 0) name += fmt::format(" (pid {})", report_.pid);
-    std::string when;
-    if (report_.time_unix_ns != 0) {
-      const auto seconds = static_cast<std::time_t>(report_.time_unix_ns / 1'000'000'000);
-      when += fmt::format(", {:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
-    }
-    if (report_.duration_ns != 0)
-      when += fmt::format(", after {:.1f} s", static_cast<double>(report_.duration_ns) / 1e9);
-    say(writer_.bold(name) + when);
-  }
 
   // Which rates there were; the most used of them first.
   void rates() {
@@ -382,6 +369,19 @@ class Header {
 };
 
 }  // namespace
+
+std::string subject_line(const Report& report, const TextWriter& writer) {
+  std::string name = report.program.empty() ? "unknown program" : printable(report.program);
+  if (report.pid != 0) name += fmt::format(" (pid {})", report.pid);
+  std::string when;
+  if (report.time_unix_ns != 0) {
+    const auto seconds = static_cast<std::time_t>(report.time_unix_ns / 1'000'000'000);
+    when += fmt::format(", {:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
+  }
+  if (report.duration_ns != 0)
+    when += fmt::format(", after {:.1f} s", static_cast<double>(report.duration_ns) / 1e9);
+  return writer.bold(name) + when;
+}
 
 std::string seen_since(const Report& report) {
   const double seconds = static_cast<double>(report.seen_after_ns) / 1e9;

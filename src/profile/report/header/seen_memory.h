@@ -17,6 +17,7 @@ std::vector<std::string> seen_memory_lines(const Report& report);
 
 // Of the anonymous memory that was resident, what is accounted for: from 0 to 1; 1 where there is none.
 double seen_share(const ProfileFacts& facts);
+constexpr double kSeenEnough = 0.8;  // below it reports warn
 
 // Was something of the program's own mappings found in memory, whatever stacks are selected?
 bool has_mapped_in_memory(const Report& report);
