@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/report/report_cells.h"
-#include "profile/report/header/report_header.h"
+#include "profile/report/output/report_header.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 

@@ -8,8 +8,8 @@
 
 #include "profile/memory/resident_text.h"
 #include "profile/report/report_cells.h"
-#include "profile/report/header/report_header.h"
-#include "profile/report/report_tree_text.h"
+#include "profile/report/output/report_header.h"
+#include "profile/report/output/report_tree_text.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"

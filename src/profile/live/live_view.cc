@@ -8,7 +8,7 @@
 
 #include "profile/matching/pattern.h"
 #include "profile/model/error.h"
-#include "profile/report/report_tree_text.h"
+#include "profile/report/output/report_tree_text.h"
 #include "profile/text/text_writer.h"
 
 namespace memprof::profile {

@@ -15,7 +15,7 @@
 #include "profile/lifetimes/temporary.h"
 #include "profile/report/report.h"
 #include "profile/report/report_json.h"
-#include "profile/report/report_text.h"
+#include "profile/report/output/report_text.h"
 #include "profile/series/series_file.h"
 #include "profile/series/series_json.h"
 #include "profile/series/series_report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/header/seen_memory.h"
+#include "profile/report/output/seen_memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/header/report_summary.h"
+#include "profile/report/output/report_summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include "format/runtime_state.h"
 #include "profile/memory/peak_text.h"
 #include "profile/names/runtime_name.h"
-#include "profile/report/header/report_header.h"
-#include "profile/report/header/seen_memory.h"
+#include "profile/report/output/report_header.h"
+#include "profile/report/output/seen_memory.h"
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/units.h"

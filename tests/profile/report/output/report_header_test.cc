@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/header/report_header.h"
+#include "profile/report/output/report_header.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/header/report_summary.h"
+#include "profile/report/output/report_summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

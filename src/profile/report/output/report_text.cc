@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/report_text.h"
+#include "profile/report/output/report_text.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "profile/names/short_name.h"
-#include "profile/report/header/report_header.h"
-#include "profile/report/header/report_summary.h"
+#include "profile/report/output/report_header.h"
+#include "profile/report/output/report_summary.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_columns.h"
-#include "profile/report/report_tree_text.h"
+#include "profile/report/output/report_tree_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
