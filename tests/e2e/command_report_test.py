@@ -68,7 +68,7 @@ class Report(e2e.Test):
         self.assertRegex(header, r"124 samples|\d+ samples")
         self.assertLessEqual(len(header.splitlines()), 4)  # the answer comes first
         self.assertIn("3.0 GiB", header)
-        details = self.memprof("report", EXACT, "-n", "5", "--details").stdout.decode().split("\n\n")
+        details = self.memprof("report", EXACT, "-n", "5", "--details").stdout.decode().strip().split("\n\n")
         self.assertIn("complete", details[0])
         self.assertEqual(details[1:3], [table, footer])
         self.assertIn("leave out --details", self.memprof("report", EXACT, "--details", "--json", status=2).stderr.decode())

@@ -182,7 +182,7 @@ class LivePage(e2e.Test):
         self.assertEqual(status, 200)
         saved = self.folder / "saved.pb.gz"
         saved.write_bytes(profile)
-        report = json.loads(self.memprof("report", saved, "--json", "--no-debuginfod").stdout)
+        report = json.loads(self.memprof("report", saved, "--json", "--imports", "--no-debuginfod").stdout)
         for metric in e2e.METRICS:
             self.assertEqual(look.total(metric), report["totals"][metric]["value"], metric)
         rows = look.rows_of("alloc_space", False)

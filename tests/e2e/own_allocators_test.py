@@ -113,7 +113,7 @@ class OwnAllocators(e2e.Test):
         tree = self.memprof("report", profile, "--tree").stdout.decode()
         self.assertIn("[heap arena:frame]", tree)
         # The leaf is the allocator, not the inline function in it; the heaps are in the header.
-        table = self.memprof("report", profile).stdout.decode()
+        table = self.memprof("report", profile, "--details").stdout.decode()
         self.assertIn("arena:frame 2.0 MiB, pool:node 1.8 MiB", table)
         self.assertNotIn("memprof_report", table)
         self.assertIn("pool_alloc", table)
