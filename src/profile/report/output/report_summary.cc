@@ -48,7 +48,7 @@ class Summary {
     const Estimate& estimate = report_.selected[metric_index(metric)];
     if (report_.has_intervals && estimate.has_interval && estimate.low != estimate.high)
       text += fmt::format(" {}{}", writer_.signs().plus_minus, plus_minus_cell(report_, estimate));
-    if (report_.is_filtered()) text += " of " + value_cell(report_, metric, report_.totals);
+    if (report_.is_filtered()) text += " of " + value_cell(report_, metric, report_.totals) + " total";
     return text;
   }
 

@@ -95,7 +95,7 @@ TEST(ReportSummary, WithAFilterValuesAreOfTheWhole) {
   ReportOptions options;
   options.filter.focus = Pattern("f");
   const std::string text = summary_of(b, options);
-  EXPECT_THAT(text, HasSubstr("live 100 B of 400 B"));
+  EXPECT_THAT(text, HasSubstr("live 100 B of 400 B total"));
   EXPECT_THAT(text, HasSubstr("; only stacks with a frame that matches 'f'; --details"));
 }
 

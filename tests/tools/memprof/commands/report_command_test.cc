@@ -91,7 +91,7 @@ TEST_F(ReportCommand, TheLocaleAndTheWidthAreRespected) {
     for (const char c : memprof({"report", option}, {{"LC_ALL", "C"}}).out) EXPECT_GE(c, 0) << option;
   }
   const auto narrow = memprof({"report", file_}, {{"LC_ALL", "C"}, {"COLUMNS", "50"}});
-  EXPECT_THAT(narrow.out, HasSubstr("3 samples (3 still\n  live), 0 dropped\n"));
+  EXPECT_THAT(narrow.out, HasSubstr("Sampled: every allocation, 3 samples; --details\n  says more\n"));
 }
 
 TEST_F(ReportCommand, ErrorsAreOneLineAndStatusTwo) {
