@@ -75,7 +75,7 @@ class Stacks(e2e.Test):
         self.assertGreaterEqual(int(profile.facts["walk_middle_left_out"]), 1)
         self.assertEqual(int(profile.facts["walk_depth_limit"]), 0)
         path = self.only_profile()
-        tree = self.memprof("report", "--tree", "--metric", "alloc_space", path).stdout.decode()
+        tree = self.memprof("report", "--details", "--tree", "--metric", "alloc_space", path).stdout.decode()
         self.assertNotIn("[stack cut]", tree)
         self.assertIn("% complete", tree)
         self.assertIn("without their middle: ", tree)

@@ -25,7 +25,7 @@ keepBuffers();
 function report(folder, file, metric) {
   const table = run(folder, COMMAND, ['report', file, '--json', '--by', 'function', '--metric', metric]);
   assert.strictEqual(table.status, 0, table.stderr);
-  return { ...JSON.parse(table.stdout), text: run(folder, COMMAND, ['report', file]).stdout };
+  return { ...JSON.parse(table.stdout), text: run(folder, COMMAND, ['report', file, '--details']).stdout };
 }
 
 const selfOf = (rows, name, metric) => rows.filter((row) => row.name === name).reduce((sum, row) => sum + row.self[metric].value, 0);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "profile/report/report_cells.h"
 #include "profile/report/output/report_header.h"
+#include "profile/report/report_cells.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "profile/memory/resident_text.h"
-#include "profile/report/report_cells.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_tree_text.h"
+#include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"

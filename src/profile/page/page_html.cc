@@ -13,9 +13,9 @@
 #include "profile/page/page_data.h"
 #include "profile/page/page_sources.h"
 #include "profile/page/page_template.h"
+#include "profile/report/output/report_header.h"
 #include "profile/report/report.h"
 #include "profile/report/report_cells.h"
-#include "profile/report/output/report_header.h"
 #include "profile/text/markup/html_text.h"
 #include "profile/text/units.h"
 

@@ -11,9 +11,9 @@
 #include "profile/names/short_name.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_summary.h"
+#include "profile/report/output/report_tree_text.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_columns.h"
-#include "profile/report/output/report_tree_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {

@@ -53,7 +53,8 @@ TEST_F(ViewCommand, ErrorsAreOneLine) {
       {{"view", file_, "--port", "x"}, "--port"},
       {{"view", file_, "more"}, "more"},
       {{"view", file_, "--source-root", folder_ / "missing"}, "is not a folder"},
-      {{"view", file_, "--source-root", "/", "--listen", "127.0.0.1"}, "--source-root: no source text is served"},
+      {{"view", file_, "--source-root", "/", "--listen", "127.0.0.1"},
+       "--source-root: no source text is served"},
       {{"view", "999999999"}, "999999999"}};
   for (const auto& [arguments, text] : cases) {
     const auto result = memprof(arguments);

@@ -69,8 +69,7 @@ void add(const dl_phdr_info& module, Survey* survey) {
 FormSet imported_by(const dl_phdr_info& module) {
   const platform::DynamicSection section(module);
   bool needs_us = false;
-  section.each_needed(
-      [&](const char* name) { needs_us = needs_us || strncmp(name, "libmemprof", 10) == 0; });
+  section.each_needed([&](const char* name) { needs_us = needs_us || strncmp(name, "libmemprof", 10) == 0; });
   FormSet imported = 0;
   for (const platform::DynamicSection::Relocations& relocations : section.relocations()) {
     const auto* const r = reinterpret_cast<const ElfW(Rela)*>(relocations.start);
