@@ -5,9 +5,9 @@
 #   memprof_platform(<folder of src/platform> FOR <CMAKE_SYSTEM_NAME, or tests>)  the objects memprof_<folder>
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_executable(<name> <source>...)
-#   memprof_tests(<name> FOLDER <folder of tests/> [SHARDS <number>] [EXCEPT <folder in it>...] LIBRARIES <library>...)
+#   memprof_tests(<name> FOLDER <folder of tests/> [SHARDS <number> | APART] [EXCEPT <folder in it>...] LIBRARIES <library>...)
 #   memprof_tests_need(<name> <target>...)      what these tests run or read
-#   memprof_add_cases(<name> PREFIX <folder>/ [SHARDS <number>])  the tests of a program, for ctest
+#   memprof_add_cases(<name> PREFIX <folder>/ [SHARDS <number> | APART])  the tests of a program, for ctest
 #
 # Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
 # Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
@@ -129,7 +129,7 @@ endfunction()
 # One executable of all *_test.cc of a room of tests/ and of the folders in it, as a unity build: a unit for each folder.
 # A library that does not exist makes no tests.
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;SHARDS" "EXCEPT;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "FOLDER;SHARDS" "EXCEPT;LIBRARIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc)
   foreach(folder IN LISTS arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${folder}/")
@@ -188,7 +188,11 @@ function(memprof_tests name)
   if(is_only_read)
     return()
   endif()
-  memprof_add_cases(${name} PREFIX ${arg_FOLDER}/ SHARDS ${arg_SHARDS})
+  set(options SHARDS ${arg_SHARDS})
+  if(arg_APART)
+    set(options APART)
+  endif()
+  memprof_add_cases(${name} PREFIX ${arg_FOLDER}/ ${options})
 endfunction()
 
 function(memprof_tests_need name)
@@ -200,12 +204,13 @@ endfunction()
 
 # One test of ctest for a whole program of tests, or one for each of SHARDS parts of it: starting a process for each of
 # 4,000 tests took longer than most of the tests. Each writes what its cases did to tests/cases/*.xml, which `./dev test`
-# counts. MEMPROF_TESTS_APART: a process and a test of ctest for each case (./dev test all; what is cross-compiled).
+# counts. MEMPROF_TESTS_APART: a process and a test of ctest for each case (./dev test all; what is cross-compiled). So it is
+# with sanitizers for those that say APART: libraries that these tests unload and load again stay loaded there.
 function(memprof_add_cases name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "PREFIX;SHARDS" "")
   # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan puts them elsewhere.
   set(environment "MEMPROF_ARENA_DIR=set:;ASAN_OPTIONS=set:detect_stack_use_after_return=0")
-  if(MEMPROF_TESTS_APART OR CMAKE_CROSSCOMPILING)
+  if(MEMPROF_TESTS_APART OR CMAKE_CROSSCOMPILING OR (arg_APART AND MEMPROF_SANITIZE))
     gtest_discover_tests(${name} TEST_PREFIX ${arg_PREFIX} DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=
                                     ENVIRONMENT_MODIFICATION ASAN_OPTIONS=set:detect_stack_use_after_return=0)
