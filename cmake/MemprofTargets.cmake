@@ -27,7 +27,16 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 if(MEMPROF_SANITIZE)
   # vptr checks need RTTI, which the engine does without.
   add_compile_options(-fsanitize=${MEMPROF_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -O1 -g1)
+  # Functions of interpreters are called by types of our own, which clang takes for other functions.
+  add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   add_link_options(-fsanitize=${MEMPROF_SANITIZE})
+  # As gcc has it: the sanitizer's malloc is a library's and not the program's own, so that import tables can be patched.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND MEMPROF_SANITIZE MATCHES "address" AND NOT MEMPROF_FUZZERS)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+                    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    get_filename_component(runtime_folder ${runtime} DIRECTORY)
+    add_link_options(-shared-libsan -Wl,-rpath,${runtime_folder})
+  endif()
 endif()
 if(MEMPROF_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
