@@ -65,6 +65,8 @@ exec "$@"
 def shared_memory(harm, left, way, rate, runs_out):
     if os.geteuid() != 0:
         raise Skip("only root has a /dev/shm of its own")
+    if harm.run(["unshare", "-m", "true"]).returncode != 0:
+        raise Skip("no mounts of its own can be had here (a chroot)")
     command = [harm.programs / "bounded", *(["1"] if runs_out or way == "attached" else [])]
     plain = harm.run(command)
     shell = ["unshare", "-m", "sh", "-c", IN_LITTLE.format(size=SHARED_MEMORY, full=SHARED_MEMORY - left), "sh"]
