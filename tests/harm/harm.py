@@ -109,6 +109,8 @@ def try_kind(name, module, harm, seed, until, limit, only):
         except Skip as reason:
             tally.skipped[str(reason)] += 1
             continue
+        except (OSError, RuntimeError) as error:  # of the kind itself: said, and a failure; the rest is tried all the same
+            wrong = f"could not be tried: {error}"
         tally.tried += 1
         if wrong is not None:
             tally.harmed.append(situation.name)

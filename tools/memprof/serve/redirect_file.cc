@@ -8,33 +8,10 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "profile/text/markup/html_text.h"
 
 namespace memprof::cli {
 namespace {
-
-// The addresses are a server's own, but whatever stands in one stays inside the attribute.
-std::string as_attribute(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
 
 // "": it was written.
 std::string write_private(const std::string& path, const std::string& text) {
@@ -57,7 +34,7 @@ std::string write_private(const std::string& path, const std::string& text) {
 }  // namespace
 
 RedirectFile::RedirectFile(const std::string& address) : path_(folder_.path() + "/view.html") {
-  const std::string target = as_attribute(address);
+  const std::string target = profile::html_text(address);
   const std::string why = write_private(path_,
                                         "<!DOCTYPE html>\n"
                                         "<meta charset=\"utf-8\">\n"
