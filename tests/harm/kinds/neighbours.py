@@ -84,14 +84,10 @@ class Setting:
             extra["MEMPROF_RATE"] = rate
         elif way == "run":
             run = [harm.command, "run", "-r", rate, "--force", "-o", harm.folder / "out.pb.gz", "--"]
-        command = ["sh", "-c", script, "sh", *self.program]
-        command = [*self.wrapper, *run, *command] if self.wrapper_outside else [*run, *self.wrapper, *command]
-        if libraries and not run:
-            # Only the program has them: a wrapper is somebody else's program.
-            at = command.index("sh")
-            command = [*command[:at], "env", "LD_PRELOAD=" + ":".join(libraries), *command[at:]]
-        elif libraries:
-            extra["LD_PRELOAD"] = ":".join(libraries)
+        program = ["sh", "-c", script, "sh", *self.program]
+        # The same programs have the agents with memprof and without it: a wrapper outside has none.
+        front = [*(["env", "LD_PRELOAD=" + ":".join(libraries)] if libraries else []), *run]
+        command = [*self.wrapper, *front, *program] if self.wrapper_outside else [*front, *self.wrapper, *program]
         out.unlink(missing_ok=True)
         done = harm.run(command, harm.environment(**extra), timeout=120)
         said = out.read_text(errors="replace") if out.exists() else f"nothing; status {done.returncode}"
