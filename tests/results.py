@@ -4,12 +4,15 @@
 
 usage: results.py BUILD                 says what failed; the last line is PASSED FAILED SKIPPED
        results.py --slowest BUILD...    the 30 slowest tests of these builds, and the budgets of CONTRIBUTING.md
+       results.py --failed BUILD...     what failed in these builds, a few lines each
        results.py --self-test
 
 BUILD has results.xml of ctest (--output-junit). A program of unit tests is one test there; its cases are in
 tests/cases/NAME.xml, as googletest writes them. A program that died has no such file, or an old one (which is
 removed before the tests): it counts as one failure.
 """
+import contextlib
+import io
 import pathlib
 import re
 import sys
@@ -18,6 +21,7 @@ import xml.etree.ElementTree as tree
 
 SLOWEST = 30
 MAX_LINES = 150  # of what a failed test printed
+BRIEF_LINES = 6  # where all that failed is listed
 
 
 class Case:
@@ -78,6 +82,18 @@ def say(build):
     return 0
 
 
+def failed(builds):
+    for build in builds:
+        for case in cases_of(build) or []:
+            if case.state == "failed":
+                print(f"FAILED: {build.name}: {case.name}")
+                lines = [line.strip()[:120] for line in case.said.splitlines() if line.strip()]
+                # Errors first: what follows them is often only the end of the test.
+                errors = [line for line in lines if re.search(r"error|assert|fail|expected|actual", line, re.IGNORECASE)]
+                print("\n".join(f"    {line}" for line in (errors or lines)[-BRIEF_LINES:]))
+    return 0
+
+
 def budgets(page):
     """Prefix of tests -> seconds, from the table of CONTRIBUTING.md: `| `harm/` | 3 min |`."""
     return {prefix: 60 * float(minutes)
@@ -123,6 +139,11 @@ def self_test():
         assert found == {"core/S.A": ("passed", ""), "core/S.B": ("failed", "1 is not 2"), "core/S.C": ("skipped", ""),
                          "core/core.2": ("failed", "Segmentation fault"), "core/core.3": ("failed", "leaked at its end"),
                          "core/S.D": ("passed", ""), "e2e/early": ("passed", ""), "e2e/late": ("skipped", "")}, found
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            failed([build])
+        assert said.getvalue().splitlines()[:2] == ["FAILED: release: core/S.B", "    1 is not 2"], said.getvalue()
+        assert said.getvalue().count("FAILED") == 3, said.getvalue()
         page = pathlib.Path(folder, "CONTRIBUTING.md")
         page.write_text("| `e2e/` | 1 min |\n| `harm/` | 3 min |\n")
         assert slowest([build], page) == 1
@@ -139,6 +160,8 @@ def main():
     if arguments[:1] == ["--slowest"] and len(arguments) > 1:
         return slowest([pathlib.Path(build) for build in arguments[1:]],
                        pathlib.Path(__file__).resolve().parent.parent / "CONTRIBUTING.md")
+    if arguments[:1] == ["--failed"] and len(arguments) > 1:
+        return failed([pathlib.Path(build) for build in arguments[1:]])
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
     return say(pathlib.Path(arguments[0]))

@@ -18,6 +18,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,14 +64,20 @@ class Harm:
     def preloaded(self, **extra):
         return self.environment(LD_PRELOAD=str(self.library), **extra)
 
-    def run(self, command, environment=None, timeout=WATCHDOG_S, **options):
-        """The ended process: status, standard output and error as bytes. A hang is status "timeout"."""
-        options.setdefault("stdin", subprocess.DEVNULL)
-        try:
-            return subprocess.run([str(part) for part in command], env=environment or self.environment(), check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **options)
-        except subprocess.TimeoutExpired as error:
-            return subprocess.CompletedProcess(error.cmd, "timeout", error.stdout or b"", error.stderr or b"")
+    def run(self, command, environment=None, timeout=WATCHDOG_S, input=None, **options):
+        """The ended process: status, standard output and error as bytes. A hang is status "timeout", and what hangs is killed
+        with all that it has started."""
+        options.setdefault("stdin", subprocess.DEVNULL if input is None else subprocess.PIPE)
+        command = [str(part) for part in command]
+        with subprocess.Popen(command, env=environment or self.environment(), start_new_session=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
+            try:
+                out, error = process.communicate(input, timeout)
+                return subprocess.CompletedProcess(command, process.returncode, out, error)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                out, error = process.communicate()
+                return subprocess.CompletedProcess(command, "timeout", out, error)
 
     def build(self, command):
         """Runs a compiler. A failure is an error of the kind, not harm."""

@@ -7,6 +7,7 @@ call is told with the replaced forms that it came to; without memprof the same m
 """
 import concurrent.futures
 import os
+import shutil
 import subprocess
 
 from harm import Situation, Skip
@@ -16,8 +17,9 @@ FORMS = 20
 SOURCES = "tests/harm/operators"
 MODULES = ("executable", "needed", "preloaded", "first", "second")
 NOW, LAZY, GLOBAL, DEEP = os.RTLD_NOW, os.RTLD_LAZY, os.RTLD_GLOBAL, os.RTLD_DEEPBIND
-WAYS = ("preloaded", "preloaded", "preloaded", "run", "run without inline hooks", "linked first", "linked last", "archive",
-        "start", "start", "attached")
+WAYS = ("preloaded first", "preloaded last", "run", "run without inline hooks", "linked first", "linked last", "archive", "start",
+        "attached")
+WAYS_EACH = 4  # of a program: linking it is most of the work
 
 
 class Parts:
@@ -42,6 +44,14 @@ class Parts:
         harm.build([harm.cc, "-shared", "-o", self.log, self.object("log"), f"-Wl,-soname,{self.log.name}"])
         self.hidden = self.folder / "hidden.map"
         self.hidden.write_text("{ global: op_exercise*; local: *; };\n")
+        self.archive = harm.library.parent / "libmemprof.a"
+        self.linked = None
+
+    def use(self, linked):
+        """The program whose files are kept."""
+        if self.linked is not None and self.linked is not linked:
+            self.linked.clean()
+        self.linked = linked
 
     def object(self, name):
         return self.folder / f"{name}.o"
@@ -95,43 +105,68 @@ def choose_program(chance):
     return program
 
 
-def link_library(parts, program, name, tag):
-    """A library of the program; None: it has none of this name."""
-    module = program["modules"].get(name)
-    if module is None:
-        return None
-    out = parts.folder / f"{tag}_{name}.so"
-    is_bare = module.get("bare", False)
-    calls = [] if name == "preloaded" else [parts.object("exercise" + ("_needed" if name == "needed" else ""))]
-    command = [parts.harm.cc if is_bare else parts.harm.cxx, "-shared", "-o", out, parts.object(name), *calls,
-               *([] if is_bare else [parts.object("throw")]), *parts.replaced(module), parts.log,
-               f"-Wl,-soname,{out.name}", f"-Wl,-rpath,{parts.folder}", f"-Wl,-z,{module['bound']}"]
-    if module["linkage"] == "hidden":
-        command.append(f"-Wl,--version-script={parts.hidden}")
-    elif module["linkage"]:
-        command.append(module["linkage"])
-    if module["static"] and not is_bare:
-        command += ["-static-libstdc++", "-static-libgcc"]
-    parts.harm.build(command)
-    return out
+class Linked:
+    """The files of a program, linked when they are first needed, and removed when the next program's are."""
 
+    def __init__(self, parts, program, tag, linker):
+        self.parts, self.program, self.tag = parts, program, tag
+        self.linker = [f"-fuse-ld={linker}"] if linker else []
+        self.made = {}
 
-def link_executable(parts, program, needed, memprof, tag):
-    """`memprof`: words in front of and behind the libraries."""
-    out = parts.folder / f"{tag}_program"
-    module = program["modules"].get("executable")
-    objects = [parts.object("main")]
-    flags = ["-rdynamic"] if program["exported"] else []
-    flags.append("-pie" if program["pie"] else "-no-pie")
-    if module:
-        objects += [parts.object(part) for part in ("executable", "throw", "exercise_main")] + parts.replaced(module)
-        flags.append(f"-Wl,-z,{module['bound']}")
-        if module["static"]:
-            flags += ["-static-libstdc++", "-static-libgcc"]
-    front, behind = memprof
-    parts.harm.build([parts.harm.cxx if module else parts.harm.cc, "-o", out, *objects, *flags, "-Wl,--no-as-needed", *front,
-                      *([needed] if needed else []), *behind, parts.log, "-ldl", "-lpthread", f"-Wl,-rpath,{parts.folder}:{parts.harm.library.parent}"])
-    return out
+    def clean(self):
+        for path in self.parts.folder.glob(f"{self.tag}_*"):
+            path.unlink()
+        self.made = {}
+
+    def library(self, name):
+        """None: it has none of this name."""
+        if self.program["modules"].get(name) is None:
+            return None
+        if name not in self.made:
+            self.made[name] = self.link_library(name)
+        return self.made[name]
+
+    def executable(self, memprof=None):
+        """With memprof linked "first", "last" or as an "archive"."""
+        if memprof not in self.made:
+            self.made[memprof] = self.link_executable(memprof)
+        return self.made[memprof]
+
+    def link_library(self, name):
+        parts, module = self.parts, self.program["modules"][name]
+        out = parts.folder / f"{self.tag}_{name}.so"
+        is_bare = module.get("bare", False)
+        calls = [] if name == "preloaded" else [parts.object("exercise" + ("_needed" if name == "needed" else ""))]
+        command = [parts.harm.cc if is_bare else parts.harm.cxx, "-shared", *self.linker, "-o", out, parts.object(name), *calls,
+                   *([] if is_bare else [parts.object("throw")]), *parts.replaced(module), parts.log,
+                   f"-Wl,-soname,{out.name}", f"-Wl,-rpath,{parts.folder}", f"-Wl,-z,{module['bound']}"]
+        if module["linkage"] == "hidden":
+            command.append(f"-Wl,--version-script={parts.hidden}")
+        elif module["linkage"]:
+            command.append(module["linkage"])
+        if module["static"] and not is_bare:
+            command += ["-static-libstdc++", "-static-libgcc"]
+        parts.harm.build(command)
+        return out
+
+    def link_executable(self, memprof):
+        parts, module = self.parts, self.program["modules"].get("executable")
+        out = parts.folder / f"{self.tag}_program_{memprof}"
+        front, behind = {None: ([], []), "first": ([parts.harm.library], []), "last": ([], [parts.harm.library]),
+                         "archive": (["-Wl,--whole-archive", parts.archive, "-Wl,--no-whole-archive"], [])}[memprof]
+        needed = self.library("needed")
+        objects = [parts.object("main")]
+        flags = ["-rdynamic"] if self.program["exported"] else []
+        flags.append("-pie" if self.program["pie"] else "-no-pie")
+        if module:
+            objects += [parts.object(part) for part in ("executable", "throw", "exercise_main")] + parts.replaced(module)
+            flags.append(f"-Wl,-z,{module['bound']}")
+            if module["static"]:
+                flags += ["-static-libstdc++", "-static-libgcc"]
+        parts.harm.build([parts.harm.cxx if module else parts.harm.cc, *self.linker, "-o", out, *objects, *flags,
+                          "-Wl,--no-as-needed", *front, *([needed] if needed else []), *behind, parts.log, "-ldl", "-lpthread",
+                          f"-Wl,-rpath,{parts.folder}:{parts.harm.library.parent}"])
+        return out
 
 
 def actions(chance, program, libraries, start):
@@ -168,55 +203,48 @@ def attach(harm, command, environment):
         process.wait()
 
 
-def attempt(parts, chance, program, way, tag):
-    harm = parts.harm
-    if way in ("linked first", "linked last", "archive") and program["modules"].get("executable", {}).get("static"):
+def attempt(parts, chance, linked, way):
+    harm, program = parts.harm, linked.program
+    is_linked = way in ("linked first", "linked last", "archive")
+    executable = program["modules"].get("executable", {})
+    if is_linked and executable.get("static"):
         raise Skip("linked with -static-libstdc++ and with memprof it is another program (docs/limits.md)")
-    try:
-        libraries = {name: link_library(parts, program, name, tag) for name in ("first", "second") if name in program["modules"]}
-        needed = link_library(parts, program, "needed", tag)
-        preloaded = link_library(parts, program, "preloaded", tag)
-        plain = link_executable(parts, program, needed, ([], []), tag + "_plain")
-        own = [str(preloaded)] if preloaded else []
-        start = None
-        if way == "start":
-            start = f"start:{int(NOW | chance.choice((0, 0, GLOBAL)))}:{harm.library}"
-        elif way == "attached":
-            start = "wait"
-        does = actions(chance, program, libraries, start)
-        if way == "attached":
-            does = [*does, "wait", *[action for action in does if action != "wait"][:1]]
-        rate = chance.choice(("0", "100", "4096", "524288"))
-        profile = {"MEMPROF_RATE": rate, "MEMPROF_PROFILE": str(parts.folder / f"{tag}.pb.gz")} if chance.random() < 0.7 else {}
-        environment = {"LD_PRELOAD": ":".join(own)} if own else {}
-        lines = "\n\n" if way == "attached" else ""
-        without = harm.run([plain, *does], harm.environment(WITHOUT="1", **environment), stdin=None, input=lines.encode())
-        if way == "preloaded":
-            order = [str(harm.library), *own] if chance.random() < 0.5 else [*own, str(harm.library)]
-            done = harm.run([plain, *does], harm.environment(LD_PRELOAD=":".join(order), **profile))
-        elif way.startswith("run"):
-            options = ["--no-inline-hooks"] if way.endswith("hooks") else []
-            done = harm.run([harm.command, "run", "-r", rate, "--force", *options, "-o", parts.folder / f"{tag}.pb.gz", "--",
-                             plain, *does], harm.environment(**environment))
-        elif way == "attached":
-            done = attach(harm, [plain, *does], harm.environment(**environment))
-        elif way == "start":
-            done = harm.run([plain, *does], harm.environment(**environment))
-        else:
-            archive = harm.library.parent / "libmemprof.a"
-            if way == "archive" and program["modules"].get("executable", {}).get("forms"):
-                raise Skip("the linker refuses two definitions of an operator in one executable")
-            if not archive.exists():
-                raise Skip("libmemprof.a was not built")
-            words = {"linked first": ([harm.library], []), "linked last": ([], [harm.library]),
-                     "archive": (["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"], [])}[way]
-            linked = link_executable(parts, program, needed, words, tag + "_linked")
-            done = harm.run([linked, *does], harm.environment(**environment, **profile))
-        return differs(without, done)
-    finally:
-        for path in parts.folder.glob(f"{tag}_*"):
-            path.unlink()
-        (parts.folder / f"{tag}.pb.gz").unlink(missing_ok=True)
+    if way == "archive" and executable.get("forms"):
+        raise Skip("the linker refuses two definitions of an operator in one executable")
+    if way == "archive" and not parts.archive.exists():
+        raise Skip("libmemprof.a was not built")
+    parts.use(linked)
+    libraries = {name: linked.library(name) for name in ("first", "second") if name in program["modules"]}
+    own = [str(linked.library("preloaded"))] if "preloaded" in program["modules"] else []
+    plain = linked.executable()
+    start = None
+    if way == "start":
+        start = f"start:{int(NOW | chance.choice((0, 0, GLOBAL)))}:{harm.library}"
+    elif way == "attached":
+        start = "wait"
+    does = actions(chance, program, libraries, start)
+    if way == "attached":
+        does = [*does, "wait", *[action for action in does if action != "wait"][:1]]
+    rate = chance.choice(("0", "100", "4096", "524288"))
+    out = parts.folder / "out.pb.gz"
+    profile = {"MEMPROF_RATE": rate, "MEMPROF_PROFILE": str(out)} if chance.random() < 0.7 else {}
+    environment = {"LD_PRELOAD": ":".join(own)} if own else {}
+    lines = "\n\n" if way == "attached" else ""
+    without = harm.run([plain, *does], harm.environment(WITHOUT="1", **environment), input=lines.encode())
+    if way.startswith("preloaded"):
+        order = [*own, str(harm.library)] if way == "preloaded last" else [str(harm.library), *own]
+        done = harm.run([plain, *does], harm.environment(LD_PRELOAD=":".join(order), **profile))
+    elif way.startswith("run"):
+        options = ["--no-inline-hooks"] if way.endswith("hooks") else []
+        done = harm.run([harm.command, "run", "-r", rate, "--force", *options, "-o", out, "--", plain, *does],
+                        harm.environment(**environment))
+    elif way == "attached":
+        done = attach(harm, [plain, *does], harm.environment(**environment))
+    elif way == "start":
+        done = harm.run([plain, *does], harm.environment(**environment))
+    else:
+        done = harm.run([linked.executable(way.removeprefix("linked ")), *does], harm.environment(**environment, **profile))
+    return differs(without, done)
 
 
 def ended_as(status):
@@ -247,12 +275,13 @@ def describe(program, way):
 
 def situations(harm, chance):
     parts = Parts(harm)
+    linkers = (None, None, *(name for name in ("gold", "lld") if shutil.which(f"ld.{name}")))
     number = 0
     while True:
         number += 1
-        program, way, seed = choose_program(chance), chance.choice(WAYS), chance.random()
-
-        def run(program=program, way=way, seed=seed, number=number):
-            return attempt(parts, type(chance)(seed), program, way, f"s{number}")
-
-        yield Situation(f"{number}: {describe(program, way)}", run)
+        # The sample of ./dev test is the same on all machines.
+        program, linker = choose_program(chance), None if harm.is_sample else chance.choice(linkers)
+        linked = Linked(parts, program, f"s{number}", linker)
+        for way in chance.sample(WAYS, 1 if harm.is_sample else WAYS_EACH):
+            yield Situation(f"{number}: {describe(program, way)}",
+                            lambda linked=linked, way=way, seed=chance.random(): attempt(parts, type(chance)(seed), linked, way))
