@@ -50,6 +50,16 @@ bool is_on_signal_stack();
 // Every read is inside the stack that the thread is running on.
 WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_depth);
 
+// Code that somebody knows: does `address` lie in it?
+struct KnownCode {
+  bool (*contains)(const void* owner, uint64_t address);
+  const void* owner;
+};
+
+// Was the hook called, directly or not, by `code`?  Looks at the innermost 64 frames.  true also where these cannot
+// be told; what lies behind code that is in no module (a program compiles it while it runs) is not looked at.
+bool may_be_called_by(const Entry& entry, const KnownCode& code);
+
 // A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
 void forget_code();
 

@@ -133,6 +133,12 @@ class Resident(e2e.Test):
                 self.assertRegex(text, counts + " counts .* in blocks and .* for its tables .*by its count not explained")
                 self.assertRegex(text, r"resident then: files and shared memory .*heap")
 
+    def test_an_allocator_that_calls_itself_is_not_asked_meanwhile(self):
+        process = self.begin("16k", "self.pb.gz", behind=e2e.PROGRAMS / "self_calling_allocator.so")
+        process.communicate(b"\n", timeout=e2e.WATCHDOG_S)
+        self.assertEqual(process.returncode, 0, "9: asked by a thread that has its lock")
+        self.assertEqual(self.resident(self.folder / "self.pb.gz")["counted_by"], "tcmalloc")
+
     @unittest.skipUnless(platform.machine() == "x86_64", "hooks of allocators inside programs are written for x86-64")
     def test_allocators_inside_a_program(self):
         for program, name in (("inner_jemalloc", "jemalloc"), ("inner_tcmalloc_minimal", "tcmalloc")):

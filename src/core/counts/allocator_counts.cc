@@ -93,6 +93,15 @@ bool ask_tcmalloc(const void* function, CountedAllocator* answer) {
   return true;
 }
 
+// The code of the module that malloc's hooks go on to: of an executable that is all of its code, so that one is asked
+// by its hooks inside only.
+platform::ModuleInfo g_malloc_module;  // written by who has taken g_malloc
+
+bool is_in_malloc_module(const void* module, uint64_t address) {
+  const auto* m = static_cast<const platform::ModuleInfo*>(module);
+  return m->start <= address && address < m->limit;
+}
+
 // Of the library that malloc's hooks go on to.
 void find_malloc(Source* source) {
   const uint64_t malloc = platform::allocator_behind_hooks();
@@ -105,6 +114,9 @@ void find_malloc(Source* source) {
     source->interface = Interface::kNumericProperty;
   }
   source->function = found;
+  if (platform::find_module(malloc, &g_malloc_module)) {
+    source->code = {is_in_malloc_module, &g_malloc_module};
+  }
 }
 
 bool take_place(Source* source) {
@@ -130,11 +142,12 @@ bool has_moved(const Source& source, uint64_t live_bytes) {
 }
 
 // By who has taken the source.  When it is due again; UINT64_MAX: never.
-uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedState* state) {
+uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, const platform::Entry& entry,
+                 CountedState* state) {
   if (source == &g_malloc && source->interface == Interface::kNone) {
     find_malloc(source);
   }
-  if (source->interface == Interface::kNone || !take_place(source)) {
+  if (source->interface == Interface::kNone || source->code.contains == nullptr || !take_place(source)) {
     return UINT64_MAX;
   }
   const uint64_t earned_ns = now_ns > source->last_ns ? (now_ns - source->last_ns) / kShare : 0;
@@ -143,6 +156,10 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedSt
   source->last_ns = now_ns;
   if (source->credit_ns < source->cost_ns) {
     return now_ns + (source->cost_ns - source->credit_ns) * kShare;
+  }
+  source->live_bytes.store(live_bytes, std::memory_order_relaxed);
+  if (platform::may_be_called_by(entry, source->code)) {
+    return now_ns + kPauseNs;
   }
   const MuteScope mute;
   CountedAllocator& place = state->allocators[source->place - 1];
@@ -158,7 +175,6 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, CountedSt
   const uint64_t cost_ns = (3 * usual_ns + took_ns) / 4 + 1;
   source->cost_ns = cost_ns < kMaxCreditNs ? cost_ns : kMaxCreditNs;
   source->credit_ns -= took_ns < source->credit_ns ? took_ns : source->credit_ns;
-  source->live_bytes.store(live_bytes, std::memory_order_relaxed);
   return end_ns + kPauseNs;
 }
 
@@ -176,7 +192,7 @@ bool ask(Interface interface, const void* function, CountedAllocator* answer) {
   return false;
 }
 
-void ask_when_due(Source* source, uint64_t now_ns) {
+void ask_when_due(Source* source, uint64_t now_ns, const platform::Entry& entry) {
   uint64_t due_ns = source->due_ns.load(std::memory_order_relaxed);
   ArenaHeader* const header = g_header.load(std::memory_order_acquire);
   if (due_ns == UINT64_MAX || header == nullptr || !g_is_on.load(std::memory_order_relaxed)) {
@@ -196,7 +212,7 @@ void ask_when_due(Source* source, uint64_t now_ns) {
     due_ns = now_ns + kPauseNs;
   }
   if (now_ns >= due_ns || live_bytes >= kSmallBytes || source->cost_ns != 0) {
-    due_ns = ask_now(source, now_ns, live_bytes, &header->counted);
+    due_ns = ask_now(source, now_ns, live_bytes, entry, &header->counted);
   }
   source->due_ns.store(due_ns, std::memory_order_release);
 }

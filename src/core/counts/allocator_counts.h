@@ -4,7 +4,9 @@
 //
 // Model: their functions take locks of the allocator.  A dump in a signal handler that interrupted that allocator
 // would wait for itself, so no reader asks.  Asked is where the program itself has just called the allocator, and so
-// holds none of its locks: in the event of a sample or of its free.  An answer takes some 10 us.
+// holds none of its locks: in the event of a sample or of its free.  An allocator may call itself with a lock held
+// (tcmalloc's debugging allocator does): none is asked while its own code is on the stack (Source::code).  An answer
+// takes some 10 us.
 //   When: each kPauseNs, and as soon as what lives has changed by a kMoved-th: a program that is at rest was asked
 //   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMaxCreditNs once.
 //   A small process that is young is spared the first question, which is the dearest.
@@ -21,6 +23,7 @@
 
 #include "core/arena/arena.h"
 #include "format/resident.h"
+#include "platform/stack.h"
 
 namespace memprof::counts {
 
@@ -40,6 +43,7 @@ struct Source {
   Interface interface;
   uint32_t place;  // in the arena, and one: 0: it has none yet
   const void* function;
+  platform::KnownCode code;      // the allocator's; without `contains` it is not asked
   std::atomic<uint64_t> due_ns;  // 0: it was never looked at, UINT64_MAX: a thread asks, or none ever will
   // Of who asks.
   uint64_t last_ns;
@@ -51,14 +55,15 @@ struct Source {
 // Asks it, without regard to the time.  false: it does not answer.
 bool ask(Interface interface, const void* function, CountedAllocator* answer);
 
-// The calling thread is in the allocator's slow path, behind or before the real call, and outside of its locks.
-void ask_when_due(Source* source, uint64_t now_ns);
+// The calling thread is in the allocator's slow path, behind or before the real call, and outside of its locks unless
+// the allocator itself has called the hook.
+void ask_when_due(Source* source, uint64_t now_ns, const platform::Entry& entry);
 
 // The allocator behind malloc's hooks.  As above.
 extern Source g_malloc;
-inline void look(uint64_t now_ns) {
+inline void look(uint64_t now_ns, const platform::Entry& entry) {
   if (__builtin_expect(g_malloc.due_ns.load(std::memory_order_relaxed) != UINT64_MAX, 0)) {
-    ask_when_due(&g_malloc, now_ns);
+    ask_when_due(&g_malloc, now_ns, entry);
   }
 }
 

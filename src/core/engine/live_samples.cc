@@ -56,7 +56,7 @@ void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   if (!stays) {
     g_stacks.release(stack);
   }
-  if ((freed.address & reported::kBit) == 0) counts::look(now);
+  if ((freed.address & reported::kBit) == 0) counts::look(now, {__builtin_frame_address(0)});
 }
 
 void account_thinned(const LiveSample& thinned, uint64_t now_ns) {

@@ -234,7 +234,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   }
   thin_live_samples(time_ns);
   budget::look(time_ns);
-  if (pending->heap == 0) counts::look(time_ns);  // a reporter may hold locks of its own
+  if (pending->heap == 0) counts::look(time_ns, entry);  // a reporter may hold locks of its own
   platform::watch_imports(time_ns);
   uint64_t due_ns = g_call_at_ns.load(std::memory_order_relaxed);
   if (__builtin_expect(time_ns >= due_ns, 0) && !platform::is_sandboxed() &&

@@ -28,6 +28,10 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   return {1, Walk::kNoRule};
 }
 
+bool may_be_called_by(const Entry& entry, const KnownCode& code) {
+  return code.contains(code.owner, static_cast<const uint64_t*>(entry.frame_address)[1] - 1);
+}
+
 void forget_code() {}
 
 }  // namespace memprof::platform

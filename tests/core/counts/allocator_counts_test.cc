@@ -18,6 +18,7 @@ namespace {
 
 std::map<std::string, size_t>* g_answers;
 int g_asked;
+bool g_calls_itself;
 
 // As jemalloc's: the values are those of the last epoch.
 // As the function is declared.  NOLINTNEXTLINE(readability-non-const-parameter)
@@ -50,17 +51,24 @@ struct FakeSource : Source {
   FakeSource() : Source{} {
     interface = Interface::kMallctl;
     function = address_of(fake_mallctl);
+    code = {[](const void*, uint64_t) { return g_calls_itself; }, nullptr};
   }
   FakeSource(const FakeSource&) = delete;
   FakeSource& operator=(const FakeSource&) = delete;
   ~FakeSource() { forget(this); }
 };
 
+// From a hook that the test has called.
+void ask_at(Source* source, uint64_t now_ns) {
+  ask_when_due(source, now_ns, {__builtin_frame_address(0)});
+}
+
 class AllocatorCountsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     g_answers = &answers_;
     g_asked = 0;
+    g_calls_itself = false;
     answers_ = {{"stats.allocated", 60'000},
                 {"stats.active", 100'000},
                 {"stats.metadata", 4'000},
@@ -111,43 +119,59 @@ TEST_F(AllocatorCountsTest, WithoutStatisticsThereIsNoAnswer) {
 
 TEST_F(AllocatorCountsTest, AskedWhenItIsDue) {
   FakeSource source;
-  ask_when_due(&source, 1'000);
-  ask_when_due(&source, 1'000 + kPauseNs - 1);
+  ask_at(&source, 1'000);
+  ask_at(&source, 1'000 + kPauseNs - 1);
   EXPECT_EQ(0, g_asked) << "a small and young process is spared the first question";
   EXPECT_EQ(0u, counted().time_ns);
-  ask_when_due(&source, 1'000 + kPauseNs);
+  ask_at(&source, 1'000 + kPauseNs);
   EXPECT_EQ(1, g_asked);
   const AllocatorCounts first = counted();
   EXPECT_EQ(1'000 + kPauseNs, first.time_ns);
   EXPECT_EQ(59'500u, first.used_bytes);
   EXPECT_EQ(kResidentJemalloc, first.state);
   EXPECT_FALSE(first.has_malloc);
-  ask_when_due(&source, 1'001 + kPauseNs);
+  ask_at(&source, 1'001 + kPauseNs);
   EXPECT_EQ(1, g_asked);
-  ask_when_due(&source, UINT64_MAX - 1);
+  ask_at(&source, UINT64_MAX - 1);
   EXPECT_EQ(2, g_asked);
   source.due_ns.store(UINT64_MAX);  // somebody asks
-  ask_when_due(&source, UINT64_MAX - 1);
+  ask_at(&source, UINT64_MAX - 1);
   EXPECT_EQ(2, g_asked);
+}
+
+TEST_F(AllocatorCountsTest, NotWhileItCallsItself) {
+  FakeSource source;
+  g_calls_itself = true;
+  ask_at(&source, 1'000);
+  ask_at(&source, 1'000 + kPauseNs);
+  EXPECT_EQ(0, g_asked);
+  g_calls_itself = false;
+  ask_at(&source, 1'000 + 2 * kPauseNs - 1);
+  EXPECT_EQ(0, g_asked);
+  ask_at(&source, 1'000 + 2 * kPauseNs);
+  EXPECT_EQ(1, g_asked);
+  source.code = {};
+  ask_at(&source, UINT64_MAX - 1);
+  EXPECT_EQ(1, g_asked) << "whose code is not known";
 }
 
 TEST_F(AllocatorCountsTest, AskedWhenWhatLivesHasChanged) {
   FakeSource source;
   auto& live = arena_.header().statistics.live_weight_bytes;
   const uint64_t now = platform::monotonic_ns();
-  ask_when_due(&source, now);
+  ask_at(&source, now);
   EXPECT_EQ(0, g_asked);
   live.store(kSmallBytes);
-  ask_when_due(&source, now + 1);
+  ask_at(&source, now + 1);
   EXPECT_EQ(1, g_asked) << "it is not small any more";
   live.store(kSmallBytes + kSmallBytes / kMoved - 1);
-  ask_when_due(&source, now + 2);
+  ask_at(&source, now + 2);
   EXPECT_EQ(1, g_asked);
   live.store(kSmallBytes + kSmallBytes / kMoved);
-  ask_when_due(&source, now + 3);
+  ask_at(&source, now + 3);
   EXPECT_EQ(2, g_asked);
   live.store(kSmallBytes - kSmallBytes / kMoved);
-  ask_when_due(&source, now + 4);
+  ask_at(&source, now + 4);
   EXPECT_EQ(3, g_asked) << "less lives, too";
 }
 
@@ -155,17 +179,17 @@ TEST_F(AllocatorCountsTest, AskingHasABound) {
   FakeSource source;
   auto& live = arena_.header().statistics.live_weight_bytes;
   live.store(kSmallBytes);
-  ask_when_due(&source, 1);
+  ask_at(&source, 1);
   ASSERT_EQ(1, g_asked);
   source.cost_ns = kMaxCreditNs / 10;  // as if it had been so dear
   source.credit_ns = kMaxCreditNs / 20;
   live.store(8 * kSmallBytes);
-  ask_when_due(&source, 2);
+  ask_at(&source, 2);
   EXPECT_EQ(1, g_asked) << "there is no credit";
   const uint64_t due = source.due_ns.load();
   EXPECT_GE(due, kMaxCreditNs / 20 * kShare);
   EXPECT_LE(due, kMaxCreditNs / 20 * kShare + 10);
-  ask_when_due(&source, due);
+  ask_at(&source, due);
   EXPECT_EQ(2, g_asked) << "a thousand times what it costs later there is";
 }
 
@@ -176,7 +200,7 @@ TEST_F(AllocatorCountsTest, SeveralAddUpAndOneThatIsGoneDoesNot) {
     FakeSource sources[CountedState::kPlaces];
     for (Source& source : sources) {
       source.due_ns.store(1);
-      ask_when_due(&source, 2);
+      ask_at(&source, 2);
     }
     EXPECT_EQ(kInModules * round, g_asked);
     EXPECT_EQ(59'500u * kInModules, counted().used_bytes);
@@ -190,7 +214,7 @@ TEST_F(AllocatorCountsTest, TurnedOffNobodyIsAsked) {
   FakeSource source;
   source.due_ns.store(1);
   configure(false);
-  ask_when_due(&source, 2);
+  ask_at(&source, 2);
   EXPECT_EQ(0, g_asked);
 }
 
@@ -274,12 +298,12 @@ TEST_F(AllocatorCountsTest, OnASignalStackNobodyAsks) {
   ASSERT_EQ(0, sigaltstack(&own, &before));
   struct sigaction action{};
   struct sigaction old{};
-  action.sa_handler = [](int) { ask_when_due(g_in_handler, platform::monotonic_ns()); };
+  action.sa_handler = [](int) { ask_at(g_in_handler, platform::monotonic_ns()); };
   action.sa_flags = SA_ONSTACK;
   ASSERT_EQ(0, sigaction(SIGUSR1, &action, &old));
   ASSERT_EQ(0, ::raise(SIGUSR1));
   EXPECT_EQ(0, g_asked);
-  ask_when_due(&source, platform::monotonic_ns());
+  ask_at(&source, platform::monotonic_ns());
   EXPECT_EQ(1, g_asked) << "on the thread's own stack";
   sigaction(SIGUSR1, &old, nullptr);
   sigaltstack(&before, nullptr);

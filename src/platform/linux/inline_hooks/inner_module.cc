@@ -116,6 +116,17 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
   symbols.each_function(match, marks.words());
 }
 
+// The functions that programs call; what they call with locks held is reached through them.
+bool is_in_functions(const void* inner_heap, uint64_t address) {
+  const auto& heap = *static_cast<const InnerHeap*>(inner_heap);
+  for (uint32_t i = 0; i < heap.site_count; ++i) {
+    if (address - heap.sites[i].address < heap.sites[i].size_bytes) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void ask(InnerHeap* heap, const Function& f) {
   if (f.is_local) {
     return;
@@ -125,6 +136,7 @@ void ask(InnerHeap* heap, const Function& f) {
                                  ? counts::Interface::kMallctl
                                  : counts::Interface::kNumericProperty;
     heap->counts.function = reinterpret_cast<const void*>(f.address);
+    heap->counts.code = {is_in_functions, heap};
     return;
   }
   (f.signature.call == AllocatorCall::kUsableSize  ? heap->usable_size

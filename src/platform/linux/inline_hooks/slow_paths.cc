@@ -75,7 +75,7 @@ class Call : public HookedCall {
 
   void look_at_counts() const {
     if (site_.heap->counts.interface != counts::Interface::kNone) {
-      counts::ask_when_due(&site_.heap->counts, monotonic_ns());
+      counts::ask_when_due(&site_.heap->counts, monotonic_ns(), {frame()});
     }
   }
 

@@ -52,4 +52,8 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   }
 }
 
+WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+  return capture_stack(entry, frames, max_depth);
+}
+
 }  // namespace memprof::platform

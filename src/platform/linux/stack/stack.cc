@@ -9,6 +9,7 @@
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/stack/hook_section.h"
+#include "platform/linux/stack/native_walk.h"
 #include "platform/linux/stack/operator_frames.h"
 #include "platform/memory.h"
 #include "platform/posix/fork_handler.h"
@@ -190,6 +191,10 @@ const runtimes::NativeCode kNativeCode{function_bytes, __start_memprof_hooks, __
 
 }  // namespace
 
+WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth) {
+  return walk_native(entry, frames, max_depth, nullptr);
+}
+
 bool has_stack_for_walk(const Entry& entry, size_t more_bytes) {
   // From the hook's frame down, as measured (-fstack-usage), and what the allocator may take.
   constexpr uint64_t kOfWalk = 4096;
@@ -210,7 +215,7 @@ WalkResult capture_stack(const Entry& entry, uint64_t* frames, uint32_t max_dept
   runtimes::RunningThread thread;
   const WalkResult result = runtimes::find_running_thread(&thread)
                                 ? capture_mixed(thread, entry, frames, max_depth)
-                                : walk_native(entry, frames, max_depth, nullptr);
+                                : walk_native(entry, frames, max_depth);
   const auto name_code = runtimes::g_name_code.load(std::memory_order_relaxed);
   if (__builtin_expect(name_code != nullptr, 0)) {
     name_code(frames, result.depth);
