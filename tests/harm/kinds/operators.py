@@ -128,9 +128,10 @@ class Linked:
 
     def executable(self, memprof=None):
         """With memprof linked "first", "last" or as an "archive"."""
-        if memprof not in self.made:
-            self.made[memprof] = self.link_executable(memprof)
-        return self.made[memprof]
+        key = ("executable", memprof)
+        if key not in self.made:
+            self.made[key] = self.link_executable(memprof)
+        return self.made[key]
 
     def link_library(self, name):
         parts, module = self.parts, self.program["modules"][name]
