@@ -223,12 +223,22 @@ TEST(Registered, ManySections) {
   }
 }
 
-// Each thread's code has other frames in each round; readers of it never see those of another round.
+// Each thread's code has other frames in each round; readers of it never see those of another round.  Where the system
+// stops a thread that changes the list, others may give up (registered.h): then nothing is found.
 TEST(Registered, ThreadsThatRegisterWhileOthersWalk) {
   constexpr int kThreads = 4;
   const Section shared({50}, 1 << 15);
   g_registered_tables.add(shared.begin());
   std::atomic<uint64_t> wrong{0};
+  std::atomic<uint64_t> lost{0};
+  const auto expect = [&](uint64_t address, uint64_t frame, Rule* rule) {
+    if (!find_rule(address, rule)) {
+      lost.fetch_add(1);
+      return false;
+    }
+    wrong.fetch_add(rule->a != frame ? 1 : 0);
+    return true;
+  };
   run_threads(kThreads, [&](int id) {
     std::vector<std::unique_ptr<Section>> variants;
     for (uint64_t v = 0; v < 4; ++v) {
@@ -244,16 +254,13 @@ TEST(Registered, ThreadsThatRegisterWhileOthersWalk) {
         memcpy(mine.tables.at(0), original.data(), original.size());
       }
       g_registered_tables.add(mine.begin());
-      Rule rule{};
       const uint32_t ticket = g_rule_cache.ticket();
       const uint64_t address = mine.code(64);
-      if (!find_rule(address, &rule) || rule.a != 10 + v) {
-        wrong.fetch_add(1);
+      Rule rule{};
+      if (expect(address, 10 + v, &rule)) {
+        g_rule_cache.enter(address, rule, ticket);
       }
-      g_rule_cache.enter(address, rule, ticket);
-      if (!find_rule(shared.code(1 << 15), &rule) || rule.a != 50) {
-        wrong.fetch_add(1);
-      }
+      expect(shared.code(1 << 15), 50, &rule);
       g_registered_tables.remove(mine.begin());
       if (g_rule_cache.find(address, &rule) || find_rule(address, &rule)) {
         wrong.fetch_add(1);
@@ -262,6 +269,7 @@ TEST(Registered, ThreadsThatRegisterWhileOthersWalk) {
     (void)id;
   });
   EXPECT_EQ(0u, wrong.load());
+  EXPECT_LT(lost.load(), kThreads * scaled(4000) / 10);
   EXPECT_EQ(1u, g_registered_tables.count());
   g_registered_tables.remove(shared.begin());
 }
