@@ -41,6 +41,24 @@ class Family(e2e.Test):
         self.check_family("family_linked")
 
 
+class InFront(e2e.Test):
+    """An allocator that is preloaded in front of memprof has the blocks of all functions, of those that it lacks too."""
+
+    def check_in_front(self, library, rate="0"):
+        order = f"{library}:{e2e.LIBRARY}"
+        with self.subTest(library):
+            environment = e2e.plain_environment(LD_PRELOAD=order, MEMPROF_RATE=rate, MEMPROF_PROFILE=str(self.folder / "out.%p.pb"))
+            done = self.check(e2e.run([e2e.program("front_allocator")], environment))
+            self.assertEqual(done.stdout, b"hello\n", "9: a block of another allocator")
+
+    def test_one_that_lacks_functions(self):
+        self.check_in_front(e2e.program("front_allocator_library.so"))
+
+    def test_those_of_the_system(self):
+        for name in ("jemalloc", "tcmalloc", "tcmalloc_minimal", "mimalloc"):
+            self.check_in_front(e2e.allocator(name))
+
+
 class Exact(e2e.Test):
     """The checks of programs/exact.cc, each in a process of its own."""
 

@@ -12,10 +12,10 @@ namespace {
 // All of them go through g_real, which holds what complete() was given before a caller can come here.
 
 void absent_free_sized(void* block, size_t) {
-  g_real.free(block);
+  (g_front.free != nullptr ? g_front.free : g_real.free)(block);
 }
 void absent_free_aligned_sized(void* block, size_t, size_t) {
-  g_real.free(block);
+  absent_free_sized(block, 0);
 }
 
 size_t absent_malloc_usable_size(void*) {

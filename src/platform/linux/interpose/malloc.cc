@@ -19,6 +19,7 @@
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
 using memprof::interpose::free_marked;
+using memprof::interpose::g_front;
 using memprof::interpose::g_real;
 using memprof::interpose::is_bootstrap;
 using memprof::interpose::sample;
@@ -118,6 +119,9 @@ MEMPROF_DEFINE_HOOK(void*, reallocarray, (void* block, size_t count, size_t size
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
     return nullptr;
+  }
+  if (__builtin_expect(g_front.realloc != nullptr, 0)) {
+    return g_front.realloc(block, bytes);
   }
   const bool ran_out = sampler_tick(bytes);
   if (__builtin_expect(ran_out || g_sampled_filter.may_contain(block), 0)) {

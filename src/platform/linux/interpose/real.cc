@@ -129,10 +129,31 @@ void first_free_aligned_sized(void* block, size_t, size_t) {
   first_free(block);
 }
 
+// Until it is known who is in front.  Not seen: one call.
+void* first_front_realloc(void* block, size_t size) {
+  resolve();
+  const auto front = __atomic_load_n(&g_front.realloc, __ATOMIC_ACQUIRE);
+  return (front != nullptr && front != first_front_realloc ? front : g_real.realloc)(block, size);
+}
+
 template <typename Function>
 void set(Function*& slot, const char* name, Function* otherwise) {
   void* found = dlsym(RTLD_NEXT, name);
   slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
+}
+
+// Of the process's scope the first one, where it is neither ours nor behind us.
+template <typename Function>
+Function* find_in_front(const char* name, Function* behind) {
+  void* first = dlsym(RTLD_DEFAULT, name);
+  platform::ElfImage module;
+  platform::ElfImage own;
+  if (first == nullptr || first == reinterpret_cast<void*>(behind) ||
+      !platform::find_elf(reinterpret_cast<uint64_t>(first), &module) ||
+      !platform::find_elf(reinterpret_cast<uint64_t>(&resolve), &own) || module.map_start == own.map_start) {
+    return nullptr;
+  }
+  return reinterpret_cast<Function*>(first);
 }
 
 // Other threads may be in a hook and read the slot: a pointer is stored in one piece.
@@ -184,6 +205,7 @@ Real g_real = {first_malloc,         first_free,
                first_memalign,       first_valloc,
                first_pvalloc,        first_malloc_usable_size,
                first_free_sized,     first_free_aligned_sized};
+Front g_front = {first_front_realloc, nullptr};
 ForeignOperators g_foreign;
 
 void resolve() {
@@ -213,6 +235,8 @@ void resolve() {
   platform::find_loader_functions();
   resolve_mappings();
 
+  publish(g_front.free, find_in_front("free", found.free));
+  publish(g_front.realloc, find_in_front("realloc", found.realloc));
   publish_all(found);
   note_allocator();
   g_stage.store(kResolved, std::memory_order_release);
@@ -222,6 +246,7 @@ void resolve() {
 void set_forwards(const Forwards& forwards) {
   Real real = forwards.real;
   complete(&real);
+  __atomic_store_n(&g_front.realloc, nullptr, __ATOMIC_RELEASE);  // what is patched leads to us
   publish_all(real);
   memprof_real_loader = forwards.loader;
   set_real_mappings(forwards.mappings);

@@ -33,6 +33,14 @@ struct Real {
 };
 extern Real g_real __attribute__((visibility("hidden")));
 
+// What programs' calls come to where an allocator is loaded in front of us, and so takes and gives their blocks.  nullptr:
+// ours.  A function of ours that it lacks goes to these for what libc's own would call: libc's reallocarray calls realloc.
+struct Front {
+  void* (*realloc)(void*, size_t);
+  void (*free)(void*);
+};
+extern Front g_front __attribute__((visibility("hidden")));
+
 // Looks everything up if nobody did.  After it returned in one thread, that thread's calls go to the real
 // functions.
 void resolve();
