@@ -8,7 +8,7 @@ usage: harm.py [KIND...] [--seconds N] [--seed N] [--only SITUATION]
 
 A kind is a module of kinds/: `situations(harm, random)` yields situations for as long as it has any. It is given a
 random.Random with a fixed seed, so that --seed and --only make one situation again. `SAMPLE` of the module says
-how many of them ./dev test tries. Exits 1 if a program was harmed.
+how many of them ./dev test tries; 0: what they need is not installed there. Exits 1 if a program was harmed.
 """
 import argparse
 import collections
@@ -172,6 +172,9 @@ def main():
     harmed = 0
     for name in chosen:
         module = importlib.import_module(f"kinds.{name}")
+        if arguments.sample and module.SAMPLE == 0:
+            print(f"{name}: not in the sample")
+            continue
         folder = tempfile.mkdtemp(prefix=f"memprof-harm-{name}-")
         started = time.monotonic()
         until = started + arguments.seconds / len(chosen) if arguments.seconds else None

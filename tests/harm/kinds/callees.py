@@ -49,9 +49,10 @@ class Program:
         is_cxx, is_split = chance.random() < 0.5, chance.random() < 0.4
         wide_bytes, vector_option = chance.choice(vectors_here())
         options = [chance.choice(("-O0", "-O1", "-O2", "-O2", "-O2", "-O3", "-Os"))] + vector_option.split()
-        has_linker = is_gcc or shutil.which("ld.lld") or shutil.which(f"ld.lld-{self.compiler.rpartition('-')[2]}")
-        if has_linker and chance.random() < (0.7 if is_split else 0.2):
-            options += ["-flto"] if is_gcc else ["-flto", "-fuse-ld=lld"]
+        # What LLVM writes for -flto only an lld of the same version reads.
+        lld = f"lld-{self.compiler.rpartition('-')[2]}"
+        if (is_gcc or shutil.which(f"ld.{lld}")) and chance.random() < (0.7 if is_split else 0.2):
+            options += ["-flto"] if is_gcc else ["-flto", f"-fuse-ld={lld}"]
         for option in chance.sample(OPTIONS + (OF_GCC if is_gcc else OF_CLANG), chance.randrange(4)):
             if not (option == "-fwhole-program" and is_split):
                 options += option.split()
