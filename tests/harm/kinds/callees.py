@@ -57,6 +57,8 @@ class Program:
             if not (option == "-fwhole-program" and is_split):
                 options += option.split()
         self.units, name = program(harm.source, chance, is_cxx, is_split, wide_bytes)
+        # Else compilers make calloc, which the program does not define, of its malloc and a memset.
+        options += ["-fno-builtin"] if name.startswith("C ") else []
         self.command = [cxx if is_cxx else c, "-w", *options]
         self.ending = "cc" if is_cxx else "c"
         self.name = f"{number} {self.compiler} {'C++' if is_cxx else 'C'} {' '.join(options)}, {len(self.units)} units, {name}"
