@@ -61,7 +61,8 @@ void drop_pages(void* start, size_t size_bytes);
 // Tells the system that [start, start + size_bytes) is touched sparsely (no huge pages there).
 void advise_sparse(void* start, size_t size_bytes);
 
-// Resident memory of the process; *most: the most that it ever was; *files: files and shared memory of it.  0: unknown.
+// Resident memory of the process in bytes; *max: its maximum so far; *files: the part in files and shared memory.
+// 0: unknown.
 // Keeps errno.
 uint64_t resident_bytes(uint64_t* max, uint64_t* files = nullptr);
 

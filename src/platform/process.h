@@ -46,8 +46,8 @@ const char* program_path();
 // A program that shows another name (setproctitle) has written over it.
 size_t program_arguments(char* text, size_t size_bytes);
 
-// The process has rights that who started it has not (set-uid, set-gid, file capabilities): what that one
-// says, and files that he can open, are not for it.
+// The process is privileged (set-uid, set-gid, file capabilities): it ignores the environment and the files of the user
+// who started it.
 bool is_privileged();
 const char* environment(const char* name);  // nullptr: not set, or the process is privileged
 const char* arena_folder();  // where the files of arenas go by default; "": nowhere; static memory

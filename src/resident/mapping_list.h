@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mappings of a process by what they are for, as far as its map says it.
+// The mappings of a process by purpose, as far as /proc/PID/smaps shows it.
 //
 // Model: names of mappings and their neighbours tell: what follows a file's writable part is its static data, a
 // writable mapping behind a small inaccessible one is a thread's stack.  Which anonymous mappings are an allocator's

@@ -27,7 +27,7 @@ class RunningThread;
 // What may be nullptr says so.
 struct Runtime {
   uint32_t id;               // MEMPROF_RUNTIME_*, 1 to kMaxRuntimes: it is written to profiles
-  const char* name;          // as people know it
+  const char* name;          // as its users call it
   const char* variable;      // of the environment: "0" leaves the runtime alone, "stacks" its objects
   const char* unknown_code;  // the name of a function whose code found no room in the table of code
 
@@ -39,7 +39,7 @@ struct Runtime {
   bool (*enter_module)(uint64_t address, bool with_objects);
   // In every sampling event, muted, after it called look_in_events().  nullptr: it never does.
   void (*look)();
-  // Around an unload of modules: the runtime's own may be among them.  Nests; threads may be at it together.
+  // Around an unload of modules: the runtime's own may be among them.  Nests; several threads may be in it at once.
   void (*before_unload)();
   void (*after_unload)();
   void (*reset_in_child)();

@@ -145,7 +145,7 @@ uint32_t current_thread_id() {
 }
 
 bool may_record() {
-  // Relaxed: a sample more or less at the edge of start and stop is none the worse.
+  // Relaxed: start and stop may miss a sample or add one, which is harmless.
   return g_state.load(std::memory_order_relaxed) == raw(State::kActive) &&
          (is_following() || make_own_tables());
 }

@@ -4,7 +4,7 @@
 // block with probability p', so estimates stay unbiased (two-phase sampling; Saerndal, Swensson, Wretman,
 // Model Assisted Survey Sampling, 1992, chapter 9).  When there is much room again, the rate falls back.
 //
-// The same hand's sister moves samples of stacks that leave the table of stacks (core/tables/stack_folding.cc).
+// A second cursor, in core/tables/stack_folding.cc, moves samples of stacks that leave the table of stacks.
 //
 // Model: a hand goes over the slots of the live map, a few an event, shared by all threads.  A sample that it
 // has not come to counts by its old rate.

@@ -20,7 +20,7 @@
 // leaves its thread muted: an event remembers its stack frame, and when so many bytes went by that the muted
 // count ran out too, it is looked whether that frame is still there.  Where it cannot be told (another
 // stack), an event is given up after it was asked several times; if it did go on, the next
-// event begins inside it, which both bear.
+// event begins inside it, which is harmless for both.
 // fork: the owner mark reads 0 in a child; the generator is then seeded anew.  Forked workers would still
 // meet their first sampling point at the same byte, so the fork handler of the platform calls sampler_reseed.
 // Allocates: never.

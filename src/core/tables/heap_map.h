@@ -2,8 +2,8 @@
 // Address -> live sample.  Lock-free; an erase leaves nothing behind, so a lookup costs the same for ever.
 //
 // Model: levels of buckets of 8 keys (core/arena/levels.h); for each key a record.  In its bucket a key has
-// a home, and goes to the first slot after it that is free, so that who looks for a key knows which record it
-// will most likely need before the key has been read.
+// a home, and goes to the first slot after it that is free, so that a lookup can prefetch
+// the likely record before it has read the key.
 //     key: 0 empty, 1 being written, else the address
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
 //     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept

@@ -78,7 +78,7 @@ class PeakTable {
   // The peak begins anew, with what is live now.
   void reset(uint64_t now_ns) const;
 
-  // The process ends: resident memory of a peak that is open, and the most that it ever was.
+  // The process ends: resident memory of a peak that is open, and its maximum.
   void note_end() const;
 
  private:

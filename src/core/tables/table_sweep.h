@@ -3,9 +3,9 @@
 // where that is not enough, stacks forget the names of old ones, and never the bytes.
 //
 // Model: a sweep is many small steps, one for each new stack, and begins when one of the tables has little room:
-//     choose   which unloaded modules could go.  Where the sweep before freed too few, also which are taken
-//              from their stacks: of modules and of code each a quarter of the table, round and round, code only if
-//              no new stack of this sweep and the one before ran through it
+//     choose   unloaded modules that could go.  If the sweep before freed too few entries, also entries that stacks
+//              still name: a quarter of the table of modules and a quarter of the table of code, the next quarter in
+//              the next sweep.  Code through which a new stack of this sweep or of the one before ran stays
 //     mark     what the frames of all stacks name.  Frames of what is taken from them become [older modules], or the
 //              [older functions] of the file
 //     free     what could go, is not marked, and is still as it was

@@ -15,7 +15,7 @@ constexpr size_t kParts = 8;
 constexpr size_t kFewest = 2 * kParts;
 // The heap has less than this of what it had a look before: it was collected.
 constexpr double kCollected = 0.95;
-// Of what is reachable a runtime lets a heap grow to some times as much before it collects all of it; seldom to more.
+// A runtime usually collects the whole heap before it has grown to twice the bytes that are reachable.
 constexpr double kGrown = 2;
 constexpr double kCollections = 3;
 constexpr double kMatters = 0.2;

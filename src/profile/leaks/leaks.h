@@ -3,8 +3,8 @@
 //
 // Model: a place is where reports have `self`.  Each is assessed by the lives of its blocks (leak_verdict.h); p-values
 // are corrected for the number of places (Benjamini and Hochberg).  Several profiles of one process also tell how
-// what lives of a place went over time: where a line through them does not rise, it has reached its level after
-// all; where it does, births alone were too few, and nothing says that it stops, it leaks.
+// what lives of a place went over time: where a line through them does not rise, the place has reached its level.
+// Where the line rises, and the blocks of one profile were too few for a verdict, the place leaks.
 //
 // Threads: plain values.
 // Failure: throws Error where a profile does not say how long blocks live, or profiles are not of one process.

@@ -66,7 +66,7 @@ inline CodeSlot* code_slot(uint64_t object) {
 void watch_codes(const Interpreter& interpreter, const Layout& layout);
 // The interpreter is gone, and all that is known of its code.
 void unwatch_codes();
-// In a fork child: nobody is at either.
+// In a fork child: no other thread exists.
 void reset_codes_in_child();
 
 template <typename Memory>

@@ -45,8 +45,8 @@ bool is_this_library(const ImportTable& table, uint32_t place);
 
 class ImportTargets {
  public:
-  // Chooses for good, and lets the hooks go on there.  false: the process's malloc is nobody's whose calls
-  // can be seen (the executable's).  Asks the loader: not while it is held.
+  // Chooses once, and lets the hooks forward there.  false: calls of the process's malloc cannot be seen (it is the
+  // executable's own).  Asks the loader: not while it is held.
   bool choose(ImportTables& tables);
 
   // Who defines what: of the modules that came since the last time, or of all if one has gone.  While the

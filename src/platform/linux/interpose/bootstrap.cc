@@ -31,7 +31,7 @@ void* bootstrap_allocate(size_t size_bytes, size_t alignment) {
     alignment = kMinAlignment;
   }
   // Before any block is given out: another thread may free the second one before we have the first.  Twice
-  // does no harm.  release pairs with acquire: who finds it marked frees what is marked.
+  // does no harm.  Release pairs with acquire: a thread that sees the mark may free the block.
   if (!g_is_marked.load(std::memory_order_acquire)) {
     g_sampled_filter.mark_permanently(reinterpret_cast<uintptr_t>(g_region), kRegionBytes);
     g_is_marked.store(true, std::memory_order_release);

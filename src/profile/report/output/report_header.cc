@@ -153,8 +153,8 @@ class Header {
            "{} blocks were freed in a way that the profiler did not see; they are not counted as live.");
     if (report_.muted_bytes != 0) {
       say(fmt::format(
-          "{} are in no sample: signal handlers, or an allocator for itself, took them while a sample was "
-          "taken.",
+          "{} not sampled: allocated by signal handlers, or by an allocator internally, while a sample was "
+          "being recorded.",
           format_bytes(static_cast<double>(report_.muted_bytes))));
     }
     if (report_.seen_after_ns != 0) say(seen_since(report_));

@@ -26,7 +26,7 @@ class CodeMap {
   static constexpr uint32_t kChunkCodes = 256;
   static constexpr uint32_t kMaxChunks = 2048;
 
-  // The code that `address` lies in; nullptr: none.  Until the map changes.
+  // The code that `address` lies in; nullptr: none.  Valid until the map changes.
   const Code* find(uint64_t address) const;
   // Takes out one that overlaps [start, limit).  false: none does.
   bool take_overlapping(uint64_t start, uint64_t limit, Code* taken);

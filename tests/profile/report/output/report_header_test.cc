@@ -82,7 +82,7 @@ TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   b.profile().thinned_samples = 0;
   b.profile().muted_bytes = 2048;
   EXPECT_THAT(header_of(b),
-              HasSubstr("2.0 KiB are in no sample: signal handlers, or an allocator for itself"));
+              HasSubstr("2.0 KiB not sampled: allocated by signal handlers, or by an allocator internally"));
   EXPECT_THAT(header_of(b), Not(HasSubstr("every allocation")));
   b.profile().muted_bytes = 0;
   EXPECT_THAT(header_of(b), Not(HasSubstr("Seen since")));
