@@ -17,6 +17,10 @@ class Stacks(e2e.Test):
         said, profile = self.profile_program("coroutines")
         self.check_truth(said, profile)
 
+    def test_coroutines_of_a_thread(self):
+        said, profile = self.profile_program("thread_fibers")
+        self.check_truth(said, profile)
+
     def check_signals(self, *arguments):
         said, profile = self.profile_program("signals", *arguments, behind=e2e.program("bump_allocator.so"))
         self.check_truth(said, profile)

@@ -7,7 +7,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "core/sampling/sampler.h"
+#include "format/hash.h"
 #include "platform/linux/memory/system_call.h"
 #include "platform/process.h"
 #include "platform/stack.h"
@@ -25,6 +28,11 @@ constexpr uint64_t kForeignPages = 4;
 constexpr uint64_t kLargestStack = uint64_t{1} << 30;
 // Pages that one sample asks for at most: 2048 are the usual 8 MiB of a main thread.
 constexpr uint64_t kMaxPages = 16384;
+// What is remembered of foreign stacks, in stretches of so many bytes: sets of marks, the newest first.
+constexpr uint64_t kStretch = uint64_t{64} << 10;
+constexpr uint32_t kSets = 256;
+constexpr uint32_t kWays = 8;
+std::atomic<uint64_t> g_foreign[kSets][kWays];
 
 struct Remembered {
   uint64_t low;
@@ -45,6 +53,47 @@ uint64_t readable_up_to(uint64_t low, uint64_t high) {
     }
   }
   return high;
+}
+
+// Of a stretch, and of the thread's own stack that it does not reach.
+uint64_t foreign_mark(uint64_t stretch, uint64_t own_end) {
+  return mix_hash(stretch / kStretch ^ own_end << 16);
+}
+
+bool is_foreign(uint64_t mark) {
+  const auto& set = g_foreign[mark % kSets];
+  for (const std::atomic<uint64_t>& way : set) {
+    if (way.load(std::memory_order_relaxed) == mark) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void note_foreign(uint64_t mark) {
+  auto& set = g_foreign[mark % kSets];
+  for (uint32_t i = kWays - 1; i > 0; --i) {
+    set[i].store(set[i - 1].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  set[0].store(mark, std::memory_order_relaxed);
+}
+
+// Is all memory from `low` up to `high` readable, which is a part of the thread's own stack, whose end is `own_end`?
+bool reaches(uint64_t low, uint64_t high, uint64_t own_end) {
+  if (is_foreign(foreign_mark(low, own_end))) {
+    return false;
+  }
+  const uint64_t gap = readable_up_to(low, high);
+  if (gap == high) {
+    return true;
+  }
+  for (uint64_t stretch = low / kStretch * kStretch; stretch < gap; stretch += kStretch) {
+    const uint64_t mark = foreign_mark(stretch, own_end);
+    if (!is_foreign(mark)) {
+      note_foreign(mark);
+    }
+  }
+  return false;
 }
 
 uint64_t supposed_end(uint64_t stack_pointer) {
@@ -114,14 +163,13 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
     // Nothing can be asked: what the thread is using is there, and where it ends is not known.
     return {stack_pointer, from + kPage, grow_foreign};
   }
-  if (high != 0 && stack_pointer < low && low - from <= kMaxPages * kPage &&
-      readable_up_to(from, low) == low) {
+  if (high != 0 && stack_pointer < low && low - from <= kMaxPages * kPage && reaches(from, low, high)) {
     t_stack.low = from;
     return {stack_pointer, high, nullptr};
   }
   if (high == 0) {
     const uint64_t end = supposed_end(stack_pointer);
-    if (end != 0 && end - from <= kMaxPages * kPage && readable_up_to(from, end) == end) {
+    if (end != 0 && end - from <= kMaxPages * kPage && reaches(from, end, end)) {
       t_stack.low = from;
       t_stack.high = end;
       return {stack_pointer, end, nullptr};

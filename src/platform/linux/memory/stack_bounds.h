@@ -5,10 +5,11 @@
 // another's below its thread-local storage, which the C library puts on top of the stack.  That what lies
 // between is one readable piece is asked of the kernel once (a system call that fails on unreadable memory,
 // 0.2 us a page) and remembered in thread-local storage.  A stack pointer elsewhere (a coroutine, a signal
-// stack) is on a foreign stack: the pages above it are asked for each time and nothing is remembered, because
-// that memory can go away.
+// stack) is on a foreign stack: the pages above it are asked for each time, because that memory can go away.
+// Remembered, by all threads together, is only that a page between a foreign stack and the thread's own cannot be
+// read (it may take thousands of questions to find it): where that is not so any more, pages are asked for too often.
 //
-// Threads: thread-local state.
+// Threads: thread-local state; what is known of foreign stacks is a table of single words, relaxed.
 // Signals: a handler may interrupt the update of the remembered bounds; they
 // only ever describe memory that was found readable.
 // Allocates: never.

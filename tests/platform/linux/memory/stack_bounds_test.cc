@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "tests/support/engine.h"
 
@@ -184,6 +185,38 @@ StackBounds grown(StackBounds bounds) {
     bounds.high = high;
   }
   return bounds;
+}
+
+// Pages of untouched memory that were asked for since it was last given back: then they are there.
+size_t pages_asked_for(char* memory, size_t bytes) {
+  std::vector<unsigned char> pages(bytes / 4096);
+  EXPECT_EQ(0, mincore(memory, bytes, pages.data()));
+  EXPECT_EQ(0, madvise(memory, bytes, MADV_DONTNEED));
+  return static_cast<size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+// That a coroutine's stack does not reach the thread's own is found out once, of each of many.
+TEST(StackBounds, OfCoroutinesBelowTheThreadsStackFewPagesAreAskedFor) {
+  constexpr size_t kForeign = 4 << 20;
+  constexpr size_t kOwn = 2 << 20;
+  char* memory = static_cast<char*>(
+      mmap(nullptr, kForeign + 4096 + kOwn, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(0, mprotect(memory + kForeign, 4096, PROT_NONE));
+  madvise(memory, kForeign, MADV_NOHUGEPAGE);
+  on_thread(kOwn, memory + kForeign + 4096, [&] {
+    const auto first = reinterpret_cast<uint64_t>(memory) + 10000;
+    EXPECT_LE(stack_bounds(first).high, first + 5 * 4096);
+    EXPECT_GT(pages_asked_for(memory, kForeign), 1000u) << "all up to the one that cannot be read";
+    for (uint64_t pointer = first; pointer < first + kForeign - 20000; pointer += 50000) {
+      stack_bounds(pointer);
+      EXPECT_LE(pages_asked_for(memory, kForeign), 5u) << pointer - first;
+    }
+    const uint64_t here = stack_pointer();
+    EXPECT_GT(stack_bounds(here).high, here) << "its own";
+    EXPECT_EQ(nullptr, stack_bounds(here).grow);
+  });
+  munmap(memory, kForeign + 4096 + kOwn);
 }
 
 // Memory for a coroutine, between two pages that cannot be read.
