@@ -44,10 +44,10 @@ class Family(e2e.Test):
 class InFront(e2e.Test):
     """An allocator that is preloaded in front of memprof has the blocks of all functions, of those that it lacks too."""
 
-    def check_in_front(self, library, rate="0"):
+    def check_in_front(self, library, rate="0", **extra):
         order = f"{library}:{e2e.LIBRARY}"
         with self.subTest(library):
-            environment = e2e.plain_environment(LD_PRELOAD=order, MEMPROF_RATE=rate, MEMPROF_PROFILE=str(self.folder / "out.%p.pb"))
+            environment = e2e.plain_environment(LD_PRELOAD=order, MEMPROF_RATE=rate, MEMPROF_PROFILE=str(self.folder / "out.%p.pb"), **extra)
             done = self.check(e2e.run([e2e.program("front_allocator")], environment))
             self.assertEqual(done.stdout, b"hello\n", "9: a block of another allocator")
 
@@ -57,6 +57,7 @@ class InFront(e2e.Test):
     def test_those_of_the_system(self):
         for name in ("jemalloc", "tcmalloc", "tcmalloc_minimal", "mimalloc"):
             self.check_in_front(e2e.allocator(name))
+        self.check_in_front("libc_malloc_debug.so.0", MALLOC_CHECK_="3")  # its functions have hidden versions
 
 
 class Exact(e2e.Test):

@@ -17,6 +17,7 @@
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
+#include "platform/linux/modules/dynamic_section.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/process.h"
 
@@ -142,18 +143,36 @@ void set(Function*& slot, const char* name, Function* otherwise) {
   slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 
-// Of the process's scope the first one, where it is neither ours nor behind us.
+// The version of the C library's first functions, by which programs ask for them.
+#if defined(__x86_64__)
+constexpr char kFirstVersion[] = "GLIBC_2.2.5";
+#else
+constexpr char kFirstVersion[] = "GLIBC_2.17";
+#endif
+
+// Does the loader's order have the module of `function` before that of `other`?
+bool is_before(const void* function, const void* other) {
+  struct Search {
+    uint64_t function;
+    uint64_t other;
+  } search{reinterpret_cast<uint64_t>(function), reinterpret_cast<uint64_t>(other)};
+  const auto look = [](dl_phdr_info* module, size_t, void* data) {
+    const Search& s = *static_cast<Search*>(data);
+    return platform::is_in_module(*module, s.other) ? 1 : platform::is_in_module(*module, s.function) ? 2 : 0;
+  };
+  return function != nullptr && dl_iterate_phdr(look, &search) == 2;
+}
+
+// What programs' calls come to, where that is neither ours nor what we call, but in front of us.
 template <typename Function>
 Function* find_in_front(const char* name, Function* behind) {
   void* first = dlsym(RTLD_DEFAULT, name);
-  platform::ElfImage module;
-  platform::ElfImage own;
-  if (first == nullptr || first == reinterpret_cast<void*>(behind) ||
-      !platform::find_elf(reinterpret_cast<uint64_t>(first), &module) ||
-      !platform::find_elf(reinterpret_cast<uint64_t>(&resolve), &own) || module.map_start == own.map_start) {
-    return nullptr;
-  }
-  return reinterpret_cast<Function*>(first);
+  // What is there for programs only (hidden versions: libc_malloc_debug), and that alone.
+  void* versioned = dlvsym(RTLD_DEFAULT, name, kFirstVersion);
+  first = is_before(versioned, first) ? versioned : first;
+  const bool is_in_front =
+      first != reinterpret_cast<void*>(behind) && is_before(first, reinterpret_cast<const void*>(&resolve));
+  return is_in_front ? reinterpret_cast<Function*>(first) : nullptr;
 }
 
 // Other threads may be in a hook and read the slot: a pointer is stored in one piece.
