@@ -38,26 +38,31 @@ def limit(kind, value):
     return apply
 
 
-def least(harm, kind):
-    """Of a limit on memory, the smallest in pages with which the program starts with the library."""
+def ends_well(harm, kind, value, way, rate):
+    """(How the program ends alone, how with memprof)."""
+    command = [harm.programs / "bounded"]
+    options = {"preexec_fn": limit(kind, value)}
+    if way == "preloaded":
+        environment = harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), MEMPROF_ARENA_DIR=str(harm.folder))
+        return harm.run(command, **options), harm.run(command, environment, **options)
+    # The limit is the program's: of the command it is known that it needs more.
+    inner = ["prlimit", f"--{NAMES[kind]}={value}:{value}", *command]
+    return harm.run(inner), harm.run([harm.command, "run", "--raw", "-r", rate, "--force", "-o", harm.folder / "x.pb", "--", *inner])
+
+
+def least(harm, kind, way):
+    """Of a limit on memory, the smallest in pages with which the program starts with the library, each time of several."""
     low, high = 0, 1 << 30
     while high - low > PAGE:
         middle = (low + high) // 2 // PAGE * PAGE
-        done = harm.run([harm.programs / "bounded"], harm.preloaded(MEMPROF_ARENA_DIR=str(harm.folder)), preexec_fn=limit(kind, middle))
-        low, high = (low, middle) if done.returncode == 7 else (middle, high)
+        low, high = (low, middle) if ends_well(harm, kind, middle, way, "512k")[1].returncode == 7 else (middle, high)
+    while any(ends_well(harm, kind, high, way, "512k")[1].returncode != 7 for _ in range(5)):
+        high += PAGE
     return high
 
 
 def under(harm, kind, value, way, rate):
-    command = [harm.programs / "bounded"]
-    options = {"preexec_fn": limit(kind, value)}
-    plain = harm.run(command, **options)
-    if way == "preloaded":
-        environment = harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), MEMPROF_ARENA_DIR=str(harm.folder))
-        return differs(plain, harm.run(command, environment, **options))
-    # The limit is the program's: of the command it is known that it needs more.
-    inner = ["prlimit", f"--{NAMES[kind]}={value}:{value}", *command]
-    return differs(harm.run(inner), harm.run([harm.command, "run", "--raw", "-r", rate, "--force", "-o", harm.folder / "x.pb", "--", *inner]))
+    return differs(*ends_well(harm, kind, value, way, rate))
 
 
 NAMES = {resource.RLIMIT_AS: "as", resource.RLIMIT_DATA: "data", resource.RLIMIT_MEMLOCK: "memlock",
@@ -187,9 +192,9 @@ def situations(harm, chance):
 
     def memory(name, more, way, rate):
         kind = MEMORY[name]
-        if name not in lows:
-            lows[name] = least(harm, kind)
-        return under(harm, kind, lows[name] + more, way, rate)
+        if (name, way) not in lows:
+            lows[name, way] = least(harm, kind, way)
+        return under(harm, kind, lows[name, way] + more, way, rate)
 
     def of_memory(name, more, way):
         rate = chance.choice(RATES)
