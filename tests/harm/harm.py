@@ -27,6 +27,7 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 WATCHDOG_S = 60
+PROGRESS_S = 300
 
 
 @dataclasses.dataclass
@@ -106,6 +107,7 @@ class Tally:
 def try_kind(name, module, harm, seed, until, limit, only):
     """Tries situations of a kind until a time (time.monotonic) or a number of them; says each harm at once."""
     tally = Tally()
+    said = time.monotonic()
     for situation in module.situations(harm, random.Random(f"{name} {seed}")):
         if only is not None and situation.name != only:
             continue
@@ -119,6 +121,9 @@ def try_kind(name, module, harm, seed, until, limit, only):
         except (OSError, RuntimeError) as error:  # of the kind itself: said, and a failure; the rest is tried all the same
             wrong = f"could not be tried: {error}"
         tally.tried += 1
+        if time.monotonic() > said + PROGRESS_S:
+            said = time.monotonic()
+            print(f"{name}: {tally.tried} so far", flush=True)
         if wrong is not None:
             tally.harmed.append(situation.name)
             print(f"HARMED {name}: {situation.name}: {wrong}\n       again: harm.py {name} --seed {seed} --only '{situation.name}'",
