@@ -101,11 +101,15 @@ class Oracle:
         self.alone = Setting(harm, program, (), True, True).end(None, "0")[0]
         self.ends = {}
 
-    def of(self, setting, again=False):
+    def of(self, setting):
         key = (setting.agents, setting.wrapper_outside)
-        if again or key not in self.ends:
-            self.ends[key] = setting.end(None, "0")[0]
+        if key not in self.ends:
+            self.ends[key] = self.again(setting)
         return self.ends[key]
+
+    @staticmethod
+    def again(setting):
+        return setting.end(None, "0")[0]
 
 
 def attempt(harm, oracle, program, agents, memprof_first, wrapper_outside, way, rate):
@@ -115,7 +119,8 @@ def attempt(harm, oracle, program, agents, memprof_first, wrapper_outside, way, 
     if "status 3" not in without:
         raise Skip(f"{' and '.join(agents)}: the program does not end as it does alone, without memprof, too")
     with_it, error = setting.end(way, rate)
-    if with_it == without or with_it == oracle.of(setting, again=True):
+    # Some agents harm each other now and then (a timer's signal in a program that another one has just executed).
+    if with_it == without or any(with_it == oracle.again(setting) for _ in range(20)):
         return None
     return f"{with_it!r}, without memprof {without!r} (alone {oracle.alone!r}); {error}"
 
