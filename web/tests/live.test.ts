@@ -11,7 +11,7 @@ import { MovingPlaces } from "../src/model/places";
 import { rowsOf, sumUp, withGrowth } from "../src/model/sums";
 import { makeView, type View } from "../src/model/view";
 
-const SHOWN = { interpreter: false, imports: false, library: false, start: false };
+const SHOWN = { interpreter: false, imports: false, packages: false, library: false, start: false };
 const LIVE: Live = { events: "events", profile: "profile.pb.gz", seconds: 0, resident: 0, who: "", recording: "", between: "between-" };
 const now = () => false;
 

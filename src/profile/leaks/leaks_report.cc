@@ -9,6 +9,7 @@
 
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
+#include "profile/text/markup/notes_json.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -75,8 +76,13 @@ std::string name_of(const FrameGroup& group, const TextWriter& writer) {
 // Who called it, and what it allocates through, as far as there is such.
 void write_caller(const LeakRow& row, TextWriter* writer) {
   if (row.caller) writer->line("   called by " + name_of(*row.caller, *writer));
-  if (row.through) {
-    const NativeCallee& through = *row.through;
+  if (row.notes.called_by) {
+    const OwnLine& line = *row.notes.called_by;
+    writer->line("   for " + writer->bold(printable(line.function)) + "  " +
+                 printable(fmt::format("{}:{}", line.file, line.line)));
+  }
+  if (row.notes.through) {
+    const NativeCallee& through = *row.notes.through;
     writer->line("   through " +
                  (through.function.empty() ? "" : writer->bold(printable(through.function)) + "  ") +
                  printable(through.module));
@@ -221,40 +227,36 @@ Json caller_json(const LeakRow& row) {
   return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
 }
 
-Json through_json(const LeakRow& row) {
-  if (!row.through) return nullptr;
-  return {{"function", row.through->function}, {"module", row.through->module}};
-}
-
 Json row_json(const LeakRow& row, const Leaks& leaks) {
   const Assessment& a = row.assessment;
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
   const bool has_share = a.births.samples > 0;
   const double part_ns = leaks.run_ns / kBirthParts;
-  return {{"name", row.place.name},
-          {"file", row.place.file},
-          {"line", row.place.line},
-          {"module", row.place.module},
-          {"caller", caller_json(row)},
-          {"through", through_json(row)},
-          {"verdict", verdict_name(row.verdict)},
-          {"reason", leak_reason(row, leaks)},
-          {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
-          {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
-          {"inuse_space", estimate(row.live_bytes)},
-          {"inuse_objects", std::llround(row.live_blocks)},
-          {"never_freed", has_share ? Json{{"share", a.never_freed.share},
-                                           {"low", a.never_freed.low},
-                                           {"high", a.never_freed.high}}
-                                    : Json(nullptr)},
-          {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
-          {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
-          {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
-          {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
-          {"live_samples", std::llround(a.live_samples)},
-          {"freed_samples", std::llround(a.freed_samples)},
-          {"kept_samples", std::llround(a.births.samples)},
-          {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
+  Json json = {{"name", row.place.name},
+               {"file", row.place.file},
+               {"line", row.place.line},
+               {"module", row.place.module},
+               {"caller", caller_json(row)}};
+  add_notes(row.notes, &json);
+  json.update(Json{{"verdict", verdict_name(row.verdict)},
+                   {"reason", leak_reason(row, leaks)},
+                   {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
+                   {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
+                   {"inuse_space", estimate(row.live_bytes)},
+                   {"inuse_objects", std::llround(row.live_blocks)},
+                   {"never_freed", has_share ? Json{{"share", a.never_freed.share},
+                                                    {"low", a.never_freed.low},
+                                                    {"high", a.never_freed.high}}
+                                             : Json(nullptr)},
+                   {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
+                   {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
+                   {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
+                   {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
+                   {"live_samples", std::llround(a.live_samples)},
+                   {"freed_samples", std::llround(a.freed_samples)},
+                   {"kept_samples", std::llround(a.births.samples)},
+                   {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}});
+  return json;
 }
 
 Json heap_json(const HeapLeaks& heap, size_t max) {

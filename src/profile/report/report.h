@@ -25,6 +25,7 @@
 #include "profile/model/model.h"
 #include "profile/model/stack_health.h"
 #include "profile/names/frame_grouping.h"
+#include "profile/names/row_notes.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
 
@@ -51,10 +52,7 @@ struct ReportRow {
   std::string file;    // source file; empty: unknown
   int64_t line = 0;    // the line that holds the most; 0: unknown, or the row has several functions
   std::string module;  // executable or library; empty: unknown, or the row has several
-  // Of lines of a language's runtime, if it is so for at least half of what the row holds: the native code that they
-  // allocated through, and the line of the program's own that called them where they are of an installed package.
-  std::optional<NativeCallee> through;
-  std::optional<OwnLine> called_by;
+  RowNotes notes;
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;
 };

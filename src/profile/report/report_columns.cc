@@ -135,7 +135,7 @@ void write_rows(const Report& report, TextWriter* writer) {
       return;
     }
     line->names = {printable(row->name)};
-    for (const std::string& note : note_cells(*row)) line->notes.push_back(printable(note));
+    for (const std::string& note : note_cells(row->notes)) line->notes.push_back(printable(note));
     if (has_places(report)) {
       line->place = printable(place_cell(row->name, row->file, row->line, row->module));
     }

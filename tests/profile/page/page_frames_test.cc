@@ -60,6 +60,21 @@ TEST_F(PageFramesTest, TheInterpretersOwnFramesAreMarked) {
   EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[1])), "_PyEval_EvalFrameDefault:0 ");
 }
 
+TEST_F(PageFramesTest, CodeOfPythonHasThePackageThatItIsInstalledWith) {
+  Builder builder;
+  const uint32_t numpy = builder.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  const uint32_t own = builder.python("prices", "/app/app.py", 4);
+  const uint32_t made = builder.python("exec", "<string>", 1);
+  builder.stack({builder.at("array_empty"), numpy, made, own}, 64, 1);
+  ProfileFrames(builder.profile(), &frames_).root_first(builder.profile().stacks[0]);
+  std::string packages;
+  for (const PageFrame& frame : frames_.frames()) {
+    packages += *frames_.texts().texts()[frame.package];
+    packages += (frame.flags & kPackageIsKnown) != 0 ? "! " : "? ";
+  }
+  EXPECT_EQ(packages, "? numpy! ? ! ");
+}
+
 TEST_F(PageFramesTest, AStackWithoutFramesHasAName) {
   Builder builder;
   builder.stack({}, 64, 1);

@@ -3,11 +3,14 @@
 // The rules are those of FrameGrouping in src/profile/names/frame_grouping.cc.
 import { type Block, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
 import { DEFAULT_LABEL, type GroupBy, Groups } from "./grouping";
+import { Imports } from "./imports";
 import { beginnings, MAIN_THREAD } from "./threads";
 
 export interface Hidden {
   interpreter: boolean;
   imports: boolean;
+  /** What importing a package takes is one group. */
+  packages: boolean;
   library: boolean;
   start: boolean;
 }
@@ -45,6 +48,9 @@ export interface View extends Tree {
 }
 
 export const WHOLE = "whole profile";
+
+/** A package is no line of these. */
+const HAS_PLACES: readonly GroupBy[] = ["function", "line", "file"];
 
 /** Library frames from the root down to the first that is none: what runs before main. */
 function startNodes(block: Block): Uint8Array {
@@ -287,6 +293,7 @@ function outermostNodes(tree: Tree, groupCount: number): Uint8Array {
 /** The nodes at which stacks end, as they are made. */
 class Ends {
   private readonly folding: Folding;
+  private readonly imports: Imports | null;
   /** By node of the block: the node of the view, under the label; -1: not known yet. */
   private readonly known: Int32Array;
   private readonly open: List;
@@ -295,10 +302,11 @@ class Ends {
   constructor(
     private readonly block: Block,
     options: ViewOptions,
-    groups: Groups,
+    private readonly groups: Groups,
     private readonly maker: TreeMaker,
   ) {
     this.folding = new Folding(block, options, groups);
+    this.imports = options.hidden.packages && HAS_PLACES.includes(options.by) ? new Imports(block) : null;
     this.known = new Int32Array(block.nodes.site.length);
     this.open = new List(deepest(block));
   }
@@ -311,11 +319,20 @@ class Ends {
 
   of(leaf: number): number {
     const innermost = this.folding.innermost(leaf);
-    if (innermost >= 0) return this.above(innermost);
+    if (innermost >= 0) {
+      const first = this.imports === null ? -1 : this.imports.of(innermost);
+      return first < 0 ? this.above(innermost) : this.importing(first);
+    }
     const frames = this.folding.groupsOf(leaf);
     let node = this.top;
     for (let i = frames.length - 1; i >= 0; --i) node = this.below(node, frames.items[i]);
     return node;
+  }
+
+  private importing(first: number): number {
+    const { nodes, sites, frames, texts } = this.block;
+    const frame = sites.frame[nodes.site[first]];
+    return this.below(this.above(nodes.parent[first]), this.groups.importing(texts[frames.package[frame]], frame));
   }
 
   private above(innermost: number): number {

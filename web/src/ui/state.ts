@@ -38,7 +38,7 @@ export function firstState(facts: Facts): State {
     metric: facts.metric,
     by: "function",
     colour: "module",
-    hidden: { interpreter: true, imports: true, library: true, start: true },
+    hidden: { interpreter: true, imports: true, packages: true, library: true, start: true },
     fullNames: false,
     selection: { focus: "", ignore: "", process: "", heap: "" },
     search: "",
@@ -55,6 +55,7 @@ export function firstState(facts: Facts): State {
 const HIDDEN_LETTERS: [string, keyof Hidden][] = [
   ["i", "interpreter"],
   ["m", "imports"],
+  ["p", "packages"],
   ["l", "library"],
   ["s", "start"],
 ];

@@ -76,6 +76,7 @@ function Switch(props: { label: string; isOn: boolean; onSwitch: (isOn: boolean)
 const SWITCHES: [keyof Hidden, string][] = [
   ["interpreter", "interpreter"],
   ["imports", "import system"],
+  ["packages", "packages that are imported"],
   ["library", "allocator and standard library"],
   ["start", "code before main"],
 ];
