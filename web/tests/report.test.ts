@@ -13,8 +13,8 @@ import { rowsOf, sumUp } from "../src/model/sums";
 import { type Hidden, makeView, type View } from "../src/model/view";
 import { pageOf, profiles, type Report, reportOf } from "./page";
 
-const HIDDEN: Hidden = { interpreter: true, imports: true, packages: true, library: true, start: true };
-const SHOWN: Hidden = { interpreter: false, imports: false, packages: false, library: false, start: false };
+const HIDDEN: Hidden = { interpreter: true, native: true, imports: true, packages: true, library: true, start: true };
+const SHOWN: Hidden = { interpreter: false, native: false, imports: false, packages: false, library: false, start: false };
 const NOTHING = { focus: "", ignore: "", process: "", heap: "" };
 
 const key = (group: { name: string; file: string; module: string }) => `${group.name}|${group.file}|${group.module}`;
@@ -68,6 +68,7 @@ describe.each(profiles())("%s", (profile) => {
     ["as reports show it", HIDDEN, []],
     ["all frames", SHOWN, ["--all-frames"]],
     ["the lines of imports", { ...HIDDEN, packages: false }, ["--imports"]],
+    ["native code", { ...HIDDEN, native: false }, ["--native"]],
     ["the interpreter", { ...HIDDEN, interpreter: false }, ["--native-interpreter"]],
   ])("has the rows of the report: %s", async (_, hidden, args) => {
     const block = await pageOf(profile);
@@ -124,7 +125,7 @@ describe.each(profiles())("%s", (profile) => {
 
   it("has the callers and callees of the report", async () => {
     const block = await pageOf(profile);
-    const view = makeView(block, { by: "function", hidden: HIDDEN, fullNames: true });
+    const view = makeView(block, { by: "function", hidden: { ...HIDDEN, native: false, packages: false }, fullNames: true });
     const metric = block.facts.metric;
     const sums = sumUp(block, view, valuesOf(block, metric, () => false), null, "all", null);
     const byTotal = rowsOf(view, sums, 0).sort((a, b) => b.total - a.total);

@@ -72,10 +72,7 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     for (PageSite site : at(stack.locations[place])) {
-      // Native code that Python lines called is left out as code without a name is: under Python frames only.
-      if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) {
-        site.role = static_cast<uint32_t>(FrameRole::kNameless);
-      }
+      if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) site.role = kCalledRole;
       if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
         site.role = static_cast<uint32_t>(FrameRole::kOwn);
       }

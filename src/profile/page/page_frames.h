@@ -61,7 +61,7 @@ inline constexpr uint32_t kPackageIsKnown =
 
 struct PageSite {
   uint32_t frame = 0;
-  uint32_t role = 0;  // FrameRole, and kIsInterpreter
+  uint32_t role = 0;  // FrameRole or kCalledRole, and kIsInterpreter
 
   bool operator<(const PageSite& other) const {
     return std::tie(frame, role) < std::tie(other.frame, other.role);
@@ -70,6 +70,8 @@ struct PageSite {
 
 // Of PageSite::role.
 inline constexpr uint32_t kRoleMask = 7;
+inline constexpr uint32_t kCalledRole =
+    7;  // no FrameRole: native code with a name that a line of a runtime called
 inline constexpr uint32_t kIsInterpreter = 8;
 
 class PageFrames {

@@ -49,6 +49,17 @@ TEST_F(PageFramesTest, NamelessCodeIsLeftOutUnderPythonOnly) {
   EXPECT_EQ(alone.substr(alone.size() - 3), ":0 ");
 }
 
+TEST_F(PageFramesTest, NativeCodeThatALineCalledHasARoleOfItsOwn) {
+  Builder builder;
+  builder.module("python3.11").module("_umath.so");
+  std::swap(builder.profile().mappings[0], builder.profile().mappings[1]);
+  const uint32_t native = builder.at("array_empty");
+  builder.stack({native, builder.python("prices", "/app/app.py", 4)}, 64, 1).stack({native}, 64, 1);
+  ProfileFrames own(builder.profile(), &frames_);
+  EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[0])), "prices:0 array_empty:7 ");
+  EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[1])), "array_empty:0 ");
+}
+
 TEST_F(PageFramesTest, TheInterpretersOwnFramesAreMarked) {
   Builder builder;
   const uint32_t python = builder.python("work", "/app/work.py", 3);

@@ -130,6 +130,8 @@ export const Role = {
   import: 4,
   nameless: 5,
   gap: 6,
+  /** Native code with a name that a line of a language's runtime called: no FrameRole, but kCalledRole of page_frames.h. */
+  called: 7,
 } as const;
 export const ROLE_MASK = 7;
 export const IS_INTERPRETER = 8;

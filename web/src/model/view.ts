@@ -8,6 +8,8 @@ import { beginnings, MAIN_THREAD } from "./threads";
 
 export interface Hidden {
   interpreter: boolean;
+  /** Native code that lines of a language's runtime call; so does `interpreter`. */
+  native: boolean;
   imports: boolean;
   /** What importing a package takes is one group. */
   packages: boolean;
@@ -165,6 +167,8 @@ class Folding {
         return hidden.imports;
       case Role.nameless: // its module has a name
         return hidden.library && by !== "module" && by !== "package";
+      case Role.called:
+        return hidden.native && hidden.interpreter && by !== "module" && by !== "package";
       default:
         return false;
     }
