@@ -129,6 +129,7 @@ def main():
                    check=True, stderr=subprocess.DEVNULL)
     page(profiles / "python.pb.gz", "python.html")
     page(profiles / "threads.pb.gz", "source.html", "--source", "--source-root", folder)
+    page(profiles / "imports.pb.gz", "imports.html")
     page(large, "large.html")
     hostile = folder / "hostile.pb"
     hostile.write_bytes(hostile_profile())

@@ -24,7 +24,7 @@
 #include "profile/matching/stack_filter.h"
 #include "profile/model/estimate.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/row_notes.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 

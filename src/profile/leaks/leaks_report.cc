@@ -232,31 +232,33 @@ Json row_json(const LeakRow& row, const Leaks& leaks) {
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
   const bool has_share = a.births.samples > 0;
   const double part_ns = leaks.run_ns / kBirthParts;
-  Json json = {{"name", row.place.name},
-               {"file", row.place.file},
-               {"line", row.place.line},
-               {"module", row.place.module},
-               {"caller", caller_json(row)}};
-  add_notes(row.notes, &json);
-  json.update(Json{{"verdict", verdict_name(row.verdict)},
-                   {"reason", leak_reason(row, leaks)},
-                   {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
-                   {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
-                   {"inuse_space", estimate(row.live_bytes)},
-                   {"inuse_objects", std::llround(row.live_blocks)},
-                   {"never_freed", has_share ? Json{{"share", a.never_freed.share},
-                                                    {"low", a.never_freed.low},
-                                                    {"high", a.never_freed.high}}
-                                             : Json(nullptr)},
-                   {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
-                   {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
-                   {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
-                   {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
-                   {"live_samples", std::llround(a.live_samples)},
-                   {"freed_samples", std::llround(a.freed_samples)},
-                   {"kept_samples", std::llround(a.births.samples)},
-                   {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}});
-  return json;
+  Json notes;
+  add_notes(row.notes, &notes);
+  return {{"name", row.place.name},
+          {"file", row.place.file},
+          {"line", row.place.line},
+          {"module", row.place.module},
+          {"caller", caller_json(row)},
+          {"through", notes["through"]},
+          {"called_by", notes["called_by"]},
+          {"verdict", verdict_name(row.verdict)},
+          {"reason", leak_reason(row, leaks)},
+          {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
+          {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
+          {"inuse_space", estimate(row.live_bytes)},
+          {"inuse_objects", std::llround(row.live_blocks)},
+          {"never_freed", has_share ? Json{{"share", a.never_freed.share},
+                                           {"low", a.never_freed.low},
+                                           {"high", a.never_freed.high}}
+                                    : Json(nullptr)},
+          {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
+          {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
+          {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
+          {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
+          {"live_samples", std::llround(a.live_samples)},
+          {"freed_samples", std::llround(a.freed_samples)},
+          {"kept_samples", std::llround(a.births.samples)},
+          {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
 }
 
 Json heap_json(const HeapLeaks& heap, size_t max) {

@@ -43,7 +43,7 @@ struct PageFrame {
   uint32_t module = 0;        // file name of the executable or library
   uint32_t shown_module = 0;  // as tables show it
   uint32_t path = 0;          // of the module
-  uint32_t package = 0;  // that code of Python is installed with; the empty text: none, or it is not known
+  uint32_t package = 0;       // that code of a runtime is installed with; the empty text: none, or not known
   int64_t line = 0;
   uint32_t flags = 0;
 
@@ -56,8 +56,7 @@ inline constexpr uint32_t kNameIsAllocator = 1;    // an expression is not looke
 inline constexpr uint32_t kSymbolIsAllocator = 2;  // nor in the symbol
 inline constexpr uint32_t kIsNamed = 4;            // `name` is a function's
 inline constexpr uint32_t kIsExecuted = 8;         // by a runtime
-inline constexpr uint32_t kPackageIsKnown =
-    16;  // of code of Python: `package` is it, or the code is the program's own
+inline constexpr uint32_t kPackageIsKnown = 16;    // `package` is it, or the code is the program's own
 
 struct PageSite {
   uint32_t frame = 0;

@@ -25,9 +25,9 @@
 #include "profile/model/model.h"
 #include "profile/model/stack_health.h"
 #include "profile/names/frame_grouping.h"
-#include "profile/names/row_notes.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 

@@ -35,7 +35,7 @@ TEST(LiveFrame, SaysBesideANameWhatALineOfPythonAllocatesThroughAndForWhom) {
   EXPECT_THAT(row_of(220), HasSubstr("ones  for prices (app.py:4) through array_empty  "));
   EXPECT_THAT(row_of(150), HasSubstr("ones  for prices (app.py:4)  "));
   EXPECT_THAT(row_of(150), Not(HasSubstr("through")));
-  EXPECT_THAT(row_of(44), Not(HasSubstr("for ")));
+  EXPECT_THAT(row_of(30), Not(HasSubstr("for ")));
 }
 
 void press_all(LiveView* view, const std::string& text) {

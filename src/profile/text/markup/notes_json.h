@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profile/names/row_notes.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/names/row_notes.h"
+#include "profile/view/row_notes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,9 @@ class RowNotesOfARow : public ::testing::Test {
     ones_ = b_.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
     prices_ = b_.python("prices", "app.py", 4);
     volumes_ = b_.python("volumes", "app.py", 6);
-    b_.stack({empty_, ones_, prices_}, 100, 1).stack({nameless_, ones_, volumes_}, 100, 1).stack({ones_}, 100, 1);
+    b_.stack({empty_, ones_, prices_}, 100, 1)
+        .stack({nameless_, ones_, volumes_}, 100, 1)
+        .stack({ones_}, 100, 1);
   }
 
   // `values`: of the three stacks.

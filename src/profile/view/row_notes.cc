@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/names/row_notes.h"
+#include "profile/view/row_notes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@ namespace memprof::profile {
 namespace {
 
 template <typename Item>
-std::optional<Item> most_of(const std::map<Item, double>& sums, double whole) {
+std::optional<Item> largest(const std::map<Item, double>& sums, double whole) {
   if (sums.empty()) return std::nullopt;
-  const auto largest = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
+  const auto found = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return std::abs(a.second) < std::abs(b.second);
   });
-  const double held = std::abs(largest->second);
-  return held > 0 && held >= std::abs(whole) / 2 ? std::optional(largest->first) : std::nullopt;
+  const double held = std::abs(found->second);
+  return held > 0 && held >= std::abs(whole) / 2 ? std::optional(found->first) : std::nullopt;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void NoteSums::add(const NoteSums& other) {
 }
 
 RowNotes NoteSums::notes(double whole) const {
-  return {most_of(through_, whole), most_of(called_by_, whole)};
+  return {largest(through_, whole), largest(called_by_, whole)};
 }
 
 }  // namespace memprof::profile
