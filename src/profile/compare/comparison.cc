@@ -107,7 +107,7 @@ class Comparer {
   // What stands before a stack's frames in a tree, the outermost first.
   std::vector<uint32_t> root_groups(const Stack& stack, Read* read) const {
     std::vector<uint32_t> groups;
-    if (!stack.heap.empty() && options_.by != GroupBy::kHeap && options_.by != GroupBy::kProcess) {
+    if (!stack.heap.empty() && is_by_code(options_.by)) {
       groups.push_back(read->grouping.made_up_group("[heap " + stack.heap + "]"));
     }
     if (is_cut(stack)) groups.push_back(read->grouping.made_up_group("[stack cut]"));

@@ -203,7 +203,8 @@ class LiveFrame {
 
   bool has_places() const {
     constexpr size_t kMinRoom = 44;
-    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine) &&
+    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine ||
+            report_.by == GroupBy::kThread) &&
            cells_.width() >= numbers_width() + kMinRoom;
   }
   // Where the place begins: two thirds are for the name.

@@ -163,7 +163,7 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     grouping->frames_of(*stack, &frames);
     TreePath path;
     path.stack = stack;
-    if (options.by != GroupBy::kHeap && options.by != GroupBy::kProcess) {
+    if (is_by_code(options.by)) {
       for (const std::string& label : root_labels(*stack)) {
         path.groups.push_back(grouping->made_up_group(label));
       }
@@ -339,6 +339,8 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
   report.heaps = heaps_of(stacks, options.metric);
+  report.has_sizes = options.has_sizes;
+  if (options.has_sizes) report.sizes = size_rows(stacks);
   if (options.has_table) {
     FrameGrouping rows(profile, options.by, options.view);
     add_table(stacks, options, &rows, &report);

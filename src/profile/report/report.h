@@ -27,6 +27,7 @@
 #include "profile/names/frame_grouping.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
+#include "profile/report/report_sizes.h"
 #include "profile/view/row_notes.h"
 
 namespace memprof::profile {
@@ -40,6 +41,7 @@ struct ReportOptions {
   StackFilter filter;
   FrameView view;
   bool has_table = true;
+  bool has_sizes = false;  // how large live blocks are
   // Shows a call tree; with callers or callees, a tree of these instead of their tables.
   bool has_tree = false;
   TreeLimits tree;
@@ -102,6 +104,8 @@ struct Report : ProfileFacts {
   bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows
   size_t row_count = 0;         // of all rows, also those beyond max_rows
+  bool has_sizes = false;
+  std::vector<SizeRow> sizes;
 
   TreeLimits tree_limits;
   std::vector<FrameGroup> groups;  // that the trees' nodes name

@@ -119,7 +119,7 @@ std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges&
 }  // namespace
 
 bool has_places(const Report& report) {
-  return report.by == GroupBy::kFunction || report.by == GroupBy::kLine;
+  return report.by == GroupBy::kFunction || report.by == GroupBy::kLine || report.by == GroupBy::kThread;
 }
 
 void write_rows(const Report& report, TextWriter* writer) {

@@ -30,6 +30,25 @@ Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& v
   return all;
 }
 
+Json estimate(const Report& report, const Estimate& one) {
+  const bool is_known = report.has_intervals && one.has_interval;
+  return {{"value", json_rounded(one.value)},
+          {"low", is_known ? Json(json_rounded(one.low)) : Json(nullptr)},
+          {"high", is_known ? Json(json_rounded(one.high)) : Json(nullptr)}};
+}
+
+Json sizes(const Report& report) {
+  Json rows = Json::array();
+  for (const SizeRow& row : report.sizes) {
+    rows.push_back({{"from_bytes", row.from_bytes},
+                    {"to_bytes", row.to_bytes},
+                    {"samples", row.samples},
+                    {"inuse_space", estimate(report, row.bytes)},
+                    {"inuse_objects", estimate(report, row.blocks)}});
+  }
+  return rows;
+}
+
 Json known(bool is_known, uint64_t number) {
   return is_known ? Json(number) : Json(nullptr);
 }
@@ -165,6 +184,7 @@ std::string report_json(const Report& report) {
     one["cumulative"] = estimates(report, row.cumulative);
     json["rows"].push_back(std::move(one));
   }
+  if (report.has_sizes) json["sizes"] = sizes(report);
   if (!report.heaps.empty()) {
     json["heaps"] = Json::array();
     for (const ReportHeap& heap : report.heaps) {
