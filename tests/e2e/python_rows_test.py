@@ -148,7 +148,7 @@ class PythonRows(e2e.Test):
                     self.assertEqual("grow_prices" in large, shown)
                     self.assertEqual(line in large, not shown)
                 changes = self.run_any("diff", out, out, "--json", *options).decode()
-                self.assertEqual('"grow_prices"' in changes, shown)
+                self.assertEqual('"name": "grow_prices"' in changes, shown)
 
     def test_other_commands_say_what_a_line_allocates_through_and_for_whom(self):
         self.write("site-packages/tables/__init__.py", f"""\

@@ -58,7 +58,7 @@ class Servers(e2e.Test):
 
     def test_live_finds_a_script_with_all_its_processes(self):
         script = self.script()
-        environment = e2e.preloaded(self.folder / "x.%p.pb", "64k")
+        environment = e2e.preloaded(self.folder / "x.%p.pb", "64k", MEMPROF_FOLLOW_FORK="1")
         master = subprocess.Popen([script, "wait"], env=environment, stdout=subprocess.PIPE, cwd=self.folder, start_new_session=True)
         self.addCleanup(master.stdout.close)
         self.addCleanup(master.wait)
@@ -67,7 +67,8 @@ class Servers(e2e.Test):
             self.assertEqual(master.stdout.readline(), b"ready\n")
         by_process = self.memprof("live", "--name", script.name, "--by", "process").stdout.decode()
         program = pathlib.Path(os.path.realpath(PYTHON)).name
-        self.assertEqual(by_process.count(f"{program} "), 3, by_process)
+        rows = by_process.split("\n\n")[1].splitlines()
+        self.assertEqual(sum(f"  {program} " in row for row in rows), 3, by_process)
         done = e2e.run([e2e.COMMAND, "live", "--name", script.name, "-o", self.folder / "now.pb"])
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"there are 3; give one of the ids", done.stderr)

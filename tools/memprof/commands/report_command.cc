@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/report_command.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -280,7 +281,13 @@ std::optional<profile::Report> much_mapped(const Options& options, const profile
   mapped.metric = *metric;
   mapped.max_rows = kRows;
   mapped.skip_empty = true;
-  return profile::build_report(profile, mapped);
+  profile::Report result = profile::build_report(profile, mapped);
+  // What only called them holds nothing itself: they are the rows of a table of their own.
+  const auto holds_nothing = [&](const profile::ReportRow& row) {
+    return row.self[profile::metric_index(*metric)].value == 0;
+  };
+  result.rows.erase(std::remove_if(result.rows.begin(), result.rows.end(), holds_nothing), result.rows.end());
+  return result;
 }
 
 void show_series(const Options& options) {
