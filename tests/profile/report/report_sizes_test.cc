@@ -12,7 +12,7 @@ namespace {
 using report_fixture::Builder;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kRate = 4096;
+constexpr uint64_t kSizesRate = 4096;
 
 Report sizes_of(Builder& b, const char* focus = nullptr) {
   ReportOptions options;
@@ -45,7 +45,7 @@ TEST(ReportSizes, AreClassesOfPowersOfTwo) {
 }
 
 TEST(ReportSizes, AreEstimatesThatAddUpToAllThatIsLive) {
-  Builder b(kRate);
+  Builder b(kSizesRate);
   b.stack({b.at("f")}, 64, 10).stack({b.at("g")}, 100, 7).stack({b.at("h")}, 1 << 16, 3);
   b.stack({b.at("freed")}, 64, 50, 0);
   const Report report = sizes_of(b);
@@ -62,7 +62,7 @@ TEST(ReportSizes, AreEstimatesThatAddUpToAllThatIsLive) {
   EXPECT_NEAR(blocks, report.totals[metric_index(Metric::kInuseObjects)].value, 1e-6 * blocks);
   ASSERT_EQ(report.sizes.size(), 2u);
   EXPECT_NEAR(report.sizes[0].blocks.value,
-              10 / sampling_probability(64, kRate) + 7 / sampling_probability(100, kRate), 1e-6);
+              10 / sampling_probability(64, kSizesRate) + 7 / sampling_probability(100, kSizesRate), 1e-6);
 }
 
 TEST(ReportSizes, AreOfTheStacksThatAreSelected) {

@@ -166,9 +166,8 @@ class TextReport {
   void mapped() {
     const bool is_measured = mapped_->metric == Metric::kMappedResidentSpace;
     say(fmt::format(
-        "The program also mapped {}{} itself, which is in no row above; memprof report {} --mmap has all of it:",
-        value_cell(*mapped_, mapped_->metric, mapped_->totals), is_measured ? " that are in memory" : "",
-        input_));
+        "The program itself also mapped memory: {}{}, in no row above; memprof report {} --mmap has all of it:",
+        value_cell(*mapped_, mapped_->metric, mapped_->totals), is_measured ? " are in memory" : "", input_));
     writer_.blank();
     write_rows(*mapped_, &writer_);
     writer_.blank();
