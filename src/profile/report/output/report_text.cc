@@ -166,7 +166,7 @@ class TextReport {
   void mapped() {
     const bool is_measured = mapped_->metric == Metric::kMappedResidentSpace;
     say(fmt::format(
-        "The program itself also mapped memory: {}{}, in no row above; memprof report {} --mmap has all of it:",
+        "The program itself also mapped memory: {}{}, in no row above. All of it: memprof report {} --mmap",
         value_cell(*mapped_, mapped_->metric, mapped_->totals), is_measured ? " are in memory" : "", input_));
     writer_.blank();
     write_rows(*mapped_, &writer_);

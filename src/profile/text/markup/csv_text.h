@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comma-separated values after RFC 4180, with line feeds: what Python's csv module and spreadsheets read.
+// Comma-separated values after RFC 4180, with line feeds: what scripts and spreadsheets read.
 //
 // Threads: no state.
 #pragma once

@@ -14,10 +14,10 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/command_names.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
-#include "memprof/host/program/command_names.h"
 
 namespace memprof::cli {
 namespace {

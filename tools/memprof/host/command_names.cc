@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/host/program/command_names.h"
+#include "memprof/host/command_names.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,12 +10,14 @@ namespace memprof::cli {
 namespace {
 
 // What their names begin with; a version may follow.
-constexpr std::string_view kInterpreters[] = {"python", "pypy", "node", "nodejs", "bun", "deno", "ruby",
+constexpr std::string_view kInterpreters[] = {"python", "pypy", "node", "nodejs", "bun",  "deno", "ruby",
                                               "perl",   "php",  "lua",  "sh",     "dash", "bash"};
-constexpr std::string_view kWithValue[] = {"-W", "-X", "--check-hash-based-pycs", "-r", "--require",
-                                           "--import", "--loader", "--experimental-loader", "--env-file"};
-constexpr std::string_view kCode[] = {"-c", "-e", "-E", "-p", "--eval", "--print", "-"};  // there is no script
-constexpr std::string_view kSuffixes[] = {".py", ".pyc", ".pyz", ".js", ".mjs", ".cjs",
+constexpr std::string_view kWithValue[] = {
+    "-W",       "-X",       "--check-hash-based-pycs", "-r",        "--require",
+    "--import", "--loader", "--experimental-loader",   "--env-file"};
+constexpr std::string_view kCode[] = {"-c",     "-e",      "-E", "-p",
+                                      "--eval", "--print", "-"};  // there is no script
+constexpr std::string_view kSuffixes[] = {".py", ".pyc", ".pyz", ".js",  ".mjs", ".cjs",
                                           ".ts", ".rb",  ".pl",  ".php", ".lua", ".sh"};
 
 template <size_t N>

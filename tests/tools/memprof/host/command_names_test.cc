@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/host/program/command_names.h"
+#include "memprof/host/command_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
