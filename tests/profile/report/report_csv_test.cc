@@ -17,7 +17,9 @@ using ::testing::StartsWith;
 TEST(ReportCsv, HasTheDocumentedColumns) {
   Builder b;
   b.stack({b.at("insert(map<int, int>&)", "/src/cache.cc", 7), b.at("main")}, 100, 3);
-  const std::string csv = report_csv(build_report(b.profile()));
+  ReportOptions options;
+  options.view.full_names = true;
+  const std::string csv = report_csv(build_report(b.profile(), options));
   EXPECT_THAT(csv, StartsWith("name,file,line,module,through_function,through_module,called_by_function,"
                               "called_by_file,called_by_line,self_alloc_objects,self_alloc_objects_low,"
                               "self_alloc_objects_high,self_alloc_space,self_alloc_space_low,"));
