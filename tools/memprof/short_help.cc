@@ -49,14 +49,15 @@ Shows a profile as a table: which function holds how much memory.
 
   -n N                  rows to show (20)
   --by WHAT             a row for each function (default), line, file, module,
-                        heap, process
+                        thread, heap, process
   --metric WHAT         peak (when the heap was largest: the default if the
                         program has ended), live (held now), alloc (all since
                         the start), temporary (freed within --younger 10ms)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
-  --json                for programs
+  --sizes               how large live blocks are
+  --json                for programs; --csv for spreadsheets
 
 All options, and what the columns mean: memprof report --help
 )"},
