@@ -184,12 +184,12 @@ typedef struct memprof_options {
                                   2: for frames in stacks, but not for its objects                         */
   uint32_t native_interpreter; /* not 0: the frames of evaluation loops stay in the stacks                 */
   uint32_t runtimes[MEMPROF_MAX_RUNTIMES]; /* MEMPROF_USE_* of each; for CPython `python`, if this is 0    */
-  uint32_t budget_ppm; /* not 0: the rate follows what sampling costs, so that it takes so many parts
+  uint32_t budget_ppm;     /* not 0: the rate follows what sampling costs, so that it takes so many parts
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
                                   It begins with rate_bytes where that is not the default, else with a
                                   coarse one (16 MiB for 0.5 %); see memprof_snapshot_rates                */
-  uint32_t mappings;   /* not 0: memory that the program maps itself is recorded (mmap, mremap, sbrk), be it
-                                  anonymous or shared, each with its stack; see memprof_snapshot_mappings  */
+  uint32_t mappings;       /* not 0: memory that the program maps itself is recorded (mmap, mremap, sbrk),
+                                  anonymous or shared, with its stack; see memprof_snapshot_mappings       */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
   /* That all tables together stay within; at least 4 MiB.  0 = default: a 64th of what the process's group (a
