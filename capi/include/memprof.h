@@ -188,8 +188,8 @@ typedef struct memprof_options {
                                   in a million of the process's CPU time (5000: 0.5 %); at most 500,000.
                                   It begins with rate_bytes where that is not the default, else with a
                                   coarse one (16 MiB for 0.5 %); see memprof_snapshot_rates                */
-  uint32_t mappings;       /* not 0: anonymous memory that the program maps itself is recorded (mmap, mremap,
-                                  sbrk), each with its stack; see memprof_snapshot_mappings                */
+  uint32_t mappings;       /* not 0: memory that the program maps itself is recorded (mmap, mremap, sbrk),
+                                  anonymous or shared, with its stack; see memprof_snapshot_mappings       */
   uint64_t min_rate_bytes; /* bounds of that rate; 0 = default (16 KiB, 64 MiB)                        */
   uint64_t max_rate_bytes;
   /* That all tables together stay within; at least 4 MiB.  0 = default: a 64th of what the process's group (a
@@ -670,8 +670,9 @@ typedef struct memprof_runtime_frame {
   uint32_t reserved;
 } memprof_runtime_frame;
 
-/* Memory that the program mapped itself: an anonymous mapping (mmap), or what it moved the break by (sbrk).  Not
- * those of an allocator whose blocks are seen.  Neighbours of one stack may be one, where the table was full. */
+/* Memory that the program mapped itself: a mapping that is anonymous or shared (mmap), or what it moved the break by
+ * (sbrk).  Not those of an allocator whose blocks are seen.  Neighbours of one stack may be one, where the table was
+ * full. */
 typedef struct memprof_mapping {
   uint64_t start; /* addresses start <= a < limit: what of it is still mapped                          */
   uint64_t limit;

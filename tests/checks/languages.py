@@ -40,6 +40,8 @@ EXCEPTIONS = {
     "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "tools/memprof/command_table.cc": (r"--no-python", PUBLIC),
+    "tools/memprof/host/command_names.cc": (r'^constexpr std::string_view kInterpreters|^ *"', "a table of the interpreters that scripts are run by"),
+    "tools/memprof/host/command_names.h": (r"^//", "examples of command lines"),
     "tools/memprof/commands/leaks_command.cc": (r"^JavaScript heap", "help: a heap in which it looks for leaks"),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),

@@ -48,7 +48,7 @@ class Live(page_test.Block):
         assert begins == [len(table) for table in known], (begins, [len(table) for table in known])
         sizes = self.column(self.varint())
         self.texts += [self.take(size) for size in sizes]
-        self.frames += self.rows("name shown symbol file module shown_module path line flags")
+        self.frames += self.rows("name shown symbol file module shown_module path package line flags")
         self.sites += self.rows("frame role")
         for node in self.rows("site steps"):
             self.parents.append(len(self.nodes) - node.steps if node.steps else None)

@@ -159,6 +159,41 @@ class Mappings(e2e.Test):
         self.check_seen(report, int(said.split()[1]), 0.95)
         self.assertGreater(report["anonymous_mapped_bytes"], 20 * MIB, "V8's heap")
 
+    def test_what_python_shares_or_maps_of_a_file_is_its_lines(self):
+        script = self.folder / "shares.py"
+        script.write_text("""\
+import mmap, os
+from multiprocessing import shared_memory
+MIB = 1 << 20
+def share():
+    block = shared_memory.SharedMemory(create=True, size=8 * MIB)
+    block.buf[:] = bytes(8 * MIB)
+    return block
+def of_file(access):
+    with open("table.bin", "r+b") as file:
+        table = mmap.mmap(file.fileno(), 0, access=access)
+    return table, sum(table[page] for page in range(0, 4 * MIB, mmap.PAGESIZE))
+with open("table.bin", "wb") as file:
+    file.truncate(16 * MIB)
+block = share()
+kept = of_file(mmap.ACCESS_READ)
+copied = of_file(mmap.ACCESS_COPY)
+block.unlink()
+os._exit(0)
+""")
+        out = self.folder / "shares.pb"
+        self.memprof("run", "--mmap", "-r", "0", "-o", out, "--", e2e.system_python(), script, cwd=self.folder)
+        rows = [row for row in self.report(out, "--mmap", "--by", "line")["rows"] if row["self"]["mapped_space"]["value"] >= 8 << 20]
+        shared = next(row for row in rows if row["name"] == "SharedMemory.__init__")
+        self.assertEqual(shared["self"]["mapped_space"]["value"], 8 << 20)
+        self.assertEqual(shared["called_by"], {"function": "share", "file": str(script), "line": 5})
+        file = next(row for row in rows if row["name"] == "of_file")
+        self.assertEqual((file["line"], file["self"]["mapped_objects"]["value"]), (10, 1), "a copy is private: the file's")
+        self.assertEqual(file["self"]["mapped_space"]["value"], 16 << 20)
+        self.assertGreaterEqual(file["self"]["mapped_resident_space"]["value"], 4 << 20)
+        text = self.memprof("report", out).stdout.decode()
+        self.assertIn("The program itself also mapped memory", text)
+
 
 if __name__ == "__main__":
     e2e.main()

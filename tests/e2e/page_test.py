@@ -41,7 +41,7 @@ class Block:
         self.facts = json.loads(self.take(self.varint()))
         sizes = self.column(self.varint())
         self.texts = [self.take(size) for size in sizes]
-        columns = "name shown symbol file module shown_module path line flags"
+        columns = "name shown symbol file module shown_module path package line flags"
         self.frames = self.rows(columns)
         self.sites = self.rows("frame role")
         self.nodes = self.rows("site up")

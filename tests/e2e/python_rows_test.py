@@ -148,7 +148,48 @@ class PythonRows(e2e.Test):
                     self.assertEqual("grow_prices" in large, shown)
                     self.assertEqual(line in large, not shown)
                 changes = self.run_any("diff", out, out, "--json", *options).decode()
-                self.assertEqual('"grow_prices"' in changes, shown)
+                self.assertEqual('"name": "grow_prices"' in changes, shown)
+
+    def test_other_commands_say_what_a_line_allocates_through_and_for_whom(self):
+        self.write("site-packages/tables/__init__.py", f"""\
+            import _prices
+            def make(blocks):
+                return [_prices.make({BLOCK}) for _ in range(blocks)]
+            def use():
+                _prices.use({BLOCK})
+        """)
+        self.extension()
+        script = self.write("app.py", """\
+            import os, sys
+            sys.path.insert(0, "site-packages")
+            import tables
+            def kept():
+                return tables.make(int(sys.argv[1]))
+            def used():
+                tables.use()
+            kept()
+            used()
+            os._exit(0)
+        """)
+        few, many = (self.folder / f"{blocks}.pb" for blocks in (2, 5))
+        for out, blocks in ((few, 2), (many, 5)):
+            self.memprof("run", "-r", "0", "-o", out, "--", PYTHON, script, str(blocks),
+                         environment=e2e.plain_environment(PYTHONPATH=str(self.folder)), cwd=self.folder)
+        through = {"function": "grow_prices", "module": "_prices.so"}
+        limits = self.write("memprof.toml", "[[row]]\nby = 'function'\nlive = '1 MB'\n")
+        for command, holder, line in ((("leaks", many, "-n", "9"), "kept", 5), (("churn", many), "used", 7),
+                                      (("diff", few, many), "kept", 5), (("check", "--limits", limits, many), "kept", 5)):
+            with self.subTest(command[0]):
+                out = json.loads(self.run_any(*command, "--json"))
+                rows = [site for check in out["checks"] for limit in check["limits"] for site in limit["sites"]] if command[0] == "check" else out["rows"]
+                row = next(r for r in rows if r["through"] is not None and r["module"] == "[Python]" and "tables" in r["file"])
+                self.assertEqual(row["through"], through)
+                self.assertEqual(row["called_by"], {"function": holder, "file": str(script), "line": line})
+                text = self.run_any(*command).decode()
+                if command[0] == "leaks":
+                    text = self.run_any("leaks", many, "--why").decode()
+                self.assertIn(f"for {holder}", text)
+                self.assertIn("through grow_prices", text)
 
     def run_any(self, *arguments):
         done = e2e.run([e2e.COMMAND, *arguments])

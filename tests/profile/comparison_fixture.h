@@ -30,6 +30,16 @@ inline ComparedProfile server(const std::string& name,
   return {name, builder.profile()};
 }
 
+// Exact: `ones` of NumPy holds so many blocks, in memory of an extension, for a line of the program's own.
+inline ComparedProfile arrays(const std::string& name, uint64_t blocks, int64_t own_line) {
+  report_fixture::Builder builder;
+  builder.module("_umath.so");
+  const uint32_t empty = builder.at("array_empty");
+  const uint32_t ones = builder.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  builder.stack({empty, ones, builder.python("prices", "app.py", own_line)}, 1 << 20, blocks);
+  return {name, builder.profile()};
+}
+
 inline std::vector<ComparedProfile> before() {
   return {server("old.pb.gz", {{"cache", 100}, {"pool", 400}, {"steady", 50}, {"noise", 3}})};
 }

@@ -27,6 +27,19 @@ inline LiveLook look_at(uint64_t seconds, uint64_t leaked, uint64_t churned) {
   return look;
 }
 
+// The same with blocks of 1 MiB that a line of NumPy holds, in memory of an extension, for a line of the program's own.
+inline LiveLook arrays_at(uint64_t seconds, uint64_t blocks) {
+  report_fixture::Builder builder;
+  builder.module("_umath.so");
+  const uint32_t empty = builder.at("array_empty");
+  const uint32_t ones = builder.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  builder.stack({empty, ones, builder.python("prices", "app.py", 4)}, 1 << 20, blocks);
+  LiveLook look;
+  look.profile = builder.profile();
+  look.profile.time_unix_ns += seconds * kSecondNs;
+  return look;
+}
+
 // The names of the rows in their order.
 inline std::string names(const LiveModel& model) {
   std::string text;

@@ -49,14 +49,15 @@ Shows a profile as a table: which function holds how much memory.
 
   -n N                  rows to show (20)
   --by WHAT             a row for each function (default), line, file, module,
-                        heap, process
+                        thread, heap, process
   --metric WHAT         peak (when the heap was largest: the default if the
                         program has ended), live (held now), alloc (all since
                         the start), temporary (freed within --younger 10ms)
   --focus REGEX         only stacks with a frame that matches; --ignore: without
   --tree                the calls from the root down, heaviest first
   --callers FUNCTION    who calls it; --callees FUNCTION: what it calls
-  --json                for programs
+  --sizes               how large live blocks are
+  --json                for programs; --csv for spreadsheets
 
 All options, and what the columns mean: memprof report --help
 )"},
@@ -150,7 +151,7 @@ Shows what memory running processes hold. memprof must be in them: started by
 `memprof run`, attached, preloaded or linked. They are not stopped. ? lists the
 keys of the view, q ends it.
 
-  --name PROGRAM  the process whose executable has this name
+  --name PROGRAM  the process whose executable, or script, has this name
   --run           with the other processes of its run
   -o PATH         write the profile up to now instead (.pb.gz or .pb)
   --record FILE.series --every 10s
@@ -166,7 +167,7 @@ memprof list shows such processes. All options: memprof live --help
 Starts memprof in a running process, which pauses for some milliseconds. It
 records allocations from now on; memprof live PID shows them.
 
-  --name PROGRAM  the process whose executable has this name
+  --name PROGRAM  the process whose executable, or script, has this name
   -r RATE         mean bytes between samples: 512k (default), 64k, 1M ...
   --for TIME -o PATH
                   record for this time (30s, 5m, 1h), write the profile, stop

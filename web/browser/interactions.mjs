@@ -150,6 +150,29 @@ async function pythonPage({ open, violations, picture, check }) {
   await close();
 }
 
+async function importedPackages({ open, violations, picture, check }) {
+  const { page, errors, close } = await open("imports.html");
+  const isImport = (name) => name.startsWith("importing ");
+  const names = await rowNames(page);
+  check("an import is one row", names.filter(isImport).length > 2, names.join(" ").slice(0, 200));
+  const whole = await total(page);
+  await page.getByRole("button", { name: names.find(isImport), exact: true }).first().click();
+  await picture(page, "imports");
+  check("axe: an import", (await violations(page)).length === 0, (await violations(page)).join("; "));
+  await page.getByRole("button", { name: "Show what is imported" }).click();
+  await settled(page);
+  const opened = await rowNames(page);
+  const modules = (all) => all.filter((name) => name === "<module>").length;
+  check("it opens", !opened.some(isImport) && modules(opened) > modules(names), opened.join(" ").slice(0, 200));
+  check("and nothing is lost", (await total(page)) === whole, await total(page));
+  check("the fragment says so", new URL(page.url()).hash.includes("show=p"), page.url());
+  await page.evaluate(() => window.history.back());
+  await settled(page);
+  check("back closes it", (await rowNames(page)).some(isImport));
+  check("no errors", errors.length === 0, errors.join("; "));
+  await close();
+}
+
 async function hostileNames({ open, violations, picture, check }) {
   const { page, errors, close } = await open("hostile.html", "#show=iml");
   const names = await rowNames(page);
@@ -225,6 +248,7 @@ async function appearances({ open, violations, picture, print, check }) {
 export async function interactions(tools) {
   await pythonPage(tools);
   await keysOnly(tools);
+  await importedPackages(tools);
   await hostileNames(tools);
   await difference(tools);
   await appearances(tools);

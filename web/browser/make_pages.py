@@ -39,6 +39,14 @@ for thread in threads:
     thread.join()
 load(10000)
 """
+IMPORTS = """\
+import xml.dom.minidom, unittest.mock, http.server, email.message, models
+kept = ["x" * 100_000 for _ in range(10)]
+"""
+MODELS = """\
+import decimal, statistics
+names = ["n" * 50_000 for _ in range(10)]
+"""
 PERL = """
 my %h; for (1..20000) { $h{$_} = { a => [1..5], b => "x" x ($_ % 200) }; }
 sub f { my $n = shift; return $n ? [f($n-1)] : [] } my @k = map { f(20) } 1..500;
@@ -106,6 +114,10 @@ def main():
     threads = folder / "threads.py"
     threads.write_text(THREADS)
     run("threads.pb.gz", "16k", "--", "/usr/bin/python3", threads)
+    (folder / "models.py").write_text(MODELS)
+    imports = folder / "imports.py"
+    imports.write_text(IMPORTS)
+    run("imports.pb.gz", "2k", "--", "/usr/bin/python3", imports)
     after = folder / "after.pb.gz"
     subprocess.run([memprof, "run", "-r", "64k", "-o", after, "--force", "--", "/usr/bin/python3", "-c", PYTHON % (60000, 10)],
                    check=True, stderr=subprocess.DEVNULL)
@@ -117,6 +129,7 @@ def main():
                    check=True, stderr=subprocess.DEVNULL)
     page(profiles / "python.pb.gz", "python.html")
     page(profiles / "threads.pb.gz", "source.html", "--source", "--source-root", folder)
+    page(profiles / "imports.pb.gz", "imports.html")
     page(large, "large.html")
     hostile = folder / "hostile.pb"
     hostile.write_bytes(hostile_profile())

@@ -79,7 +79,7 @@ describe("a page of a difference", () => {
     const out = join(mkdtempSync(join(tmpdir(), "page-")), "diff.html");
     execFileSync(process.env.MEMPROF ?? "memprof", ["diff", before, after, "--no-debuginfod", "-o", out]);
     const block = await blockOf(readFileSync(out, "utf8"));
-    const view = makeView(block, { by: "function", hidden: { interpreter: true, imports: true, library: true, start: true }, fullNames: false });
+    const view = makeView(block, { by: "function", hidden: { interpreter: true, native: true, imports: true, packages: true, library: true, start: true }, fullNames: false });
     let compared = 0;
     for (const metric of ["inuse_space", "alloc_space"] as const) {
       for (const row of block.facts.changes[metric]?.rows ?? []) {

@@ -5,7 +5,7 @@ import { makeView } from "../src/model/view";
 import { labelsAbove, NO_LABEL } from "../src/ui/colours";
 import { pageOf, profiles } from "./page";
 
-const HIDDEN = { interpreter: true, imports: true, library: true, start: true };
+const HIDDEN = { interpreter: true, native: true, imports: true, packages: true, library: true, start: true };
 
 const LABELS = ["process", "heap"] as const;
 

@@ -8,7 +8,7 @@ import { lifetimeText } from "../src/ui/histograms";
 import { clockText, nearest, ratesOf } from "../src/ui/timeline";
 import { pageOf, profiles, reportOf } from "./page";
 
-const HIDDEN = { interpreter: true, imports: true, library: true, start: true };
+const HIDDEN = { interpreter: true, native: true, imports: true, packages: true, library: true, start: true };
 
 const sum = (values: number[]): number => values.reduce((all, value) => all + value, 0);
 

@@ -11,8 +11,8 @@ import { shownLines } from "../src/ui/lines";
 import { addressOf } from "../src/ui/source";
 import { pageOf, profiles, reportOf } from "./page";
 
-const NOTHING = { interpreter: false, imports: false, library: false, start: false };
-const HIDDEN = { interpreter: true, imports: true, library: true, start: true };
+const NOTHING = { interpreter: false, native: false, imports: false, packages: false, library: false, start: false };
+const HIDDEN = { interpreter: true, native: true, imports: true, packages: true, library: true, start: true };
 
 describe.each(profiles())("%s", (profile) => {
   it("has the lines of report --by line", async () => {

@@ -11,7 +11,7 @@ import { MovingPlaces } from "../src/model/places";
 import { rowsOf, sumUp, withGrowth } from "../src/model/sums";
 import { makeView, type View } from "../src/model/view";
 
-const SHOWN = { interpreter: false, imports: false, library: false, start: false };
+const SHOWN = { interpreter: false, native: false, imports: false, packages: false, library: false, start: false };
 const LIVE: Live = { events: "events", profile: "profile.pb.gz", seconds: 0, resident: 0, who: "", recording: "", between: "between-" };
 const now = () => false;
 
@@ -53,7 +53,7 @@ class Process {
     const fresh = Array.from({ length: this.frames - frames }, (_, i) => frames + i);
     varint(fresh.length);
     // name, shown: the text of the frame; all else is empty.
-    for (let column = 0; column < 9; ++column) for (const frame of fresh) varint(column < 2 ? frame + 1 : 0);
+    for (let column = 0; column < 10; ++column) for (const frame of fresh) varint(column < 2 ? frame + 1 : 0);
     varint(fresh.length);
     for (const frame of fresh) varint(frame);
     fresh.forEach(() => varint(0));

@@ -13,8 +13,8 @@ import { rowsOf, sumUp } from "../src/model/sums";
 import { type Hidden, makeView, type View } from "../src/model/view";
 import { pageOf, profiles, type Report, reportOf } from "./page";
 
-const HIDDEN: Hidden = { interpreter: true, imports: true, library: true, start: true };
-const SHOWN: Hidden = { interpreter: false, imports: false, library: false, start: false };
+const HIDDEN: Hidden = { interpreter: true, native: true, imports: true, packages: true, library: true, start: true };
+const SHOWN: Hidden = { interpreter: false, native: false, imports: false, packages: false, library: false, start: false };
 const NOTHING = { focus: "", ignore: "", process: "", heap: "" };
 
 const key = (group: { name: string; file: string; module: string }) => `${group.name}|${group.file}|${group.module}`;
@@ -67,6 +67,8 @@ describe.each(profiles())("%s", (profile) => {
   it.each<[string, Hidden, string[]]>([
     ["as reports show it", HIDDEN, []],
     ["all frames", SHOWN, ["--all-frames"]],
+    ["the lines of imports", { ...HIDDEN, packages: false }, ["--imports"]],
+    ["native code", { ...HIDDEN, native: false }, ["--native"]],
     ["the interpreter", { ...HIDDEN, interpreter: false }, ["--native-interpreter"]],
   ])("has the rows of the report: %s", async (_, hidden, args) => {
     const block = await pageOf(profile);
@@ -101,6 +103,20 @@ describe.each(profiles())("%s", (profile) => {
     }
   });
 
+  it("opens what importing a package took", async () => {
+    const block = await pageOf(profile);
+    const rowsBy = (packages: boolean) => {
+      const view = makeView(block, { by: "function", hidden: { ...HIDDEN, packages }, fullNames: true });
+      const sums = sumUp(block, view, valuesOf(block, "alloc_space", () => false), null, "all", null);
+      const names = rowsOf(view, sums, 0).map((row) => view.groups.groups[row.group]);
+      return { total: Math.round(sums.total[0]), imports: names.filter((group) => group.importedPackage !== undefined) };
+    };
+    const [folded, opened] = [rowsBy(true), rowsBy(false)];
+    expect(opened.total).toBe(folded.total);
+    expect(opened.imports).toEqual([]);
+    if (basename(profile).startsWith("imports")) expect(folded.imports.length).toBeGreaterThan(2);
+  });
+
   it("has the intervals of the report", async () => {
     const block = await pageOf(profile);
     const view = makeView(block, { by: "function", hidden: HIDDEN, fullNames: true });
@@ -109,7 +125,7 @@ describe.each(profiles())("%s", (profile) => {
 
   it("has the callers and callees of the report", async () => {
     const block = await pageOf(profile);
-    const view = makeView(block, { by: "function", hidden: HIDDEN, fullNames: true });
+    const view = makeView(block, { by: "function", hidden: { ...HIDDEN, native: false, packages: false }, fullNames: true });
     const metric = block.facts.metric;
     const sums = sumUp(block, view, valuesOf(block, metric, () => false), null, "all", null);
     const byTotal = rowsOf(view, sums, 0).sort((a, b) => b.total - a.total);

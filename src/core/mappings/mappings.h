@@ -48,7 +48,7 @@ uint64_t begin_unmap();
 // To whole pages, as the system does.
 uint64_t round_to_pages(uint64_t size_bytes);
 
-// `is_recorded`: false for what is no anonymous memory; whatever was there is gone.
+// `is_recorded`: false for what is a file's; whatever was there is gone.
 void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void* caller,
             const platform::Entry& entry);
 void unmapped(const void* start, uint64_t size_bytes, uint64_t ticket);

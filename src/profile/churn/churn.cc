@@ -31,6 +31,7 @@ struct Sum {
   double allocated_bytes = 0;
   double grown_bytes = 0;    // temporary, of growing containers
   double runtime_bytes = 0;  // temporary, of code that a runtime executes
+  NoteSums notes;            // of temporary bytes
 };
 
 // Next to the leaf: who allocates, and on whose behalf.
@@ -117,6 +118,7 @@ Churn find_churn(const Profile& profile, const ChurnOptions& options) {
       all.add(lifetime);
     }
     const double bytes = stack.temporary.weight_bytes;
+    sum.notes.add(bytes, grouping);
     const CpuRange cpu = likely_cpu(stack.temporary.weight_count, bytes / stack.temporary.weight_count);
     add(cpu, &sum.cpu);
     add(cpu, &churn.cpu);
@@ -152,6 +154,7 @@ Churn find_churn(const Profile& profile, const ChurnOptions& options) {
     row.median_lifetime_ns = sum.lifetimes.quantile_ns(0.5);
     row.mean_size_bytes = row.blocks.value > 0 ? row.bytes.value / row.blocks.value : 0;
     row.cpu = sum.cpu;
+    row.notes = sum.notes.notes(row.bytes.value);
     row.advice = advice_for(sum, row.bytes.value, row.mean_size_bytes, row.median_lifetime_ns);
     churn.rows.push_back(std::move(row));
   }

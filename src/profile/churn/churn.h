@@ -16,6 +16,7 @@
 #include "profile/matching/stack_filter.h"
 #include "profile/model/estimate.h"
 #include "profile/names/frame_grouping.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 
@@ -46,6 +47,7 @@ struct ChurnRow {
   double mean_size_bytes = 0;     // of temporary blocks
   CpuRange cpu;
   ChurnAdvice advice = ChurnAdvice::kPool;
+  RowNotes notes;
 };
 
 struct Churn {

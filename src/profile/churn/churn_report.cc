@@ -8,6 +8,7 @@
 
 #include "profile/report/output/report_header.h"
 #include "profile/report/report_cells.h"
+#include "profile/text/markup/notes_json.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -82,6 +83,7 @@ std::string churn_text(const Churn& churn, const Report& report, const TextOptio
                     advice_name(row.advice)};
     line.names = {printable(row.place.name)};
     if (has_places) {
+      for (const std::string& note : note_cells(row.notes)) line.notes.push_back(printable(note));
       line.place = printable(place_cell(row.place.name, row.place.file, row.place.line, row.place.module));
     }
     table.add(std::move(line));
@@ -119,17 +121,19 @@ std::string churn_json(const Churn& churn, const Report& report) {
   json["likely_cpu_ns"] = cpu_json(churn.cpu);
   json["rows"] = Json::array();
   for (const ChurnRow& row : churn.rows) {
-    json["rows"].push_back({{"name", row.place.name},
-                            {"file", row.place.file},
-                            {"line", row.place.line},
-                            {"module", row.place.module},
-                            {"temporary_space", estimate(row.bytes)},
-                            {"temporary_objects", estimate(row.blocks)},
-                            {"alloc_space", std::llround(row.allocated_bytes)},
-                            {"mean_size_bytes", std::llround(row.mean_size_bytes)},
-                            {"median_lifetime_ns", std::llround(row.median_lifetime_ns)},
-                            {"likely_cpu_ns", cpu_json(row.cpu)},
-                            {"advice", advice_name(row.advice)}});
+    Json one = {{"name", row.place.name},
+                {"file", row.place.file},
+                {"line", row.place.line},
+                {"module", row.place.module},
+                {"temporary_space", estimate(row.bytes)},
+                {"temporary_objects", estimate(row.blocks)},
+                {"alloc_space", std::llround(row.allocated_bytes)},
+                {"mean_size_bytes", std::llround(row.mean_size_bytes)},
+                {"median_lifetime_ns", std::llround(row.median_lifetime_ns)},
+                {"likely_cpu_ns", cpu_json(row.cpu)},
+                {"advice", advice_name(row.advice)}};
+    add_notes(row.notes, &one);
+    json["rows"].push_back(std::move(one));
   }
   // Names come from files and need not be UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -19,6 +19,8 @@ namespace {
 struct Row {
   SideSum sides[2];
   double cumulative[2] = {0, 0};
+  NoteSums notes[2];
+  double noted[2] = {0, 0};  // that the notes are of: all files of the side together
 };
 
 // One file, as the tree reads it again.
@@ -41,6 +43,7 @@ class Comparer {
     read.is_selected = select_stacks(profile, options_.filter);
     std::vector<Accumulator> self;
     std::vector<double> cumulative;
+    std::vector<NoteSums> notes;
     std::vector<size_t> last_stack;
     Accumulator total;
     std::vector<GroupedFrame> frames;
@@ -53,9 +56,11 @@ class Comparer {
       frames_of(stack, &read, &frames);
       self.resize(read.grouping.groups().size());
       cumulative.resize(self.size());
+      notes.resize(self.size());
       last_stack.resize(self.size(), SIZE_MAX);
       self[frames.front().group].add(content);
       const double value = content.value(result_.metric);
+      notes[frames.front().group].add(value, read.grouping);
       for (const GroupedFrame& frame : frames) {
         if (last_stack[frame.group] == i) continue;
         last_stack[frame.group] = i;
@@ -64,9 +69,10 @@ class Comparer {
     }
     self.resize(read.grouping.groups().size());
     cumulative.resize(self.size());
+    notes.resize(self.size());
     totals_[side].add_file(total);
     read.rows = matching_.add(profile, read.grouping.groups());
-    add_rows(side, read.rows, self, cumulative);
+    add_rows(side, read.rows, self, cumulative, notes);
   }
 
   void finish() {
@@ -101,7 +107,7 @@ class Comparer {
   // What stands before a stack's frames in a tree, the outermost first.
   std::vector<uint32_t> root_groups(const Stack& stack, Read* read) const {
     std::vector<uint32_t> groups;
-    if (!stack.heap.empty() && options_.by != GroupBy::kHeap && options_.by != GroupBy::kProcess) {
+    if (!stack.heap.empty() && is_by_code(options_.by)) {
       groups.push_back(read->grouping.made_up_group("[heap " + stack.heap + "]"));
     }
     if (is_cut(stack)) groups.push_back(read->grouping.made_up_group("[stack cut]"));
@@ -109,14 +115,17 @@ class Comparer {
   }
 
   void add_rows(size_t side, const std::vector<uint32_t>& rows, const std::vector<Accumulator>& self,
-                const std::vector<double>& cumulative) {
+                const std::vector<double>& cumulative, const std::vector<NoteSums>& notes) {
     rows_.resize(matching_.rows().size());
     const double files = static_cast<double>(facts(side).files);
     // Several groups may be one row: lines of a function that code moved to, say.
     std::map<uint32_t, Accumulator> sums;
     for (size_t i = 0; i < rows.size(); ++i) {
       sums[rows[i]].add(self[i]);
-      rows_[rows[i]].cumulative[side] += cumulative[i] / files;
+      Row& row = rows_[rows[i]];
+      row.cumulative[side] += cumulative[i] / files;
+      row.notes[side].add(notes[i]);
+      row.noted[side] += self[i].value(result_.metric);
     }
     for (const auto& [row, sum] : sums) rows_[row].sides[side].add_file(sum);
   }
@@ -127,6 +136,10 @@ class Comparer {
     ComparisonRow row;
     row.group = matching_.rows()[index];
     row.change = change;
+    // Lines move between two versions of a program: of the side that has more.
+    const Row& sums = rows_[index];
+    const size_t side = std::abs(sums.noted[1]) >= std::abs(sums.noted[0]) ? 1 : 0;
+    row.notes = sums.notes[side].notes(sums.noted[side]);
     row.corrected_p = corrected;
     row.cumulative_before = rows_[index].cumulative[0];
     row.cumulative_after = rows_[index].cumulative[1];

@@ -20,6 +20,7 @@
 #include "profile/matching/stack_filter.h"
 #include "profile/model/model.h"
 #include "profile/names/frame_grouping.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 
@@ -62,6 +63,7 @@ struct ComparedSide {
 struct ComparisonRow {
   FrameGroup group;
   Change change;
+  RowNotes notes;  // of the side on which the row holds more
   double corrected_p = 1;
   bool is_significant = false;
   size_t index = 0;  // among all rows, in no order

@@ -37,9 +37,12 @@ std::string p_text(double p) {
   return p < 0.001 ? fmt::format("{:.0e}", p) : fmt::format("{:.2g}", p);
 }
 
-std::string row_text(const FrameGroup& group) {
+std::string row_text(const FrameGroup& group, const RowNotes& notes) {
   const std::string place = place_cell(group.name, group.file, group.line, group.module);
-  return place.empty() || place == group.name ? group.name : fmt::format("{} ({})", group.name, place);
+  const std::string name =
+      place.empty() || place == group.name ? group.name : fmt::format("{} ({})", group.name, place);
+  const std::vector<std::string> beside = note_cells(notes);
+  return beside.empty() ? name : name + ", " + beside.front();
 }
 
 std::string total_title(Metric metric) {

@@ -18,8 +18,8 @@ std::string interval_text(Metric metric, const Change& change);
 std::string percent_text(const Change& change);
 // "0.012", "<1e-6".
 std::string p_text(double p);
-// A row's name and place: "insert (cache.cc:12)".
-std::string row_text(const FrameGroup& group);
+// A row's name, its place and what stands beside it: "insert (cache.cc:12)", "prices (app.py:4), through PyArray_Empty".
+std::string row_text(const FrameGroup& group, const RowNotes& notes = {});
 
 // What a total is called beside all others.
 std::string total_title(Metric metric);

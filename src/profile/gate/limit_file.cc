@@ -136,8 +136,8 @@ GateScope read_row(const TomlReader& table, const GateCheck& check) {
   if (table.has("by")) {
     const auto by = group_by_from_name(table.text("by"));
     if (!by) {
-      table.refuse(
-          "by", fmt::format("'{}' is not function, line, file, module, heap or process", table.text("by")));
+      table.refuse("by", fmt::format("'{}' is not function, line, file, module, heap, process or thread",
+                                     table.text("by")));
     }
     row.by = *by;
   }

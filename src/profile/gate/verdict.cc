@@ -179,7 +179,8 @@ class Judge {
     options.skip_empty = true;
     for (const ReportRow& row : build_report(last(), options).rows) {
       const double value = row.self[metric_index(metric)].value;
-      if (value > 0) result->sites.push_back({{row.name, row.file, row.line, row.module, ""}, value});
+      if (value > 0)
+        result->sites.push_back({{row.name, row.file, row.line, row.module, ""}, value, row.notes});
     }
   }
 
@@ -203,7 +204,7 @@ class Judge {
     result->what += ": " + largest.name;
     for (const ReportRow& row : report.rows) {
       if (!(self(row).low > limit.max) || result->sites.size() == kSites) break;
-      result->sites.push_back({{row.name, row.file, row.line, row.module, ""}, self(row).value});
+      result->sites.push_back({{row.name, row.file, row.line, row.module, ""}, self(row).value, row.notes});
     }
   }
 
@@ -254,7 +255,7 @@ class Judge {
     for (const auto* rows : {&comparison.growth, &comparison.others}) {
       for (const ComparisonRow& row : *rows) {
         if (row.change.value <= 0 || result->sites.size() == kSites) break;
-        result->sites.push_back({row.group, row.change.value});
+        result->sites.push_back({row.group, row.change.value, row.notes});
       }
       if (!result->sites.empty()) return;
     }

@@ -30,6 +30,7 @@ const char* verdict_name(Verdict verdict);
 struct GateSite {
   FrameGroup group;
   double value = 0;  // bytes or blocks, not divided
+  RowNotes notes;
 };
 
 struct GateResult {

@@ -25,8 +25,7 @@ struct Site {
   FrameGroup place;
   std::optional<FrameGroup> caller;
   double caller_bytes = -1;  // live, in the stack of `caller`
-  std::optional<NativeCallee> through;
-  double through_bytes = -1;  // live, in the stack of `through`
+  NoteSums notes;            // of live bytes
   SiteLives lives;
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
@@ -125,13 +124,6 @@ void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Si
   site->caller_bytes = bytes;
 }
 
-void note_through(const NativeCallee* callee, const Stack& stack, Site* site) {
-  const double bytes = estimated_value(stack, Metric::kInuseSpace);
-  if (bytes <= site->through_bytes) return;
-  site->through = callee == nullptr ? std::nullopt : std::optional(*callee);
-  site->through_bytes = bytes;
-}
-
 // The line that is told of a function is the one that it begins in.
 FrameGroup of_line(FrameGroup place, const GroupedFrame& frame) {
   if (place.line == 0) place.line = frame.line;
@@ -175,7 +167,7 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
     site.place = place;
     if (has_callers) {
       note_caller(executed_caller(profile, grouping, frames), stack, &site);
-      note_through(grouping.native_callee(), stack, &site);
+      site.notes.add(estimated_value(stack, Metric::kInuseSpace), grouping);
     }
     site.lives.run_ns = static_cast<double>(profile.duration_ns);
     site.lives.add(stack);
@@ -351,11 +343,11 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
     LeakRow row;
     row.place = site.place;
     row.caller = site.caller;
-    row.through = site.through;
     row.assessment = assess(site.lives);
     row.verdict = row.assessment.verdict;
     if (row.verdict == LeakVerdict::kLeak) row.growth = row.assessment.births.rate;
     row.live_bytes = site.sum.estimate(Metric::kInuseSpace);
+    row.notes = site.notes.notes(row.live_bytes.value);
     row.live_blocks = site.sum.value(Metric::kInuseObjects);
     if (!(row.live_bytes.value > 0)) continue;  // all was freed
     row.slope = slope_at(key, looks, lasting, options);

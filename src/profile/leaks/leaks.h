@@ -24,6 +24,7 @@
 #include "profile/matching/stack_filter.h"
 #include "profile/model/estimate.h"
 #include "profile/names/frame_grouping.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 
@@ -36,8 +37,7 @@ struct LeakRow {
   FrameGroup place;
   // Of a native place, by function or line: the line of a language's runtime that called it, in the stack that holds most.
   std::optional<FrameGroup> caller;
-  // Of a line of a language's runtime: the native code that it allocates through, in the stack that holds most.
-  std::optional<NativeCallee> through;
+  RowNotes notes;
   LeakVerdict verdict = LeakVerdict::kUnknown;
   Assessment assessment;
   double corrected_p = 1;

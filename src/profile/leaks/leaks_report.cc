@@ -9,6 +9,7 @@
 
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
+#include "profile/text/markup/notes_json.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -75,8 +76,13 @@ std::string name_of(const FrameGroup& group, const TextWriter& writer) {
 // Who called it, and what it allocates through, as far as there is such.
 void write_caller(const LeakRow& row, TextWriter* writer) {
   if (row.caller) writer->line("   called by " + name_of(*row.caller, *writer));
-  if (row.through) {
-    const NativeCallee& through = *row.through;
+  if (row.notes.called_by) {
+    const OwnLine& line = *row.notes.called_by;
+    writer->line("   for " + writer->bold(printable(line.function)) + "  " +
+                 printable(fmt::format("{}:{}", line.file, line.line)));
+  }
+  if (row.notes.through) {
+    const NativeCallee& through = *row.notes.through;
     writer->line("   through " +
                  (through.function.empty() ? "" : writer->bold(printable(through.function)) + "  ") +
                  printable(through.module));
@@ -221,22 +227,20 @@ Json caller_json(const LeakRow& row) {
   return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
 }
 
-Json through_json(const LeakRow& row) {
-  if (!row.through) return nullptr;
-  return {{"function", row.through->function}, {"module", row.through->module}};
-}
-
 Json row_json(const LeakRow& row, const Leaks& leaks) {
   const Assessment& a = row.assessment;
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
   const bool has_share = a.births.samples > 0;
   const double part_ns = leaks.run_ns / kBirthParts;
+  Json notes;
+  add_notes(row.notes, &notes);
   return {{"name", row.place.name},
           {"file", row.place.file},
           {"line", row.place.line},
           {"module", row.place.module},
           {"caller", caller_json(row)},
-          {"through", through_json(row)},
+          {"through", notes["through"]},
+          {"called_by", notes["called_by"]},
           {"verdict", verdict_name(row.verdict)},
           {"reason", leak_reason(row, leaks)},
           {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},

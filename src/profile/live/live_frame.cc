@@ -203,7 +203,8 @@ class LiveFrame {
 
   bool has_places() const {
     constexpr size_t kMinRoom = 44;
-    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine) &&
+    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine ||
+            report_.by == GroupBy::kThread) &&
            cells_.width() >= numbers_width() + kMinRoom;
   }
   // Where the place begins: two thirds are for the name.
@@ -255,10 +256,24 @@ class LiveFrame {
       column += kWidths[i] + kGap;
     }
     const size_t end = has_places() ? place_column() - kGap : cells_.width();
-    cells_.put_until(row, column, end, text(short_name(printable(of.name), end > column ? end - column : 0)));
+    const size_t room = end > column ? end - column : 0;
+    column = cells_.put_until(row, column, end, text(short_name(printable(of.name), room)));
+    put_note(row, column + kGap, end, of.notes);
     if (!has_places()) return;
     const std::string place = printable(place_cell(of.name, of.file, of.line, of.module));
     cells_.put(row, place_column(), text(short_path(place, cells_.width() - place_column())), kFaint);
+  }
+
+  // What stands beside a line of a language's runtime, where there is room after its name.
+  void put_note(size_t row, size_t column, size_t end, const RowNotes& notes) {
+    constexpr size_t kMinRoom = 16;
+    const std::vector<std::string> texts = note_cells(notes);
+    if (texts.empty() || column + kMinRoom > end) return;
+    const auto fits = std::find_if(texts.begin(), texts.end(), [&](const std::string& note) {
+      return text_width(printable(note)) <= end - column;
+    });
+    const std::string& note = fits == texts.end() ? texts.back() : *fits;
+    cells_.put_until(row, column, end, text(short_name(printable(note), end - column)), kFaint);
   }
 
   void put_toned(size_t row, const std::string& line) {

@@ -7,7 +7,7 @@ const std::vector<LiveHelp>& live_help() {
   static const std::vector<LiveHelp> kHelp = {
       {"l b c g a", "order by live, blocks, cumulative, growth, allocation rate"},
       {"t", "tree of calls, or table"},
-      {"1 2 3 4 5 6", "a row for each function, line, file, module, heap, process"},
+      {"1 2 3 4 5 6 7", "a row for each function, line, file, module, heap, process, thread"},
       {"m", "metric: live, allocated since the start, peak"},
       {"/", "focus: only stacks with a frame that matches an expression"},
       {"\\", "ignore: without such stacks"},

@@ -60,7 +60,8 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   const Report& now = model.report();
   const Metric metric = now.metric;
   const size_t shown = metric_index(metric);
-  const bool has_places = now.by == GroupBy::kFunction || now.by == GroupBy::kLine;
+  const bool has_places =
+      now.by == GroupBy::kFunction || now.by == GroupBy::kLine || now.by == GroupBy::kThread;
   TextRow titles;
   titles.numbers = {metric_title(metric), writer->signs().plus_minus, "%", "blocks", "cumulative", "growth",
                     "allocates"};

@@ -160,11 +160,11 @@ void LiveView::focus_on_selected() {
       break;
     case GroupBy::kFile:
     case GroupBy::kModule:
+    case GroupBy::kThread:
       choice.filter.focus = Pattern(name);
       break;
   }
-  if (choice.by == GroupBy::kModule || choice.by == GroupBy::kFile || choice.by == GroupBy::kHeap ||
-      choice.by == GroupBy::kProcess) {
+  if (choice.by == GroupBy::kModule || choice.by == GroupBy::kFile || !is_by_code(choice.by)) {
     choice.by = GroupBy::kFunction;
   }
   choose(choice);
@@ -203,10 +203,11 @@ void LiveView::press_letter(char letter) {
     choose(choice);
   };
   static constexpr GroupBy kRows[] = {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile,
-                                      GroupBy::kModule,   GroupBy::kHeap, GroupBy::kProcess};
-  if (letter >= '1' && letter <= '6') {
+                                      GroupBy::kModule,   GroupBy::kHeap, GroupBy::kProcess,
+                                      GroupBy::kThread};
+  if (letter >= '1' && letter <= '7') {
     choice.by = kRows[letter - '1'];
-    if (choice.by == GroupBy::kHeap || choice.by == GroupBy::kProcess) choice.is_tree = false;
+    if (!is_by_code(choice.by)) choice.is_tree = false;
     choose(choice);
     return;
   }
@@ -223,7 +224,7 @@ void LiveView::press_letter(char letter) {
       return sort(LiveSort::kAllocates);
     case 't':
       choice.is_tree = !choice.is_tree;
-      if (choice.by == GroupBy::kHeap || choice.by == GroupBy::kProcess) choice.by = GroupBy::kFunction;
+      if (!is_by_code(choice.by)) choice.by = GroupBy::kFunction;
       return choose(choice);
     case 'm':
       choice.metric = next_metric(model_.report(), choice.metric);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/names/frame_grouping.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "profile/names/runtime_name.h"
@@ -16,16 +18,36 @@ std::string or_unknown(const std::string& text) {
 // What Python calls the code of a module outside of its functions.
 constexpr char kModuleCode[] = "<module>";
 
+// Symbols below which a process has its first thread.
+bool begins_main(const std::string& symbol) {
+  static constexpr const char* kSymbols[] = {
+      "_start", "main", "__libc_start_main", "__libc_start_call_main", "_dl_start_user", "_dl_init"};
+  const std::string name = symbol.substr(0, symbol.find('@'));
+  return std::any_of(std::begin(kSymbols), std::end(kSymbols),
+                     [&](const char* known) { return name == known; });
+}
+
+// Python's own files with the functions that begin every one of its threads.
+bool begins_threads(const std::string& file) {
+  static constexpr std::string_view kFiles[] = {"threading.py", "concurrent/futures/thread.py",
+                                                "multiprocessing/pool.py"};
+  return std::any_of(std::begin(kFiles), std::end(kFiles), [&](std::string_view known) {
+    if (file == known) return true;
+    return file.size() > known.size() && file.compare(file.size() - known.size(), known.size(), known) == 0 &&
+           file[file.size() - known.size() - 1] == '/';
+  });
+}
+
 }  // namespace
 
 const char* group_by_name(GroupBy by) {
-  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap", "process"};
+  static constexpr const char* kNames[] = {"function", "line", "file", "module", "heap", "process", "thread"};
   return kNames[static_cast<size_t>(by)];
 }
 
 std::optional<GroupBy> group_by_from_name(std::string_view name) {
   for (const GroupBy by : {GroupBy::kFunction, GroupBy::kLine, GroupBy::kFile, GroupBy::kModule,
-                           GroupBy::kHeap, GroupBy::kProcess}) {
+                           GroupBy::kHeap, GroupBy::kProcess, GroupBy::kThread}) {
     if (name == group_by_name(by)) return by;
   }
   return std::nullopt;
@@ -52,10 +74,31 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   code_frames_of(stack, frames);
-  if (by_ != GroupBy::kHeap && by_ != GroupBy::kProcess) return;
+  if (is_by_code(by_)) return;
   const std::string& name = by_ == GroupBy::kHeap ? stack.heap : stack.process;
-  const uint32_t group = made_up_group(name.empty() ? kDefaultHeap : name);
+  const uint32_t group =
+      by_ == GroupBy::kThread ? thread_of(stack) : made_up_group(name.empty() ? kDefaultHeap : name);
   for (GroupedFrame& frame : *frames) frame.group = group;
+}
+
+uint32_t FrameGrouping::thread_of(const Stack& stack) {
+  if (is_cut(stack)) return made_up_group(kUnknownThread);
+  const bool has_lines = interpreter_.executed_end(stack) != 0;
+  for (size_t place = stack.locations.size(); place-- > 0;) {
+    const bool is_interpreter = has_lines && interpreter_.is_interpreter(stack, place);
+    const std::vector<KnownFrame>& frames = frames_at(stack.locations[place]);
+    for (size_t i = frames.size(); i-- > 0;) {
+      const KnownFunction& function = *frames[i].of;
+      if (function.begins == Beginning::kMain) return made_up_group(kMainThread);
+      if (is_interpreter || function.role != FrameRole::kOwn || function.begins == Beginning::kMachinery)
+        continue;
+      const auto [known, is_new] = group_index_.emplace(
+          GroupKey(function.shown, function.file, 0, function.module), static_cast<uint32_t>(groups_.size()));
+      if (is_new) groups_.push_back({function.shown, function.file, 0, function.module, ""});
+      return known->second;
+    }
+  }
+  return made_up_group(kUnknownThread);
 }
 
 bool FrameGrouping::is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const {
@@ -189,9 +232,13 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
   if (!is_new) return function;
   function.index = function_named(frame.name);
   function.role = frame_role(frame);
+  function.file = frame.file;
+  function.module = shown_module(frame.module);
+  function.begins = begins_main(frame.symbol)    ? Beginning::kMain
+                    : begins_threads(frame.file) ? Beginning::kMachinery
+                                                 : Beginning::kNone;
   if (has_known_package(frame)) {
     function.package = installed_package(frame);
-    function.file = frame.file;
     function.python = function.role == FrameRole::kImport ? PythonCode::kMachinery
                       : function.package.empty()          ? PythonCode::kOwn
                       : frame.name == kModuleCode         ? PythonCode::kInstalledModule
@@ -249,6 +296,7 @@ uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {
       break;
     case GroupBy::kHeap:  // the stack's, and not the frame's
     case GroupBy::kProcess:
+    case GroupBy::kThread:
       return made_up_group(kDefaultHeap);
   }
   const auto [place, is_new] = group_index_.emplace(std::move(key), static_cast<uint32_t>(groups_.size()));

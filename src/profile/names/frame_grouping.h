@@ -26,11 +26,16 @@
 
 namespace memprof::profile {
 
-enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap, kProcess };
+enum class GroupBy : uint8_t { kFunction, kLine, kFile, kModule, kHeap, kProcess, kThread };
 
-// "function", "line", "file", "module", "heap", "process"
+// "function", "line", "file", "module", "heap", "process", "thread"
 const char* group_by_name(GroupBy by);
 std::optional<GroupBy> group_by_from_name(std::string_view name);
+
+// Rows are of code, not of the whole stack's heap, process or thread.
+inline bool is_by_code(GroupBy by) {
+  return by != GroupBy::kHeap && by != GroupBy::kProcess && by != GroupBy::kThread;
+}
 
 // Which frames and names a reader wants to see.
 struct FrameView {
@@ -88,6 +93,9 @@ struct GroupedFrame {
 inline constexpr char kUnknownGroup[] = "[unknown]";
 // The heap of malloc, and of what allocators report without a name.
 inline constexpr char kDefaultHeap[] = "[default]";
+// By thread, what has no function that it began with.
+inline constexpr char kMainThread[] = "[main thread]";
+inline constexpr char kUnknownThread[] = "[unknown thread]";
 // Before the name of a package, what importing it took.
 inline constexpr char kImporting[] = "importing ";
 
@@ -99,7 +107,7 @@ class FrameGrouping {
  public:
   FrameGrouping(const Profile& profile, GroupBy by, const FrameView& view = {});
 
-  // Leaf first; at least one.  By heap or process all of them have the stack's as their group.
+  // Leaf first; at least one.  By heap, process or thread all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
 
   // Of the last stack: the innermost native function that was left out below the innermost frame; nullptr: there is none.
@@ -119,6 +127,8 @@ class FrameGrouping {
  private:
   // Code of Python, as far as imports are concerned.
   enum class PythonCode : uint8_t { kNone, kOwn, kInstalled, kInstalledModule, kMachinery };
+  // Of a function that threads begin with: the system's for the first one, a language's for all others.
+  enum class Beginning : uint8_t { kNone, kMain, kMachinery };
   // What of a frame depends on its function alone.
   struct KnownFunction {
     uint32_t index = 0;  // into functions()
@@ -127,6 +137,8 @@ class FrameGrouping {
     PythonCode python = PythonCode::kNone;
     std::string package;  // that it is installed with
     std::string file;
+    std::string module;  // as tables show it
+    Beginning begins = Beginning::kNone;
   };
   struct KnownFrame {
     GroupedFrame frame;
@@ -145,6 +157,8 @@ class FrameGrouping {
   using FunctionKey = std::tuple<std::string, std::string, std::string, std::string, bool>;
   using GroupKey = std::tuple<std::string, std::string, int64_t, std::string>;
 
+  // Of a profile that does not say which thread it was: the function that the thread began with.
+  uint32_t thread_of(const Stack& stack);
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
   bool is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const;
   void note_callee(const KnownFrame& frame);

@@ -36,12 +36,15 @@ PageSite PageFrames::frame_of(const Frame& frame, const std::string& path) {
   if (is_new) {
     function.shown = texts_.index_of(shown_frame_name(frame));
     function.shown_module = texts_.index_of(shown_module(frame.module));
-    function.flags = kind | (frame.is_named && is_allocator_function(frame.name) ? kNameIsAllocator : 0) |
+    function.package = texts_.index_of(installed_package(frame));
+    function.flags = kind | (has_known_package(frame) ? kPackageIsKnown : 0) |
+                     (frame.is_named && is_allocator_function(frame.name) ? kNameIsAllocator : 0) |
                      (is_allocator_function(frame.symbol) ? kSymbolIsAllocator : 0);
     function.role = static_cast<uint32_t>(frame_role(frame));
   }
   own.shown = function.shown;
   own.shown_module = function.shown_module;
+  own.package = function.package;
   own.flags = function.flags;
   const auto [place, is_new_frame] = frame_index_.emplace(own, static_cast<uint32_t>(frames_.size()));
   if (is_new_frame) frames_.push_back(own);
@@ -69,10 +72,7 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     for (PageSite site : at(stack.locations[place])) {
-      // Native code that Python lines called is left out as code without a name is: under Python frames only.
-      if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) {
-        site.role = static_cast<uint32_t>(FrameRole::kNameless);
-      }
+      if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) site.role = kCalledRole;
       if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
         site.role = static_cast<uint32_t>(FrameRole::kOwn);
       }

@@ -43,10 +43,11 @@ struct PageFrame {
   uint32_t module = 0;        // file name of the executable or library
   uint32_t shown_module = 0;  // as tables show it
   uint32_t path = 0;          // of the module
+  uint32_t package = 0;       // that code of a runtime is installed with; the empty text: none, or not known
   int64_t line = 0;
   uint32_t flags = 0;
 
-  auto key() const { return std::tie(name, shown, symbol, file, module, path, line, flags); }
+  auto key() const { return std::tie(name, shown, symbol, file, module, path, package, line, flags); }
   bool operator<(const PageFrame& other) const { return key() < other.key(); }
 };
 
@@ -55,10 +56,11 @@ inline constexpr uint32_t kNameIsAllocator = 1;    // an expression is not looke
 inline constexpr uint32_t kSymbolIsAllocator = 2;  // nor in the symbol
 inline constexpr uint32_t kIsNamed = 4;            // `name` is a function's
 inline constexpr uint32_t kIsExecuted = 8;         // by a runtime
+inline constexpr uint32_t kPackageIsKnown = 16;    // `package` is it, or the code is the program's own
 
 struct PageSite {
   uint32_t frame = 0;
-  uint32_t role = 0;  // FrameRole, and kIsInterpreter
+  uint32_t role = 0;  // FrameRole or kCalledRole, and kIsInterpreter
 
   bool operator<(const PageSite& other) const {
     return std::tie(frame, role) < std::tie(other.frame, other.role);
@@ -67,6 +69,8 @@ struct PageSite {
 
 // Of PageSite::role.
 inline constexpr uint32_t kRoleMask = 7;
+inline constexpr uint32_t kCalledRole =
+    7;  // no FrameRole: native code with a name that a line of a runtime called
 inline constexpr uint32_t kIsInterpreter = 8;
 
 class PageFrames {
@@ -85,6 +89,7 @@ class PageFrames {
   struct Function {
     uint32_t shown = 0;
     uint32_t shown_module = 0;
+    uint32_t package = 0;
     uint32_t flags = 0;
     uint32_t role = 0;
   };

@@ -141,8 +141,9 @@ void PageTables::write_names(const Sizes& from, ByteWriter* out) const {
   for (const std::string* text : texts) out->bytes(*text);
   const auto frames = rest_of(frames_.frames(), from.frames);
   out->varint(frames.size());
-  for (const auto member : {&PageFrame::name, &PageFrame::shown, &PageFrame::symbol, &PageFrame::file,
-                            &PageFrame::module, &PageFrame::shown_module, &PageFrame::path}) {
+  for (const auto member :
+       {&PageFrame::name, &PageFrame::shown, &PageFrame::symbol, &PageFrame::file, &PageFrame::module,
+        &PageFrame::shown_module, &PageFrame::path, &PageFrame::package}) {
     out->column(frames, [member](const PageFrame& frame) { return frame.*member; });
   }
   out->column(frames, [](const PageFrame& frame) { return std::max<int64_t>(frame.line, 0); });

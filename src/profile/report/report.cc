@@ -21,6 +21,7 @@ namespace {
 struct Sum {
   Accumulator self;
   Accumulator cumulative;
+  NoteSums notes;
   size_t last_stack = SIZE_MAX;  // that was added to cumulative
 };
 
@@ -58,41 +59,9 @@ class LineSums {
   std::map<std::pair<uint32_t, int64_t>, Held> sums_;
 };
 
-// What stands beside a row: of all that its stacks have, that which at least half of what it holds belongs to.
-template <typename Item>
-class BesideSums {
- public:
-  void add(uint32_t group, const Item& item, double value) { sums_[group][item] += value; }
-
-  std::optional<Item> of(uint32_t group, double whole) const {
-    const auto found = sums_.find(group);
-    if (found == sums_.end()) return std::nullopt;
-    const auto largest = std::max_element(
-        found->second.begin(), found->second.end(),
-        [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
-    const double held = std::abs(largest->second);
-    return held > 0 && held >= std::abs(whole) / 2 ? std::optional(largest->first) : std::nullopt;
-  }
-
- private:
-  std::map<uint32_t, std::map<Item, double>> sums_;
-};
-
-struct Beside {
-  BesideSums<NativeCallee> callees;
-  BesideSums<OwnLine> callers;
-
-  void add(const Stack& stack, uint32_t group, Metric metric, const FrameGrouping& grouping) {
-    const double value = estimated_value(stack, metric);
-    if (value == 0) return;
-    if (grouping.native_callee() != nullptr) callees.add(group, *grouping.native_callee(), value);
-    if (const auto caller = grouping.own_caller()) callers.add(group, *caller, value);
-  }
-};
-
 // Sums by group.
 std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric, FrameGrouping* grouping,
-                          LineSums* lines, Beside* beside) {
+                          LineSums* lines) {
   std::vector<Sum> sums;
   std::vector<GroupedFrame> frames;
   for (size_t i = 0; i < stacks.size(); ++i) {
@@ -100,9 +69,10 @@ std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric
     content.add(*stacks[i]);
     grouping->frames_of(*stacks[i], &frames);
     lines->add(*stacks[i], frames);
-    beside->add(*stacks[i], frames.front().group, metric, *grouping);
     sums.resize(std::max(sums.size(), grouping->groups().size()));
-    sums[frames.front().group].self.add(content);
+    Sum& leaf = sums[frames.front().group];
+    leaf.self.add(content);
+    leaf.notes.add(content.value(metric), *grouping);
     for (const GroupedFrame& frame : frames) {
       Sum& sum = sums[frame.group];
       if (sum.last_stack == i) continue;
@@ -116,8 +86,7 @@ std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric
 void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& options, FrameGrouping* grouping,
                Report* report) {
   LineSums line_sums(options.metric);
-  Beside beside;
-  const std::vector<Sum> sums = sum_rows(stacks, options.metric, grouping, &line_sums, &beside);
+  const std::vector<Sum> sums = sum_rows(stacks, options.metric, grouping, &line_sums);
   const std::vector<FrameGroup>& groups = grouping->groups();
   const std::vector<int64_t> lines = line_sums.heaviest(groups.size());
   struct Entry {
@@ -146,10 +115,8 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     const Sum& sum = sums[order[i].group];
     const FrameGroup& group = groups[order[i].group];
     const int64_t line = options.by == GroupBy::kFunction ? lines[order[i].group] : group.line;
-    const auto number = static_cast<uint32_t>(order[i].group);
-    report->rows.push_back(
-        {group.name, group.file, line, group.module, beside.callees.of(number, order[i].self),
-         beside.callers.of(number, order[i].self), sum.self.estimates(), sum.cumulative.estimates()});
+    report->rows.push_back({group.name, group.file, line, group.module, sum.notes.notes(order[i].self),
+                            sum.self.estimates(), sum.cumulative.estimates()});
   }
 }
 
@@ -196,7 +163,7 @@ CallTree whole_tree(const std::vector<const Stack*>& stacks, const ReportOptions
     grouping->frames_of(*stack, &frames);
     TreePath path;
     path.stack = stack;
-    if (options.by != GroupBy::kHeap && options.by != GroupBy::kProcess) {
+    if (is_by_code(options.by)) {
       for (const std::string& label : root_labels(*stack)) {
         path.groups.push_back(grouping->made_up_group(label));
       }
@@ -372,6 +339,8 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
   report.heaps = heaps_of(stacks, options.metric);
+  report.has_sizes = options.has_sizes;
+  if (options.has_sizes) report.sizes = size_rows(stacks);
   if (options.has_table) {
     FrameGrouping rows(profile, options.by, options.view);
     add_table(stacks, options, &rows, &report);

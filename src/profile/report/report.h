@@ -27,6 +27,8 @@
 #include "profile/names/frame_grouping.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
+#include "profile/report/report_sizes.h"
+#include "profile/view/row_notes.h"
 
 namespace memprof::profile {
 
@@ -39,6 +41,7 @@ struct ReportOptions {
   StackFilter filter;
   FrameView view;
   bool has_table = true;
+  bool has_sizes = false;  // how large live blocks are
   // Shows a call tree; with callers or callees, a tree of these instead of their tables.
   bool has_tree = false;
   TreeLimits tree;
@@ -51,10 +54,7 @@ struct ReportRow {
   std::string file;    // source file; empty: unknown
   int64_t line = 0;    // the line that holds the most; 0: unknown, or the row has several functions
   std::string module;  // executable or library; empty: unknown, or the row has several
-  // Of lines of a language's runtime, if it is so for at least half of what the row holds: the native code that they
-  // allocated through, and the line of the program's own that called them where they are of an installed package.
-  std::optional<NativeCallee> through;
-  std::optional<OwnLine> called_by;
+  RowNotes notes;
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;
 };
@@ -104,6 +104,8 @@ struct Report : ProfileFacts {
   bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows
   size_t row_count = 0;         // of all rows, also those beyond max_rows
+  bool has_sizes = false;
+  std::vector<SizeRow> sizes;
 
   TreeLimits tree_limits;
   std::vector<FrameGroup> groups;  // that the trees' nodes name

@@ -100,16 +100,17 @@ std::string place_cell(const std::string& name, const std::string& file, int64_t
   return name.compare(0, module.size() + 3, module + "+0x") == 0 ? std::string() : module;
 }
 
-std::vector<std::string> note_cells(const ReportRow& row) {
+std::vector<std::string> note_cells(const RowNotes& notes) {
   std::string caller;
-  if (row.called_by) {
-    const std::string& file = row.called_by->file;
-    caller = fmt::format("for {} ({}:{})", row.called_by->function, file.substr(file.rfind('/') + 1),
-                         row.called_by->line);
+  if (notes.called_by) {
+    const OwnLine& line = *notes.called_by;
+    caller =
+        fmt::format("for {} ({}:{})", line.function, line.file.substr(line.file.rfind('/') + 1), line.line);
   }
   std::string through;
-  if (row.through) {
-    through = "through " + (row.through->function.empty() ? row.through->module : row.through->function);
+  if (notes.through) {
+    const NativeCallee& callee = *notes.through;
+    through = "through " + (callee.function.empty() ? callee.module : callee.function);
   }
   if (!caller.empty() && !through.empty()) return {caller + " " + through, caller};
   if (caller.empty() && through.empty()) return {};

@@ -47,6 +47,6 @@ std::string place_cell(const std::string& name, const std::string& file, int64_t
 
 // What stands beside a line of a language's runtime, and what of it where there is less room:
 // `for prices (app.py:4) through PyArray_Empty`, `for prices (app.py:4)`.
-std::vector<std::string> note_cells(const ReportRow& row);
+std::vector<std::string> note_cells(const RowNotes& notes);
 
 }  // namespace memprof::profile

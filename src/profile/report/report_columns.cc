@@ -119,7 +119,7 @@ std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges&
 }  // namespace
 
 bool has_places(const Report& report) {
-  return report.by == GroupBy::kFunction || report.by == GroupBy::kLine;
+  return report.by == GroupBy::kFunction || report.by == GroupBy::kLine || report.by == GroupBy::kThread;
 }
 
 void write_rows(const Report& report, TextWriter* writer) {
@@ -135,7 +135,7 @@ void write_rows(const Report& report, TextWriter* writer) {
       return;
     }
     line->names = {printable(row->name)};
-    for (const std::string& note : note_cells(*row)) line->notes.push_back(printable(note));
+    for (const std::string& note : note_cells(row->notes)) line->notes.push_back(printable(note));
     if (has_places(report)) {
       line->place = printable(place_cell(row->name, row->file, row->line, row->module));
     }

@@ -5,6 +5,7 @@
 
 #include "profile/memory/resident_text.h"
 #include "profile/text/markup/json_text.h"
+#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
@@ -29,18 +30,27 @@ Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& v
   return all;
 }
 
+Json estimate(const Report& report, const Estimate& one) {
+  const bool is_known = report.has_intervals && one.has_interval;
+  return {{"value", json_rounded(one.value)},
+          {"low", is_known ? Json(json_rounded(one.low)) : Json(nullptr)},
+          {"high", is_known ? Json(json_rounded(one.high)) : Json(nullptr)}};
+}
+
+Json sizes(const Report& report) {
+  Json rows = Json::array();
+  for (const SizeRow& row : report.sizes) {
+    rows.push_back({{"from_bytes", row.from_bytes},
+                    {"to_bytes", row.to_bytes},
+                    {"samples", row.samples},
+                    {"inuse_space", estimate(report, row.bytes)},
+                    {"inuse_objects", estimate(report, row.blocks)}});
+  }
+  return rows;
+}
+
 Json known(bool is_known, uint64_t number) {
   return is_known ? Json(number) : Json(nullptr);
-}
-
-Json through(const std::optional<NativeCallee>& callee) {
-  if (!callee) return nullptr;
-  return {{"function", callee->function}, {"module", callee->module}};
-}
-
-Json called_by(const std::optional<OwnLine>& line) {
-  if (!line) return nullptr;
-  return {{"function", line->function}, {"file", line->file}, {"line", line->line}};
 }
 
 Json optional(const std::optional<uint64_t>& number) {
@@ -168,15 +178,13 @@ std::string report_json(const Report& report) {
   json["totals"] = estimates(report, report.totals);
   json["rows"] = Json::array();
   for (const ReportRow& row : report.rows) {
-    json["rows"].push_back({{"name", row.name},
-                            {"file", row.file},
-                            {"line", row.line},
-                            {"module", row.module},
-                            {"through", through(row.through)},
-                            {"called_by", called_by(row.called_by)},
-                            {"self", estimates(report, row.self)},
-                            {"cumulative", estimates(report, row.cumulative)}});
+    Json one = {{"name", row.name}, {"file", row.file}, {"line", row.line}, {"module", row.module}};
+    add_notes(row.notes, &one);
+    one["self"] = estimates(report, row.self);
+    one["cumulative"] = estimates(report, row.cumulative);
+    json["rows"].push_back(std::move(one));
   }
+  if (report.has_sizes) json["sizes"] = sizes(report);
   if (!report.heaps.empty()) {
     json["heaps"] = Json::array();
     for (const ReportHeap& heap : report.heaps) {

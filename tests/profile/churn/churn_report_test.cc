@@ -48,6 +48,26 @@ TEST(ChurnReport, IsATableWithAdvice) {
               HasSubstr("1 of 2 rows shown; -n 2 shows all."));
 }
 
+// `ones` of NumPy, in memory of an extension, for the program's own line.
+Builder& fill_with_python(Builder& b) {
+  b.module("_umath.so");
+  const uint32_t empty = b.at("array_empty");
+  const uint32_t ones = b.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  b.stack({empty, ones, b.python("prices", "app.py", 4)}, 1 << 20, 3, 0).freed_after(20000);
+  return b;
+}
+
+TEST(ChurnReport, SaysWhatALineOfPythonAllocatesThroughAndForWhom) {
+  Builder b;
+  const Report report = header_of(fill_with_python(b), 10000000);
+  const Churn churn = find_churn(b.profile());
+  EXPECT_THAT(churn_text(churn, report),
+              HasSubstr("numeric.py:12  for prices (app.py:4) through array_empty"));
+  const auto row = nlohmann::json::parse(churn_json(churn, report))["rows"][0];
+  EXPECT_EQ(row["through"]["function"], "array_empty");
+  EXPECT_EQ(row["called_by"]["line"], 4);
+}
+
 TEST(ChurnReport, SaysWhereThereIsNothing) {
   Builder b;
   const Report report = header_of(fill(b), 1000);

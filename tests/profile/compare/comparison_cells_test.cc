@@ -68,6 +68,9 @@ TEST(ComparisonCells, Sentences) {
   EXPECT_EQ(row_name(GroupBy::kLine, 1), "line");
   EXPECT_EQ(row_text({"f", "a.c", 3, "app", ""}), "f (a.c:3)");
   EXPECT_EQ(row_text({"app", "", 0, "app", ""}), "app");
+  RowNotes notes;
+  notes.through = NativeCallee{"PyArray_Empty", "_umath.so"};
+  EXPECT_EQ(row_text({"f", "a.py", 3, "[Python]", ""}, notes), "f (a.py:3), through PyArray_Empty");
 }
 
 }  // namespace

@@ -34,6 +34,20 @@ TEST(Comparison, GrowthAndShrinkageApartAndTheRestSummedUp) {
   EXPECT_FALSE(is_significant(result.total()));
 }
 
+TEST(Comparison, BesideARowStandsWhatItIsOnTheSideThatHasMore) {
+  const auto row = [](uint64_t before, uint64_t after) {
+    return compare({comparison_fixture::arrays("old", before, 4)},
+                   {comparison_fixture::arrays("new", after, 7)});
+  };
+  const Comparison grew = row(2, 5);
+  ASSERT_THAT(grew.growth, SizeIs(1));
+  EXPECT_EQ(grew.growth[0].notes.through->function, "array_empty");
+  EXPECT_EQ(grew.growth[0].notes.called_by->line, 7);
+  const Comparison shrank = row(5, 2);
+  ASSERT_THAT(shrank.shrinkage, SizeIs(1));
+  EXPECT_EQ(shrank.shrinkage[0].notes.called_by->line, 4);
+}
+
 TEST(Comparison, EqualSidesHaveNoChange) {
   const Comparison result = compare(comparison_fixture::before(), comparison_fixture::before());
   EXPECT_THAT(result.growth, IsEmpty());

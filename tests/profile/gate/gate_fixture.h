@@ -31,7 +31,7 @@ inline GateReport mixed() {
   GateResult fail = result(Verdict::kFail, "growth_per_iteration", "966 B an iteration");
   fail.per = LimitPer::kIteration;
   fail.estimate = Estimate{966.5, 960, 970, true};
-  fail.sites = {{{"remember<int>", "src/loop.cc", 6, "loop", ""}, 96596}, {{"f", "", 0, "", ""}, 12}};
+  fail.sites = {{{"remember<int>", "src/loop.cc", 6, "loop", ""}, 96596, {}}, {{"f", "", 0, "", ""}, 12, {}}};
   loop.results.push_back(fail);
   GateResult none = result(Verdict::kNone, "live", "no stack matches 'x|y'");
   none.kind = ScopeKind::kSite;

@@ -38,10 +38,30 @@ GateResult one(const std::string& limits, const Profile& profile) {
   return results.at(0);
 }
 
+// `ones` of NumPy, in memory of an extension, for a line of the program's own.
+Profile arrays() {
+  Builder builder;
+  builder.module("_umath.so");
+  const uint32_t empty = builder.at("array_empty");
+  const uint32_t ones = builder.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  builder.stack({empty, ones, builder.python("prices", "app.py", 4)}, 1000, 10);
+  return builder.profile();
+}
+
 std::vector<std::string> names(const GateResult& result) {
   std::vector<std::string> all;
   for (const GateSite& site : result.sites) all.push_back(site.group.name);
   return all;
+}
+
+TEST(Verdict, SitesOfPythonSayWhatTheyAllocateThroughAndForWhom) {
+  for (const char* limits : {"live = 9999", "[[row]]\nby = \"function\"\nlive = 9999"}) {
+    const GateResult fail = one(limits, arrays());
+    ASSERT_EQ(fail.sites.size(), 1u) << limits;
+    EXPECT_EQ(fail.sites[0].group.name, "ones");
+    EXPECT_EQ(fail.sites[0].notes.through->function, "array_empty");
+    EXPECT_EQ(fail.sites[0].notes.called_by->line, 4);
+  }
 }
 
 TEST(Verdict, ExactValuesAreJudgedAsTheyAre) {

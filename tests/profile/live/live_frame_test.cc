@@ -25,6 +25,19 @@ LiveView two_looks(size_t width, size_t height) {
   return view;
 }
 
+TEST(LiveFrame, SaysBesideANameWhatALineOfPythonAllocatesThroughAndForWhom) {
+  const auto row_of = [](size_t width) {
+    LiveView view({}, 2);
+    view.look(live_fixture::arrays_at(0, 3));
+    view.set_size(width, 13, true);
+    return draw_live(view).row_text(5);
+  };
+  EXPECT_THAT(row_of(220), HasSubstr("ones  for prices (app.py:4) through array_empty  "));
+  EXPECT_THAT(row_of(150), HasSubstr("ones  for prices (app.py:4)  "));
+  EXPECT_THAT(row_of(150), Not(HasSubstr("through")));
+  EXPECT_THAT(row_of(30), Not(HasSubstr("for ")));
+}
+
 void press_all(LiveView* view, const std::string& text) {
   for (const char c : text) view->press({Kind::kText, std::string(1, c)});
 }

@@ -245,6 +245,24 @@ TEST(FrameGrouping, AProgramThatEmbedsPythonKeepsItsOwnNativeCode) {
       "on_event engine_call() Engine::run() | on_event Engine::run() | on_event on_event Engine::run() | ");
 }
 
+TEST(FrameGrouping, AThreadIsTheFunctionThatItBeganWith) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  const uint32_t work = b.at("work", "work.c", 3);
+  const uint32_t serve = b.python("serve", "/srv/app.py", 7);
+  const uint32_t pool = b.python("_worker", "/usr/lib/python3.11/concurrent/futures/thread.py", 83);
+  const uint32_t bootstrap = b.python("_bootstrap", "/usr/lib/python3.11/threading.py", 995);
+  b.module("libc.so.6");
+  const uint32_t start = b.at("start_thread");
+  b.stack({work, main}, 1, 1).stack({work, start}, 1, 1).stack({serve, pool, bootstrap, start}, 1, 1);
+  b.stack({serve, start}, 1, 1).stack({start}, 1, 1).stack({work, start}, 1, 1);
+  b.profile().stacks.back().walk = Walk::kDepthLimit;
+  EXPECT_EQ(groups_of(b, GroupBy::kThread),
+            "[main thread] [main thread] | work | serve serve serve | serve | [unknown thread] | "
+            "[unknown thread] | ");
+  EXPECT_EQ(group_by_from_name("thread"), GroupBy::kThread);
+}
+
 TEST(FrameGrouping, CodeThatAJitMadeIsKept) {
   Builder b;
   const uint32_t made = b.python("numba_sum", kMadeCode, 0);

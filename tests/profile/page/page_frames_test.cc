@@ -49,6 +49,17 @@ TEST_F(PageFramesTest, NamelessCodeIsLeftOutUnderPythonOnly) {
   EXPECT_EQ(alone.substr(alone.size() - 3), ":0 ");
 }
 
+TEST_F(PageFramesTest, NativeCodeThatALineCalledHasARoleOfItsOwn) {
+  Builder builder;
+  builder.module("python3.11").module("_umath.so");
+  std::swap(builder.profile().mappings[0], builder.profile().mappings[1]);
+  const uint32_t native = builder.at("array_empty");
+  builder.stack({native, builder.python("prices", "/app/app.py", 4)}, 64, 1).stack({native}, 64, 1);
+  ProfileFrames own(builder.profile(), &frames_);
+  EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[0])), "prices:0 array_empty:7 ");
+  EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[1])), "array_empty:0 ");
+}
+
 TEST_F(PageFramesTest, TheInterpretersOwnFramesAreMarked) {
   Builder builder;
   const uint32_t python = builder.python("work", "/app/work.py", 3);
@@ -58,6 +69,21 @@ TEST_F(PageFramesTest, TheInterpretersOwnFramesAreMarked) {
   ProfileFrames own(builder.profile(), &frames_);
   EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[0])), "work:0 _PyEval_EvalFrameDefault:0i ");
   EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[1])), "_PyEval_EvalFrameDefault:0 ");
+}
+
+TEST_F(PageFramesTest, CodeOfPythonHasThePackageThatItIsInstalledWith) {
+  Builder builder;
+  const uint32_t numpy = builder.python("ones", "/usr/lib/python3/dist-packages/numpy/numeric.py", 12);
+  const uint32_t own = builder.python("prices", "/app/app.py", 4);
+  const uint32_t made = builder.python("exec", "<string>", 1);
+  builder.stack({builder.at("array_empty"), numpy, made, own}, 64, 1);
+  ProfileFrames(builder.profile(), &frames_).root_first(builder.profile().stacks[0]);
+  std::string packages;
+  for (const PageFrame& frame : frames_.frames()) {
+    packages += *frames_.texts().texts()[frame.package];
+    packages += (frame.flags & kPackageIsKnown) != 0 ? "! " : "? ";
+  }
+  EXPECT_EQ(packages, "? numpy! ? ! ");
 }
 
 TEST_F(PageFramesTest, AStackWithoutFramesHasAName) {

@@ -24,7 +24,7 @@ class Changes {
     size_t bytes = 0;
     for (uint64_t i = 0; i < texts; ++i) bytes += varint();
     at_ += bytes;
-    frames = skip_rows(9);
+    frames = skip_rows(10);
     skip_rows(2);
     nodes = skip_rows(2);
     skip_rows(3);

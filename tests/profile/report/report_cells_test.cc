@@ -66,7 +66,7 @@ TEST(ReportCells, CompanionsAreOtherMetrics) {
 }
 
 TEST(ReportCells, BesideALineStandsWhatItAllocatedThroughAndForWhom) {
-  ReportRow row;
+  RowNotes row;
   using Notes = std::vector<std::string>;
   EXPECT_EQ(note_cells(row), Notes());
   row.through = NativeCallee{"PyArray_Empty", "_umath.so"};

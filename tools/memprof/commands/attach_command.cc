@@ -49,7 +49,7 @@ process; --stop ends the sampling, attaching again resumes it.
              seconds since 1970. Ctrl-C, or the end of the process, ends the wait
   --stop     stop the sampling; `memprof live PID -o PATH` still writes what there
              is
-  --name PROGRAM        the process whose executable has this name
+  --name PROGRAM        the process whose executable, or script, has this name
   --python              let the process's own Python (3.14 or later) load the
                         library, in its main thread: nothing is stopped, ptrace is
                         not used; allocators inside modules are not hooked

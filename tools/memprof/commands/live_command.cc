@@ -45,7 +45,8 @@ On a terminal the view is updated until you press q; ? lists the keys that chang
 it. After the processes have ended the last look stays. Without a terminal the
 view is printed once.
 
-  --name PROGRAM      the process whose executable has this name
+  --name PROGRAM      the processes whose executable has this name, or whose script:
+                      gunicorn, with all its workers
   --run               also the other processes of its run (of memprof run), and
                       those that start later
   --interval SECONDS  time between two updates (2); on a terminal longer where looks
@@ -213,7 +214,9 @@ int write_now(const Options& options, ProcessLooks& looks) {
 }
 
 std::vector<RunningProcess> processes_of(const Options& options) {
-  if (!options.name.empty()) return {find_process_named(options.name)};
+  const bool is_for_one = options.output || options.record;
+  if (!options.name.empty() && is_for_one) return {find_process_named(options.name)};
+  if (!options.name.empty()) return find_processes_named(options.name);
   std::vector<RunningProcess> processes;
   for (const std::string& pid : options.pids) {
     const RunningProcess process = find_process(pid);

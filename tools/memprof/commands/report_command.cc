@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/report_command.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -14,7 +15,9 @@
 #include "memprof/io/source_map_option.h"
 #include "profile/lifetimes/temporary.h"
 #include "profile/report/output/report_text.h"
+#include "profile/report/output/seen_memory.h"
 #include "profile/report/report.h"
+#include "profile/report/report_csv.h"
 #include "profile/report/report_json.h"
 #include "profile/series/series_file.h"
 #include "profile/series/series_json.h"
@@ -29,11 +32,12 @@ constexpr double kTreePercent = 0.5;
 constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
 
 constexpr char kHelp[] =
-    R"(usage: memprof report FILE [-n N] [--by function|line|file|module|heap|process]
+    R"(usage: memprof report FILE [-n N] [--by WHAT]
                            [--metric METRIC] [--younger TIME] [--focus REGEX]
                            [--ignore REGEX] [--process REGEX] [--tree]
                            [--min-percent P] [--depth N]
-                           [--callers FUNCTION] [--callees FUNCTION] [--json]
+                           [--callers FUNCTION] [--callees FUNCTION]
+                           [--sizes] [--json | --csv]
                            [--native] [--imports] [--all-frames]
                            [--native-interpreter] [--full-names]
                            [--mmap] [--resident] [--at MOMENT] [--details]
@@ -45,9 +49,10 @@ standard input. Of a series (docs/series.md) it shows how memory went over time,
 or with --at one of its looks.
 
   -n N             rows to show (20, of a tree 40; with --json all)
-  --by WHAT        a row for each function (default), line, file, module, process
-                   (of a merged profile), or heap that the program's own
-                   allocators report (docs/own-allocators.md)
+  --by WHAT        a row for each function (default), line, file, module, thread
+                   (by the function that it began with), process (of a merged
+                   profile), or heap that the program's own allocators report
+                   (docs/own-allocators.md)
   --metric METRIC  what rows are ordered by:
                      peak   bytes that were live when the heap was largest
                             (default for a program that ended by itself)
@@ -84,7 +89,10 @@ constexpr char kTreeHelp[] =
                    through each; with --tree also the callers of those
   --callees FUNCTION
                    show the functions that it calls, and what it allocates itself
+  --sizes          show how large live blocks are, in classes of powers of two
   --json           print JSON for programs (docs/report-json.md describes it)
+  --csv            print the rows with comma-separated values; docs/exports.md
+                   has the columns
 )";
 
 constexpr char kLastHelp[] =
@@ -135,6 +143,8 @@ struct Options {
   std::optional<std::string> callers;
   std::optional<std::string> callees;
   bool json = false;
+  bool csv = false;
+  bool sizes = false;
   bool details = false;
   bool ask_servers = true;  // debuginfod's
   bool may_page = true;
@@ -145,11 +155,19 @@ struct Options {
 void require_series_options(const ArgumentParser& parser) {
   for (const char* option :
        {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by", "--metric", "--younger",
-        "--focus", "--ignore", "--process", "--mmap", "--resident", "--details"}) {
+        "--focus", "--ignore", "--process", "--mmap", "--resident", "--details", "--sizes", "--csv"}) {
     if (parser.is_given(option)) {
       throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
     }
   }
+}
+
+// What excludes each other.
+void settle_output(const Options& options) {
+  if (options.csv && options.json) throw Failure("report: --csv and --json exclude each other");
+  if (options.csv && (options.tree || options.details))
+    throw Failure("--csv: has the rows of the table; leave out --tree and --details");
+  if (options.sizes && options.tree) throw Failure("report: --sizes and --tree exclude each other");
 }
 
 std::string parse_function(const std::string& option, const std::string& text) {
@@ -172,6 +190,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("--at", moment);
   parser.add_flag("--tree", options.tree);
   parser.add_flag("--json", options.json);
+  parser.add_flag("--csv", options.csv);
+  parser.add_flag("--sizes", options.sizes);
   parser.add_flag("--details", options.details);
   bool resident = false;
   parser.add_flag("--mmap", options.mmap);
@@ -196,6 +216,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     options.choice.metric =
         options.mmap ? profile::Metric::kMappedResidentSpace : profile::Metric::kResidentSpace;
   }
+  settle_output(options);
   given("--min-percent", [&](Text option, Text text) { options.min_percent = parse_percent(option, text); });
   given("--depth", [&](Text option, Text text) { options.depth = parse_count(option, text); });
   given("--callers", [&](Text option, Text text) { options.callers = parse_function(option, text); });
@@ -232,18 +253,41 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   const bool has_calls = options.callers || options.callees;
   report.by = options.choice.by.value_or(profile::GroupBy::kFunction);
   report.metric = chosen_metric(options, profile).value_or(profile::default_metric(profile));
-  report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
-  report.skip_empty = !options.json;
+  report.max_rows = options.rows.value_or(options.json || options.csv ? SIZE_MAX
+                                          : options.tree              ? kTreeRows
+                                                                      : kTableRows);
+  report.skip_empty = !options.json && !options.csv;
   report.filter = options.choice.filter;
   report.view = options.choice.view;
-  report.view.full_names = report.view.full_names || options.json;
-  report.has_table = options.json || (!options.tree && !has_calls);
+  report.view.full_names = report.view.full_names || options.json || options.csv;
+  report.has_table = options.json || options.csv || (!options.tree && !has_calls && !options.sizes);
+  report.has_sizes = options.sizes;
   report.has_tree = options.tree;
   report.tree.min_percent = options.min_percent.value_or(options.json ? kJsonTreePercent : kTreePercent);
   report.tree.max_depth = options.depth.value_or(SIZE_MAX);
   report.callers = options.callers;
   report.callees = options.callees;
   return report;
+}
+
+// The largest mappings, where they are much of the process and somebody asks for the table of blocks.
+std::optional<profile::Report> much_mapped(const Options& options, const profile::Profile& profile,
+                                           const profile::Report& report) {
+  constexpr size_t kRows = 5;
+  const auto metric = profile::metric_of_much_mapped(report);
+  const bool is_of_blocks = !profile::metric_is_apart(report.metric) && report.has_table && !report.has_sizes;
+  if (!metric || !is_of_blocks || report.is_filtered()) return std::nullopt;
+  profile::ReportOptions mapped = report_options(options, profile);
+  mapped.metric = *metric;
+  mapped.max_rows = kRows;
+  mapped.skip_empty = true;
+  profile::Report result = profile::build_report(profile, mapped);
+  // What only called them holds nothing itself: they are the rows of a table of their own.
+  const auto holds_nothing = [&](const profile::ReportRow& row) {
+    return row.self[profile::metric_index(*metric)].value == 0;
+  };
+  result.rows.erase(std::remove_if(result.rows.begin(), result.rows.end(), holds_nothing), result.rows.end());
+  return result;
 }
 
 void show_series(const Options& options) {
@@ -276,11 +320,15 @@ int report_command(const std::vector<std::string>& arguments) {
   const profile::Report report = profile::build_report(profile, report_options(*options, profile));
   if (options->json) {
     print(profile::report_json(report));
+  } else if (options->csv) {
+    print(profile::report_csv(report));
   } else {
+    const std::optional<profile::Report> mapped = much_mapped(*options, profile, report);
     print_paged(
-        profile::report_text(
-            report, terminal_text_options(), options->file == "-" ? "FILE" : shell_word(options->file),
-            options->details ? profile::HeaderKind::kDetails : profile::HeaderKind::kSummary),
+        profile::report_text(report, terminal_text_options(),
+                             options->file == "-" ? "FILE" : shell_word(options->file),
+                             options->details ? profile::HeaderKind::kDetails : profile::HeaderKind::kSummary,
+                             mapped ? &*mapped : nullptr),
         options->may_page);
   }
   return 0;

@@ -11,7 +11,8 @@ namespace {
 
 profile::GroupBy parse_group_by(const std::string& text) {
   const auto by = profile::group_by_from_name(text);
-  if (!by) throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap, process");
+  if (!by)
+    throw Failure("--by: '" + text + "' is not one of function, line, file, module, heap, process, thread");
   return *by;
 }
 

@@ -117,11 +117,11 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   return true;
 }
 
-// Which to look at first: that of the program that was started (which comes first), but not of a wrapper that
-// held next to nothing.
+// Which to look at first: that of the program that was started (which comes first), but not of a wrapper, or of a
+// server's master, where another process held clearly more.
 const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutput& largest) {
-  constexpr double kNextToNothing = 0.1;
-  return outputs[0].process.peak_bytes >= kNextToNothing * largest.process.peak_bytes ? outputs[0] : largest;
+  constexpr double kAboutAsMuch = 0.8;
+  return outputs[0].process.peak_bytes >= kAboutAsMuch * largest.process.peak_bytes ? outputs[0] : largest;
 }
 
 void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) {

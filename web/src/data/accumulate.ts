@@ -63,6 +63,9 @@ export function estimate(block: Block, metric: Metric, stacks: Iterable<number>)
         const numbers = block.totals.numbers.subarray(TOTALS_COLUMNS * row, TOTALS_COLUMNS * (row + 1));
         certain += bytes ? block.totals.size[row] : family.samples[i];
         addTotals(missed, family.samples[i], block.totals.size[row], numbers, bytes);
+      } else {
+        // Exact: mappings. What a file without statistics says has no interval anyway.
+        certain += block.plain[2 * family.row[i] + (bytes ? 0 : 1)];
       }
     }
   }

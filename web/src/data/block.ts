@@ -108,6 +108,8 @@ export interface Frames {
   module: Uint32Array;
   shownModule: Uint32Array;
   path: Uint32Array;
+  /** That code of Python is installed with; the empty text: none, or it is not known. */
+  package: Uint32Array;
   line: Uint32Array;
   flags: Uint32Array;
 }
@@ -115,6 +117,9 @@ export interface Frames {
 export const NAME_IS_ALLOCATOR = 1;
 export const SYMBOL_IS_ALLOCATOR = 2;
 export const IS_NAMED = 4;
+export const IS_EXECUTED = 8;
+/** Of code of Python: its package is known, or it is the program's own. */
+export const PACKAGE_IS_KNOWN = 16;
 
 /** Of a site. The numbers are those of FrameRole in src/profile/names/frame_role.h. */
 export const Role = {
@@ -125,6 +130,8 @@ export const Role = {
   import: 4,
   nameless: 5,
   gap: 6,
+  /** Native code with a name that a line of a language's runtime called: no FrameRole, but kCalledRole of page_frames.h. */
+  called: 7,
 } as const;
 export const ROLE_MASK = 7;
 export const IS_INTERPRETER = 8;
@@ -139,7 +146,7 @@ export const LABEL_IS_AFTER = 2;
 export const FAMILIES = 8;
 /** What was allocated in a second: a block that is live has it behind the others. */
 export const RATE_FAMILY = FAMILIES;
-export const VERSION = 3;
+export const VERSION = 4;
 export const KIND_TOTALS = 0;
 export const KIND_PLAIN = 1;
 export const FIRST_KIND = 2;
@@ -192,6 +199,7 @@ export function readFrames(bytes: Bytes, count: number): Frames {
     module: bytes.column(count),
     shownModule: bytes.column(count),
     path: bytes.column(count),
+    package: bytes.column(count),
     line: bytes.column(count),
     flags: bytes.column(count),
   };

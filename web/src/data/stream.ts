@@ -118,6 +118,7 @@ export class Stream {
     module: noColumn(),
     shownModule: noColumn(),
     path: noColumn(),
+    package: noColumn(),
     line: noColumn(),
     flags: noColumn(),
   };

@@ -3,7 +3,8 @@
 // (src/profile/report/call_edges.h).
 import type { Parts } from "./parts";
 import { addUp } from "./sums";
-import { type Tree, TreeMaker, type View } from "./view";
+import { type Tree, TreeMaker } from "./tree";
+import type { View } from "./view";
 
 export interface Branches {
   tree: Tree;

@@ -13,6 +13,8 @@ export interface Group {
   line: number;
   module: string;
   isMadeUp: boolean;
+  /** Of a group that is what importing a package took. */
+  importedPackage?: string;
   /** Of a group that is the label of the stacks below it. */
   label?: Label;
 }
@@ -41,9 +43,13 @@ export class Groups {
   /** Group of each frame. */
   readonly ofFrame: Uint32Array;
   private readonly index = new Map<string, number>();
+  private readonly frames: Block["frames"];
+  private readonly texts: string[];
 
   constructor(block: Block, by: GroupBy, fullNames: boolean) {
     const { frames, texts } = block;
+    this.frames = frames;
+    this.texts = texts;
     const count = frames.name.length;
     this.ofFrame = new Uint32Array(count);
     for (let frame = 0; frame < count; ++frame) {
@@ -59,6 +65,13 @@ export class Groups {
   madeUp(name: string, label?: Label): number {
     const group = { name, file: "", line: 0, module: "", isMadeUp: true };
     return this.add(`\0${name}`, label === undefined ? group : { ...group, label });
+  }
+
+  /** What importing a package took; `frame` is the first of the package. */
+  importing(name: string, frame: number): number {
+    const module = this.texts[this.frames.module[frame]];
+    const text = `importing ${name}`;
+    return this.add(`\0${text}`, { name: text, file: "", line: 0, module, isMadeUp: false, importedPackage: name });
   }
 
   private groupOf(by: GroupBy, name: string, file: string, line: number, module: string): number {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the lines of a function hold, of the stacks at a node and below.
-import type { Block } from "../data/block";
+import { type Block, ROLE_MASK, Role } from "../data/block";
 import type { View } from "./view";
 
 export interface HeldLine {
@@ -17,8 +17,11 @@ export function linesOf(block: Block, view: View, value: Float64Array, stacks: n
   const lines = new Map<number, HeldLine>();
   for (const stack of stacks) {
     const seen = new Set<number>();
+    let isAtLeaf = true; // where allocation functions are no frames of any view
     for (let node = block.stacks.node[stack]; node >= 0; node = nodes.parent[node]) {
       const frame = sites.frame[nodes.site[node]];
+      isAtLeaf = isAtLeaf && (sites.role[nodes.site[node]] & ROLE_MASK) === Role.allocation;
+      if (isAtLeaf) continue;
       const line = frames.line[frame];
       if (view.groups.ofFrame[frame] !== group || line === 0 || seen.has(line)) continue;
       const held = lines.get(line) ?? { line, self: 0, total: 0 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers for nodes and groups that outlive a view: of a page that is live, there is a new one with each look that
 // has new stacks. What is in the page's address, and what the reader points at, are such numbers.
-import { childrenOf, type View } from "./view";
+import { childrenOf } from "./tree";
+import type { View } from "./view";
 
 export interface Places {
   /** -1: the view does not have it. */

@@ -3,7 +3,8 @@
 import { type Block } from "../data/block";
 import { isAfter } from "../data/change";
 import { type Values } from "../data/values";
-import { type Tree, type View } from "./view";
+import type { Tree } from "./tree";
+import type { View } from "./view";
 
 /** Which part of a change is looked at: widths cannot be negative. */
 export type Part = "all" | "grown" | "shrunk";

@@ -3,11 +3,17 @@
 // The rules are those of FrameGrouping in src/profile/names/frame_grouping.cc.
 import { type Block, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
 import { DEFAULT_LABEL, type GroupBy, Groups } from "./grouping";
+import { Imports } from "./imports";
 import { beginnings, MAIN_THREAD } from "./threads";
+import { type Tree, TreeMaker } from "./tree";
 
 export interface Hidden {
   interpreter: boolean;
+  /** Native code that lines of a language's runtime call; so does `interpreter`. */
+  native: boolean;
   imports: boolean;
+  /** What importing a package takes is one group. */
+  packages: boolean;
   library: boolean;
   start: boolean;
 }
@@ -15,21 +21,6 @@ export interface ViewOptions {
   by: GroupBy;
   hidden: Hidden;
   fullNames: boolean;
-}
-
-export interface Tree {
-  /** Node 0 is the whole; nodes are in preorder. */
-  group: Uint32Array;
-  parent: Int32Array;
-  depth: Uint32Array;
-  /** Node i and what is below it: i to end[i]. */
-  end: Uint32Array;
-}
-
-export function childrenOf(tree: Tree, node: number): number[] {
-  const children: number[] = [];
-  for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) children.push(child);
-  return children;
 }
 
 export interface View extends Tree {
@@ -45,6 +36,9 @@ export interface View extends Tree {
 }
 
 export const WHOLE = "whole profile";
+
+/** A package is no line of these. */
+const HAS_PLACES: readonly GroupBy[] = ["function", "line", "file"];
 
 /** Library frames from the root down to the first that is none: what runs before main. */
 function startNodes(block: Block): Uint8Array {
@@ -159,6 +153,8 @@ class Folding {
         return hidden.imports;
       case Role.nameless: // its module has a name
         return hidden.library && by !== "module" && by !== "package";
+      case Role.called:
+        return hidden.native && hidden.interpreter && by !== "module" && by !== "package";
       default:
         return false;
     }
@@ -185,93 +181,6 @@ function labelGroups(block: Block, options: ViewOptions, groups: Groups): number
   return result;
 }
 
-/** Numbers by pairs of numbers: open addressing, as a Map of half a million pairs takes a second. */
-class PairIndex {
-  private slots = new Int32Array(1 << 12).fill(-1);
-  private readonly first: number[] = [];
-  private readonly second: number[] = [];
-
-  /** The number of the pair, which is that of `next` where it is new. */
-  get(a: number, b: number, next: number): number {
-    let slot = this.slotOf(a, b);
-    for (; this.slots[slot] >= 0; slot = (slot + 1) & (this.slots.length - 1)) {
-      const known = this.slots[slot];
-      if (this.first[known] === a && this.second[known] === b) return known;
-    }
-    this.slots[slot] = next;
-    this.first[next] = a;
-    this.second[next] = b;
-    if (3 * next > this.slots.length) this.grow();
-    return next;
-  }
-
-  private slotOf(a: number, b: number): number {
-    let hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
-    hash ^= hash >>> 15;
-    return Math.imul(hash, 0x2c1b3c6d) >>> 3 & (this.slots.length - 1);
-  }
-
-  private grow(): void {
-    const count = this.first.length;
-    this.slots = new Int32Array(2 * this.slots.length).fill(-1);
-    for (let i = 0; i < count; ++i) {
-      let slot = this.slotOf(this.first[i], this.second[i]);
-      while (this.slots[slot] >= 0) slot = (slot + 1) & (this.slots.length - 1);
-      this.slots[slot] = i;
-    }
-  }
-}
-
-/** A tree in the order of making: each node after its parent. */
-export class TreeMaker {
-  readonly group: number[] = [0];
-  readonly parent: number[] = [-1];
-  private readonly index = new PairIndex();
-
-  constructor() {
-    this.index.get(-1, 0, 0);
-  }
-
-  child(parent: number, group: number): number {
-    const node = this.index.get(parent, group, this.group.length);
-    if (node === this.group.length) {
-      this.group.push(group);
-      this.parent.push(parent);
-    }
-    return node;
-  }
-
-  /** The tree in preorder, and where each node as it was made is in it. */
-  finish(): { tree: Tree; place: Uint32Array } {
-    const count = this.group.length;
-    const size = new Uint32Array(count).fill(1);
-    for (let i = count - 1; i > 0; --i) size[this.parent[i]] += size[i];
-    const place = new Uint32Array(count);
-    const next = new Uint32Array(count); // where the next child goes
-    next[0] = 1;
-    const tree: Tree = {
-      group: new Uint32Array(count),
-      parent: new Int32Array(count),
-      depth: new Uint32Array(count),
-      end: new Uint32Array(count),
-    };
-    tree.parent[0] = -1;
-    tree.end[0] = count;
-    for (let i = 1; i < count; ++i) {
-      const parent = this.parent[i];
-      const at = next[parent];
-      next[parent] += size[i];
-      place[i] = at;
-      next[i] = at + 1;
-      tree.group[at] = this.group[i];
-      tree.parent[at] = place[parent];
-      tree.depth[at] = tree.depth[place[parent]] + 1;
-      tree.end[at] = at + size[i];
-    }
-    return { tree, place };
-  }
-}
-
 function outermostNodes(tree: Tree, groupCount: number): Uint8Array {
   const count = tree.group.length;
   const isOutermost = new Uint8Array(count);
@@ -287,6 +196,7 @@ function outermostNodes(tree: Tree, groupCount: number): Uint8Array {
 /** The nodes at which stacks end, as they are made. */
 class Ends {
   private readonly folding: Folding;
+  private readonly imports: Imports | null;
   /** By node of the block: the node of the view, under the label; -1: not known yet. */
   private readonly known: Int32Array;
   private readonly open: List;
@@ -295,10 +205,11 @@ class Ends {
   constructor(
     private readonly block: Block,
     options: ViewOptions,
-    groups: Groups,
+    private readonly groups: Groups,
     private readonly maker: TreeMaker,
   ) {
     this.folding = new Folding(block, options, groups);
+    this.imports = options.hidden.packages && HAS_PLACES.includes(options.by) ? new Imports(block) : null;
     this.known = new Int32Array(block.nodes.site.length);
     this.open = new List(deepest(block));
   }
@@ -311,11 +222,20 @@ class Ends {
 
   of(leaf: number): number {
     const innermost = this.folding.innermost(leaf);
-    if (innermost >= 0) return this.above(innermost);
+    if (innermost >= 0) {
+      const first = this.imports === null ? -1 : this.imports.of(innermost);
+      return first < 0 ? this.above(innermost) : this.importing(first);
+    }
     const frames = this.folding.groupsOf(leaf);
     let node = this.top;
     for (let i = frames.length - 1; i >= 0; --i) node = this.below(node, frames.items[i]);
     return node;
+  }
+
+  private importing(first: number): number {
+    const { nodes, sites, frames, texts } = this.block;
+    const frame = sites.frame[nodes.site[first]];
+    return this.below(this.above(nodes.parent[first]), this.groups.importing(texts[frames.package[frame]], frame));
   }
 
   private above(innermost: number): number {

@@ -108,6 +108,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
     change({ zoom: places.ofNode(view, node), sandwich: -1 }, true);
   };
   const sandwich = (group: number) => change({ sandwich: places.ofGroup(view, group) }, true);
+  const openImports = () => change({ hidden: { ...state.hidden, packages: false }, zoom: 0, sandwich: -1 }, true);
   /** A row leads to the heaviest place of what it is of; a second click goes on to the next. */
   const zoomToGroup = (group: number) => {
     let best = -1;
@@ -172,7 +173,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
           ) : (
             <Graph block={block} pictures={pictures} state={state} isDark={isDark} onZoom={zoomTo} onPoint={(node) => setPointed(places.ofNode(view, node))} places={places} margins={margins} />
           )}
-          <Details block={block} pictures={pictures} state={state} node={chosen} margins={margins} onSandwich={sandwich} />
+          <Details block={block} pictures={pictures} state={state} node={chosen} margins={margins} onSandwich={sandwich} onOpenImports={openImports} />
         </section>
         <section aria-label="Table">
           {table}

@@ -39,7 +39,7 @@ export function colourKey(group: Group, by: GroupColour): string {
     case "module":
       return group.module || group.name;
     case "package":
-      return packageOf(group.file, group.module);
+      return group.importedPackage ?? packageOf(group.file, group.module);
     case "file":
       return group.file || group.module || group.name;
     case "function":

@@ -39,6 +39,7 @@ export function Details(props: {
   node: number;
   margins: Margins;
   onSandwich: (group: number) => void;
+  onOpenImports: () => void;
 }) {
   const { pictures, state, node } = props;
   const { view, sums, whole } = pictures;
@@ -79,6 +80,13 @@ export function Details(props: {
         <button type="button" onClick={() => props.onSandwich(view.group[node])}>
           Callers and callees
         </button>{" "}
+        {group.importedPackage !== undefined && (
+          <>
+            <button type="button" onClick={props.onOpenImports}>
+              Show what is imported
+            </button>{" "}
+          </>
+        )}
         <button
           type="button"
           onClick={() => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The icicle graph: a canvas, with the keys and the pointer. Everything in it is in the table, too.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Tree } from "../model/view";
+import type { Tree } from "../model/tree";
 import { type Box, type Layout, boxAt, heaviestFirst, layOut } from "./layout";
 import type { Palette } from "./colours";
 

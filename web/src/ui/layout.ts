@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rectangles an icicle graph has: the path to the node that is looked at, and what is below it, heaviest
 // first. What is too narrow to be seen is one rectangle for all of its siblings.
-import { childrenOf, type Tree } from "../model/view";
+import { childrenOf, type Tree } from "../model/tree";
 
 export interface Box {
   /** -1: several nodes that are too narrow. */

@@ -64,7 +64,7 @@ export function usePictures(block: Block, state: State, places: Places): Picture
   const { by, hidden, fullNames, metric, selection, search, part, onlySignificant } = state;
   const view = useMemo(
     () => makeView(block, { by, hidden, fullNames }),
-    [block.stacks, by, fullNames, hidden.interpreter, hidden.imports, hidden.library, hidden.start],
+    [block.stacks, by, fullNames, hidden.interpreter, hidden.native, hidden.imports, hidden.packages, hidden.library, hidden.start],
   );
   const values = useMemo(() => {
     const isDifference = block.facts.sides.length > 1;

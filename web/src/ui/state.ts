@@ -38,7 +38,7 @@ export function firstState(facts: Facts): State {
     metric: facts.metric,
     by: "function",
     colour: "module",
-    hidden: { interpreter: true, imports: true, library: true, start: true },
+    hidden: { interpreter: true, native: true, imports: true, packages: true, library: true, start: true },
     fullNames: false,
     selection: { focus: "", ignore: "", process: "", heap: "" },
     search: "",
@@ -54,7 +54,9 @@ export function firstState(facts: Facts): State {
 
 const HIDDEN_LETTERS: [string, keyof Hidden][] = [
   ["i", "interpreter"],
+  ["n", "native"],
   ["m", "imports"],
+  ["p", "packages"],
   ["l", "library"],
   ["s", "start"],
 ];

@@ -75,7 +75,9 @@ function Switch(props: { label: string; isOn: boolean; onSwitch: (isOn: boolean)
 
 const SWITCHES: [keyof Hidden, string][] = [
   ["interpreter", "interpreter"],
+  ["native", "native code that Python or JavaScript calls"],
   ["imports", "import system"],
+  ["packages", "packages that are imported"],
   ["library", "allocator and standard library"],
   ["start", "code before main"],
 ];

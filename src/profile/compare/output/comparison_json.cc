@@ -5,6 +5,7 @@
 
 #include "profile/model/metric.h"
 #include "profile/text/markup/json_text.h"
+#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
@@ -67,6 +68,7 @@ void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all
     one.update(change(row.change));
     one["corrected_p_value"] = row.change.is_tested ? Json(row.corrected_p) : Json(nullptr);
     one["significant"] = row.change.is_tested ? Json(row.is_significant) : Json(nullptr);
+    add_notes(row.notes, &one);
     one["cumulative"] = {{"before", json_rounded(row.cumulative_before)},
                          {"after", json_rounded(row.cumulative_after)}};
     all->push_back(std::move(one));

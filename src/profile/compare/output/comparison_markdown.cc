@@ -23,7 +23,8 @@ std::string table(const Comparison& comparison, const char* what, const std::vec
       what, rows.size(), row_name(comparison.by, rows.size()), group_by_name(comparison.by));
   for (size_t i = 0; i < std::min(rows.size(), max_rows); ++i) {
     const Change& change = rows[i].change;
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_code(row_text(rows[i].group)),
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n",
+                       markdown_code(row_text(rows[i].group, rows[i].notes)),
                        signed_text(metric, change.value), interval_text(metric, change),
                        format_metric(metric, change.before.value), format_metric(metric, change.after.value),
                        change.is_tested ? p_text(rows[i].corrected_p) : "?");

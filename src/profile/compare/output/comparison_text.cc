@@ -97,6 +97,7 @@ class ComparisonText {
       }
       line.names = {printable(row.group.name)};
       if (has_places) {
+        for (const std::string& note : note_cells(row.notes)) line.notes.push_back(printable(note));
         line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));
       }
       table.add(std::move(line));

@@ -16,7 +16,7 @@ std::string limit_title(const GateResult& result) {
 }
 
 std::string site_text(const GateResult& result, const GateSite& site) {
-  return fmt::format("{}  {}", format_metric(result.metric, site.value), row_text(site.group));
+  return fmt::format("{}  {}", format_metric(result.metric, site.value), row_text(site.group, site.notes));
 }
 
 std::string status_text(int status) {

@@ -5,6 +5,7 @@
 
 #include "profile/model/metric.h"
 #include "profile/text/markup/json_text.h"
+#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
@@ -31,11 +32,13 @@ Json estimate(const GateResult& result) {
 Json limit(const GateResult& result) {
   Json sites = Json::array();
   for (const GateSite& site : result.sites) {
-    sites.push_back({{"name", site.group.name},
-                     {"file", site.group.file},
-                     {"line", site.group.line},
-                     {"module", site.group.module},
-                     {"value", json_rounded(site.value)}});
+    Json one = {{"name", site.group.name},
+                {"file", site.group.file},
+                {"line", site.group.line},
+                {"module", site.group.module},
+                {"value", json_rounded(site.value)}};
+    add_notes(site.notes, &one);
+    sites.push_back(std::move(one));
   }
   return {{"scope", kind_name(result.kind)},
           {"name", result.scope},

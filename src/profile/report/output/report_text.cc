@@ -23,12 +23,16 @@ constexpr size_t kMaxNames = 5;  // of functions that a text means
 
 class TextReport {
  public:
-  TextReport(const Report& report, const TextOptions& options, std::string input)
-      : report_(report), writer_(options), input_(std::move(input)) {}
+  TextReport(const Report& report, const TextOptions& options, std::string input, const Report* mapped)
+      : report_(report), writer_(options), input_(std::move(input)), mapped_(mapped) {}
 
   std::string text(HeaderKind header) {
     (header == HeaderKind::kSummary ? write_summary : write_header)(report_, &writer_);
     if (says_why_nothing_is_shown()) return writer_.take();
+    if (report_.has_sizes) {
+      sizes();
+      return writer_.take();
+    }
     if (report_.tree) {
       writer_.blank();
       write_tree(report_, *report_.tree, Direction::kCallees, &writer_);
@@ -36,6 +40,7 @@ class TextReport {
       table();
     }
     for (const ReportCalls& calls : report_.calls) write_calls(calls);
+    if (mapped_ != nullptr) mapped();
     few_samples();
     footer();
     return writer_.take();
@@ -46,6 +51,7 @@ class TextReport {
   bool has(Metric metric) const { return report_.has_metric[metric_index(metric)]; }
 
   bool has_rows() const {
+    if (report_.has_sizes) return true;
     if (report_.tree) return !report_.tree->nodes.empty();
     if (!report_.calls.empty()) return !report_.calls[0].edges.matched.empty();
     return !report_.rows.empty();
@@ -143,6 +149,30 @@ class TextReport {
                     format_rate(report_.rate_bytes)));
   }
 
+  void sizes() {
+    writer_.blank();
+    if (report_.sizes.empty()) {
+      say(report_.from_memprof ? "No live block was sampled, so there are no sizes."
+                               : "The file does not say how large blocks are: memprof did not write it.");
+      return;
+    }
+    write_sizes(report_, &writer_);
+    writer_.blank();
+    say(writer_.faint(
+        "Of live blocks; from each size on, up to the next. Of what was freed a profile has no sizes."));
+  }
+
+  // What the program mapped itself, where that is much of the process.
+  void mapped() {
+    const bool is_measured = mapped_->metric == Metric::kMappedResidentSpace;
+    say(fmt::format(
+        "The program itself also mapped memory: {}{}, in no row above. All of it: memprof report {} --mmap",
+        value_cell(*mapped_, mapped_->metric, mapped_->totals), is_measured ? " are in memory" : "", input_));
+    writer_.blank();
+    write_rows(*mapped_, &writer_);
+    writer_.blank();
+  }
+
   void table() {
     writer_.blank();
     write_rows(report_, &writer_);
@@ -229,13 +259,14 @@ class TextReport {
   const Report& report_;
   TextWriter writer_;
   std::string input_;
+  const Report* mapped_;
 };
 
 }  // namespace
 
 std::string report_text(const Report& report, const TextOptions& options, const std::string& input,
-                        HeaderKind header) {
-  return TextReport(report, options, input).text(header);
+                        HeaderKind header, const Report* mapped) {
+  return TextReport(report, options, input, mapped).text(header);
 }
 
 }  // namespace memprof::profile

@@ -15,8 +15,10 @@ namespace memprof::profile {
 // What stands over the tables: at most four lines, or all that is known.
 enum class HeaderKind : unsigned char { kSummary, kDetails };
 
+// `mapped`: the largest of the program's own mappings, to stand below the table of blocks.
 // `input`: the profile as a word of a shell, for what to ask instead where there is nothing to list.
 std::string report_text(const Report& report, const TextOptions& options = {},
-                        const std::string& input = "FILE", HeaderKind header = HeaderKind::kDetails);
+                        const std::string& input = "FILE", HeaderKind header = HeaderKind::kDetails,
+                        const Report* mapped = nullptr);
 
 }  // namespace memprof::profile

@@ -45,6 +45,17 @@ double seen_share(const ProfileFacts& facts) {
   return all == 0 ? 1 : static_cast<double>(seen) / static_cast<double>(all);
 }
 
+std::optional<Metric> metric_of_much_mapped(const Report& report) {
+  constexpr double kMuch = 0.1;
+  const auto process =
+      static_cast<double>(std::max(report.max_resident_bytes, report.measured_resident_bytes));
+  const Metric metric = report.has_metric[metric_index(Metric::kMappedResidentSpace)]
+                            ? Metric::kMappedResidentSpace
+                            : Metric::kMappedSpace;
+  const double mapped = report.totals[metric_index(metric)].value;
+  return mapped > 0 && mapped >= kMuch * process ? std::optional(metric) : std::nullopt;
+}
+
 bool has_mapped_in_memory(const Report& report) {
   return report.totals[metric_index(Metric::kMappedResidentSpace)].value > 0;
 }

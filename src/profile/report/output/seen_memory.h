@@ -5,6 +5,7 @@
 // Threads: no state.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ std::vector<std::string> seen_memory_lines(const Report& report);
 // Of the anonymous memory that was resident, what is accounted for: from 0 to 1; 1 where there is none.
 double seen_share(const ProfileFacts& facts);
 constexpr double kSeenEnough = 0.8;  // below it reports warn
+
+// The metric of the program's own mappings where they are a tenth of the process or more; of those in memory, where that was
+// measured.
+std::optional<Metric> metric_of_much_mapped(const Report& report);
 
 // Was something of the program's own mappings found in memory, whatever stacks are selected?
 bool has_mapped_in_memory(const Report& report);

@@ -33,6 +33,13 @@ TEST(ComparisonText, TotalsThenGrowthThenShrinkageThenTheRest) {
   EXPECT_THAT(all, Not(HasSubstr("steady")));
 }
 
+TEST(ComparisonText, SaysWhatALineOfPythonAllocatesThroughAndForWhom) {
+  const Comparison comparison =
+      compare({comparison_fixture::arrays("old", 2, 4)}, {comparison_fixture::arrays("new", 5, 4)});
+  EXPECT_THAT(comparison_text(comparison, 20, {}),
+              HasSubstr("numeric.py:12  for prices (app.py:4) through array_empty"));
+}
+
 TEST(ComparisonText, RowsBeyondTheLimitAreSaid) {
   EXPECT_THAT(text({}, 0), HasSubstr("0 of 1 rows shown; -n 1 shows all."));
 }

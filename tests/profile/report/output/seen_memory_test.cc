@@ -65,6 +65,16 @@ TEST(SeenMemory, OfWhatWasNotRecordedOrMeasured) {
   EXPECT_EQ(seen_share(ProfileFacts()), 1);
 }
 
+TEST(SeenMemory, ATenthOfTheProcessThatIsMappedIsMuch) {
+  Report report = report_of(40, 0);  // 50 MiB, and 5 of them are mapped and in memory
+  EXPECT_EQ(metric_of_much_mapped(report), Metric::kMappedResidentSpace);
+  report.max_resident_bytes = 51 << 20;
+  EXPECT_EQ(metric_of_much_mapped(report), std::nullopt);
+  report.has_metric[metric_index(Metric::kMappedResidentSpace)] = false;
+  EXPECT_EQ(metric_of_much_mapped(report), Metric::kMappedSpace) << "1 GiB, and nobody measured it";
+  EXPECT_EQ(metric_of_much_mapped(Report()), std::nullopt);
+}
+
 TEST(SeenMemory, AStackThatOnlyMapped) {
   Stack stack;
   EXPECT_FALSE(is_only_apart(stack));

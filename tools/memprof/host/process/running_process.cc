@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/command_names.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
@@ -74,6 +76,50 @@ RunningProcess look_at(uint64_t pid) {
                 ids);
 }
 
+std::vector<std::string> arguments_of(uint64_t pid) {
+  std::ifstream file(proc_path(pid, "cmdline"));
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
+  return arguments;
+}
+
+bool is_called(uint64_t pid, const std::string& program, const std::string& name) {
+  const std::vector<std::string> names = command_names(program, arguments_of(pid));
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Those whose executable has the name; where there are none, those that are called so otherwise.
+std::vector<uint64_t> pids_named(const std::string& name) {
+  std::vector<uint64_t> by_program;
+  std::vector<uint64_t> by_command;
+  for (const uint64_t pid : all_processes()) {
+    if (pid == static_cast<uint64_t>(getpid())) continue;
+    const std::string program = program_of(pid);
+    if (program == name) {
+      by_program.push_back(pid);
+    } else if (is_called(pid, program, name)) {
+      by_command.push_back(pid);
+    }
+  }
+  return by_program.empty() ? by_command : by_program;
+}
+
+// At least one.
+std::vector<uint64_t> pids_with_arena(const std::string& name) {
+  std::vector<uint64_t> all = pids_named(name);
+  if (all.empty()) throw Failure("--name " + name + ": there is no such process");
+  const size_t seen = all.size();
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](uint64_t pid) {
+                             int error = 0;
+                             return arena_of_process(pid, &error).empty();
+                           }),
+            all.end());
+  if (!all.empty()) return all;
+  throw Failure("--name " + name + ": none of the " + std::to_string(seen) +
+                " processes of that name that can be seen has memprof data" + how_to("PID"));
+}
+
 }  // namespace
 
 RunningProcess find_process(const std::string& text) {
@@ -85,35 +131,23 @@ RunningProcess find_process(const std::string& text) {
   return look_at(pid);
 }
 
+std::vector<RunningProcess> find_processes_named(const std::string& name) {
+  std::vector<RunningProcess> processes;
+  for (const uint64_t pid : pids_with_arena(name)) processes.push_back(look_at(pid));
+  return processes;
+}
+
 RunningProcess find_process_named(const std::string& name) {
-  std::vector<uint64_t> with_arena;
-  size_t without = 0;
-  for (const uint64_t pid : all_processes()) {
-    if (program_of(pid) != name || pid == static_cast<uint64_t>(getpid())) continue;
-    int error = 0;
-    if (arena_of_process(pid, &error).empty()) {
-      ++without;
-    } else {
-      with_arena.push_back(pid);
-    }
-  }
-  if (with_arena.size() == 1) return look_at(with_arena[0]);
-  if (with_arena.empty()) {
-    if (without == 0) throw Failure("--name " + name + ": there is no such process");
-    throw Failure("--name " + name + ": none of the " + std::to_string(without) +
-                  " processes of that name that can be seen has memprof data" + how_to("PID"));
-  }
-  fail_among(name, with_arena);
+  const std::vector<uint64_t> pids = pids_with_arena(name);
+  if (pids.size() > 1) fail_among(name, pids);
+  return look_at(pids[0]);
 }
 
 uint64_t find_any_process_named(const std::string& name) {
-  std::vector<uint64_t> found;
-  for (const uint64_t pid : all_processes()) {
-    if (program_of(pid) == name && pid != static_cast<uint64_t>(getpid())) found.push_back(pid);
-  }
-  if (found.size() == 1) return found[0];
+  const std::vector<uint64_t> found = pids_named(name);
+  if (found.size() > 1) fail_among(name, found);
   if (found.empty()) throw Failure("--name " + name + ": there is no such process");
-  fail_among(name, found);
+  return found[0];
 }
 
 uint64_t resident_bytes(uint64_t pid) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace memprof::cli {
 
@@ -21,9 +22,12 @@ struct RunningProcess {
 
 // `text`: a process id.
 RunningProcess find_process(const std::string& text);
-// The only one whose program has the name and that memprof is loaded into.
+// Processes by the name of their executable; where no executable has it, by their command line (command_names.h): the
+// script of an interpreter, a module, a title.  Those that memprof is loaded into, one at least, ascending.
+std::vector<RunningProcess> find_processes_named(const std::string& name);
+// The only one that memprof is loaded into.
 RunningProcess find_process_named(const std::string& name);
-// The only one whose program has the name.
+// The only one, with memprof or without.
 uint64_t find_any_process_named(const std::string& name);
 
 // 0: it is gone, or hidden.

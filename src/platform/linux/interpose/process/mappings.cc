@@ -27,12 +27,19 @@ namespace {
 
 using Mmap = void*(void*, size_t, int, int, int, off_t);
 
+// Memory of no file, and what is shared with others: memory by a name, files that are read and written as memory.  A
+// private view of a file is the file's.
+[[gnu::always_inline]] inline bool is_recorded(int flags) {
+  const int type = flags & MAP_TYPE;
+  return (flags & MAP_ANONYMOUS) != 0 || type == MAP_SHARED || type == MAP_SHARED_VALIDATE;
+}
+
 // errno is the real function's.
 [[gnu::always_inline]] inline void* note_mapped(void* got, size_t size, int flags, const void* frame,
                                                 const void* caller) {
   if (got != MAP_FAILED) {
     const int saved_errno = errno;
-    mappings::mapped(got, mappings::round_to_pages(size), (flags & MAP_ANONYMOUS) != 0, caller, {frame});
+    mappings::mapped(got, mappings::round_to_pages(size), is_recorded(flags), caller, {frame});
     errno = saved_errno;
   }
   return got;
