@@ -9,6 +9,7 @@
 #include "capi/call.h"
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/engine/runtimes.h"
 #include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
@@ -283,6 +284,17 @@ int memprof_reset_peak(void) {
     return MEMPROF_ERR_STATE;
   }
   profiler::reset_peak();
+  return MEMPROF_OK;
+}
+
+int memprof_record_thread(uint32_t thread_id) {
+  if (profiler::remains_off()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  if (profiler::state() == memprof::State::kUninitialized) {
+    return MEMPROF_ERR_STATE;
+  }
+  profiler::record_thread(thread_id);
   return MEMPROF_OK;
 }
 

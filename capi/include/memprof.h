@@ -379,6 +379,12 @@ MEMPROF_API int memprof_get_stats(memprof_stats* stats);
  * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
 MEMPROF_API int memprof_reset_peak(void);
 
+/* From now on only what the thread with this id (the system's, as gettid() has it) allocates is recorded; 0: what
+ * every thread allocates, as at first.  Frees of every thread are followed.  Other threads' allocations are in no
+ * number.  A child by fork that is profiled records what all its threads allocate.
+ * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
+MEMPROF_API int memprof_record_thread(uint32_t thread_id);
+
 /* ---- Allocators of one's own --------------------------------------------------------------------------
  *
  * An allocator that takes large pieces from the system, or from malloc, and hands out parts of them says so

@@ -12,8 +12,8 @@ LEFT_OUT = "[frames left out]"
 OLDER_STACKS = "[older stacks]"
 OLDER_MODULES = "[older modules]"
 _NO_MODULE = 0xFFFFFFFF
-_RUNTIME_FRAME = 1 << 63
 _CPYTHON = 1
+FIRST_OF_RUNTIME = 1 << 63  # from here on a number is a frame of a language's runtime, and none of native code
 
 
 def _demangler() -> Any:
@@ -79,8 +79,21 @@ class Frames:
             result.append(frame)
         return tuple(result)
 
+    def addresses(self, stack: Any) -> list[int]:
+        """The frames of a memprof_stack as numbers, which are quick to read: from FIRST_OF_RUNTIME on they are for of_runtime()."""
+        result: list[int] = ffi.unpack(self._frames + stack.first_frame, stack.frame_count)
+        return result
+
+    def of_runtime(self, address: int) -> StackFrame:
+        """The frame of such a number; equal numbers are one object."""
+        key = (address, _NO_MODULE)
+        frame = self._known.get(key)
+        if frame is None:
+            frame = self._known[key] = self._of_runtime(address & 0xFFFFFFFF)
+        return frame
+
     def _frame(self, index: int, address: int, module: int) -> StackFrame:
-        if address & _RUNTIME_FRAME:
+        if address >= FIRST_OF_RUNTIME:
             return self._of_runtime(address & 0xFFFFFFFF)
         if address == lib.MEMPROF_FRAMES_LEFT_OUT:
             return StackFrame(address, LEFT_OUT, "", 0, False)

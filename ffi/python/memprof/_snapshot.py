@@ -186,14 +186,18 @@ class HeapSnapshot:
                     self._stacks = [self._names.improve(stack) for stack in self._stacks]
             return self._stacks
 
+    def _reader(self) -> Frames:
+        """Frames of single stacks: of no use any more after resolve()."""
+        if self._frames is None:
+            self._frames = Frames(self._native.handle, self._is_resolved)
+        return self._frames
+
     def _stack(self, index: int) -> tuple[StackFrame, ...]:
         """One stack; names are looked up only where no frame of Python says where it is."""
         with self._lock, muted():
             if self._stacks is not None:
                 return self._stacks[index]
-            if self._frames is None:
-                self._frames = Frames(self._native.handle, self._is_resolved)
-            stack = self._frames.stack(self._native.stacks[index])
+            stack = self._reader().stack(self._native.stacks[index])
             if not self._is_resolved and not any(frame.is_python for frame in stack):
                 self.resolve()
                 return self._stack(index)
