@@ -156,6 +156,11 @@ def _start(rate_bytes: int, fixed: dict[str, int]) -> None:
     _check_call(lib.memprof_start(), "memprof.start", "it is active already; call memprof.stop() first")
 
 
+def was_started() -> bool:
+    """Whether a start has settled the options in this process."""
+    return _options is not None or bool(_stats().state != lib.MEMPROF_STATE_UNINITIALIZED)
+
+
 def stop() -> None:
     """Stops to record allocations.  Frees of what was recorded are still followed, and all data are kept.
 
@@ -190,11 +195,13 @@ def is_active() -> bool:
     return bool(_stats().state == lib.MEMPROF_STATE_ACTIVE)
 
 
-def get_snapshot(resolve: bool = True) -> HeapSnapshot:
+def get_snapshot(resolve: bool = True, native: bool = False) -> HeapSnapshot:
     """An immutable picture of what is live now.  It stays valid after stop and shutdown.
 
     resolve: names native frames by the dynamic symbols of their modules.  Without, they are addresses until
         HeapSnapshot.resolve() is called.  Frames of Python always have their names.
+    native: stacks with lines of Python have their native frames, too.  Without, the first frame of what Python code
+        allocated is the line that did.  Numbers and places are the same.
 
     Raises RuntimeError when memprof was never started.
     """
@@ -205,7 +212,7 @@ def get_snapshot(resolve: bool = True) -> HeapSnapshot:
         _check_call(lib.memprof_get_snapshot(handle), "memprof.get_snapshot",
                     "there is nothing to show; call memprof.start() first")
         epochs = _gc_epochs.until_now()
-        snapshot = HeapSnapshot(NativeSnapshot(handle[0], epochs))
+        snapshot = HeapSnapshot(NativeSnapshot(handle[0], epochs), native)
         if resolve:
             snapshot.resolve()
         return snapshot
@@ -232,11 +239,12 @@ class MemoryProfiler:
             work()
         print(profiler.snapshot)
 
-    The arguments are those of memprof.start.
+    The arguments are those of memprof.start, and native that of memprof.get_snapshot.
     """
 
-    def __init__(self, sampling_rate_kb: int = 512, *, gc_tracking: bool = False, **options: Any) -> None:
+    def __init__(self, sampling_rate_kb: int = 512, *, gc_tracking: bool = False, native: bool = False, **options: Any) -> None:
         _rate_bytes(sampling_rate_kb)
+        self._native = native
         self._sampling_rate_kb = sampling_rate_kb
         self._options = {"gc_tracking": gc_tracking, **options}
         self._snapshot: HeapSnapshot | None = None
@@ -247,7 +255,7 @@ class MemoryProfiler:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self._snapshot = get_snapshot()
+        self._snapshot = get_snapshot(native=self._native)
         if is_active():  # the block may have stopped it
             stop()
 

@@ -96,6 +96,16 @@ def own_modules(stack: tuple[StackFrame, ...], program: str | None = None) -> fr
     return frozenset(callers | {program})
 
 
+def python_part(stack: tuple[StackFrame, ...], program: str | None = None) -> tuple[StackFrame, ...]:
+    """Of a stack with lines of Python these, and what stands for frames that are missing; of a program that embeds Python
+    the functions of its own, too.  Of any other stack all of it."""
+    if not any(frame.is_python for frame in stack):
+        return stack
+    own = own_modules(stack, program)
+    return tuple(frame for frame in stack
+                 if frame.is_python or frame.function.startswith("[") or (frame.module in own and not is_allocator(frame)))
+
+
 def _without_return_type(name: str) -> str:
     """Instances of templates have one: `std::vector<int> make<int>(int)` is `make<int>(int)`."""
     begin = depth = 0

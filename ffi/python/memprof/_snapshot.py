@@ -11,6 +11,7 @@ from memprof._frames import Frames
 from memprof._intervals import Sum
 from memprof._library import NativeSnapshot, lib, muted
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, Mapping, Memory, RateUse, ResidentMemory, StackFrame, is_whole
+from memprof._roles import python_part
 from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ class HeapSnapshot:
     Printed, and in a notebook, it shows the places that hold the most.
     """
 
-    def __init__(self, native: NativeSnapshot) -> None:
+    def __init__(self, native: NativeSnapshot, shows_native: bool = False) -> None:
         self._native = native
+        self._shows_native = shows_native
         self._lock = RLock()
         self._names: _formats.Names | None = None
         self._is_resolved = False
         self._stacks: list[tuple[StackFrame, ...]] | None = None
+        self._shown_stacks: dict[tuple[StackFrame, ...], tuple[StackFrame, ...]] = {}
         self._frames: Frames | None = None
         self._samples: tuple[AllocationSample, ...] | None = None
         self._live: tuple[Estimate, Estimate] | None = None
@@ -152,7 +155,8 @@ class HeapSnapshot:
 
     @property
     def samples(self) -> tuple[AllocationSample, ...]:
-        """Every live sample, ordered by stack and size."""
+        """Every live sample, ordered by stack and size.  Stacks with lines of Python are these lines, the innermost first;
+        get_snapshot(native=True) has the native frames between them, and those that the lines called, as well."""
         with self._lock, muted():
             if self._samples is None:
                 self._samples = tuple(self._read_samples())
@@ -170,7 +174,7 @@ class HeapSnapshot:
             samples.append(AllocationSample(
                 address=record.address, size=record.size_bytes, weight=record.weight_bytes,
                 estimated_bytes=round(record.weight_bytes), timestamp_ns=record.time_ns + to_unix_ns, lifetime_ns=None,
-                stack=stacks[record.stack_id],
+                stack=self._shown(stacks[record.stack_id]),
                 gc_epoch=native.epochs.at(record.time_ns) if native.epochs else None,
                 estimated_blocks=record.weight_count, rate_bytes=record.rate_bytes, thread_id=record.thread_id,
                 heap=heaps[record.stack_id],
@@ -185,6 +189,15 @@ class HeapSnapshot:
                 if self._names is not None:
                     self._stacks = [self._names.improve(stack) for stack in self._stacks]
             return self._stacks
+
+    def _shown(self, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        """What of a stack is shown to users; of one stack it is one object."""
+        if self._shows_native:
+            return stack
+        shown = self._shown_stacks.get(stack)
+        if shown is None:
+            shown = self._shown_stacks[stack] = python_part(stack)
+        return shown
 
     def _reader(self) -> Frames:
         """Frames of single stacks: of no use any more after resolve()."""
@@ -205,7 +218,7 @@ class HeapSnapshot:
 
     def mappings(self) -> tuple[Mapping, ...]:
         """Memory that the program mapped itself, ordered by address: with start(mappings=True) only."""
-        return tuple(Mapping(start, limit - start, resident, thread, self._stack(stack))
+        return tuple(Mapping(start, limit - start, resident, thread, self._shown(self._stack(stack)))
                      for start, limit, resident, stack, thread in self._native.mappings())
 
     def memory(self) -> Memory | None:
@@ -258,7 +271,7 @@ class HeapSnapshot:
 
         Each is a dict: function, file, line, is_python, native_function (the innermost native one that is
         no allocator), estimated_bytes and estimated_blocks (Estimate), samples, percent, stack (of its
-        largest part); and whatever the metric is, allocated_bytes, temporary_bytes, peak_bytes (Estimate) and
+        largest part, as in `samples`); and whatever the metric is, allocated_bytes, temporary_bytes, peak_bytes (Estimate) and
         lifetime_ns, the mean lifetime of what was freed, as close as a class is wide (None: nothing was).
 
         Raises ValueError for another metric or a number that is out of range.
@@ -273,8 +286,10 @@ class HeapSnapshot:
             if metric == "live":
                 rows = self.sites().top(n)
                 places = read_places(self._native, self._all_stacks(), younger_ns, metric) if rows else {}
-                return [{**site.as_dict(), **places[site.key].facts()} for site in rows]
-            return top_places(read_places(self._native, self._all_stacks(), younger_ns, metric), metric, n)
+                found = [{**site.as_dict(), **places[site.key].facts()} for site in rows]
+            else:
+                found = top_places(read_places(self._native, self._all_stacks(), younger_ns, metric), metric, n)
+            return [{**row, "stack": self._shown(row["stack"])} for row in found]
 
     # ---- names and files
 
@@ -291,6 +306,7 @@ class HeapSnapshot:
                 return self
             self._is_resolved = True
             self._stacks = self._samples = self._frames = self._peak = None
+            self._shown_stacks = {}
         return self
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:

@@ -38,6 +38,7 @@ _FINEST_RATE = 1024
 _LEAST_SAMPLES_AT_LIMIT = 256
 _SIGMAS = 4  # a peak is the largest of many estimates: it counts only so far above the limit
 _PLACES = 5
+_MOST_STACKS = 1 << 20  # room for what a session of tests imports
 
 
 def parse_size(text: object) -> int:
@@ -244,7 +245,8 @@ class Measurement:
         with muted():
             self._rate = rate_bytes(limits)
             # In whole KiB first: smaller rates are for the library.
-            _profiler.start(max(self._rate // 1024, 1) if self._rate else 0)
+            _profiler.start(max(self._rate // 1024, 1) if self._rate else 0,
+                            max_stacks=None if _profiler.was_started() else _MOST_STACKS)
             lib.memprof_set_rate(self._rate)
             if any(mark.current_thread_only for mark in limits.values()):
                 lib.memprof_record_thread(threading.get_native_id())
