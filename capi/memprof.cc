@@ -303,11 +303,13 @@ int memprof_write_profile(const char* path, uint32_t flags) {
     return MEMPROF_ERR_INVALID;
   }
   KeepErrno keep;
+  platform::recheck_imports();
   return keep.result(memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0));
 }
 
 int memprof_write_profile_fd(int fd) {
   KeepErrno keep;
+  platform::recheck_imports();
   return fd < 0 ? MEMPROF_ERR_INVALID : keep.result(memprof::write_profile(fd));
 }
 

@@ -369,6 +369,8 @@ typedef struct memprof_stats {
                                 that found no room: the table was full                                     */
   uint64_t folded_functions; /* functions of runtimes of which only the file is known, or nothing: likewise */
   uint64_t folded_heaps;     /* heaps that share the name "[other heaps]": there are MEMPROF_MAX_HEAPS     */
+  uint64_t import_taken;     /* slots that led to the library and that another tool wrote to, each time    */
+  uint64_t import_unseen_ns; /* for so long, at most, allocations went past the library because of it      */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
