@@ -114,6 +114,9 @@ class HeapSnapshot:
                          f"{stats.folded_heaps:,} heaps share a name with others")
         if stats.thinned_samples:
             notes.append(f"the table of live blocks was full: {stats.thinned_samples:,} samples left it to others of a higher rate")
+        if stats.import_taken:
+            notes.append(f"another tool in this process wrote over memprof's imports of allocation functions: for up to "
+                         f"{stats.import_unseen_ns / 1e9:.2g} s allocations and frees were not seen")
         if stats.python_objects == lib.MEMPROF_PYTHON_REFUSED:
             notes.append("Python objects are not seen: the allocators of this interpreter could not be replaced")
         if stats.python_version == 0:

@@ -28,7 +28,8 @@ TEST(Comments, WhatIsMostlyZeroIsLeftOut) {
       comment_of(facts));
   facts.import_foreign = 1;
   const std::string text = comment_of(facts);
-  const std::string end = " import_refused=0 import_foreign=1 import_unbound=0 import_taken=0 import_unseen_ns=0";
+  const std::string end =
+      " import_refused=0 import_foreign=1 import_unbound=0 import_taken=0 import_unseen_ns=0";
   EXPECT_EQ(end, text.substr(text.size() - end.size()));
 }
 

@@ -110,7 +110,8 @@ class ImportGap {
 
   // All slots were just patched, at a start: what was before is no gap.
   void begin(uint64_t now_ns) {
-    intact_ns_ = since_ns_ = now_ns;
+    closed_ns_ = unseen_ns();
+    is_open_ = false;
     note({}, true, now_ns);
   }
 
