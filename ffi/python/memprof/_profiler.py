@@ -22,9 +22,17 @@ _HOOKS = ("none", "interposed", "imports")
 
 _lock = allocate_lock()
 _options: Any = None  # what the first start asked for
+_goes_on = False  # a start found that `memprof run` had begun already
 
-# A thread that forks may be the one that does not hold the lock.
-os.register_at_fork(after_in_child=lambda: globals().__setitem__("_lock", allocate_lock()))
+
+def _after_fork() -> None:
+    """In the child.  A thread that forks may be the one that does not hold the lock."""
+    global _lock, _goes_on
+    _lock = allocate_lock()
+    _goes_on = False
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _rate_bytes(sampling_rate_kb: int) -> int:
@@ -112,6 +120,10 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
         between 16 KiB and 64 MiB, from a coarse one on (16 MiB for 0.5 %), or from sampling_rate_kb where that is not the
         default.  HeapSnapshot.rates says which rates there were.
 
+    Under `memprof run` (or MEMPROF_PROFILE) recording has begun before the program: the first start goes on with it, at its
+    rate, follows forks as it does, and raises ValueError for other options that it was not given.  stop() then leaves it
+    to record for its own profile.
+
     Raises RuntimeError when it is active already or was shut down, and where allocations cannot be seen.
     """
     rate_bytes = _rate_bytes(sampling_rate_kb)
@@ -129,13 +141,18 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
 
 
 def _start(rate_bytes: int, fixed: dict[str, int]) -> None:
-    global _options
+    global _options, _goes_on
     state = _stats().state
     if state == lib.MEMPROF_STATE_ACTIVE:
         if lib.memprof_start() == lib.MEMPROF_ERR_FORKED:
             raise RuntimeError(_in_fork_child("memprof.start"))
-        by = " (by `memprof run` or MEMPROF_PROFILE)" if was_there and _options is None else ""
-        raise RuntimeError(f"memprof.start: it is active already{by}; call memprof.stop() first")
+        if not was_there or _options is not None or _goes_on:
+            raise RuntimeError("memprof.start: it is active already; call memprof.stop() first")
+        for name, value in fixed.items():
+            if value and name != "follow_fork":
+                raise ValueError(f"memprof.start: {name} is settled by `memprof run` (or MEMPROF_PROFILE), which was not given it")
+        _goes_on = True
+        return
     if state == lib.MEMPROF_STATE_TERMINATED:
         raise RuntimeError("memprof.start: it was shut down, which is for good; to pause, use memprof.stop()")
     if state == lib.MEMPROF_STATE_UNINITIALIZED:
@@ -166,7 +183,11 @@ def stop() -> None:
 
     Raises RuntimeError when it is not active.
     """
+    global _goes_on
     with _lock:
+        if _goes_on:
+            _goes_on = False  # what began before the program goes on without it
+            return
         _check_call(lib.memprof_stop(), "memprof.stop", "it is not active; call memprof.start() first")
 
 
