@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from memprof import _cells
 from memprof._library import ffi, function, lib, text
 from memprof._model import StackFrame
 
@@ -59,6 +60,7 @@ class Frames:
                          for i in range(count[0])]
         runtime_frames = function("memprof_snapshot_runtime_frames")
         self._runtime_frames = runtime_frames(snapshot, count) if runtime_frames else None
+        self._cells = _cells.names()
         self._known: dict[tuple[int, int], StackFrame] = {}
         self._demangle: Any = None
         self._has_demangler = False
@@ -116,8 +118,8 @@ class Frames:
         if self._runtime_frames is None:
             return StackFrame(0, "[frame of a runtime]", "", 0, False)
         frame = self._runtime_frames[index]
-        return StackFrame(0, self._text(frame.name_offset), self._text(frame.file_offset), frame.line,
-                          frame.runtime == _CPYTHON)
+        file = self._text(frame.file_offset)
+        return StackFrame(0, self._text(frame.name_offset), self._cells.get(file, file), frame.line, frame.runtime == _CPYTHON)
 
     def _demangled(self, name: str) -> str:
         if not self._has_demangler:

@@ -112,7 +112,7 @@ class StackFrame:
     function: str
     """Qualified name of a Python function; name of a native one, demangled; `module+0xoffset` if it has none."""
     file: str
-    """The source file; of native code without debug info, the executable or library."""
+    """The source file; of a notebook's cell its name, `In[3]`; of native code without debug info, the executable or library."""
     line: int
     """Line of the call; 0 where it is not known."""
     is_python: bool

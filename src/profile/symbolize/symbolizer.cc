@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "format/runtime_frame.h"
+#include "profile/names/interpreter_frames.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/dwarf/debug_info.h"
 #include "profile/symbolize/elf/demangle.h"
@@ -221,12 +222,21 @@ std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<Sourc
     if (!has_symbol) system_name = frame.name.plain_name;
     if (system_name.empty()) continue;
     lines.push_back(
-        {function_index(profile, system_name, has_symbol ? "" : system_name, frame.file), frame.line});
+        is_cython_symbol(system_name)
+            ? cython_line(profile, system_name, frame.file, frame.line)
+            : Line{function_index(profile, system_name, has_symbol ? "" : system_name, frame.file),
+                   frame.line});
   }
   std::string name;
   if (frames.empty() && symbols.find(vaddr, &name))
-    lines.push_back({function_index(profile, name, "", ""), 0});
+    lines.push_back({function_index(profile, name, cython_name(name), ""), 0});
   return lines;
+}
+
+Line Symbolizer::cython_line(Profile& profile, const std::string& system_name, std::string file,
+                             int64_t line) {
+  cython_sources_.to_source(&file, &line);
+  return {function_index(profile, system_name, cython_name(system_name), file), line};
 }
 
 uint32_t Symbolizer::function_index(Profile& profile, const std::string& system_name, const std::string& name,
