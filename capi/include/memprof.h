@@ -216,7 +216,9 @@ MEMPROF_API int memprof_init(const memprof_options* options);
  * Where malloc is not interposed, the first call (and each later one again) points the slots of malloc, free
  * and so on in the import tables of the loaded modules at the library; they stay so after a stop.  It waits
  * for the loader (dlopen in another thread), and stops no thread.  Libraries that are loaded later are
- * noticed at the next dlsym, dlopen or dlclose of the program, and by memprof_rescan_imports.  Not seen are:
+ * noticed at the next dlsym, dlopen or dlclose of the program, and by memprof_rescan_imports.  Slots that another
+ * tool wrote over are pointed at the library again once they hold the real function, at such calls, at snapshots and
+ * at samples (import_taken, import_unseen_ns of memprof_stats say what was missed).  Not seen are:
  * calls through pointers that were taken before, an allocator inside the executable, modules of other link
  * namespaces.
  *

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from memprof import _cells, _formats, _profiler
 from memprof._diff import SnapshotDiff
 from memprof._library import check, column, ffi, lib, muted
+from memprof._model import StackFrame
 from memprof._sites import key_of, place
 from memprof._text import ROWS, _html_table, _table, estimate_text, place_text, size_text
 from memprof._totals import native_peaks
 
 if TYPE_CHECKING:
-    from memprof._model import Estimate, SiteDiff, StackFrame
+    from memprof._model import Estimate, SiteDiff
     from memprof._sites import Key
     from memprof._snapshot import HeapSnapshot
 
@@ -96,7 +97,7 @@ class CellProfile:
             peak, temporary = sums.get(key, (0.0, 0.0))
             growth = int(left[key].growth) if key in left else 0
             rows.append({"function": frame.function, "file": frame.file, "line": frame.line, "left_bytes": growth,
-                         "peak_bytes": max(round(peak), growth, 0), "temporary_bytes": round(temporary), "frame": frame})
+                         "peak_bytes": max(round(peak), growth, 0), "temporary_bytes": round(temporary)})
         return sorted(rows, key=lambda row: (-row["peak_bytes"], -row["temporary_bytes"], row["function"], row["line"]))
 
     @property
@@ -129,7 +130,7 @@ class CellProfile:
 
     def _table_rows(self) -> list[tuple[str, ...]]:
         return [(_signed(row["left_bytes"]), size_text(row["peak_bytes"]), size_text(row["temporary_bytes"]), row["function"],
-                 place_text(row["frame"])) for row in self.places[:ROWS]]
+                 place_text(StackFrame(0, row["function"], row["file"], row["line"], True))) for row in self.places[:ROWS]]
 
     def _header(self) -> str:
         sign = "" if self.growth < 0 else "+"
