@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memprof._model import ResidentMemory as ResidentMemory
     from memprof._model import StackFrame as StackFrame
     from memprof._library import library_path as library_path
-    from memprof._notebook import load_ipython_extension as load_ipython_extension
+    from memprof._notebook.magics import load_ipython_extension as load_ipython_extension
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "Mapping", "MemProfStats", "Memory", "MemoryProfiler",
@@ -52,7 +52,7 @@ _LATER = {
     "RateUse": "_model", "ResidentMemory": "_model",
     "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_totals", "PeakSite": "_totals", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
     "churn": "_answers", "leaks": "_answers",
-    "library_path": "_library", "load_ipython_extension": "_notebook",
+    "library_path": "_library", "load_ipython_extension": "_notebook.magics",
 }
 
 

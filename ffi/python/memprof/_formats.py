@@ -13,9 +13,9 @@ import tempfile
 import webbrowser
 from typing import TYPE_CHECKING, Any
 
-from memprof import _cells
 from memprof._command import command_path
 from memprof._model import StackFrame
+from memprof._notebook import cells as _cells
 
 if TYPE_CHECKING:
     from memprof._library import NativeSnapshot

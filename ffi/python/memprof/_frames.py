@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memprof import _cells
 from memprof._library import ffi, function, lib, text
 from memprof._model import StackFrame
+from memprof._notebook import cells as _cells
 
 LEFT_OUT = "[frames left out]"
 OLDER_STACKS = "[older stacks]"

@@ -2,8 +2,8 @@
 """Cells by their names, and what each did: in IPython, without a notebook."""
 import pytest
 
-from memprof import _cells
-from memprof._cells import is_name, name_of, rename
+from memprof._notebook import cells as _cells
+from memprof._notebook.cells import is_name, name_of, rename
 
 SHELL = """
     import sys

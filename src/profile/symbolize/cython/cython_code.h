@@ -17,7 +17,7 @@
 
 namespace memprof::profile {
 
-// The qualified name of a Cython function by its symbol; empty: it is none (names/interpreter_frames.h).
+// The qualified name of a Cython function by its symbol; empty: it is none (profile/names/interpreter_frames.h).
 std::string cython_name(std::string_view symbol);
 
 class CythonSources {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from memprof import _cells, _formats, _profiler
+from memprof import _formats, _profiler
 from memprof._diff import SnapshotDiff
 from memprof._library import check, column, ffi, lib, muted
 from memprof._model import StackFrame
+from memprof._notebook import cells as _cells
 from memprof._sites import key_of, place
 from memprof._text import ROWS, _html_table, _table, estimate_text, place_text, size_text
 from memprof._totals import native_peaks

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from memprof import _cells, _profiler
-from memprof._cell_profile import CellMeasurement, CellProfile, table_text
+from memprof import _profiler
+from memprof._notebook import cells as _cells
+from memprof._notebook.cell_profile import CellMeasurement, CellProfile, table_text
 
 _USAGE = """%%memprof [-r KIB] [--no-graph]
     runs the cell, and shows what it left in memory, its peak and what it freed again soon after, by place, with a flame graph
