@@ -13,7 +13,7 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMaxBytes = size_t{64} << 20;
+constexpr size_t kMaxBytes = size_t{16} << 20;
 constexpr std::string_view kMarkBegin = "/* \"";
 
 // Takes the number off the front of `text`; 0: there is none.
@@ -29,6 +29,13 @@ bool begins_with_digit(std::string_view text) {
   return !text.empty() && text[0] >= '0' && text[0] <= '9';
 }
 
+// Is a number the length of a scope's name, or one that stands before the function's? The module is a scope; so is what
+// another number follows. A cdef function has no number, nor has the first body of a scope; those of bodies are even.
+bool is_scope(std::string_view kind, std::string_view rest, size_t number, bool is_first) {
+  if (is_first || kind == "f" || begins_with_digit(rest.substr(number + 1))) return true;
+  return kind == "pf" && (number % 2 != 0 || (rest[0] >= 'A' && rest[0] <= 'Z'));
+}
+
 // The folder of the C file and the name of the other one: the comment has a path from where Cython was run.
 std::string beside(const std::string& c_file, std::string_view file) {
   return c_file.substr(0, c_file.rfind('/') + 1) + std::string(file.substr(file.rfind('/') + 1));
@@ -42,14 +49,12 @@ std::string cython_name(std::string_view symbol) {
   const std::string_view kind = symbol.substr(0, symbol.find('_'));
   symbol.remove_prefix(std::min(kind.size() + 1, symbol.size()));
   symbol = symbol.substr(0, symbol.find('.'));  // of a compiler's clone
-  const bool has_number = kind != "f";          // before the name itself
   std::string name;
   while (begins_with_digit(symbol)) {
     std::string_view rest = symbol;
     const size_t length = take_number(&rest);
-    const bool is_scope = length != 0 && length + 1 < rest.size() && rest[length] == '_' &&
-                          (!has_number || begins_with_digit(rest.substr(length + 1)));
-    if (!is_scope) {
+    const bool can_be_scope = length != 0 && length + 1 < rest.size() && rest[length] == '_';
+    if (!can_be_scope || !is_scope(kind, rest, length, name.empty())) {
       symbol = rest;
       break;
     }

@@ -23,7 +23,7 @@ std::string cython_name(std::string_view symbol);
 class CythonSources {
  public:
   // Replaces a line of a C file by the line that it was made of.  false: it is not known; nothing is changed.
-  // Reads files of this user's and of root's only, of 64 MiB at most, each once.
+  // Reads files only that may be shown (profile/files/source_file.h), of 16 MiB at most, each once.
   bool to_source(std::string* file, int64_t* line);
 
  private:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -17,6 +18,9 @@ TEST(CythonCode, NamesOfFunctions) {
   EXPECT_EQ("cymod.Acc.__init__", cython_name("__pyx_pw_5cymod_3Acc_1__init__"));
   EXPECT_EQ("cymod.Acc.add", cython_name("__pyx_pw_5cymod_3Acc_3add")) << "the number is not its length";
   EXPECT_EQ("cymod.Acc.add", cython_name("__pyx_pf_5cymod_3Acc_2add.isra.0"));
+  EXPECT_EQ("cymod.Acc.__init__", cython_name("__pyx_pf_5cymod_3Acc___init__"));
+  EXPECT_EQ("cymod.Base.__init__", cython_name("__pyx_pf_5cymod_4Base___init__"));
+  EXPECT_EQ("cymod.load_all", cython_name("__pyx_pf_5cymod_4load_all"));
   EXPECT_EQ("cymod.inner", cython_name("__pyx_f_5cymod_inner"));
   EXPECT_EQ("cymod.Acc.grow", cython_name("__pyx_f_5cymod_3Acc_grow"));
   EXPECT_EQ("cymod.generator", cython_name("__pyx_gb_5cymod_6generator"));
@@ -30,6 +34,8 @@ TEST(CythonCode, NamesOfFunctions) {
 
 TEST(CythonCode, LinesByTheCommentsOfTheCFile) {
   const testing_support::TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(""),
+                               std::filesystem::perms(0755));  // root reads what all can read
   const std::string c_file = folder.path("cymod.c");
   std::ofstream(c_file) << "static int f(void) {\n"
                            "  /* \"pkg/cymod.pyx\":12\n"
