@@ -59,6 +59,7 @@ class Symbolizer {
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
   // Of a function that Cython made: the line of its source, and the name that it has there.
   Line cython_line(Profile& profile, const std::string& system_name, std::string file, int64_t line);
+  static void fold_cython_lines(const Profile& profile, std::vector<Line>* lines);
   // `name`: empty to derive it from the system name.
   uint32_t function_index(Profile& profile, const std::string& system_name, const std::string& name,
                           const std::string& filename);
