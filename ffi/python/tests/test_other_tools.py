@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """memprof beside others in one process: memprof run, ctypes, another profiler."""
+import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -7,6 +10,9 @@ import pytest
 
 def test_start_under_memprof_run_goes_on(tmp_path, command):
     (tmp_path / "script.py").write_text("""
+import json
+import os
+import subprocess
 import sys
 import memprof
 memprof.start(4)
@@ -115,3 +121,32 @@ def test_after_another_profiler_that_patches_imports(run):
     # What was allocated before a sample noticed it is missing, and said; from the snapshot on nothing is.
     assert after >= before and 40_000_000 < last - after < 60_000_000
     assert any("another tool in this process wrote over memprof's imports" in note for note in notes)
+
+
+def test_functions_of_cython_have_rows(tmp_path, command):
+    """By the name and the line that they have in the .pyx file."""
+    pytest.importorskip("Cython")
+    (tmp_path / "cymod.pyx").write_text("""# cython: language_level=3
+from libc.stdlib cimport malloc
+def cy_objects(int n):
+    return [bytes(5000) for _ in range(n)]
+cdef void* inner(int n):
+    return malloc(n)
+def cy_malloc(int n):
+    cdef int i
+    for i in range(n): inner(5000)
+cdef class Acc:
+    cdef list l
+    def __init__(self): self.l = []
+    def add(self, int n):
+        for i in range(n): self.l.append(bytes(5000))
+""")
+    (tmp_path / "work.py").write_text("import cymod\nkept = [cymod.cy_objects(2000), cymod.Acc()]\n"
+                                      "cymod.cy_malloc(2000)\nkept[1].add(2000)\n")
+    built = subprocess.run([sys.executable, "-m", "Cython.Build.Cythonize", "-i", "cymod.pyx"], cwd=tmp_path, capture_output=True,
+                           text=True, env={**os.environ, "CFLAGS": "-g -O1"}, check=False)
+    if built.returncode != 0:
+        pytest.skip(f"Cython cannot build here: {built.stderr[-200:]}")
+    command("run", "-r", "16k", "-o", tmp_path / "out.pb", "--", sys.executable, tmp_path / "work.py")
+    rows = json.loads(command("report", "--json", tmp_path / "out.pb").stdout)["rows"][:3]
+    assert sorted(row["name"] for row in rows) == ["cymod.Acc.add", "cymod.cy_objects", "cymod.inner"], rows
