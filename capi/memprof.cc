@@ -9,6 +9,7 @@
 #include "capi/call.h"
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
+#include "core/engine/recorder.h"
 #include "core/engine/runtimes.h"
 #include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
@@ -286,16 +287,29 @@ int memprof_reset_peak(void) {
   return MEMPROF_OK;
 }
 
+int memprof_record_thread(uint32_t thread_id) {
+  if (profiler::remains_off()) {
+    return MEMPROF_ERR_FORKED;
+  }
+  if (profiler::state() == memprof::State::kUninitialized) {
+    return MEMPROF_ERR_STATE;
+  }
+  profiler::record_thread(thread_id);
+  return MEMPROF_OK;
+}
+
 int memprof_write_profile(const char* path, uint32_t flags) {
   if (path == nullptr || (flags & ~uint32_t{MEMPROF_WRITE_OVERWRITE}) != 0) {
     return MEMPROF_ERR_INVALID;
   }
   KeepErrno keep;
+  platform::recheck_imports();
   return keep.result(memprof::write_profile_file(path, (flags & MEMPROF_WRITE_OVERWRITE) != 0, nullptr, 0));
 }
 
 int memprof_write_profile_fd(int fd) {
   KeepErrno keep;
+  platform::recheck_imports();
   return fd < 0 ? MEMPROF_ERR_INVALID : keep.result(memprof::write_profile(fd));
 }
 

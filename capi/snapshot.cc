@@ -10,6 +10,7 @@
 #include "dump/runtime_heap.h"
 #include "format/lifetime_class.h"
 #include "memprof.h"
+#include "platform/imports.h"
 
 using memprof::Snapshot;
 using memprof::SnapshotTotals;
@@ -62,6 +63,7 @@ int memprof_get_snapshot(memprof_snapshot** snapshot) {
     return MEMPROF_ERR_INVALID;
   }
   Snapshot* taken = nullptr;
+  memprof::platform::recheck_imports();
   const int error = memprof::take_snapshot(&taken);
   *snapshot = reinterpret_cast<memprof_snapshot*>(taken);
   return error;

@@ -216,7 +216,9 @@ MEMPROF_API int memprof_init(const memprof_options* options);
  * Where malloc is not interposed, the first call (and each later one again) points the slots of malloc, free
  * and so on in the import tables of the loaded modules at the library; they stay so after a stop.  It waits
  * for the loader (dlopen in another thread), and stops no thread.  Libraries that are loaded later are
- * noticed at the next dlsym, dlopen or dlclose of the program, and by memprof_rescan_imports.  Not seen are:
+ * noticed at the next dlsym, dlopen or dlclose of the program, and by memprof_rescan_imports.  Slots that another
+ * tool wrote over are pointed at the library again once they hold the real function, at such calls, at snapshots and
+ * at samples (import_taken, import_unseen_ns of memprof_stats say what was missed).  Not seen are:
  * calls through pointers that were taken before, an allocator inside the executable, modules of other link
  * namespaces.
  *
@@ -369,6 +371,8 @@ typedef struct memprof_stats {
                                 that found no room: the table was full                                     */
   uint64_t folded_functions; /* functions of runtimes of which only the file is known, or nothing: likewise */
   uint64_t folded_heaps;     /* heaps that share the name "[other heaps]": there are MEMPROF_MAX_HEAPS     */
+  uint64_t import_taken;     /* slots that led to the library and that another tool wrote to, each time    */
+  uint64_t import_unseen_ns; /* for so long, at most, allocations went past the library because of it      */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */
@@ -378,6 +382,12 @@ MEMPROF_API int memprof_get_stats(memprof_stats* stats);
  * call: the peak of a part of the program, or of a test.  One part of a program at a time can use it.
  * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
 MEMPROF_API int memprof_reset_peak(void);
+
+/* From now on only what the thread with this id (the system's, as gettid() has it) allocates is recorded; 0: what
+ * every thread allocates, as at first.  Frees of every thread are followed.  Other threads' allocations are in no
+ * number.  A child by fork that is profiled records what all its threads allocate.
+ * MEMPROF_ERR_STATE: not initialized.  MEMPROF_ERR_FORKED. */
+MEMPROF_API int memprof_record_thread(uint32_t thread_id);
 
 /* ---- Allocators of one's own --------------------------------------------------------------------------
  *

@@ -98,7 +98,11 @@ namespace memprof {
   FACT(uint64_t, anonymous_own_bytes, "anonymous_own", "anonymous_own_bytes", kMemory, kSum, kReported) \
   FACT(uint64_t, anonymous_unseen_bytes, "anonymous_unseen", "anonymous_unseen_bytes", kMemory, kSum, kReported) \
   /* As unseen_processes: those that memprof was in, but that had no sample. */                              \
-  FACT(uint64_t, unsampled_processes, "unsampled_processes", "unsampled_processes", kMissing, kSum, kReported)
+  FACT(uint64_t, unsampled_processes, "unsampled_processes", "unsampled_processes", kMissing, kSum, kReported) \
+  /* Slots that lead to memprof, as often as another tool wrote over them, and for how long, at most, what went */ \
+  /* through them was not seen. */                                                                           \
+  FILED(import_taken, LATER, kImports, kSum, kUnreported)                                                    \
+  FILED(import_unseen_ns, LATER, kImports, kMax, kUnreported)
 // clang-format on
 
 // For lines that are not looked at.

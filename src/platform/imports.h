@@ -18,11 +18,13 @@ namespace memprof::platform {
 // The slots of allocation functions in the import tables of the loaded modules, where hooks get into a
 // running process by them.
 struct Imports {
-  uint64_t modules;  // modules with such slots
-  uint64_t patched;  // slots that lead to the hooks
-  uint64_t refused;  // the system did not let them be written
-  uint64_t foreign;  // they lead to another allocator than the process's, and stay
-  uint64_t unbound;  // not bound yet, and not known to what they would be; looked at again
+  uint64_t modules;    // modules with such slots
+  uint64_t patched;    // slots that lead to the hooks
+  uint64_t refused;    // the system did not let them be written
+  uint64_t foreign;    // they lead to another allocator than the process's, and stay
+  uint64_t unbound;    // not bound yet, and not known to what they would be; looked at again
+  uint64_t taken;      // that another tool has written to since, each time that it did
+  uint64_t unseen_ns;  // for so long, at most, some of these led past the hooks
 };
 
 // Points them at the hooks: of all modules that are loaded now; those that are loaded later follow.  A second
@@ -36,6 +38,11 @@ bool prepare_imports();
 // Looks again at slots that the dynamic loader may have bound after they were pointed at the hooks, if it is
 // time for that.  May be called from a hook.  `now_ns`: monotonic.
 void watch_imports(uint64_t now_ns);
+
+// Looks at the slots that were pointed at the hooks. Those that hold the real function, because another tool has put that
+// back, are pointed there again; what another tool's function is in stays. watch_imports() does the same with those
+// of modules that the process began with.
+void recheck_imports();
 
 // The function that malloc's hooks go on to; 0: there are no hooks.  May be called from a hook.
 uint64_t allocator_behind_hooks();

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <set>
 #include <string>
+#include <thread>
 
 #include "core/arena/arena.h"
 #include "core/engine/facts.h"
@@ -103,6 +105,25 @@ TEST(CApi, ThePeakCanBeReset) {
     EXPECT_EQ(live, stats().peak_weight_bytes);
     EXPECT_EQ(MEMPROF_OK, memprof_reset_peak());
     EXPECT_EQ(0u, stats().peak_weight_bytes);
+  });
+}
+
+TEST(CApi, OneThreadAloneCanBeRecorded) {
+  in_child([] {
+    const auto here = static_cast<uint32_t>(gettid());
+    EXPECT_EQ(MEMPROF_ERR_STATE, memprof_record_thread(here));
+    start(0);
+    EXPECT_EQ(MEMPROF_OK, memprof_record_thread(here));
+    record(0x10000);
+    std::thread([] {
+      record(0x20000);
+      memprof::profiler::record_free(reinterpret_cast<void*>(0x10000));
+    }).join();
+    EXPECT_EQ(1u, stats().samples);
+    EXPECT_EQ(0u, stats().live_samples) << "another thread freed it";
+    EXPECT_EQ(MEMPROF_OK, memprof_record_thread(0));
+    std::thread([] { record(0x20000); }).join();
+    EXPECT_EQ(2u, stats().samples);
   });
 }
 

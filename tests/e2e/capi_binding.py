@@ -13,7 +13,7 @@ PYTHON_NONE, PYTHON_HOOKED, PYTHON_BY_MALLOC, PYTHON_REFUSED = range(4)
 HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports "
          "memprof_describe_imports memprof_attach_prepare_hooks memprof_attach_prepare_imports "
-         "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_get_snapshot memprof_free_snapshot "
+         "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_record_thread memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes memprof_snapshot_rates "
          "memprof_snapshot_mappings memprof_snapshot_get_memory memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
          "memprof_snapshot_runtime_frames memprof_snapshot_frame_modules memprof_snapshot_modules memprof_snapshot_stack_heaps memprof_snapshot_heaps "
@@ -58,7 +58,8 @@ class Stats(ctypes.Structure):
                 ("unclassed_frees", c_uint64),
                 ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64),
                 ("mappings", c_uint64), ("dropped_mappings", c_uint64),
-                ("folded_modules", c_uint64), ("folded_functions", c_uint64), ("folded_heaps", c_uint64)]
+                ("folded_modules", c_uint64), ("folded_functions", c_uint64), ("folded_heaps", c_uint64),
+                ("import_taken", c_uint64), ("import_unseen_ns", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -178,6 +179,7 @@ def load(path=None):
         "memprof_set_rate": (c_int, [c_uint64]),
         "memprof_get_stats": (c_int, [POINTER(Stats)]),
         "memprof_reset_peak": (c_int, []),
+        "memprof_record_thread": (c_int, [c_uint32]),
         "memprof_get_snapshot": (c_int, [POINTER(snapshot)]),
         "memprof_free_snapshot": (None, [snapshot]),
         "memprof_snapshot_get_info": (c_int, [snapshot, POINTER(Info)]),

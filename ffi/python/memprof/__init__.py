@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from memprof._model import RateUse as RateUse
     from memprof._model import ResidentMemory as ResidentMemory
     from memprof._model import StackFrame as StackFrame
-    from memprof._notebook import load_ipython_extension as load_ipython_extension
+    from memprof._library import library_path as library_path
+    from memprof._notebook.magics import load_ipython_extension as load_ipython_extension
     from memprof._snapshot import HeapSnapshot as HeapSnapshot
 
 __all__ = ["AllocationSample", "Estimate", "FramePointerHealth", "HeapSnapshot", "Mapping", "MemProfStats", "Memory", "MemoryProfiler",
-           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "churn", "get_snapshot", "get_stats", "is_active", "leaks", "reset_peak", "shutdown",
+           "Peak", "PeakSite", "RateUse", "ResidentMemory", "SnapshotDiff", "StackFrame", "churn", "get_snapshot", "get_stats", "is_active", "leaks", "library_path", "reset_peak", "shutdown",
            "snapshot_diff", "start", "stop"]
 
 # Loaded when they are asked for: what takes long to import is not needed to start.
@@ -51,7 +52,7 @@ _LATER = {
     "RateUse": "_model", "ResidentMemory": "_model",
     "StackFrame": "_model", "HeapSnapshot": "_snapshot", "Peak": "_totals", "PeakSite": "_totals", "SnapshotDiff": "_diff", "snapshot_diff": "_diff",
     "churn": "_answers", "leaks": "_answers",
-    "load_ipython_extension": "_notebook",
+    "library_path": "_library", "load_ipython_extension": "_notebook.magics",
 }
 
 

@@ -48,7 +48,8 @@ class SnapshotDiff:
         rows = []
         for key, stack in stacks.items():
             up, down = new.get(key, _Side()), gone.get(key, _Side())
-            rows.append(SiteDiff(place(stack), _difference(up, down), up.samples, down.samples, stack))
+            rows.append(SiteDiff(place(stack), _difference(up, down), up.samples, down.samples,
+                                 after._shown(stack)))
         self._rows = sorted(rows, key=lambda row: (-abs(row.growth), row.frame.function, row.frame.line))
         self._growth = _difference(all_new, all_gone)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from memprof._command import command_path
 from memprof._model import StackFrame
+from memprof._notebook import cells as _cells
 
 if TYPE_CHECKING:
     from memprof._library import NativeSnapshot
@@ -70,6 +71,9 @@ def _export(native: NativeSnapshot, *arguments: str) -> bytes:
         raw = os.path.join(folder, "snapshot.pb")  # a name that speedscope shows
         with open(raw, "wb") as file:
             native.write(file.fileno())
+        if cells := _cells.names():
+            whole = pathlib.Path(raw)
+            whole.write_bytes(_cells.rename(whole.read_bytes(), cells))
         done = subprocess.run([command_path(), "export", raw, *arguments], env=command_environment(),
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
@@ -127,9 +131,9 @@ class Page:
                 f'style="width: 100%; height: {self._height}px; border: 1px solid #8888"></iframe>')
 
 
-def page(native: NativeSnapshot, height: int) -> Page:
-    """The page of `memprof view`."""
-    return Page(_export(native, "-o", "-", "--format=html"), height)
+def page(native: NativeSnapshot, height: int, *arguments: str) -> Page:
+    """The page of `memprof view`; arguments: of `memprof export`."""
+    return Page(_export(native, "-o", "-", "--format=html", *arguments), height)
 
 
 class Names:

@@ -7,13 +7,14 @@ from typing import Any
 
 from memprof._library import ffi, function, lib, text
 from memprof._model import StackFrame
+from memprof._notebook import cells as _cells
 
 LEFT_OUT = "[frames left out]"
 OLDER_STACKS = "[older stacks]"
 OLDER_MODULES = "[older modules]"
 _NO_MODULE = 0xFFFFFFFF
-_RUNTIME_FRAME = 1 << 63
 _CPYTHON = 1
+FIRST_OF_RUNTIME = 1 << 63  # from here on a number is a frame of a language's runtime, and none of native code
 
 
 def _demangler() -> Any:
@@ -59,6 +60,7 @@ class Frames:
                          for i in range(count[0])]
         runtime_frames = function("memprof_snapshot_runtime_frames")
         self._runtime_frames = runtime_frames(snapshot, count) if runtime_frames else None
+        self._cells = _cells.names()
         self._known: dict[tuple[int, int], StackFrame] = {}
         self._demangle: Any = None
         self._has_demangler = False
@@ -79,8 +81,21 @@ class Frames:
             result.append(frame)
         return tuple(result)
 
+    def addresses(self, stack: Any) -> list[int]:
+        """The frames of a memprof_stack as numbers, which are quick to read: from FIRST_OF_RUNTIME on they are for of_runtime()."""
+        result: list[int] = ffi.unpack(self._frames + stack.first_frame, stack.frame_count)
+        return result
+
+    def of_runtime(self, address: int) -> StackFrame:
+        """The frame of such a number; equal numbers are one object."""
+        key = (address, _NO_MODULE)
+        frame = self._known.get(key)
+        if frame is None:
+            frame = self._known[key] = self._of_runtime(address & 0xFFFFFFFF)
+        return frame
+
     def _frame(self, index: int, address: int, module: int) -> StackFrame:
-        if address & _RUNTIME_FRAME:
+        if address >= FIRST_OF_RUNTIME:
             return self._of_runtime(address & 0xFFFFFFFF)
         if address == lib.MEMPROF_FRAMES_LEFT_OUT:
             return StackFrame(address, LEFT_OUT, "", 0, False)
@@ -103,8 +118,8 @@ class Frames:
         if self._runtime_frames is None:
             return StackFrame(0, "[frame of a runtime]", "", 0, False)
         frame = self._runtime_frames[index]
-        return StackFrame(0, self._text(frame.name_offset), self._text(frame.file_offset), frame.line,
-                          frame.runtime == _CPYTHON)
+        file = self._text(frame.file_offset)
+        return StackFrame(0, self._text(frame.name_offset), self._cells.get(file, file), frame.line, frame.runtime == _CPYTHON)
 
     def _demangled(self, name: str) -> str:
         if not self._has_demangler:

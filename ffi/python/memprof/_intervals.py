@@ -22,10 +22,10 @@ class Sum:
     def __init__(self) -> None:
         self._samples: dict[tuple[int, int], int] = {}
 
-    def add(self, size_bytes: int, rate_bytes: int) -> None:
-        """One live sample."""
+    def add(self, size_bytes: int, rate_bytes: int, count: int = 1) -> None:
+        """Live samples of one size and rate."""
         key = (size_bytes, rate_bytes)
-        self._samples[key] = self._samples.get(key, 0) + 1
+        self._samples[key] = self._samples.get(key, 0) + count
 
     def _groups(self) -> Any:
         return ffi.new("memprof_sample_group[]", [(size, rate, n) for (size, rate), n in self._samples.items()])

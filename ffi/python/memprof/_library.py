@@ -38,6 +38,22 @@ def _load() -> tuple[Any, bool]:
 lib, was_there = _load()
 
 
+def library_path() -> str:
+    """The file of the native library that is used: for ctypes.CDLL, and for LD_PRELOAD.  Once `import memprof` has loaded the
+    one of this package, ctypes.CDLL("libmemprof.so") finds that by its name, too.
+    """
+    if not was_there:
+        return os.path.join(FOLDER, "lib", "libmemprof.so")
+    address = int(ffi.cast("uintptr_t", ffi.addressof(lib, "memprof_version")))
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        for line in maps:
+            fields = line.split(maxsplit=5)
+            start, limit = (int(end, 16) for end in fields[0].split("-"))
+            if start <= address < limit and len(fields) > 5:
+                return fields[5].rstrip("\n")
+    return ""
+
+
 def version() -> str:
     """The version of the native library."""
     return text(lib.memprof_version())

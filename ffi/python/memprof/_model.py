@@ -112,7 +112,7 @@ class StackFrame:
     function: str
     """Qualified name of a Python function; name of a native one, demangled; `module+0xoffset` if it has none."""
     file: str
-    """The source file; of native code without debug info, the executable or library."""
+    """The source file; of a notebook's cell its name, `In[3]`; of native code without debug info, the executable or library."""
     line: int
     """Line of the call; 0 where it is not known."""
     is_python: bool
@@ -158,7 +158,7 @@ class AllocationSample:
     lifetime_ns: int | None
     """None: it is live."""
     stack: tuple[StackFrame, ...]
-    """The innermost frame first.  Samples of one stack share it."""
+    """The innermost frame first; HeapSnapshot.samples says which.  Samples of one stack share it."""
     gc_epoch: int | None = None
     """Runs of the garbage collector before it was allocated; None where they were not counted."""
     estimated_blocks: float = 1.0
@@ -171,6 +171,13 @@ class AllocationSample:
     """Name of the heap, where an allocator of the program's own reported the block."""
     resident_share: float | None = None
     """How much of it was in memory when HeapSnapshot.resident_memory() was asked, 0 to 1; None before, or not known."""
+
+    @property
+    def python_frame(self) -> StackFrame | None:
+        """The innermost line of Python: of what importing takes, the importing line.  None: there is no Python in the stack."""
+        from memprof._roles import is_import
+        lines = [frame for frame in self.stack if frame.is_python]
+        return next((frame for frame in lines if not is_import(frame)), lines[0] if lines else None)
 
 
 _NO_TABLES = ("`memprof doctor PID` tells which modules have no unwind tables; rebuild those with "

@@ -22,9 +22,17 @@ _HOOKS = ("none", "interposed", "imports")
 
 _lock = allocate_lock()
 _options: Any = None  # what the first start asked for
+_goes_on = False  # a start found that `memprof run` had begun already
 
-# A thread that forks may be the one that does not hold the lock.
-os.register_at_fork(after_in_child=lambda: globals().__setitem__("_lock", allocate_lock()))
+
+def _after_fork() -> None:
+    """In the child.  A thread that forks may be the one that does not hold the lock."""
+    global _lock, _goes_on
+    _lock = allocate_lock()
+    _goes_on = False
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _rate_bytes(sampling_rate_kb: int) -> int:
@@ -112,6 +120,10 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
         between 16 KiB and 64 MiB, from a coarse one on (16 MiB for 0.5 %), or from sampling_rate_kb where that is not the
         default.  HeapSnapshot.rates says which rates there were.
 
+    Under `memprof run` (or MEMPROF_PROFILE) recording has begun before the program: the first start goes on with it, at its
+    rate, follows forks as it does, and raises ValueError for other options that it was not given.  stop() then leaves it
+    to record for its own profile.
+
     Raises RuntimeError when it is active already or was shut down, and where allocations cannot be seen.
     """
     rate_bytes = _rate_bytes(sampling_rate_kb)
@@ -129,13 +141,18 @@ def start(sampling_rate_kb: int = 512, *, gc_tracking: bool = False, follow_fork
 
 
 def _start(rate_bytes: int, fixed: dict[str, int]) -> None:
-    global _options
+    global _options, _goes_on
     state = _stats().state
     if state == lib.MEMPROF_STATE_ACTIVE:
         if lib.memprof_start() == lib.MEMPROF_ERR_FORKED:
             raise RuntimeError(_in_fork_child("memprof.start"))
-        by = " (by `memprof run` or MEMPROF_PROFILE)" if was_there and _options is None else ""
-        raise RuntimeError(f"memprof.start: it is active already{by}; call memprof.stop() first")
+        if not was_there or _options is not None or _goes_on:
+            raise RuntimeError("memprof.start: it is active already; call memprof.stop() first")
+        for name, value in fixed.items():
+            if value and name != "follow_fork":
+                raise ValueError(f"memprof.start: {name} is settled by `memprof run` (or MEMPROF_PROFILE), which was not given it")
+        _goes_on = True
+        return
     if state == lib.MEMPROF_STATE_TERMINATED:
         raise RuntimeError("memprof.start: it was shut down, which is for good; to pause, use memprof.stop()")
     if state == lib.MEMPROF_STATE_UNINITIALIZED:
@@ -156,12 +173,21 @@ def _start(rate_bytes: int, fixed: dict[str, int]) -> None:
     _check_call(lib.memprof_start(), "memprof.start", "it is active already; call memprof.stop() first")
 
 
+def was_started() -> bool:
+    """Whether a start has settled the options in this process."""
+    return _options is not None or bool(_stats().state != lib.MEMPROF_STATE_UNINITIALIZED)
+
+
 def stop() -> None:
     """Stops to record allocations.  Frees of what was recorded are still followed, and all data are kept.
 
     Raises RuntimeError when it is not active.
     """
+    global _goes_on
     with _lock:
+        if _goes_on:
+            _goes_on = False  # what began before the program goes on without it
+            return
         _check_call(lib.memprof_stop(), "memprof.stop", "it is not active; call memprof.start() first")
 
 
@@ -190,11 +216,13 @@ def is_active() -> bool:
     return bool(_stats().state == lib.MEMPROF_STATE_ACTIVE)
 
 
-def get_snapshot(resolve: bool = True) -> HeapSnapshot:
+def get_snapshot(resolve: bool = True, native: bool = False) -> HeapSnapshot:
     """An immutable picture of what is live now.  It stays valid after stop and shutdown.
 
     resolve: names native frames by the dynamic symbols of their modules.  Without, they are addresses until
         HeapSnapshot.resolve() is called.  Frames of Python always have their names.
+    native: stacks with lines of Python have their native frames, too.  Without, the first frame of what Python code
+        allocated is the line that did.  Numbers and places are the same.
 
     Raises RuntimeError when memprof was never started.
     """
@@ -205,7 +233,7 @@ def get_snapshot(resolve: bool = True) -> HeapSnapshot:
         _check_call(lib.memprof_get_snapshot(handle), "memprof.get_snapshot",
                     "there is nothing to show; call memprof.start() first")
         epochs = _gc_epochs.until_now()
-        snapshot = HeapSnapshot(NativeSnapshot(handle[0], epochs))
+        snapshot = HeapSnapshot(NativeSnapshot(handle[0], epochs), native)
         if resolve:
             snapshot.resolve()
         return snapshot
@@ -232,11 +260,12 @@ class MemoryProfiler:
             work()
         print(profiler.snapshot)
 
-    The arguments are those of memprof.start.
+    The arguments are those of memprof.start, and native that of memprof.get_snapshot.
     """
 
-    def __init__(self, sampling_rate_kb: int = 512, *, gc_tracking: bool = False, **options: Any) -> None:
+    def __init__(self, sampling_rate_kb: int = 512, *, gc_tracking: bool = False, native: bool = False, **options: Any) -> None:
         _rate_bytes(sampling_rate_kb)
+        self._native = native
         self._sampling_rate_kb = sampling_rate_kb
         self._options = {"gc_tracking": gc_tracking, **options}
         self._snapshot: HeapSnapshot | None = None
@@ -247,7 +276,7 @@ class MemoryProfiler:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self._snapshot = get_snapshot()
+        self._snapshot = get_snapshot(native=self._native)
         if is_active():  # the block may have stopped it
             stop()
 

@@ -4,10 +4,13 @@
     @pytest.mark.limit_memory("24 MB")      # never more than that live at once
     @pytest.mark.limit_leaks("1 MB")        # no more than that left when the test is over
 
+with the keywords of pytest-memray: current_thread_only=True counts what the test's own thread allocates; limit_leaks has
+warmups=N, which runs the test N times before it is measured, and filter_fn, which says of a stack whether it counts.
+
 The same limits may stand in memprof.toml, in the folder that pytest calls rootdir (_testing/limit_file.py); a mark counts more.
 
-A limit is exceeded when the lower end of the 95 % interval is above it; the sampling rate is chosen so small
-beside the limit that this interval is narrow (or 0, which is exact), so that no test fails by chance.
+A limit is exceeded when the lower end of the 95 % interval is above it; the sampling rate is chosen by the limit
+(_testing/measure.py), and is 0, which is exact, up to 16 KiB.
 """
 from __future__ import annotations
 
@@ -40,10 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "limit_memory(limit): the test fails if it ever holds more live memory than this, "
-                                       'like "24 MB"')
-    config.addinivalue_line("markers", "limit_leaks(limit): the test fails if it leaves more live memory behind than this, "
-                                       'like "1 MB"')
+    config.addinivalue_line("markers", "limit_memory(limit, current_thread_only=False): the test fails if it ever holds more live "
+                                       'memory than this, like "24 MB"')
+    config.addinivalue_line("markers", "limit_leaks(limit, warmups=0, filter_fn=None, current_thread_only=False): the test fails if "
+                                       'it leaves more live memory behind than this, like "1 MB"')
     top = config.getoption("--memprof-top")
     if top < 1:
         raise pytest.UsageError(f"--memprof-top: {top} is not a number of tests; give 1 or more")
@@ -76,19 +79,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    memory, leaks = item.get_closest_marker("limit_memory"), item.get_closest_marker("limit_leaks")
-    limits, places = limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
-    if memory is None and leaks is None and not limits and not item.config.getoption("--memprof"):
+    marks = {name: mark for name in ("limit_memory", "limit_leaks") if (mark := item.get_closest_marker(name)) is not None}
+    of_file, places = limit_file.limits_of(item.nodeid, item.config.stash[_LIMITS])
+    if not marks and not of_file and not item.config.getoption("--memprof"):
         return (yield)
     from memprof._testing import measure as _measure
+    limits = {name: _measure.Mark(limit) for name, limit in of_file.items()}
     wrong = ""
-    for name, mark in (("limit_memory", memory), ("limit_leaks", leaks)):
+    for name, mark in marks.items():
         try:
-            if mark is not None:
-                limits[name] = _measure.limit_of(name, mark.args, mark.kwargs)
-                places.pop(name, None)
+            limits[name] = _measure.read_mark(name, mark.args, mark.kwargs)
+            places.pop(name, None)
         except ValueError as error:
             wrong = str(error)
+    if len({limits[name].current_thread_only for name in marks if name in limits}) > 1:
+        wrong = "limit_memory, limit_leaks: give current_thread_only to both of them, or to none"
     if wrong:
         pytest.fail(wrong, pytrace=False)
     if _profiler.is_active():
@@ -96,7 +101,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             pytest.fail(f"{', '.join(limits)}: memprof is active already, at a rate that was not chosen for the limit; run "
                         f"without `memprof run`, and without memprof.start() around the tests", pytrace=False)
         return (yield)
-    measurement = _measure.Measurement(limits)
+    for _ in range(max((mark.warmups for mark in limits.values()), default=0)):
+        item.runtest()
+    measurement = _measure.Measurement(limits, str(item.path))
     try:
         result = yield
     finally:

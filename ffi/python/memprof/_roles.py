@@ -3,6 +3,7 @@
 (src/profile/names/frame_role.cc): the program's own, or something that only allocates for it."""
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -24,6 +25,8 @@ _IMPORT_FILE = re.compile(r"<frozen (importlib\.|zipimport>).*|.*/importlib/(__i
 # The files of interpreters, as in src/profile/names/interpreter_frames.cc.
 _INTERPRETER = re.compile(r"(lib)?python[0-9.td]*(\.so.*)?|node|nodejs|libnode\.so.*")
 _NAMELESS = re.compile(r".+\+0x[0-9a-f]+|0x[0-9a-f]+")
+STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = re.compile(r"/(site|dist)-packages/")
 
 
 def is_allocator(frame: StackFrame) -> bool:
@@ -34,6 +37,25 @@ def is_allocator(frame: StackFrame) -> bool:
 def is_import(frame: StackFrame) -> bool:
     """Whether it is Python's import machinery: what that allocates is the importing line's."""
     return frame.is_python and _IMPORT_FILE.fullmatch(frame.file) is not None
+
+
+def is_standard(file: str) -> bool:
+    """Whether a source file of Python is of its own library."""
+    return file.startswith("<frozen ") or (file.startswith(STANDARD_LIBRARY) and _PACKAGES.search(file) is None)
+
+
+def installed_package(file: str) -> str:
+    """The top-level package that a source file of Python is installed with; "": it is the program's own."""
+    if file.startswith("<frozen "):
+        return file[len("<frozen "):].rstrip(">").partition(".")[0]
+    packages = list(_PACKAGES.finditer(file))
+    if packages:
+        inside = file[packages[-1].end():]
+    elif file.startswith(STANDARD_LIBRARY):
+        inside = file[len(STANDARD_LIBRARY):]
+    else:
+        return ""
+    return inside.partition("/")[0].partition(".")[0]
 
 
 def is_nameless(frame: StackFrame) -> bool:
@@ -54,6 +76,7 @@ def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+@functools.cache
 def _program() -> str:
     try:
         return os.readlink("/proc/self/exe")
@@ -71,6 +94,16 @@ def own_modules(stack: tuple[StackFrame, ...], program: str | None = None) -> fr
     callers = {frame.module for frame in stack[outermost + 1:]
                if frame.module and not is_library(frame) and not _INTERPRETER.fullmatch(_file_name(frame.module))}
     return frozenset(callers | {program})
+
+
+def python_part(stack: tuple[StackFrame, ...], program: str | None = None) -> tuple[StackFrame, ...]:
+    """Of a stack with lines of Python these, and what stands for frames that are missing; of a program that embeds Python
+    the functions of its own, too.  Of any other stack all of it."""
+    if not any(frame.is_python for frame in stack):
+        return stack
+    own = own_modules(stack, program)
+    return tuple(frame for frame in stack
+                 if frame.is_python or frame.function.startswith("[") or (frame.module in own and not is_allocator(frame)))
 
 
 def _without_return_type(name: str) -> str:

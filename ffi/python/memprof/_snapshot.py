@@ -11,6 +11,7 @@ from memprof._frames import Frames
 from memprof._intervals import Sum
 from memprof._library import NativeSnapshot, lib, muted
 from memprof._model import AllocationSample, Estimate, FramePointerHealth, Mapping, Memory, RateUse, ResidentMemory, StackFrame, is_whole
+from memprof._roles import python_part
 from memprof._totals import METRICS, read_peak, read_places, top_places
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ class HeapSnapshot:
     Printed, and in a notebook, it shows the places that hold the most.
     """
 
-    def __init__(self, native: NativeSnapshot) -> None:
+    def __init__(self, native: NativeSnapshot, shows_native: bool = False) -> None:
         self._native = native
+        self._shows_native = shows_native
         self._lock = RLock()
         self._names: _formats.Names | None = None
         self._is_resolved = False
         self._stacks: list[tuple[StackFrame, ...]] | None = None
+        self._shown_stacks: dict[tuple[StackFrame, ...], tuple[StackFrame, ...]] = {}
         self._frames: Frames | None = None
         self._samples: tuple[AllocationSample, ...] | None = None
         self._live: tuple[Estimate, Estimate] | None = None
@@ -111,6 +114,9 @@ class HeapSnapshot:
                          f"{stats.folded_heaps:,} heaps share a name with others")
         if stats.thinned_samples:
             notes.append(f"the table of live blocks was full: {stats.thinned_samples:,} samples left it to others of a higher rate")
+        if stats.import_taken:
+            notes.append(f"another tool in this process wrote over memprof's imports of allocation functions: for up to "
+                         f"{stats.import_unseen_ns / 1e9:.2g} s allocations and frees were not seen")
         if stats.python_objects == lib.MEMPROF_PYTHON_REFUSED:
             notes.append("Python objects are not seen: the allocators of this interpreter could not be replaced")
         if stats.python_version == 0:
@@ -152,7 +158,8 @@ class HeapSnapshot:
 
     @property
     def samples(self) -> tuple[AllocationSample, ...]:
-        """Every live sample, ordered by stack and size."""
+        """Every live sample, ordered by stack and size.  Stacks with lines of Python are these lines, the innermost first;
+        get_snapshot(native=True) has the native frames between them, and those that the lines called, as well."""
         with self._lock, muted():
             if self._samples is None:
                 self._samples = tuple(self._read_samples())
@@ -170,7 +177,7 @@ class HeapSnapshot:
             samples.append(AllocationSample(
                 address=record.address, size=record.size_bytes, weight=record.weight_bytes,
                 estimated_bytes=round(record.weight_bytes), timestamp_ns=record.time_ns + to_unix_ns, lifetime_ns=None,
-                stack=stacks[record.stack_id],
+                stack=self._shown(stacks[record.stack_id]),
                 gc_epoch=native.epochs.at(record.time_ns) if native.epochs else None,
                 estimated_blocks=record.weight_count, rate_bytes=record.rate_bytes, thread_id=record.thread_id,
                 heap=heaps[record.stack_id],
@@ -186,14 +193,27 @@ class HeapSnapshot:
                     self._stacks = [self._names.improve(stack) for stack in self._stacks]
             return self._stacks
 
+    def _shown(self, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        """What of a stack is shown to users; of one stack it is one object."""
+        if self._shows_native:
+            return stack
+        shown = self._shown_stacks.get(stack)
+        if shown is None:
+            shown = self._shown_stacks[stack] = python_part(stack)
+        return shown
+
+    def _reader(self) -> Frames:
+        """Frames of single stacks: of no use any more after resolve()."""
+        if self._frames is None:
+            self._frames = Frames(self._native.handle, self._is_resolved)
+        return self._frames
+
     def _stack(self, index: int) -> tuple[StackFrame, ...]:
         """One stack; names are looked up only where no frame of Python says where it is."""
         with self._lock, muted():
             if self._stacks is not None:
                 return self._stacks[index]
-            if self._frames is None:
-                self._frames = Frames(self._native.handle, self._is_resolved)
-            stack = self._frames.stack(self._native.stacks[index])
+            stack = self._reader().stack(self._native.stacks[index])
             if not self._is_resolved and not any(frame.is_python for frame in stack):
                 self.resolve()
                 return self._stack(index)
@@ -201,7 +221,7 @@ class HeapSnapshot:
 
     def mappings(self) -> tuple[Mapping, ...]:
         """Memory that the program mapped itself, ordered by address: with start(mappings=True) only."""
-        return tuple(Mapping(start, limit - start, resident, thread, self._stack(stack))
+        return tuple(Mapping(start, limit - start, resident, thread, self._shown(self._stack(stack)))
                      for start, limit, resident, stack, thread in self._native.mappings())
 
     def memory(self) -> Memory | None:
@@ -254,7 +274,7 @@ class HeapSnapshot:
 
         Each is a dict: function, file, line, is_python, native_function (the innermost native one that is
         no allocator), estimated_bytes and estimated_blocks (Estimate), samples, percent, stack (of its
-        largest part); and whatever the metric is, allocated_bytes, temporary_bytes, peak_bytes (Estimate) and
+        largest part, as in `samples`); and whatever the metric is, allocated_bytes, temporary_bytes, peak_bytes (Estimate) and
         lifetime_ns, the mean lifetime of what was freed, as close as a class is wide (None: nothing was).
 
         Raises ValueError for another metric or a number that is out of range.
@@ -269,8 +289,10 @@ class HeapSnapshot:
             if metric == "live":
                 rows = self.sites().top(n)
                 places = read_places(self._native, self._all_stacks(), younger_ns, metric) if rows else {}
-                return [{**site.as_dict(), **places[site.key].facts()} for site in rows]
-            return top_places(read_places(self._native, self._all_stacks(), younger_ns, metric), metric, n)
+                found = [{**site.as_dict(), **places[site.key].facts()} for site in rows]
+            else:
+                found = top_places(read_places(self._native, self._all_stacks(), younger_ns, metric), metric, n)
+            return [{**row, "stack": self._shown(row["stack"])} for row in found]
 
     # ---- names and files
 
@@ -287,6 +309,7 @@ class HeapSnapshot:
                 return self
             self._is_resolved = True
             self._stacks = self._samples = self._frames = self._peak = None
+            self._shown_stacks = {}
         return self
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:

@@ -52,7 +52,7 @@ def test_samples(run):
         s = mine[0]
         report([len(mine), s.weight == s.size, s.estimated_bytes == s.size, s.lifetime_ns, began <= s.timestamp_ns <= time.time_ns(),
                 began <= snapshot.timestamp_ns <= time.time_ns(), s.estimated_blocks, s.rate_bytes, s.gc_epoch,
-                len(s.stack) > 3, all(f.function for f in s.stack), mine[1].stack is mine[2].stack,
+                len(s.stack) > 0, all(f.function for f in s.stack), mine[1].stack is mine[2].stack,
                 snapshot.live_samples == len(snapshot.samples) <= snapshot.total_samples,
                 sum(s.weight for s in snapshot.samples) == int(snapshot.estimated_heap_bytes)])
     """)
@@ -117,7 +117,7 @@ def test_resolve(run):
     result = run("""
         memprof.start(0)
         kept = bytearray(1_000_000)
-        snapshot = memprof.get_snapshot(resolve=False)
+        snapshot = memprof.get_snapshot(resolve=False, native=True)
         def native():
             sample = next(s for s in snapshot.samples if s.size > 1_000_000)
             return [f.function for f in sample.stack if not f.is_python]

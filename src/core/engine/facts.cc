@@ -26,6 +26,8 @@ void store_facts(ArenaHeader* header) {
   s.import_refused.store(imports.refused, std::memory_order_relaxed);
   s.import_foreign.store(imports.foreign, std::memory_order_relaxed);
   s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
+  header->later_statistics.import_taken.store(imports.taken, std::memory_order_relaxed);
+  header->later_statistics.import_unseen_ns.store(imports.unseen_ns, std::memory_order_relaxed);
   for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     RuntimeFacts& to = header->runtime(i);
     to.version_and_objects.store(g_runtimes[i].version_and_objects.load(std::memory_order_relaxed),

@@ -22,6 +22,8 @@ namespace memprof::profiler {
 namespace {
 
 std::atomic<uint64_t> g_call_at_ns{UINT64_MAX};  // relaxed: who is first takes it out
+std::atomic<uint32_t> g_only_thread{0};          // of record_thread(); relaxed, as start and stop
+std::atomic<uint64_t> g_only_mark{0};            // sampler_mark() then: in a fork child it is another one
 
 // Of a sample whose stack is not in the table; the others' are counted there.
 void count_walk(Statistics& statistics, const platform::WalkResult& walk) {
@@ -146,8 +148,16 @@ uint32_t current_thread_id() {
 
 bool may_record() {
   // Relaxed: start and stop may miss a sample or add one, which is harmless.
+  const uint32_t only = g_only_thread.load(std::memory_order_relaxed);
   return g_state.load(std::memory_order_relaxed) == raw(State::kActive) &&
-         (is_following() || make_own_tables());
+         (is_following() || make_own_tables()) &&
+         (__builtin_expect(only == 0, 1) || only == current_thread_id() ||
+          sampler_mark() != g_only_mark.load(std::memory_order_relaxed));
+}
+
+void record_thread(uint32_t thread_id) {
+  g_only_mark.store(sampler_mark(), std::memory_order_relaxed);
+  g_only_thread.store(thread_id, std::memory_order_relaxed);
 }
 
 uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap) {

@@ -48,8 +48,11 @@ void find_stack(const platform::Entry& entry, Pending* pending);
 void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, uint64_t rate_bytes,
                     const platform::Entry& entry);
 
-// Are allocations recorded now?  Makes the tables of a child that is followed.
+// Are allocations of this thread recorded now?  Makes the tables of a child that is followed.
 bool may_record();
+// Only what this thread allocates is recorded from now on; 0: what every thread does.  Frees of every thread are
+// followed.  A fork child records what its threads allocate.  Any thread may call it, one at a time.
+void record_thread(uint32_t thread_id);
 // The stack that is here as StackTable::ref(), which the caller holds a use of; UINT32_MAX: there is no room.
 uint32_t enter_stack_here(const platform::Entry& entry, uint32_t heap);
 uint32_t current_thread_id();

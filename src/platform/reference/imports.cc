@@ -18,6 +18,8 @@ bool prepare_imports() {
 
 void watch_imports(uint64_t) {}
 
+void recheck_imports() {}
+
 uint64_t allocator_behind_hooks() {
   return 0;
 }

@@ -30,6 +30,24 @@ bool is_node(std::string_view path) {
   return name == "node" || name == "nodejs" || name.substr(0, 10) == "libnode.so";
 }
 
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Of the program's own: not of a package that is installed, unless its .pyx file is known.
+bool is_own_cython(const Profile& profile, const Location& location) {
+  const std::string& path = profile.mappings[location.mapping].path;
+  const bool is_installed =
+      path.find("/site-packages/") != std::string::npos || path.find("/dist-packages/") != std::string::npos;
+  for (const Line& line : location.lines) {
+    if (line.function >= profile.functions.size()) continue;
+    const Function& function = profile.functions[line.function];
+    if (is_cython_symbol(function.system_name) && (!is_installed || ends_with(function.filename, ".pyx")))
+      return true;
+  }
+  return false;
+}
+
 // Stands for frames that were left out.
 bool is_gap(const Profile& profile, const Location& location) {
   return location.lines.size() == 1 && location.lines[0].function < profile.functions.size() &&
@@ -51,6 +69,16 @@ const Function* executed_function(const Profile& profile, const Location& locati
   return function != nullptr && function->filename != kMadeCode ? function : nullptr;
 }
 
+bool is_cython_symbol(std::string_view symbol) {
+  constexpr std::string_view kKinds[] = {"pw_", "pf_", "f_", "gb_"};  // wrapper, body, cdef, generator's body
+  if (symbol.substr(0, kCythonPrefix.size()) != kCythonPrefix) return false;
+  symbol.remove_prefix(kCythonPrefix.size());
+  for (const std::string_view kind : kKinds) {
+    if (symbol.substr(0, kind.size()) == kind) return true;
+  }
+  return false;
+}
+
 bool is_interpreter_file(std::string_view path) {
   return is_python(path) || is_node(path);
 }
@@ -66,10 +94,12 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
     const bool is_interpreter = location.mapping < interpreters.size() && interpreters[location.mapping];
     kinds_.push_back(executed_function(profile, location) != nullptr ? Kind::kExecuted
                      : is_interpreter                                ? Kind::kInterpreter
-                     : location.mapping != kNoMapping                ? Kind::kNative
-                     : location.lines.empty()                        ? Kind::kNowhere
-                     : is_gap(profile, location)                     ? Kind::kGap
-                                                                     : Kind::kMade);
+                     : location.mapping < profile.mappings.size() && is_own_cython(profile, location)
+                         ? Kind::kMade
+                     : location.mapping != kNoMapping ? Kind::kNative
+                     : location.lines.empty()         ? Kind::kNowhere
+                     : is_gap(profile, location)      ? Kind::kGap
+                                                      : Kind::kMade);
   }
   for (const Stack& stack : profile.stacks) {
     if (const auto [known, is_new] = own_.try_emplace(stack.process); is_new) {

@@ -5,7 +5,8 @@
 // Model: native code counts as the line that called it: the first line outwards that a runtime executes.  A program
 // that embeds an interpreter has native code of its own, which its lines call, too, and what that calls stays
 // native.  Its own are its executable, and in each stack the modules that called into the interpreter.  Where
-// the executable is an interpreter, nothing native is the program's own.
+// the executable is an interpreter, nothing native is the program's own, but for functions that Cython made of the
+// program's own lines: of a .pyx file that is known, or in a module that is not installed with a package.
 //
 // Threads: immutable once made; the profile must outlive it.
 #pragma once
@@ -32,6 +33,10 @@ const Function* executed_function(const Profile& profile, const Location& locati
 // By the name of its file: python3.11, libpython3.12.so.1.0, node.
 bool is_interpreter_file(std::string_view path);
 
+// How symbols of what Cython made begin, and those of functions among them: `__pyx_pw_5cymod_1f`.
+inline constexpr std::string_view kCythonPrefix = "__pyx_";
+bool is_cython_symbol(std::string_view symbol);
+
 class InterpreterFrames {
  public:
   explicit InterpreterFrames(const Profile& profile);
@@ -47,7 +52,7 @@ class InterpreterFrames {
   void mark_called(const Stack& stack, std::vector<bool>* is_called) const;
 
  private:
-  // kMade: named code in no file, which the program or a JIT in it made.
+  // kMade: named code in no file, which the program or a JIT in it made, or Cython.
   enum class Kind : uint8_t { kNative, kInterpreter, kExecuted, kNowhere, kMade, kGap };
   using Modules = std::vector<bool>;  // by mapping
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "format/runtime_frame.h"
+#include "profile/names/interpreter_frames.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/dwarf/debug_info.h"
 #include "profile/symbolize/elf/demangle.h"
@@ -221,12 +222,39 @@ std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<Sourc
     if (!has_symbol) system_name = frame.name.plain_name;
     if (system_name.empty()) continue;
     lines.push_back(
-        {function_index(profile, system_name, has_symbol ? "" : system_name, frame.file), frame.line});
+        is_cython_symbol(system_name)
+            ? cython_line(profile, system_name, frame.file, frame.line)
+            : Line{function_index(profile, system_name, has_symbol ? "" : system_name, frame.file),
+                   frame.line});
   }
   std::string name;
   if (frames.empty() && symbols.find(vaddr, &name))
-    lines.push_back({function_index(profile, name, "", ""), 0});
+    lines.push_back({function_index(profile, name, cython_name(name), ""), 0});
+  fold_cython_lines(profile, &lines);
   return lines;
+}
+
+Line Symbolizer::cython_line(Profile& profile, const std::string& system_name, std::string file,
+                             int64_t line) {
+  cython_sources_.to_source(&file, &line);
+  return {function_index(profile, system_name, cython_name(system_name), file), line};
+}
+
+// Helpers of Cython that are inlined into a function that it made are that function's, and a function's body that is
+// inlined into its wrapper is one frame.
+void Symbolizer::fold_cython_lines(const Profile& profile, std::vector<Line>* lines) {
+  const auto symbol = [&](const Line& line) -> std::string_view {
+    return profile.functions[line.function].system_name;
+  };
+  const auto is_made = [&](const Line& line) { return is_cython_symbol(symbol(line)); };
+  if (std::none_of(lines->begin(), lines->end(), is_made)) return;
+  const auto is_helper = [&](const Line& line) { return symbol(line).substr(0, 6) == "__Pyx_"; };
+  lines->erase(std::remove_if(lines->begin(), lines->end(), is_helper), lines->end());
+  const auto is_same = [&](const Line& inner, const Line& outer) {
+    return is_made(inner) && is_made(outer) &&
+           profile.functions[inner.function].name == profile.functions[outer.function].name;
+  };
+  lines->erase(std::unique(lines->begin(), lines->end(), is_same), lines->end());
 }
 
 uint32_t Symbolizer::function_index(Profile& profile, const std::string& system_name, const std::string& name,

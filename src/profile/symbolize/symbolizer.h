@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/symbolize/cython/cython_code.h"
 #include "profile/symbolize/elf/debug_files.h"
 
 namespace memprof::profile {
@@ -56,11 +57,15 @@ class Symbolizer {
                           SymbolizeSummary& summary);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
+  // Of a function that Cython made: the line of its source, and the name that it has there.
+  Line cython_line(Profile& profile, const std::string& system_name, std::string file, int64_t line);
+  static void fold_cython_lines(const Profile& profile, std::vector<Line>* lines);
   // `name`: empty to derive it from the system name.
   uint32_t function_index(Profile& profile, const std::string& system_name, const std::string& name,
                           const std::string& filename);
 
   std::unordered_map<std::string, uint32_t> functions_;  // by system name and file
+  CythonSources cython_sources_;
 };
 
 }  // namespace memprof::profile

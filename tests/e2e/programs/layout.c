@@ -75,6 +75,8 @@ int main(void) {
   FIELD(memprof_stats, folded_modules);
   FIELD(memprof_stats, folded_functions);
   FIELD(memprof_stats, folded_heaps);
+  FIELD(memprof_stats, import_taken);
+  FIELD(memprof_stats, import_unseen_ns);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);

@@ -28,7 +28,8 @@ TEST(Comments, WhatIsMostlyZeroIsLeftOut) {
       comment_of(facts));
   facts.import_foreign = 1;
   const std::string text = comment_of(facts);
-  const std::string end = " import_refused=0 import_foreign=1 import_unbound=0";
+  const std::string end =
+      " import_refused=0 import_foreign=1 import_unbound=0 import_taken=0 import_unseen_ns=0";
   EXPECT_EQ(end, text.substr(text.size() - end.size()));
 }
 
@@ -51,7 +52,7 @@ TEST(Comments, FactsStandInTheirOrder) {
       "folded_heaps=24 import_refused=25 import_foreign=26 import_unbound=27 dropped_mappings=28 "
       "measured_resident=29 anonymous_mapped=30 anonymous_allocator=31 anonymous_malloc=32 "
       "anonymous_stacks=33 "
-      "anonymous_modules=34 anonymous_own=35 anonymous_unseen=36 unsampled_processes=37 python=779 python_objects=1 "
+      "anonymous_modules=34 anonymous_own=35 anonymous_unseen=36 unsampled_processes=37 import_taken=38 import_unseen_ns=39 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));

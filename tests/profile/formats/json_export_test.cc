@@ -72,7 +72,8 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
       "\"cpu_ns\":1020,"
       "\"sampling_ns\":1021,\"muted_bytes\":1014,\"unseen_processes\":1017,"
       "\"uncollected_processes\":1018,\"unsampled_processes\":1037,\n"
-      "\"import_refused\":1025,\"import_foreign\":1026,\"import_unbound\":1027,\n");
+      "\"import_refused\":1025,\"import_foreign\":1026,\"import_unbound\":1027,\"import_taken\":1038,"
+      "\"import_unseen_ns\":1039,\n");
 }
 
 TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {

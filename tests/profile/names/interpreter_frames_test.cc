@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "format/pprof/pprof_schema.h"
 #include "profile/names/frame_name.h"
 #include "tests/profile/report_fixture.h"
@@ -33,6 +35,24 @@ TEST(InterpreterFrames, CodeThatAJitListedIsExecutedByNoRuntime) {
   EXPECT_NE(nullptr, runtime_function(profile, profile.locations[listed]));
   EXPECT_EQ(nullptr, executed_function(profile, profile.locations[listed]));
   EXPECT_EQ(0u, InterpreterFrames(profile).executed_end(profile.stacks[0]));
+}
+
+// What Cython made of the program's own lines keeps its rows; what it made of a package's is the calling line's.
+TEST(InterpreterFrames, FunctionsThatCythonMade) {
+  for (const char* path : {"/src/app/cymod.cpython-312-x86_64-linux-gnu.so",
+                           "/venv/lib/python3.12/site-packages/pandas/_libs/lib.so"}) {
+    const bool is_own = path[1] == 's';
+    Builder b;
+    b.module("/usr/bin/python3.12");
+    const uint32_t main = b.at("Py_RunMain");
+    b.module(path);
+    const uint32_t helper = b.at("__Pyx_PyObject_FastCallDict");
+    const uint32_t made = b.at("__pyx_pw_5cymod_1f");
+    b.stack({helper, made, b.python("work", "app.py", 3), main}, 1, 1);
+    std::vector<bool> is_called;
+    InterpreterFrames(b.profile()).mark_called(b.profile().stacks[0], &is_called);
+    EXPECT_EQ((std::vector<bool>{true, !is_own, false, false}), is_called) << path;
+  }
 }
 
 TEST(InterpreterFrames, KnowsTheFilesOfInterpreters) {

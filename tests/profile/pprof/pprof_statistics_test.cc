@@ -258,7 +258,8 @@ TEST(PprofStatistics, comments_of_older_versions_are_read) {
   reader.comment(
       "#memprof.profile version=1 program=a pid=1 samples=10 live_samples=4 dropped_samples=1 "
       "dropped_weight_bytes=2 replaced_samples=3 walk_root=9 walk_depth_limit=0 walk_bad_frame=1 "
-      "walk_left_stack=0 walk_no_rule=0 import_refused=0 import_foreign=5 import_unbound=0",
+      "walk_left_stack=0 walk_no_rule=0 import_refused=0 import_foreign=5 import_unbound=0 "
+      "import_taken=0 import_unseen_ns=0",
       profile);
   EXPECT_TRUE(profile.from_memprof);
   EXPECT_EQ(profile.samples, 10u);

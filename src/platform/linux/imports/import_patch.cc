@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/imports/import_patch.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 #include <atomic>
 
@@ -12,24 +9,23 @@
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
+#include "platform/clock.h"
 #include "platform/imports.h"
+#include "platform/linux/imports/import_describe.h"
 #include "platform/linux/imports/import_table.h"
 #include "platform/linux/imports/import_tables.h"
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/imports/imported_module.h"
 #include "platform/linux/imports/lazy_slots.h"
+#include "platform/linux/imports/patched_slots.h"
 #include "platform/linux/imports/seen_modules.h"
 #include "platform/linux/imports/slot_writer.h"
-#include "platform/linux/imports/text_sink.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/process/other_threads.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
 namespace {
-
-using interpose::g_hooks;
-using interpose::HookKind;
 
 constexpr int kMaxYields = 20000;  // some 100 ms, or more where others run
 constexpr uint32_t kMaxLooks = 16;
@@ -58,6 +54,8 @@ ImportTables g_tables;
 ImportTargets g_targets;
 SeenModules g_seen;
 LazySlots g_lazy;
+PatchedSlots g_patched;
+ImportGap g_gap;
 Counts g_seen_counts;
 uint64_t g_adds;
 uint64_t g_subs;
@@ -105,17 +103,6 @@ enum class Progress {
   kUnready,  // the module is just being loaded: to be looked at again soon
 };
 
-bool is_counted(const ImportTable::Slot& slot) {
-  const HookKind kind = g_hooks[slot.name].kind;
-  return kind == HookKind::kMemory || kind == HookKind::kOperator;
-}
-
-// Does the function take blocks back?  `name`: as in g_hooks.
-bool is_release(uint32_t name) {
-  const char* text = g_hooks[name].name;
-  return strncmp(text, "free", 4) == 0 || strncmp(text, "realloc", 7) == 0 || strncmp(text, "_Zd", 3) == 0;
-}
-
 // Variables of libraries that the executable has copies of.
 void patch_copies(const ImportTable& table, SlotWriter& writer, Counts* counts) {
   table.each_copied_word([&](uint64_t address) {
@@ -144,6 +131,7 @@ Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& wri
         break;
       case Verdict::kHooked:
         counts->patched += counted;
+        g_patched.add(slot, is_initial);
         break;
       case Verdict::kForeign:
         ++counts->foreign;
@@ -159,6 +147,7 @@ Progress patch_module(const ImportTable& table, bool is_initial, SlotWriter& wri
         switch (writer.write(slot.address, value, hook_address(slot.name), slot.in_relro)) {
           case Written::kYes:
             counts->patched += counted;
+            g_patched.add(slot, is_initial);
             if (value != g_targets.target(slot.name)) {
               g_lazy.add(slot, is_initial);
             }
@@ -199,6 +188,17 @@ void publish(const Counts& c) {
   profiler::note_imports();
 }
 
+// What others have written since. `is_held`: the loader is, so all of them can be looked at.
+void look_at_patched(bool is_held) {
+  SlotWriter writer;
+  g_lazy.look_again(g_targets, is_held);
+  const PatchedSlots::Look look = g_patched.look(g_targets, &writer, is_held);
+  g_gap.note(look, is_held, monotonic_ns());
+  if (g_gap.slots() != 0) {
+    profiler::note_imports();
+  }
+}
+
 // Looks at all modules, or at those that were not seen.
 void pass(bool all) {
   SlotWriter writer;
@@ -208,8 +208,10 @@ void pass(bool all) {
     }
     if (all || first.dlpi_subs != g_subs) {
       all = true;
+      look_at_patched(first.dlpi_subs == g_subs);
       g_seen.clear();
       g_seen_counts = {};
+      g_patched.clear();
     }
     g_targets.survey_changes(g_tables, first.dlpi_adds, first.dlpi_subs);
     Counts unfinished{};
@@ -222,6 +224,7 @@ void pass(bool all) {
       }
       const ImportTable& table = g_tables.of(info);
       Counts c{};
+      const size_t known = g_patched.count();
       const Progress progress =
           is_this_library(table, here)
               ? Progress::kDone
@@ -231,6 +234,7 @@ void pass(bool all) {
         g_seen_counts.add(c);
       } else {
         unfinished.add(c);
+        g_patched.take_back(known);
       }
       return false;
     });
@@ -246,6 +250,23 @@ void pass(bool all) {
   });
 }
 
+bool was_loaded_since() {
+  bool is_new = false;
+  hold_modules([&](const dl_phdr_info& info) { is_new = info.dlpi_adds != g_adds; });
+  return is_new;
+}
+
+// Not from a hook.
+void look_at_all() {
+  const MuteScope mute;
+  const auto look = [](const dl_phdr_info& first) { look_at_patched(first.dlpi_subs == g_subs); };
+  hold_modules(look);
+  if (was_loaded_since()) {
+    pass(false);
+    hold_modules(look);
+  }
+}
+
 // Before recording begins: threads that were binding slots have written what they found, and it is undone.
 void settle() {
   wait_for_other_threads(kMaxWaitNs);
@@ -259,53 +280,13 @@ bool may_look() {
   return by != 0 && (mark != 0 ? mark == g_patched_mark : by == process_id());
 }
 
-bool was_loaded_since() {
-  bool is_new = false;
-  hold_modules([&](const dl_phdr_info& info) { is_new = info.dlpi_adds != g_adds; });
-  return is_new;
-}
-
-void describe(const ImportTable& table, uint32_t place, const char* path, TextSink& sink) {
-  const ImportedModule module(table, g_targets, g_targets.survey().is_initial(place));
-  Counts c{};
-  table.each_slot([&](const ImportTable::Slot& slot) {
-    const Verdict verdict = module.judge(slot, load_slot(slot.address));
-    c.refused += verdict == Verdict::kTarget && is_counted(slot);
-    c.foreign += verdict == Verdict::kForeign;
-    c.unbound += verdict == Verdict::kUnbound;
-  });
-  if (c.refused + c.foreign + c.unbound == 0) {
-    return;
-  }
-  sink.add(path);
-  sink.add(": refused ");
-  sink.add(c.refused);
-  sink.add(", foreign ");
-  sink.add(c.foreign);
-  sink.add(", unbound ");
-  sink.add(c.unbound);
-  sink.add("\n");
-}
-
-void describe_all(TextSink& sink) {
-  uint32_t place = 0;
-  each_module([&](const dl_phdr_info& info) {
-    const uint32_t here = place++;
-    const ImportTable& table = g_tables.of(info);
-    if (!is_this_library(table, here)) {
-      describe(table, here, here == 0 ? program_path() : info.dlpi_name, sink);
-    }
-    return false;
-  });
-}
-
 // For those who may not wait for the loader.  Where nothing is missing, nothing is read.
 void take_note() {
   const Imports now = imports();
   const uint32_t next = 1 - g_note.load(std::memory_order_relaxed);
   TextSink sink(g_notes[next], kNoteBytes);
   if (now.refused + now.foreign + now.unbound != 0) {
-    describe_all(sink);
+    describe_modules(g_tables, g_targets, sink);
   }
   sink.finish();
   g_note.store(next, std::memory_order_release);  // pairs with the acquire in imports_note
@@ -332,6 +313,7 @@ bool patch(bool prepares) {
       settle();
     }
     g_is_prepared = prepares;
+    g_gap.begin(monotonic_ns());
     take_note();
   }
   leave();
@@ -360,17 +342,33 @@ void patch_new_imports() {
     } while (was_loaded_since());
     take_note();
   }
+  if (g_gap.is_due(monotonic_ns())) {
+    look_at_all();
+  }
   leave();
   if (is_new) {
     runtimes::attach();
   }
 }
 
-void watch_imports(uint64_t now_ns) {
-  if (!g_lazy.is_due(now_ns) || !may_look() || !try_enter()) {
+void recheck_imports() {
+  if (!may_look() || profiler::state() != State::kActive || !try_enter()) {
     return;
   }
-  g_lazy.look_again(g_targets, false);
+  look_at_all();
+  leave();
+}
+
+void watch_imports(uint64_t now_ns) {
+  const bool is_look_due = g_gap.is_due(now_ns) && !is_sandboxed();
+  if ((!g_lazy.is_due(now_ns) && !is_look_due) || !may_look() || !try_enter()) {
+    return;
+  }
+  if (is_look_due) {
+    look_at_patched(false);
+  } else {
+    g_lazy.look_again(g_targets, false);
+  }
   g_lazy.plan(now_ns);
   leave();
 }
@@ -381,7 +379,7 @@ uint64_t allocator_behind_hooks() {
 
 Imports imports() {
   const auto get = [](size_t i) { return g_counts[i].load(std::memory_order_relaxed); };
-  return {get(0), get(1), get(2), get(3), get(4)};
+  return {get(0), get(1), get(2), get(3), get(4), g_gap.slots(), g_gap.unseen_ns()};
 }
 
 const char* imports_note() {
@@ -391,7 +389,7 @@ const char* imports_note() {
 size_t describe_imports(char* text, size_t size_bytes) {
   TextSink sink(text, size_bytes);
   if (may_look() && enter()) {
-    describe_all(sink);
+    describe_modules(g_tables, g_targets, sink);
     leave();
   }
   return sink.finish();

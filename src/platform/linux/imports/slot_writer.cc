@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/imports/slot_writer.h"
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "platform/linux/memory/mappings.h"
 #include "platform/memory.h"
@@ -16,7 +16,7 @@ constexpr size_t kBufferBytes = 64 * 1024;
 constexpr uint64_t kMaxWhole = uint64_t{1} << 20;  // larger ranges are opened by pages
 
 uint64_t page_bytes() {
-  static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  static const auto bytes = uint64_t{getauxval(AT_PAGESZ)};
   return bytes;
 }
 

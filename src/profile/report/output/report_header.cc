@@ -235,6 +235,7 @@ class Header {
       say(fmt::format("{} import{} lead to another allocator than the program's, which is not profiled.",
                       number(report_.import_foreign), report_.import_foreign == 1 ? "" : "s"));
     }
+    if (report_.import_taken != 0) say("Missing below: " + past_memprof(report_) + ".");
   }
 
   static std::string bytes_text(const StackHealth& health, double bytes) {

@@ -112,6 +112,7 @@ class Summary {
     note(report_.unsampled_processes, "process without a sample", "processes without a sample");
     note(report_.import_refused + report_.import_unbound, "import without a hook", "imports without a hook");
     note(report_.import_foreign, "import of another allocator", "imports of another allocator");
+    if (report_.import_taken != 0) missing_.push_back(past_memprof(report_));
     note(report_.replaced_samples, "free that was not seen", "frees that were not seen");
     runtimes();
     stacks();

@@ -102,4 +102,9 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
   return lines;
 }
 
+std::string past_memprof(const Report& report) {
+  return fmt::format("what was allocated in {} at most, when another tool had written over memprof's imports",
+                     format_duration_ns(static_cast<double>(report.import_unseen_ns)));
+}
+
 }  // namespace memprof::profile

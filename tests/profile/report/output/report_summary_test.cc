@@ -64,6 +64,8 @@ TEST(ReportSummary, SaysAllThatIsMissingInOneLine) {
   facts.import_refused = 1;
   facts.import_unbound = 1;
   facts.import_foreign = 1;
+  facts.import_taken = 4;
+  facts.import_unseen_ns = 300'000'000;
   facts.replaced_samples = 3;
   facts.runtimes[0].version = 0x030b;
   facts.runtimes[0].objects = 3;
@@ -77,6 +79,7 @@ TEST(ReportSummary, SaysAllThatIsMissingInOneLine) {
       EndsWith("\nMissing: 1.0 KiB (full tables), 2.0 KiB not sampled, what was allocated before memprof was "
                "attached, 1 process that ran without memprof, 2 processes that could not be read, "
                "1,200 processes without a sample, 2 imports without a hook, 1 import of another allocator, "
+               "what was allocated in 300 ms at most, when another tool had written over memprof's imports, "
                "3 frees that were not seen, Python objects, Python frames, callers of 12 % of the samples, "
                "3.0 KiB of anonymous memory\n"));
   EXPECT_EQ(lines(text), 4);
