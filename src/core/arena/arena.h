@@ -27,6 +27,7 @@
 
 #include "core/arena/levels.h"
 #include "core/arena/statistics.h"
+#include "format/load_clock.h"
 #include "format/memory_part.h"
 #include "format/resident.h"
 
@@ -92,7 +93,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 11;
+inline constexpr uint32_t kArenaVersion = 12;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -100,6 +101,8 @@ inline constexpr uint32_t kOldestArenaVersion = 6;
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 inline constexpr uint32_t kFirstVersionOfMoreRuntimes = 11;
 inline constexpr uint32_t kOlderMaxRuntimes = 4;
+// Before it no LoadState.
+inline constexpr uint32_t kFirstVersionOfLoad = 12;
 // Before it no ResidentState.
 inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
@@ -227,6 +230,14 @@ struct CountedState {
       peak_free_bytes;  // what allocators counted as free then; 0: nothing, or they do not say
 };
 
+// When how much had been allocated (core/rates/load_log.h).  All relaxed, but `state`.
+struct LoadState {
+  std::atomic<uint64_t> bytes;      // what all samples stand for
+  std::atomic<uint64_t> due_bytes;  // of the next mark
+  std::atomic<uint64_t> state;
+  std::atomic<float> at_ns[kLoadMarks];  // after the start
+};
+
 // Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.
 struct SweepState {
   std::atomic<uint64_t> number;     // of sweeps that were begun
@@ -286,6 +297,8 @@ struct ArenaHeader {
   Section runtime_heap_section;
   // From version 11 on.
   RuntimeFacts last_runtimes[kMaxRuntimes - kOlderMaxRuntimes];
+  // From version 12 on.
+  LoadState load;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -308,6 +321,7 @@ inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sect
 inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_section);
 inline constexpr uint64_t kVersion9HeaderBytes = offsetof(ArenaHeader, runtime_heap_section);
 inline constexpr uint64_t kVersion10HeaderBytes = offsetof(ArenaHeader, last_runtimes);
+inline constexpr uint64_t kVersion11HeaderBytes = offsetof(ArenaHeader, load);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

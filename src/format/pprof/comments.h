@@ -14,6 +14,7 @@
 #include "format/birth.h"
 #include "format/hash.h"
 #include "format/lifetime_class.h"
+#include "format/load_clock.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
@@ -27,6 +28,7 @@ inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many stacks, which the command writes
 inline constexpr char kRatesComment[] = "#memprof.rates";    // more than one rate was in force
+inline constexpr char kLoadComment[] = "#memprof.load";      // when the process was busy
 inline constexpr char kResidentComment[] = "#memprof.resident";
 inline constexpr uint64_t kCommentVersion = 1;
 
@@ -317,6 +319,18 @@ inline void resident_comment(CommentText& text, const ResidentMemory& memory) {
 static_assert(sizeof(kResidentComment) + sizeof(kResidentFields) / sizeof(kResidentFields[0]) * 32 <=
               CommentText::kCapacity);
 
+// Bytes of load, and when each sixteenth of it began and the last one ended, in nanoseconds after the start.
+inline void load_comment(CommentText& text, const LoadTimes& load) {
+  text.literal(kLoadComment);
+  text.decimal("bytes", load.bytes);
+  text.key("at");
+  for (uint32_t i = 0; i <= kBirthParts; ++i) {
+    if (i != 0) text.literal(",");
+    text.number(load.at_ns[i]);
+  }
+}
+static_assert(sizeof(kLoadComment) + 32 + (kBirthParts + 1) * 21 <= CommentText::kCapacity);
+
 // How totals are called in a stack's comment.
 struct TotalsKeys {
   const char* samples;
@@ -342,6 +356,23 @@ void totals_fields(CommentText& text, const TotalsKeys& keys, const Totals& tota
   text.real(keys.variance_count, totals.variance_count);
   text.real(keys.max_missed_bytes, totals.max_missed_bytes);
   text.real(keys.max_missed_count, totals.max_missed_count);
+}
+
+// Part, samples, bytes and blocks of each.
+template <typename Births>
+void births_field(CommentText& text, const char* key, const Births& births) {
+  bool is_first = true;
+  for (const Birth& birth : births) {
+    is_first ? text.key(key) : text.literal(",");
+    is_first = false;
+    text.number(birth.part);
+    text.literal(":");
+    text.number(birth.samples);
+    text.literal(":");
+    text.short_real(birth.weight_bytes);
+    text.literal(":");
+    text.short_real(birth.weight_count);
+  }
 }
 
 // StackFacts is RawStack or Stack.
@@ -373,19 +404,8 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
       text.short_real(lifetime.weight_count);
     }
   }
-  // Part, samples, bytes and blocks.
-  is_first = true;
-  for (const Birth& birth : facts.births) {
-    is_first ? text.key("lb") : text.literal(",");
-    is_first = false;
-    text.number(birth.part);
-    text.literal(":");
-    text.number(birth.samples);
-    text.literal(":");
-    text.short_real(birth.weight_bytes);
-    text.literal(":");
-    text.short_real(birth.weight_count);
-  }
+  births_field(text, "lb", facts.births);
+  births_field(text, "lo", facts.load_births);
   if (facts.peak.samples != 0) {
     totals_fields(text, kPeakKeys, facts.peak);
   }

@@ -354,6 +354,11 @@ class Writer {
       resident_comment(resident, profile_.resident);
       write_comment({resident.data(), resident.size()});
     }
+    if (profile_.load.is_known()) {
+      CommentText load;
+      load_comment(load, profile_.load);
+      write_comment({load.data(), load.size()});
+    }
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {
