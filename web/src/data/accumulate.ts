@@ -53,8 +53,8 @@ function addTotals(missed: Missed, samples: number, size: number, numbers: Float
   }
 }
 
-/** `stacks`: each once. */
-export function estimate(block: Block, metric: Metric, stacks: Iterable<number>): Estimate {
+/** `stacks`: each once; `allows`: for small blocks beside large ones, of which none was sampled. */
+export function estimate(block: Block, metric: Metric, stacks: Iterable<number>, allows = true): Estimate {
   const family = block.families[familyOf(metric)];
   const bytes = isBytes(metric);
   const missed = new Missed();
@@ -83,6 +83,6 @@ export function estimate(block: Block, metric: Metric, stacks: Iterable<number>)
     if (rate > 1) allowForSmall(missed, rate, bytes);
   }
   const value = certain + missed.mean;
-  const ends = missed.interval();
+  const ends = missed.interval(allows);
   return { value, low: Math.min(certain + ends.low, value), high: Math.max(certain + ends.high, value), samples: seen, step: missed.step };
 }

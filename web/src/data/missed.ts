@@ -116,13 +116,14 @@ export class Missed {
   }
 
   /** The kind that the upper end allows for. */
-  private get further(): Kind {
-    return this.hasSmall || this.largest.mean > this.unseen.mean ? this.largest : this.unseen;
+  private further(allows: boolean): Kind {
+    return !allows || this.hasSmall || this.largest.mean > this.unseen.mean ? this.largest : this.unseen;
   }
 
-  interval(): { low: number; high: number } {
+  /** `allows`: for blocks as in allowFor(), too. */
+  interval(allows = true): { low: number; high: number } {
     const { mean, variance } = this.sum;
-    const further = this.further;
+    const further = this.further(allows);
     if (!(variance > 0) && !(further.mean > 0)) return { low: 0, high: 0 };
     const deviation = Math.sqrt(variance);
     const { missed, fine } = this.parts(deviation);
