@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/stack_parts.h"
 
+#include "core/rates/load_log.h"
+
 namespace memprof {
 
 namespace {
@@ -47,7 +49,9 @@ void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks)
 LoadTimes convert_load_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
   LoadClock clock(s.load);
   for (uint64_t i = 0; i < s.records.size; ++i) {
-    clock.add_live(after_start(s, s.records.data[i]), s.records.data[i].weight_bytes);
+    const SnapshotRecord& r = s.records.data[i];
+    clock.add_live(after_start(s, r),
+                   static_cast<double>(load_log::counted_bytes(r.weight_bytes, r.rate_bytes)));
   }
   const LoadTimes times = clock.times();
   if (!times.is_known() || !times.differs_from_time(s.load.end_ns)) {

@@ -6,10 +6,10 @@ namespace {
 
 // Fewer steps tell nothing of sixteenths.
 constexpr uint32_t kFewestMarks = 24;
-constexpr double kFewestSamples = 32;  // of load
-constexpr double kMinShare = 0.1;      // of all bytes, of load
-constexpr double kIdle = 10;           // times as long as a busy step
-constexpr double kMaxIdleShare = 0.05;
+constexpr double kFewestSamples = 32;   // of load
+constexpr double kMinShare = 0.1;       // of all bytes, of load
+constexpr double kIdle = 6;             // times as long as a busy step
+constexpr double kMaxIdleShare = 0.08;  // two steps of the fewest that there are
 // An end of the run that is shorter than this part of it is no idle time.
 constexpr double kMinIdleTime = 1.0 / 32;
 
@@ -105,7 +105,11 @@ LoadTimes LoadClock::times() const {
   double load[kLoadMarks + 1];
   double all = 0;
   for (uint32_t step = 0; step < steps(); ++step) {
-    const double own = begin_of(step) < end ? bytes_of(step) - live_bytes_[step] : 0;
+    double own = begin_of(step) < end ? bytes_of(step) - live_bytes_[step] : 0;
+    // Of a whole step in which idle time begins, nobody knows how much came before that.
+    if (step < marks_.count && begin_of(step + 1) > end) {
+      own /= 2;
+    }
     load[step] = own > 0 ? own : 0;
     all += load[step];
   }

@@ -4,8 +4,8 @@
 // Model: the engine notes when the process had allocated so many bytes, in equal steps (LoadMarks).  Of each step what
 // still lives is taken away: the rest is what came and went, the load.  The clock is cut into sixteenths of the load;
 // LoadTimes has the moments between them.  What was allocated once and is kept does not move it, however much that is.
-//   Idle is an end of the run in which each step took more than ten times as long as half of all bytes did, and that has
-//   at most a twentieth of all.  The last sixteenth ends there.
+//   Idle is an end of the run in which each step took more than six times as long as half of the steps did, and that has
+//   at most a twelfth of all.  The last sixteenth ends there.
 // docs/decisions/0104-the-clock-of-leaks.md says why.
 //
 // Threads: plain values.  Signals: pure.

@@ -60,7 +60,7 @@ TEST(LoadClock, a_little_now_and_then_is_idle) {
   EXPECT_NEAR(static_cast<double>(times.end_ns()), 16e9, 1e9);
 }
 
-TEST(LoadClock, a_twentieth_of_all_is_not_idle) {
+TEST(LoadClock, a_tenth_of_all_is_not_idle) {
   LoadMarks marks = busy_then_idle(40, 16, 1600);
   for (; marks.count < 44; ++marks.count) {
     marks.at_ns[marks.count] = static_cast<float>(16e9 + 400e9 * (marks.count - 39));

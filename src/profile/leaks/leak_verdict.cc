@@ -117,14 +117,37 @@ bool may_end(const Assessment& a) {
   return a.is_turning_over || a.births.is_slowing || a.births.has_halved || a.births.may_have_stopped;
 }
 
+namespace {
+
+bool is_leak(const Assessment& a) {
+  return a.verdict == LeakVerdict::kLeak && a.p_value <= kSignificant;
+}
+
+}  // namespace
+
 ClockChoice choose_clock(const Assessment& by_time, const Assessment& by_load, const LoadEvidence& evidence) {
   constexpr double kServing = 0.15;
   constexpr double kLoading = 0.5;
-  if (by_time.verdict == LeakVerdict::kLeak && by_time.p_value <= kSignificant) return ClockChoice::kTime;
-  if (evidence.is_of_module_loads || evidence.kept_share > kLoading) return ClockChoice::kTime;
-  if (evidence.kept_share <= kServing) return ClockChoice::kLoad;
-  const bool leaks_by_load = by_load.verdict == LeakVerdict::kLeak && by_load.p_value <= kSignificant;
-  return leaks_by_load ? ClockChoice::kDoubt : ClockChoice::kTime;
+  const bool may_serve = !evidence.is_of_module_loads && evidence.kept_share <= kLoading;
+  if (is_leak(by_time)) return ClockChoice::kTime;
+  if (is_leak(by_load)) {
+    if (!may_serve) return ClockChoice::kTime;
+    return evidence.kept_share <= kServing ? ClockChoice::kLoad : ClockChoice::kDoubt;
+  }
+  if (!evidence.is_idle) return ClockChoice::kTime;
+  switch (by_load.verdict) {
+    case LeakVerdict::kLevel:
+    case LeakVerdict::kFilled:
+    case LeakVerdict::kStart:
+    case LeakVerdict::kOnce:
+      return ClockChoice::kLoad;
+    case LeakVerdict::kYoung:
+      return ClockChoice::kTime;  // no more, by now
+    case LeakVerdict::kLeak:
+    case LeakVerdict::kUnknown:
+      break;
+  }
+  return may_serve ? ClockChoice::kLoad : ClockChoice::kTime;
 }
 
 Assessment assess(const SiteLives& lives) {

@@ -58,6 +58,7 @@ Assessment assess(const SiteLives& lives);
 struct LoadEvidence {
   double kept_share = 1;            // CallerSums::least_kept()
   bool is_of_module_loads = false;  // most of it was born while modules were loaded
+  bool is_idle = false;             // the process was, when it was looked at
 };
 
 // By which clock a place is judged.

@@ -50,6 +50,7 @@ struct Sites {
   double expected_bytes = 0;
   double rate_bytes = 0;
   LoadTimes load;
+  bool is_idle() const { return load.is_known() && load.end_ns() < duration_ns; }
   CallerSums callers;
   double freed_bytes = 0;  // since the start, of all stacks
 };
@@ -184,10 +185,10 @@ void judge(const Site& site, const Sites& sites, LeakRow* row) {
   if (sites.load.is_known()) {
     Assessment by_load = assess(site.load_lives);
     const double live = site.sum.value(Metric::kInuseSpace);
-    row->clock =
-        choose_clock(row->assessment, by_load,
-                     {sites.callers.least_kept(site.callers),
-                      site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place)});
+    row->clock = choose_clock(
+        row->assessment, by_load,
+        {sites.callers.least_kept(site.callers),
+         site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place), sites.is_idle()});
     if (row->clock == ClockChoice::kDoubt) {
       by_load.verdict = LeakVerdict::kUnknown;
       by_load.p_value = 1;

@@ -30,6 +30,8 @@ struct Program {
   const char* site;  // what is asked
   Verdicts right;
   bool leaks;
+  // So much of all that is allocated stays that it may be something that was loaded, once it does not go on.
+  bool keeps_much = false;
 };
 
 // What every server does besides: requests, and tables that are made at the start.
@@ -187,9 +189,9 @@ const Verdicts kStays = {LeakVerdict::kFilled, LeakVerdict::kStart};
 
 const Program kPrograms[] = {
     {"leak", leak, "open_session", kLeaks, true},
-    {"leak of all blocks", leak_of_all, "append_event", kLeaks, true},
+    {"leak of all blocks", leak_of_all, "append_event", kLeaks, true, true},
     {"slow leak under heavy churn", slow_leak_under_churn, "parse", kLeaks, true},
-    {"leak in a library", leak_in_a_library, "library_strdup", kLeaks, true},
+    {"leak in a library", leak_in_a_library, "library_strdup", kLeaks, true, true},
     {"cache that fills", cache_that_fills, "cache_insert", kStays, false},
     {"cache with a limit", cache_with_a_limit, "cache_insert", kStays, false},
     {"LRU at its level", lru_at_its_level, "lru_insert", kGoes, false},
@@ -217,6 +219,8 @@ Leaks leaks_of(const Program& program, uint64_t seed, double idle_s) {
   return find_leaks({{"simulated", simulation.profile()}});
 }
 
+const Verdicts kUnknown = {LeakVerdict::kUnknown};
+
 void expect_right(double idle_s) {
   for (const Program& program : kPrograms) {
     int right = 0;
@@ -226,7 +230,8 @@ void expect_right(double idle_s) {
       const auto row = std::find_if(leaks.rows.begin(), leaks.rows.end(),
                                     [&](const LeakRow& one) { return one.place.name == program.site; });
       const std::string verdict = row == leaks.rows.end() ? "nothing" : verdict_name(row->verdict);
-      const bool is_right = row != leaks.rows.end() && program.right.count(row->verdict) != 0;
+      const Verdicts& wanted = idle_s > 0 && program.keeps_much ? kUnknown : program.right;
+      const bool is_right = row != leaks.rows.end() && wanted.count(row->verdict) != 0;
       right += is_right ? 1 : 0;
       if (!is_right) found += " " + std::to_string(seed) + ":" + verdict;
       // Nobody else is accused, whatever the seed.

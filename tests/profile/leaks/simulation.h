@@ -34,6 +34,7 @@ class Simulation {
   }
 
   double run_s() const { return run_s_; }
+  double all_s() const { return all_s_; }
 
   // A block that lives from `born` until `freed`; who would be freed while the program is idle is not.
   void block(const std::string& site, uint64_t size, double born, double freed = kNever) {
@@ -96,6 +97,8 @@ class Simulation {
     double bytes;
     size_t stack;  // kFreed: it does not live
     double blocks;
+
+    double counted() const { return std::min(bytes, 1048576.0); }  // load_log::counted_bytes()
   };
 
   // As the engine does it: marks while blocks are born, and the births of what lives by what they say.
@@ -106,7 +109,7 @@ class Simulation {
     double step = 16384;
     double bytes = 0;
     for (const BornBlock& block : births_) {
-      bytes += block.bytes;
+      bytes += block.counted();
       while (static_cast<double>(marks.size() + 1) * step <= bytes) {
         if (marks.size() < kLoadMarks) {
           marks.push_back(block.born * 1e9);
@@ -126,7 +129,7 @@ class Simulation {
     read.rate_bytes = rate_bytes_;
     LoadClock clock(read);
     for (const BornBlock& block : births_) {
-      if (block.stack != kFreed) clock.add_live(static_cast<uint64_t>(block.born * 1e9), block.bytes);
+      if (block.stack != kFreed) clock.add_live(static_cast<uint64_t>(block.born * 1e9), block.counted());
     }
     const LoadTimes times = clock.times();
     for (Stack& stack : builder_.profile().stacks) stack.load_births.clear();
