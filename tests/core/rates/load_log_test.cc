@@ -41,7 +41,9 @@ TEST(LoadLog, keeps_at_least_32_marks_of_any_number_of_bytes) {
     const LoadMarks marks = read(*state);
     EXPECT_EQ(marks.bytes, bytes);
     EXPECT_EQ(marks.count, bytes / marks.step_bytes);
-    if (bytes >= kLoadMarks * kFirstStepBytes) EXPECT_GE(marks.count, kLoadMarks / 2);
+    if (bytes >= kLoadMarks * kFirstStepBytes) {
+      EXPECT_GE(marks.count, kLoadMarks / 2);
+    }
     expect_even(marks, kSample);
   }
 }

@@ -137,8 +137,9 @@ TEST(IdlePrograms, verdicts_are_right_whatever_the_idle_time) {
               << program.name << ", idle " << idle_s << " s, seed " << seed << ": " << row.place.name;
         }
         found += " " + verdict;
-        if (program.right.count(LeakVerdict::kLevel) != 0)
+        if (program.right.count(LeakVerdict::kLevel) != 0) {
           EXPECT_NEAR(leaks.idle_ns(), idle_s * 1e9, 0.1 * kBusy * 1e9) << seed;
+        }
       }
       EXPECT_GE(right, kSeeds * 95 / 100) << program.name << ", idle " << idle_s << " s:" << found;
       if (std::getenv("LEAKS_TALK") != nullptr)

@@ -66,5 +66,19 @@ TEST(CommentFields, RatesThatAreWrongAreLeftOut) {
   EXPECT_EQ(40u, rates[1].time_ns);
 }
 
+TEST(CommentFields, load_has_17_times_in_order) {
+  std::string times;
+  for (int i = 0; i <= 16; ++i) times += (i == 0 ? "" : ",") + std::to_string(100 * i);
+  const LoadTimes load = CommentFields("bytes=7 at=" + times).load();
+  EXPECT_EQ(load.bytes, 7U);
+  EXPECT_EQ(load.at_ns[3], 300U);
+  EXPECT_EQ(load.end_ns(), 1600U);
+  for (const std::string& wrong :
+       {"bytes=7 at=" + times + ",1700", "bytes=7 at=1,2,3", "bytes=7 at=9," + times, "at=" + times,
+        "bytes=x at=" + times, std::string("bytes=7")}) {
+    EXPECT_FALSE(CommentFields(wrong).load().is_known()) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile
