@@ -69,7 +69,8 @@ TEST(SiteLives, spread_is_of_unequal_blocks) {
 TEST(SiteLives, ages_by_load_are_those_of_when_it_ended) {
   LoadTimes load;
   load.bytes = 1;
-  for (uint32_t part = 0; part <= kBirthParts; ++part) load.at_ns[part] = 1'000'000'000 * part * part;
+  for (uint32_t part = 0; part <= kBirthParts; ++part)
+    load.at_ns[part] = uint64_t{1'000'000'000} * part * part;
   SiteLives lives;
   EXPECT_FALSE(lives.is_by_load());
   lives.count_by(load);
