@@ -15,7 +15,7 @@
 
 #include "format/birth.h"
 #include "format/lifetime_class.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 #include "format/pprof/pprof_schema.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"

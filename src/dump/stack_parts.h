@@ -6,7 +6,7 @@
 
 #include "core/reader/snapshot.h"
 #include "dump/raw_pprof.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 
 namespace memprof {
 

@@ -26,8 +26,8 @@
 #include <cstdint>
 
 #include "core/arena/levels.h"
+#include "core/arena/load_state.h"
 #include "core/arena/statistics.h"
-#include "format/load_clock.h"
 #include "format/memory_part.h"
 #include "format/resident.h"
 
@@ -228,14 +228,6 @@ struct CountedState {
   std::atomic<uint64_t> peak_files_bytes;  // of PeakState::resident_bytes: files and shared memory
   std::atomic<uint64_t>
       peak_free_bytes;  // what allocators counted as free then; 0: nothing, or they do not say
-};
-
-// When how much had been allocated (core/rates/load_log.h).  All relaxed, but `state`.
-struct LoadState {
-  std::atomic<uint64_t> bytes;      // what all samples stand for
-  std::atomic<uint64_t> due_bytes;  // of the next mark
-  std::atomic<uint64_t> state;
-  std::atomic<float> at_ns[kLoadMarks];  // after the start
 };
 
 // Entries of modules, code and names that are given to others (core/tables/table_sweep.h).  All relaxed.

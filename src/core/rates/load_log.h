@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "core/arena/arena.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 
 namespace memprof::load_log {
 

@@ -17,7 +17,7 @@
 
 #include "core/reader/counters.h"
 #include "format/lifetime_class.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 #include "format/memory_part.h"
 #include "format/rate_use.h"
 #include "format/resident.h"

@@ -56,7 +56,7 @@ Assessment assess(const SiteLives& lives);
 
 // What else is known of a place whose births were looked at by time and by load.
 struct LoadEvidence {
-  double kept_share = 1;            // CallerSums::least_kept()
+  double kept_share = 1;            // CallerSums::min_kept_share()
   bool is_of_module_loads = false;  // most of it was born while modules were loaded
   bool is_idle = false;             // the process was, when it was looked at
 };

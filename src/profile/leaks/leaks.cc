@@ -187,7 +187,7 @@ void judge(const Site& site, const Sites& sites, LeakRow* row) {
     const double live = site.sum.value(Metric::kInuseSpace);
     row->clock = choose_clock(
         row->assessment, by_load,
-        {sites.callers.least_kept(site.callers),
+        {sites.callers.min_kept_share(site.callers),
          site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place), sites.is_idle()});
     if (row->clock == ClockChoice::kDoubt) {
       by_load.verdict = LeakVerdict::kUnknown;
@@ -237,10 +237,6 @@ bool comes_first(const LeakRow& a, const LeakRow& b) {
   return key_of(a.place) < key_of(b.place);
 }
 
-double square(double x) {
-  return x * x;
-}
-
 void sum_up(Leaks* leaks) {
   double low = 0;
   double high = 0;
@@ -250,8 +246,8 @@ void sum_up(Leaks* leaks) {
     if (row.verdict != LeakVerdict::kLeak) continue;
     ++leaks->suspects;
     leaks->growth.bytes_per_minute += row.growth.bytes_per_minute;
-    low += square(row.growth.bytes_per_minute - row.growth.low);
-    high += square(row.growth.high - row.growth.bytes_per_minute);
+    low += std::pow(row.growth.bytes_per_minute - row.growth.low, 2);
+    high += std::pow(row.growth.high - row.growth.bytes_per_minute, 2);
   }
   leaks->growth.low = std::max(leaks->growth.bytes_per_minute - std::sqrt(low), 0.0);
   leaks->growth.high = leaks->growth.bytes_per_minute + std::sqrt(high);

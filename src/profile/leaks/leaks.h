@@ -5,7 +5,7 @@
 // are corrected for the number of places (Benjamini and Hochberg).  Several profiles of one process also tell how
 // what lives of a place went over time: where a line through them does not rise, it has reached its level after
 // all; where it does, births alone were too few, and nothing says that it stops, it leaks.
-//   Births are looked at by two clocks: by time, and by load (format/load_clock.h), which stands still while the process
+//   Births are looked at by two clocks: by time, and by load (format/load/load_clock.h), which stands still while the process
 // is idle.  Looks of idle time are not in the line.
 //
 // Threads: plain values.

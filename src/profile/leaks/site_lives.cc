@@ -24,12 +24,12 @@ double freed_by_the_end(const Stack& stack) {
 
 void SiteLives::count_by(const LoadTimes& load) {
   // Two parts may have begun at one moment.
-  constexpr double kLeastPart = 1e-6;
+  constexpr double kMinPart = 1e-6;
   is_by_load_ = true;
   run_ns = static_cast<double>(load.end_ns());
   for (uint32_t parts = 1; parts <= kBirthParts; ++parts) {
     const double age = run_ns - static_cast<double>(load.at_ns[kBirthParts - parts]);
-    load_ages_ns_[parts] = std::max(age, load_ages_ns_[parts - 1] + kLeastPart * run_ns);
+    load_ages_ns_[parts] = std::max(age, load_ages_ns_[parts - 1] + kMinPart * run_ns);
   }
   run_ns = load_ages_ns_[kBirthParts];
 }

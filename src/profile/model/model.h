@@ -14,7 +14,7 @@
 #include "estimate/sample_sum.h"
 #include "format/birth.h"
 #include "format/lifetime_class.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
 #include "format/resident.h"

@@ -15,7 +15,7 @@
 
 #include "format/birth.h"
 #include "format/lifetime_class.h"
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 #include "profile/model/estimate.h"
 #include "profile/model/stack_sum.h"
 #include "tests/profile/report_fixture.h"

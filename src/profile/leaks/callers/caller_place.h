@@ -15,7 +15,7 @@ namespace memprof::profile {
 std::optional<FrameGroup> executed_caller(const Profile& profile, const FrameGrouping& grouping,
                                           const std::vector<GroupedFrame>& frames);
 
-// By location: code that loads modules of Python or Node.  What it calls is called once.
+// By location: code of a language's runtime that loads modules.  What it calls is called once.
 std::vector<bool> module_loaders(const Profile& profile);
 
 }  // namespace memprof::profile

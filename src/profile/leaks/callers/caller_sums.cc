@@ -32,7 +32,7 @@ double CallerSums::kept(const Sum& sum) {
   return std::clamp(sum.live_bytes / sum.allocated_bytes, 0.0, 1.0);
 }
 
-double CallerSums::least_kept(const std::vector<uint32_t>& groups) const {
+double CallerSums::min_kept_share(const std::vector<uint32_t>& groups) const {
   double least = kept(all_);
   for (const uint32_t group : groups) {
     if (group < sums_.size()) least = std::min(least, kept(sums_[group]));

@@ -21,7 +21,7 @@ class CallerSums {
 
   // The least part of the bytes that any of these functions allocated, and all that it called, which still lives: 0 to 1;
   // 1 where there are too few samples to tell.
-  double least_kept(const std::vector<uint32_t>& groups) const;
+  double min_kept_share(const std::vector<uint32_t>& groups) const;
 
  private:
   struct Sum {

@@ -28,26 +28,26 @@ std::vector<GroupedFrame> frames_of(std::initializer_list<uint32_t> groups) {
 
 TEST(CallerSums, is_that_of_the_caller_which_keeps_least) {
   CallerSums sums;
-  sums.add(stack_of(100, 100), frames_of({0, 1, 9}));     // what leaks
-  sums.add(stack_of(900, 0), frames_of({2, 1, 9}));       // another function of the same caller
-  sums.add(stack_of(1000, 1000), frames_of({3, 9}));      // tables
-  EXPECT_DOUBLE_EQ(sums.least_kept({0}), 1100.0 / 2000);  // of all
-  EXPECT_DOUBLE_EQ(sums.least_kept({0, 1, 9}), 0.1);
-  EXPECT_DOUBLE_EQ(sums.least_kept({3, 9}), 1100.0 / 2000);
+  sums.add(stack_of(100, 100), frames_of({0, 1, 9}));         // what leaks
+  sums.add(stack_of(900, 0), frames_of({2, 1, 9}));           // another function of the same caller
+  sums.add(stack_of(1000, 1000), frames_of({3, 9}));          // tables
+  EXPECT_DOUBLE_EQ(sums.min_kept_share({0}), 1100.0 / 2000);  // of all
+  EXPECT_DOUBLE_EQ(sums.min_kept_share({0, 1, 9}), 0.1);
+  EXPECT_DOUBLE_EQ(sums.min_kept_share({3, 9}), 1100.0 / 2000);
 }
 
 TEST(CallerSums, counts_a_recursive_function_once) {
   CallerSums sums;
   sums.add(stack_of(100, 50), frames_of({0, 1, 0, 1, 0}));
-  EXPECT_DOUBLE_EQ(sums.least_kept({0}), 0.5);
+  EXPECT_DOUBLE_EQ(sums.min_kept_share({0}), 0.5);
 }
 
 TEST(CallerSums, few_samples_tell_nothing) {
   CallerSums sums;
-  EXPECT_EQ(sums.least_kept({}), 1);
-  EXPECT_EQ(sums.least_kept({7}), 1);
+  EXPECT_EQ(sums.min_kept_share({}), 1);
+  EXPECT_EQ(sums.min_kept_share({7}), 1);
   sums.add(stack_of(20, 0), frames_of({0}));
-  EXPECT_EQ(sums.least_kept({0}), 1);
+  EXPECT_EQ(sums.min_kept_share({0}), 1);
 }
 
 TEST(CallerSums, groups_are_each_there_once) {

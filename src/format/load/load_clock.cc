@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/load_clock.h"
+#include "format/load/load_clock.h"
 
 namespace memprof {
 namespace {
