@@ -76,9 +76,10 @@ TEST(CommentFields, load_has_17_times_in_order) {
   EXPECT_EQ(load.bytes, 7U);
   EXPECT_EQ(load.at_ns[3], 300U);
   EXPECT_EQ(load.end_ns(), 1600U);
-  for (const std::string& wrong :
-       {"bytes=7 at=" + times + ",1700", "bytes=7 at=1,2,3", "bytes=7 at=9," + times, "at=" + times,
-        "bytes=x at=" + times, std::string("bytes=7")}) {
+  const std::vector<std::string> damaged = {"bytes=7 at=" + times + ",1700", "bytes=7 at=1,2,3",
+                                            "bytes=7 at=9," + times,         "at=" + times,
+                                            "bytes=x at=" + times,           "bytes=7"};
+  for (const std::string& wrong : damaged) {
     EXPECT_FALSE(CommentFields(wrong).load().is_known()) << wrong;
   }
 }
