@@ -151,9 +151,9 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.muted_bytes, 77u);
   EXPECT_EQ(profile.folded_stacks, 78u);
   EXPECT_EQ(profile.thinned_samples, 79u);
-  EXPECT_EQ(profile.load.bytes, raw.load.bytes);
-  EXPECT_EQ(profile.load.at_ns[5], raw.load.at_ns[5]);
-  EXPECT_EQ(profile.load.end_ns(), raw.load.end_ns());
+  EXPECT_EQ(profile.load.bytes, raw.profile.load.bytes);
+  EXPECT_EQ(profile.load.at_ns[5], raw.profile.load.at_ns[5]);
+  EXPECT_EQ(profile.load.end_ns(), raw.profile.load.end_ns());
   EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkReasons>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");
