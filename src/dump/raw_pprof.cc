@@ -303,6 +303,11 @@ class RawPprofWriter {
       resident_comment(text, profile_.resident);
       write_string(text.data(), text.size());
     }
+    if (profile_.load.is_known()) {
+      CommentText text;
+      load_comment(text, profile_.load);
+      write_string(text.data(), text.size());
+    }
     if (profile_.note[0] != '\0') {
       write_string(profile_.note, text_size(profile_.note));
     }

@@ -15,6 +15,7 @@
 
 #include "format/birth.h"
 #include "format/lifetime_class.h"
+#include "format/load/load_clock.h"
 #include "format/pprof/pprof_schema.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
@@ -81,6 +82,7 @@ struct RawStack {
   uint32_t heap = 0;                  // index of its name
   RawPart<Lifetime> lifetimes;
   RawPart<Birth> births;                      // of what lives, ascending by part
+  RawPart<Birth> load_births;                 // the same by sixteenths of RawProfile::load
   int64_t mapped[schema::kMappedCount] = {};  // in the order of schema::kMappedNames
   double resident_count = 0;                  // estimates: live blocks with a page in memory
   double resident_bytes = 0;                  // ... of live blocks, what is in memory
@@ -132,6 +134,7 @@ struct RawProfile : ProfileFacts {
   uint64_t walks[kWalkReasons] = {};  // samples by MEMPROF_WALK_*
   RawRuntime runtimes[kMaxRuntimes];  // by ids from 1 on
   ResidentMemory resident;            // nothing known: no comment
+  LoadTimes load;                     // not known: no comment
   const char* note = "";              // a comment for people; empty: none
 };
 

@@ -1,29 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/stack_parts.h"
 
+#include "core/rates/load_log.h"
+
 namespace memprof {
 
-void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
+namespace {
+
+// Puts the records of each stack together by parts; `part_of` tells that of a record.
+template <typename PartOf>
+void convert_parts(const Snapshot& s, const PartOf& part_of, Birth* births,
+                   profile::RawPart<Birth> profile::RawStack::* member, profile::RawStack* stacks) {
   size_t count = 0;
   for (uint64_t i = 0; i < s.records.size;) {
     const uint32_t stack = s.records.data[i].stack_id;
     Birth parts[kBirthParts] = {};
     for (; i < s.records.size && s.records.data[i].stack_id == stack; ++i) {
       const SnapshotRecord& r = s.records.data[i];
-      Birth& part = parts[birth_part(r.time_ns, s.start_ns, s.time_ns)];
+      Birth& part = parts[part_of(r)];
       ++part.samples;
       part.weight_bytes += r.weight_bytes;
       part.weight_count += r.weight_count;
     }
-    stacks[stack].births.first = births + count;
+    profile::RawPart<Birth>& own = stacks[stack].*member;
+    own.first = births + count;
     for (uint32_t part = 0; part < kBirthParts; ++part) {
       if (parts[part].samples != 0) {
         parts[part].part = part;
         births[count++] = parts[part];
-        ++stacks[stack].births.count;
+        ++own.count;
       }
     }
   }
+}
+
+uint64_t after_start(const Snapshot& s, const SnapshotRecord& r) {
+  return r.time_ns > s.start_ns ? r.time_ns - s.start_ns : 0;
+}
+
+}  // namespace
+
+void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
+  convert_parts(
+      s, [&](const SnapshotRecord& r) { return birth_part(r.time_ns, s.start_ns, s.time_ns); }, births,
+      &profile::RawStack::births, stacks);
+}
+
+LoadTimes convert_load_births(const Snapshot& s, Birth* births, profile::RawStack* stacks) {
+  LoadClock clock(s.load);
+  for (uint64_t i = 0; i < s.records.size; ++i) {
+    const SnapshotRecord& r = s.records.data[i];
+    clock.add_live(after_start(s, r),
+                   static_cast<double>(load_log::counted_bytes(r.weight_bytes, r.rate_bytes)));
+  }
+  const LoadTimes times = clock.times();
+  if (!times.is_known() || !times.differs_from_time(s.load.end_ns)) {
+    return {};
+  }
+  convert_parts(
+      s, [&](const SnapshotRecord& r) { return times.part_of(after_start(s, r)); }, births,
+      &profile::RawStack::load_births, stacks);
+  return times;
 }
 
 void convert_mappings(const Snapshot& s, profile::RawStack* stacks) {

@@ -6,12 +6,17 @@
 
 #include "core/reader/snapshot.h"
 #include "dump/raw_pprof.h"
+#include "format/load/load_clock.h"
 
 namespace memprof {
 
 // When what lives was allocated.  `births` has room for all that there can be: at most kBirthParts a stack, and one a
 // record.
 void convert_births(const Snapshot& s, Birth* births, profile::RawStack* stacks);
+
+// The same by sixteenths of the load, if these are known and say something else than those of the time; returns when they
+// began.  `births` has as much room.
+LoadTimes convert_load_births(const Snapshot& s, Birth* births, profile::RawStack* stacks);
 
 void convert_mappings(const Snapshot& s, profile::RawStack* stacks);
 

@@ -101,7 +101,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   const Pages live((s.records.size + 1) * sizeof(profile::RawLive));
   const uint64_t max_births =
       s.records.size < s.stacks.size * kBirthParts ? s.records.size : s.stacks.size * kBirthParts;
-  const Pages births((max_births + 1) * sizeof(Birth));
+  const Pages births(2 * (max_births + 1) * sizeof(Birth));
   const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
   const Pages js_frames((js_size.frames + 1) * sizeof(uint64_t));
   const Pages heaps((s.heaps.size + 2) * sizeof(const char*));
@@ -139,6 +139,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
                                          {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)},
                                          {},
                                          {},
+                                         {},
                                          0,
                                          0,
                                          0};
@@ -147,6 +148,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   p.mapped_count = profile::schema::mapped_count(s.has_mappings, s.has_resident_mappings);
   p.has_resident = convert_resident(s, stacks.as<profile::RawStack>());
   convert_births(s, births.as<Birth>(), stacks.as<profile::RawStack>());
+  p.load = convert_load_births(s, births.as<Birth>() + max_births + 1, stacks.as<profile::RawStack>());
   for (uint64_t i = 0; i < s.heaps.size; ++i) {
     heaps.as<const char*>()[i] = s.strings.data + s.heaps.data[i].name_offset;
   }

@@ -17,6 +17,9 @@ constexpr double kTail = 0.025;
 // How much of a further sample the upper end allows for.  Mid-P has 0.5, with which the coverage falls
 // to 93.7 % at some sizes; with 0.7 it stays above 94 %.
 constexpr double kExtraShare = 0.7;
+// A large block is sampled with more than this probability: it has more than 1.25 R.  Behind a sample of a smaller one
+// hides at least half of what hides behind one of the smallest.
+constexpr double kLargeProbability = 0.7135;
 // Steps up to this part of the standard deviation cannot be felt.
 constexpr double kFineStep = 0.1;
 // The same where steps of several lengths blur each other.
@@ -99,6 +102,7 @@ void MissedMass::add(double step, double probability, double samples) {
   const double q = 1 - probability;
   const double hazard = q > 0 ? -natural_log(q) * samples : HUGE_VAL;  // infinite: nothing can be missed
   certain_hazard_ += hazard;
+  has_small_ = has_small_ || !(probability > kLargeProbability);
   if (!(q > 0) || !(step > 0)) {
     return;
   }
@@ -112,22 +116,29 @@ void MissedMass::add(double step, double probability, double samples) {
   }
 }
 
-void MissedMass::add_continuous(double mean, double variance, double largest_mean) {
+void MissedMass::add_continuous(double mean, double variance, double largest_mean, double probability) {
   if (!(mean > 0) || !(variance > 0)) {
     return;
   }
   const double scale = variance / mean;
   cumulants_ += {mean, variance, 2 * variance * scale};
   missed_hazard_ += mean / scale;
+  has_small_ = has_small_ || !(probability > kLargeProbability);
   certain_hazard_ = HUGE_VAL;  // unknown, so no allowance for sites that show by chance
   if (largest_mean > largest_.mean) largest_ = {0, largest_mean};
 }
 
+void MissedMass::allow_for(const Kind& unseen) {
+  if (unseen.mean > unseen_.mean) unseen_ = unseen;
+}
+
 void MissedMass::add(const MissedMass& other) {
+  allow_for(other.unseen_);
   if (other.certain_hazard_ == 0 && other.missed_hazard_ == 0) return;  // nothing was added to it
   cumulants_ += other.cumulants_;
   certain_hazard_ += other.certain_hazard_;
   missed_hazard_ += other.missed_hazard_;
+  has_small_ = has_small_ || other.has_small_;
   if (other.largest_.mean > largest_.mean) largest_ = other.largest_;
   groups_.append(other.groups_);
   if (groups_.size() >= compact_at_) {
@@ -206,24 +217,34 @@ MissedMass::Kind MissedMass::Kind::at_rate(double rate_ratio) const {
   return {step, step / exp_minus_one(hazard / rate_ratio)};
 }
 
+// The kind that the upper end allows for.
+const MissedMass::Kind& MissedMass::further() const {
+  return has_small_ || largest_.mean > unseen_.mean ? largest_ : unseen_;
+}
+
 MissedMass::Interval MissedMass::interval() const {
-  if (!(cumulants_.variance > 0)) {
+  const Kind& further = this->further();
+  if (!(cumulants_.variance > 0) && !(further.mean > 0)) {
     return {};
   }
   const double deviation = square_root(cumulants_.variance);
   const Parts parts = this->parts();
   const MissedDistribution& missed = parts.distribution;
   // The same with one more sample, of the kind behind which most can hide.
-  const MissedDistribution more = with_extra(parts, largest_);
+  const MissedDistribution more = with_extra(parts, further);
 
-  const double tolerance = (parts.has_rest ? 1e-4 : 1e-7) * deviation;
-  const double hazard = missed_hazard_ / cumulants_.mean;
-  const Bracket low = find_crossing(
-      [&](double x) { return missed.cdf(x) - kTail * -exp_minus_one(-certain_hazard_ - hazard * x); }, 0,
-      cumulants_.mean, tolerance);
+  const double tolerance =
+      (parts.has_rest ? 1e-4 : 1e-7) * std::max(deviation, further.step > 0 ? 0 : further.mean);
+  Bracket low;
+  if (cumulants_.mean > 0) {
+    const double hazard = missed_hazard_ / cumulants_.mean;
+    low = find_crossing(
+        [&](double x) { return missed.cdf(x) - kTail * -exp_minus_one(-certain_hazard_ - hazard * x); }, 0,
+        cumulants_.mean, tolerance);
+  }
   const Bracket high = find_crossing(
       [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail); },
-      0, cumulants_.mean + 2 * deviation + largest_.mean, tolerance);
+      0, cumulants_.mean + 2 * deviation + further.mean, tolerance);
   return {low.below, high.above, !more.has_failed() && !missed.has_failed()};
 }
 

@@ -8,6 +8,18 @@
 
 namespace memprof {
 
+namespace {
+
+// Small blocks may be there though none was sampled: behind a sample of these hides the rate, in blocks of 16 bytes at
+// least (what malloc gives for less, on 64 bits).
+void allow_for_small(double rate_bytes, MissedMass* blocks, MissedMass* bytes) {
+  constexpr double kSmallest = 16;
+  blocks->allow_for({0, rate_bytes / kSmallest});
+  bytes->allow_for({0, rate_bytes});
+}
+
+}  // namespace
+
 double sampling_probability(uint64_t size_bytes, uint64_t rate_bytes) {
   if (rate_bytes <= 1) {
     return 1;
@@ -21,6 +33,7 @@ void add_missed(uint64_t size_bytes, uint64_t rate_bytes, uint64_t samples, Miss
   const double probability = sampling_probability(size_bytes, rate_bytes);
   blocks->add(1, probability, static_cast<double>(samples));
   bytes->add(static_cast<double>(size_bytes), probability, static_cast<double>(samples));
+  if (rate_bytes > 1) allow_for_small(static_cast<double>(rate_bytes), blocks, bytes);
 }
 
 void add_missed(const SampleTotals& totals, MissedMass* blocks, MissedMass* bytes) {
@@ -34,6 +47,9 @@ void add_missed(const SampleTotals& totals, MissedMass* blocks, MissedMass* byte
   if (!(totals.max_missed_count > 0)) {
     return;
   }
+  // The maxima are of the smallest block: its size, and from p = 1 - e^(-size / rate) the rate.
+  const double smallest = totals.max_missed_bytes / totals.max_missed_count;
+  allow_for_small(smallest / log_one_plus(1 / totals.max_missed_count), blocks, bytes);
   if (std::fabs(totals.max_missed_count * n - missed_count) <=
       1e-6 * missed_count + 1e-12 * totals.weight_count) {
     // The largest is the mean: all blocks have one size.
@@ -44,7 +60,7 @@ void add_missed(const SampleTotals& totals, MissedMass* blocks, MissedMass* byte
   }
   // Two kinds of blocks that give the same sums: the smallest, which the maxima tell, and one other.
   const double c1 = 1 + totals.max_missed_count;
-  const double s1 = totals.max_missed_bytes / totals.max_missed_count;
+  const double s1 = smallest;
   const double w1 = s1 * c1;
   const double n1 = (totals.weight_bytes * n - size * totals.weight_count) /
                     (w1 * n + totals.weight_bytes - s1 * totals.weight_count - c1 * size);
@@ -58,8 +74,8 @@ void add_missed(const SampleTotals& totals, MissedMass* blocks, MissedMass* byte
     bytes->add(s2, p2, n2);
     return;
   }
-  blocks->add_continuous(missed_count, totals.variance_count, totals.max_missed_count);
-  bytes->add_continuous(missed_bytes, totals.variance_bytes, totals.max_missed_bytes);
+  blocks->add_continuous(missed_count, totals.variance_count, totals.max_missed_count, 1 / c1);
+  bytes->add_continuous(missed_bytes, totals.variance_bytes, totals.max_missed_bytes, 1 / c1);
 }
 
 Bounds bounds_of(double certain, const MissedMass& missed) {

@@ -32,6 +32,10 @@ class RawFixture {
     stacks[1].lifetimes = {&exact_lifetime_, 1};
     births_ = {{0, 20, 1e7, 160000}, {9, 40, 2e7, 320000}};
     stacks[0].births = {births_.data(), births_.size()};
+    load_births_ = {{3, 60, 3e7, 480000}};
+    stacks[0].load_births = {load_births_.data(), load_births_.size()};
+    profile.load.bytes = 12345678;
+    for (uint32_t i = 0; i <= kBirthParts; ++i) profile.load.at_ns[i] = 1000 * i;
     stacks[1].frames = frames_[1];
     stacks[1].depth = 2;
     stacks[1].walk = 2;
@@ -94,6 +98,7 @@ class RawFixture {
  private:
   std::vector<Lifetime> lifetimes_;
   std::vector<Birth> births_;
+  std::vector<Birth> load_births_;
   Lifetime exact_lifetime_;
   uint8_t build_id_[20] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
   // Return addresses, leaf first.

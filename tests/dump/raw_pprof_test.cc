@@ -151,6 +151,9 @@ TEST(RawPprof, everything_comes_back) {
   EXPECT_EQ(profile.muted_bytes, 77u);
   EXPECT_EQ(profile.folded_stacks, 78u);
   EXPECT_EQ(profile.thinned_samples, 79u);
+  EXPECT_EQ(profile.load.bytes, raw.profile.load.bytes);
+  EXPECT_EQ(profile.load.at_ns[5], raw.profile.load.at_ns[5]);
+  EXPECT_EQ(profile.load.end_ns(), raw.profile.load.end_ns());
   EXPECT_EQ(profile.walks, (std::array<uint64_t, kWalkReasons>{10, 11, 12, 13, 14, 15}));
   ASSERT_EQ(profile.mappings.size(), 2u);
   EXPECT_EQ(profile.mappings[0].path, "/bin/server");
@@ -185,6 +188,11 @@ TEST(RawPprof, everything_comes_back) {
     EXPECT_EQ(stack.freed.weight_bytes, from.freed.weight_bytes);
     EXPECT_EQ(stack.freed.weight_count, from.freed.weight_count);
     EXPECT_EQ(stack.lifetime_ns, from.lifetime_ns);
+    ASSERT_EQ(stack.load_births.size(), from.load_births.count);
+    for (size_t k = 0; k < from.load_births.count; ++k) {
+      EXPECT_EQ(stack.load_births[k].part, from.load_births.first[k].part);
+      EXPECT_EQ(stack.load_births[k].weight_count, from.load_births.first[k].weight_count);
+    }
     ASSERT_EQ(stack.births.size(), from.births.count);
     for (size_t k = 0; k < from.births.count; ++k) {
       EXPECT_EQ(stack.births[k].part, from.births.first[k].part);

@@ -100,6 +100,41 @@ TEST(StackParts, BirthsAreSixteenthsOfTheRun) {
   EXPECT_EQ(8u, stacks[1].births.first[0].part);
 }
 
+// Forty steps in the first 40 us, and nothing for 400 us: by load, what lives is spread over all of it.
+TEST(StackParts, BirthsByLoadStandStillWhileTheProcessIsIdle) {
+  Blocks blocks;
+  blocks.add(0, 100, 1, -1, 1'000);
+  blocks.add(0, 100, 1, -1, 21'000);
+  blocks.add(1, 100, 1, -1, 39'500);
+  Snapshot s = blocks.snapshot();
+  s.start_ns = 0;
+  s.time_ns = 440'000;
+  s.load.step_bytes = 1000;
+  s.load.bytes = 40'000;
+  s.load.count = 40;
+  s.load.end_ns = 440'000;
+  s.load.rate_bytes = 1;
+  for (uint32_t i = 0; i < 40; ++i) s.load.at_ns[i] = 1000.0F * static_cast<float>(i + 1);
+  Birth births[3];
+  profile::RawStack stacks[2];
+  const LoadTimes times = convert_load_births(s, births, stacks);
+  ASSERT_TRUE(times.is_known());
+  EXPECT_NEAR(39'700, static_cast<double>(times.bytes), 1);
+  EXPECT_NEAR(40'000, static_cast<double>(times.end_ns()), 1100);
+  ASSERT_EQ(2u, stacks[0].load_births.count);
+  EXPECT_EQ(0u, stacks[0].load_births.first[0].part);
+  EXPECT_EQ(8u, stacks[0].load_births.first[1].part);
+  ASSERT_EQ(1u, stacks[1].load_births.count);
+  EXPECT_EQ(15u, stacks[1].load_births.first[0].part);
+  EXPECT_EQ(100, stacks[1].load_births.first[0].weight_bytes);
+  EXPECT_EQ(0u, stacks[0].births.count);
+  // A process that is busy all the time needs none.
+  s.load.end_ns = s.time_ns = 40'000;
+  profile::RawStack evenly[2];
+  EXPECT_FALSE(convert_load_births(s, births, evenly).is_known());
+  EXPECT_EQ(0u, evenly[0].load_births.count);
+}
+
 TEST(StackParts, MappingsCountAsTheyAre) {
   Blocks blocks;
   SnapshotMapping m{};

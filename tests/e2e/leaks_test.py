@@ -33,6 +33,29 @@ for tick in range(1500):
 """
 
 
+# A server that works for a second, and then waits: what it keeps of each request depends on LIMIT.
+IDLE = """
+import sys, time
+LIMIT, IDLE_S = int(sys.argv[1]), float(sys.argv[2])
+sessions = []
+def remember(number):
+    if len(sessions) < LIMIT:
+        sessions.append(bytearray(4096))
+def handle(number):
+    rows = [str(j) * 3 for j in range(300)]
+    remember(number)
+    return len(",".join(rows))
+end = time.monotonic() + 1
+number = 0
+while time.monotonic() < end:
+    handle(number)
+    number += 1
+    time.sleep(0.0005)
+time.sleep(IDLE_S)
+"""
+FOR_EVER = "1000000000"
+
+
 class Leaks(e2e.Test):
     def run_profile(self, *command, rate="16k"):
         path = self.folder / "out.pb.gz"
@@ -91,11 +114,41 @@ class Leaks(e2e.Test):
         _, leaks = self.find(e2e.system_python(), "-c", REGISTRY)
         self.assertEqual([row["name"] for row in self.suspects(leaks)], ["remember"])
 
-    def series(self, program):
+    def test_idle_time_is_no_evidence(self):
+        path, leaks = self.find(e2e.system_python(), "-c", IDLE, FOR_EVER, "3")
+        self.assertEqual([row["name"] for row in self.suspects(leaks)], ["remember"])
+        row = leaks["rows"][0]
+        self.assertEqual(row["clock"], "load")
+        self.assertGreater(leaks["idle_ns"], 2e9)
+        self.assertLess(leaks["idle_ns"], leaks["run_ns"])
+        self.assertLess(row["last_ns"], leaks["run_ns"] - leaks["idle_ns"] + 1)
+        self.assertIn(", as long as the program was busy: ", row["reason"])
+        text = self.memprof("leaks", path, status=1).stdout.decode()
+        self.assertIn("It is idle since ", text)
+        # A file that the command has written says the same.
+        self.memprof("export", path, "-o", self.folder / "again.pb.gz")
+        self.assertEqual(self.leaks(self.folder / "again.pb.gz")[1]["rows"][0]["verdict"], "leak")
+
+    def test_what_was_full_before_it_became_idle_is_no_suspect(self):
+        for limit in ("100", "300"):
+            path = self.run_profile(e2e.system_python(), "-c", IDLE, limit, "3")
+            _, leaks = self.leaks(path)
+            self.assertEqual(self.suspects(leaks), [])
+            self.assertGreater(leaks["idle_ns"], 2e9)
+
+    def test_a_series_that_becomes_idle(self):
+        for _ in range(4):  # as in find()
+            status, leaks = self.series(IDLE, FOR_EVER, "2")
+            if status == 1:
+                break
+        self.assertEqual([row["name"] for row in self.suspects(leaks)], ["remember"])
+        self.assertEqual(self.suspects(self.series(IDLE, "200", "2")[1]), [])
+
+    def series(self, program, *arguments):
         """The status, and what --json says of the looks of a run."""
         path = self.folder / "x.series"
         self.memprof("run", "--force", "-r", "16k", "--every", "200ms", "--record", path, "-o", self.folder / "out.pb.gz", "--",
-                     e2e.system_python(), "-c", program)
+                     e2e.system_python(), "-c", program, *arguments)
         return self.leaks(path)
 
     def test_a_series(self):

@@ -26,6 +26,7 @@
 #include <cstdint>
 
 #include "core/arena/levels.h"
+#include "core/arena/load_state.h"
 #include "core/arena/statistics.h"
 #include "format/memory_part.h"
 #include "format/resident.h"
@@ -92,7 +93,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 11;
+inline constexpr uint32_t kArenaVersion = 12;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -100,6 +101,8 @@ inline constexpr uint32_t kOldestArenaVersion = 6;
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 inline constexpr uint32_t kFirstVersionOfMoreRuntimes = 11;
 inline constexpr uint32_t kOlderMaxRuntimes = 4;
+// Before it no LoadState.
+inline constexpr uint32_t kFirstVersionOfLoad = 12;
 // Before it no ResidentState.
 inline constexpr uint32_t kFirstVersionOfResident = 9;
 // Before it there are no LaterStatistics.
@@ -286,6 +289,8 @@ struct ArenaHeader {
   Section runtime_heap_section;
   // From version 11 on.
   RuntimeFacts last_runtimes[kMaxRuntimes - kOlderMaxRuntimes];
+  // From version 12 on.
+  LoadState load;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -308,6 +313,7 @@ inline constexpr uint64_t kVersion7HeaderBytes = offsetof(ArenaHeader, last_sect
 inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_section);
 inline constexpr uint64_t kVersion9HeaderBytes = offsetof(ArenaHeader, runtime_heap_section);
 inline constexpr uint64_t kVersion10HeaderBytes = offsetof(ArenaHeader, last_runtimes);
+inline constexpr uint64_t kVersion11HeaderBytes = offsetof(ArenaHeader, load);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

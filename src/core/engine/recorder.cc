@@ -10,6 +10,7 @@
 #include "core/engine/ownership.h"
 #include "core/engine/runtimes.h"
 #include "core/engine/thinning.h"
+#include "core/rates/load_log.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
@@ -238,6 +239,9 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     count_dropped(statistics.dropped_live_table, weight);
     account_refused(sample, weight);
   }
+  const uint64_t start_ns = g_arena.header().start_ns;
+  load_log::count(&g_arena.header().load, load_log::counted_bytes(weight.bytes, rate_bytes),
+                  time_ns > start_ns ? time_ns - start_ns : 0);
   RateLog& rate_log = g_arena.header().rates;
   if (__builtin_expect(rate_log.is_counted.load(std::memory_order_relaxed) != 0, 0)) {
     rates::count_sample(&rate_log, rate_bytes, rounded_bytes(weight));

@@ -48,10 +48,12 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
                {kFirstVersion9HeaderBytes, 9, kVersion9Sections},
                {kVersion9HeaderBytes, 9, kVersion9Sections},
                {kVersion10HeaderBytes, 10, kSectionCount},
+               {kVersion11HeaderBytes, 11, kSectionCount},
                {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
   // Files that the libraries before left stay readable: what was the last layout becomes a line above.
-  static_assert(sizeof(ArenaHeader) == 3720 && kVersion10HeaderBytes == 3528 &&
-                    kVersion9HeaderBytes == 3488 && kFirstVersion9HeaderBytes == 3312,
+  static_assert(sizeof(ArenaHeader) == 4000 && kVersion11HeaderBytes == 3720 &&
+                    kVersion10HeaderBytes == 3528 && kVersion9HeaderBytes == 3488 &&
+                    kFirstVersion9HeaderBytes == 3312,
                 "another layout");
   for (const auto& layout : known) {
     if (version == layout.version && header_bytes == layout.header_bytes &&
@@ -218,6 +220,7 @@ Snapshot* Snapshot::read(Source* from) {
   s->counters = read_counters(header, source.at<StackEntry>(kStackSection), s->stacks.size);
   s->rate_bytes = s->counters.rate_bytes;
   s->copy_rates(source);
+  s->copy_load(source);
   return s;
 }
 

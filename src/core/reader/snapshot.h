@@ -17,6 +17,7 @@
 
 #include "core/reader/counters.h"
 #include "format/lifetime_class.h"
+#include "format/load/load_clock.h"
 #include "format/memory_part.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
@@ -183,6 +184,7 @@ class Snapshot {
   Span<SnapshotRuntimeFrame> runtime_frames;
   Span<SnapshotSymbol> symbols;
   Span<RateUse> rates;  // that were in force, ascending
+  LoadMarks load;       // when how much had been allocated
   Span<float>
       resident_shares;  // for each record how much is in memory; negative: not known; none before it is read
 
@@ -202,6 +204,7 @@ class Snapshot {
   void find_end(const Source& source);
   void copy_resident(const Source& source);
   void copy_rates(const Source& source);
+  void copy_load(const Source& source);
   void add_record(const LiveSample& sample);
   void copy_records(const Source& source);
   bool copy_records_of_file(Source* source);

@@ -2,6 +2,7 @@
 // The part of a snapshot that says which rates there were.
 #include <algorithm>
 
+#include "core/rates/load_log.h"
 #include "core/reader/snapshot_source.h"
 
 namespace memprof {
@@ -53,6 +54,14 @@ void Snapshot::copy_rates(const Source& source) {
   }
   std::sort(rates_, rates_ + rates.size,
             [](const RateUse& a, const RateUse& b) { return a.rate_bytes < b.rate_bytes; });
+}
+
+void Snapshot::copy_load(const Source& source) {
+  if (source.header().version >= kFirstVersionOfLoad) {
+    load = load_log::read(source.header().load);
+    load.end_ns = time_ns - start_ns;
+    load.rate_bytes = rate_bytes;
+  }
 }
 
 }  // namespace memprof

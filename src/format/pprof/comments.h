@@ -8,12 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "format/birth.h"
 #include "format/hash.h"
 #include "format/lifetime_class.h"
+#include "format/load/load_clock.h"
+#include "format/pprof/comment_text.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
@@ -27,6 +28,7 @@ inline constexpr char kProfileComment[] = "#memprof.profile";
 inline constexpr char kStackComment[] = "#memprof.stack";
 inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many stacks, which the command writes
 inline constexpr char kRatesComment[] = "#memprof.rates";    // more than one rate was in force
+inline constexpr char kLoadComment[] = "#memprof.load";      // when the process was busy
 inline constexpr char kResidentComment[] = "#memprof.resident";
 inline constexpr uint64_t kCommentVersion = 1;
 
@@ -112,99 +114,6 @@ class StackId {
 
  private:
   Fnv1a hash_;
-};
-
-// Text in a fixed buffer; what does not fit is left out.
-class CommentText {
- public:
-  // Enough for either comment (max_of_profile_comment).  Signal handlers have it on their stack.
-  static constexpr size_t kCapacity = 5632;
-
-  const char* data() const { return text_; }
-  size_t size() const { return size_; }
-
-  void literal(const char* text) {
-    while (*text != '\0') {
-      character(*text++);
-    }
-  }
-
-  void key(const char* name) {
-    character(' ');
-    literal(name);
-    character('=');
-  }
-
-  void decimal(const char* name, uint64_t value) {
-    key(name);
-    number(value);
-  }
-
-  void number(uint64_t value) {
-    char digits[20];
-    size_t count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    while (count != 0) {
-      character(digits[--count]);
-    }
-  }
-
-  void hex16(const char* name, uint64_t value) {
-    key(name);
-    hex(value, 16);
-  }
-
-  void hex(uint64_t value, int digits) {
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
-      character(hex_digit(value >> shift & 15));
-    }
-  }
-
-  // The nearest 32-bit float: seven digits of it.
-  void short_real(double value) {
-    const auto nearest = static_cast<float>(value);
-    uint32_t bits = 0;
-    static_assert(sizeof(bits) == sizeof(nearest));
-    std::memcpy(&bits, &nearest, sizeof(bits));
-    hex(bits, 8);
-  }
-
-  void real(const char* name, double value) {
-    uint64_t bits = 0;
-    static_assert(sizeof(bits) == sizeof(value), "doubles travel as 64 bits");
-    std::memcpy(&bits, &value, sizeof(bits));
-    hex16(name, bits);
-  }
-
-  // Spaces, '%' and control characters become %XX.  What is longer than `max` characters is cut.
-  void text(const char* name, std::string_view value, size_t max) {
-    key(name);
-    for (const char c : value.substr(0, max)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte <= ' ' || byte == '%' || byte == 0x7f) {
-        character('%');
-        character(hex_digit(byte >> 4));
-        character(hex_digit(byte & 15));
-      } else {
-        character(c);
-      }
-    }
-  }
-
- private:
-  static char hex_digit(uint64_t nibble) { return "0123456789abcdef"[nibble]; }
-
-  void character(char c) {
-    if (size_ < kCapacity) {
-      text_[size_++] = c;
-    }
-  }
-
-  char text_[kCapacity];
-  size_t size_ = 0;
 };
 
 // How the fields of a runtime are called, by its id; what the first is called stands in many files.
@@ -317,6 +226,18 @@ inline void resident_comment(CommentText& text, const ResidentMemory& memory) {
 static_assert(sizeof(kResidentComment) + sizeof(kResidentFields) / sizeof(kResidentFields[0]) * 32 <=
               CommentText::kCapacity);
 
+// Bytes of load, and when each sixteenth of it began and the last one ended, in nanoseconds after the start.
+inline void load_comment(CommentText& text, const LoadTimes& load) {
+  text.literal(kLoadComment);
+  text.decimal("bytes", load.bytes);
+  text.key("at");
+  for (uint32_t i = 0; i <= kBirthParts; ++i) {
+    if (i != 0) text.literal(",");
+    text.number(load.at_ns[i]);
+  }
+}
+static_assert(sizeof(kLoadComment) + 32 + (kBirthParts + 1) * 21 <= CommentText::kCapacity);
+
 // How totals are called in a stack's comment.
 struct TotalsKeys {
   const char* samples;
@@ -342,6 +263,23 @@ void totals_fields(CommentText& text, const TotalsKeys& keys, const Totals& tota
   text.real(keys.variance_count, totals.variance_count);
   text.real(keys.max_missed_bytes, totals.max_missed_bytes);
   text.real(keys.max_missed_count, totals.max_missed_count);
+}
+
+// Part, samples, bytes and blocks of each.
+template <typename Births>
+void births_field(CommentText& text, const char* key, const Births& births) {
+  bool is_first = true;
+  for (const Birth& birth : births) {
+    is_first ? text.key(key) : text.literal(",");
+    is_first = false;
+    text.number(birth.part);
+    text.literal(":");
+    text.number(birth.samples);
+    text.literal(":");
+    text.short_real(birth.weight_bytes);
+    text.literal(":");
+    text.short_real(birth.weight_count);
+  }
 }
 
 // StackFacts is RawStack or Stack.
@@ -373,19 +311,8 @@ void stack_comment(CommentText& text, uint64_t id, const StackFacts& facts) {
       text.short_real(lifetime.weight_count);
     }
   }
-  // Part, samples, bytes and blocks.
-  is_first = true;
-  for (const Birth& birth : facts.births) {
-    is_first ? text.key("lb") : text.literal(",");
-    is_first = false;
-    text.number(birth.part);
-    text.literal(":");
-    text.number(birth.samples);
-    text.literal(":");
-    text.short_real(birth.weight_bytes);
-    text.literal(":");
-    text.short_real(birth.weight_count);
-  }
+  births_field(text, "lb", facts.births);
+  births_field(text, "lo", facts.load_births);
   if (facts.peak.samples != 0) {
     totals_fields(text, kPeakKeys, facts.peak);
   }

@@ -28,6 +28,7 @@ void Merger::add_facts(const Profile& profile) {
     merged_.rate_bytes = profile.rate_bytes;
     merged_.rates = rates;
     merged_.resident = profile.resident;
+    merged_.load = profile.load;
     merged_.from_memprof = profile.from_memprof;
     merged_.has_metric = profile.has_metric;
     static_cast<ProfileFacts&>(merged_) = static_cast<const ProfileFacts&>(profile);
@@ -38,6 +39,7 @@ void Merger::add_facts(const Profile& profile) {
     merge_facts(profile, &merged_);
     merged_.rates = add_rates(merged_.rates, rates);
     add_resident(profile.resident, &merged_.resident);
+    add_load(profile.load, &merged_.load);
     const size_t first = processes_mode_ == Processes::kAddedUp ? 0 : kFirstMetrics;
     for (size_t i = first; i < kMetricCount; ++i) merged_.has_metric[i] &= profile.has_metric[i];
   }

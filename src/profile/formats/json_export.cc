@@ -75,6 +75,15 @@ std::string mappings_json(const Profile& profile) {
   return out;
 }
 
+std::string births_json(const std::vector<Birth>& births) {
+  std::string out;
+  for (const Birth& birth : births) {
+    out += fmt::format(R"({}{{"part":{},"samples":{},"bytes":{},"blocks":{}}})", out.empty() ? "" : ",",
+                       birth.part, birth.samples, birth.weight_bytes, birth.weight_count);
+  }
+  return out;
+}
+
 std::string stack_json(const Profile& profile, const Stack& stack) {
   Accumulator sum;
   sum.add(stack);
@@ -101,13 +110,8 @@ std::string stack_json(const Profile& profile, const Stack& stack) {
                          lifetime.weight_bytes, lifetime.weight_count);
       separator = ",";
     }
-    out += "],\"births\":[";
-    separator = "";
-    for (const Birth& birth : stack.births) {
-      out += fmt::format(R"({}{{"part":{},"samples":{},"bytes":{},"blocks":{}}})", separator, birth.part,
-                         birth.samples, birth.weight_bytes, birth.weight_count);
-      separator = ",";
-    }
+    out += "],\"births\":[" + births_json(stack.births);
+    if (!stack.load_births.empty()) out += "],\"load_births\":[" + births_json(stack.load_births);
     out += "],\"live\":[";
     separator = "";
     for (const LiveGroup& group : stack.live) {
@@ -158,6 +162,10 @@ std::string write_json(const Profile& profile) {
                          use.rate_bytes, use.weight_bytes, use.time_ns);
     }
     out += "],";
+  }
+  if (profile.load.is_known()) {
+    out += fmt::format("\n\"load\":{{\"bytes\":{},\"at_ns\":[{}]}},", profile.load.bytes,
+                       fmt::join(profile.load.at_ns, ","));
   }
   out += "\n\"walks\":{";
   for (size_t i = 0; i < profile.walks.size(); ++i) {

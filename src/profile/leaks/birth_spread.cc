@@ -138,7 +138,8 @@ GrowthRate growth_rate(const SiteLives& lives, const std::vector<double>& counts
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) bytes += lives.living[i].bytes * capped[i] / counts[i];
   }
-  const double minutes = lives.part_ns() * static_cast<double>(counts.size()) / kNsPerMinute;
+  const auto parts = static_cast<uint32_t>(counts.size());
+  const double minutes = (lives.run_ns - lives.age_ns(kBirthParts - parts)) / kNsPerMinute;
   const double samples = sum_of(capped, 0, capped.size()) * worth;
   GrowthRate rate;
   if (!(minutes > 0) || !(samples > 0)) return rate;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <ctime>
 
 #include "profile/leaks/leaks_report.h"
 #include "profile/text/units.h"
@@ -21,13 +24,18 @@ std::string rate_text(const GrowthRate& rate) {
                      format_bytes(rate.low), format_bytes(rate.high));
 }
 
-// The begin of a part of the run, after the start.
-std::string time_of(uint32_t part, const Leaks& leaks) {
-  return format_duration_ns(leaks.run_ns * part / kBirthParts);
+std::string time_of(uint32_t part, const LeakRow& row, const Leaks& leaks) {
+  return format_duration_ns(part_begin_ns(part, row, leaks));
 }
 
-std::string since(const BirthSpread& births, const Leaks& leaks) {
-  return births.first == 0 ? "since the start" : "since " + time_of(births.first, leaks) + " after the start";
+std::string since(const LeakRow& row, const Leaks& leaks) {
+  const uint32_t first = row.assessment.births.first;
+  return first == 0 ? "since the start" : "since " + time_of(first, row, leaks) + " after the start";
+}
+
+// ", as long as ...": nothing where the program is not idle, or the place is judged by time.
+std::string while_busy(const LeakRow& row, const Leaks& leaks) {
+  return row.clock == ClockChoice::kTime || !(leaks.idle_ns() > 0) ? "" : ", as long as the program was busy";
 }
 
 std::string slope_text(const Slope& slope, const Leaks& leaks) {
@@ -49,7 +57,7 @@ std::string leak_text(const LeakRow& row, const Leaks& leaks) {
       text += fmt::format(" (the others within {})", format_duration_ns(a.settled_after_ns));
     }
   }
-  text += fmt::format(", {}: {}", since(a.births, leaks), rate_text(row.growth));
+  text += fmt::format(", {}{}: {}", since(row, leaks), while_busy(row, leaks), rate_text(row.growth));
   if (row.slope) text += "; " + slope_text(*row.slope, leaks);
   return text;
 }
@@ -61,6 +69,11 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
     return fmt::format("{:.0f} live sample{} too few to tell", a.live_samples,
                        a.live_samples == 1 ? " is" : "s are");
   }
+  if (row.clock == ClockChoice::kDoubt) {
+    return fmt::format(
+        "grew as long as the program allocated{}: a leak, or something that was loaded; more load tells",
+        leaks.idle_ns() > 0 ? ", and it is " + idle_since(leaks) : "");
+  }
   if (a.births.samples == 0) return "some old blocks are freed and some are not: a longer run tells";
   if (a.is_turning_over) {
     return "some blocks that lived about as long as the run were freed: a longer run tells whether all are";
@@ -71,10 +84,27 @@ std::string unknown_text(const LeakRow& row, const Leaks& leaks) {
   return fmt::format(
       "{:.0f} samples that are kept, {}: too few, or not spread enough over the run, to tell growth "
       "from chance",
-      a.births.samples, since(a.births, leaks));
+      a.births.samples, since(row, leaks));
 }
 
 }  // namespace
+
+double part_begin_ns(uint32_t part, const LeakRow& row, const Leaks& leaks) {
+  return row.clock == ClockChoice::kTime ? leaks.run_ns * part / kBirthParts
+                                         : static_cast<double>(leaks.load.at_ns[part]);
+}
+
+std::string idle_since(const Leaks& leaks) {
+  const auto idle_ns = static_cast<uint64_t>(leaks.idle_ns());
+  const auto seconds =
+      static_cast<time_t>((leaks.judged_unix_ns - std::min(idle_ns, leaks.judged_unix_ns)) / 1'000'000'000);
+  tm parts{};
+  std::array<char, 16> text{};
+  const bool is_known = localtime_r(&seconds, &parts) != nullptr &&
+                        std::strftime(text.data(), text.size(), "%H:%M:%S", &parts) != 0;
+  return (is_known ? fmt::format("idle since {}, ", text.data()) : std::string("idle ")) + "for " +
+         format_duration_ns(leaks.idle_ns());
+}
 
 const char* verdict_text(LeakVerdict verdict) {
   static constexpr const char* kTexts[kLeakVerdicts] = {
@@ -102,15 +132,15 @@ std::string leak_reason(const LeakRow& row, const Leaks& leaks) {
           format_duration_ns(a.median_lifetime_ns), format_duration_ns(a.oldest_ns));
     case LeakVerdict::kFilled:
       return a.births.has_stopped ? fmt::format("grew until {} after the start, and hardly since",
-                                                time_of(a.births.last + 1, leaks))
+                                                time_of(a.births.last + 1, row, leaks))
                                   : "grew ever slower, and hardly at the end";
     case LeakVerdict::kStart:
       return fmt::format("allocated in the first {} and kept: warm-up, tables, a pool",
-                         time_of(a.births.dense_first + a.births.dense_parts, leaks));
+                         time_of(a.births.dense_first + a.births.dense_parts, row, leaks));
     case LeakVerdict::kOnce:
       return fmt::format("allocated between {} and {} after the start, and kept",
-                         time_of(a.births.dense_first, leaks),
-                         time_of(a.births.dense_first + a.births.dense_parts, leaks));
+                         time_of(a.births.dense_first, row, leaks),
+                         time_of(a.births.dense_first + a.births.dense_parts, row, leaks));
     case LeakVerdict::kYoung:
       return "allocated at the end of the run: too young to tell";
     case LeakVerdict::kUnknown:

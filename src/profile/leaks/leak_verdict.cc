@@ -30,7 +30,7 @@ double oldest(const SiteLives& lives, double live_samples) {
   double left = 0.05 * live_samples;
   for (uint32_t part = 0; part < kBirthParts; ++part) {
     left -= lives.living[part].samples;
-    if (left < 0) return lives.part_ns() * (kBirthParts - part);
+    if (left < 0) return lives.oldest_ns(part);
   }
   return 0;
 }
@@ -49,7 +49,7 @@ double median_lifetime(const SiteLives& lives) {
 // Much was freed, and what little lives is young.
 bool is_turned_over(const Assessment& a, const SiteLives& lives) {
   constexpr uint32_t kYoungParts = kBirthParts / 4;
-  return a.freed_samples >= kFewSamples && a.oldest_ns <= lives.part_ns() * kYoungParts;
+  return a.freed_samples >= kFewSamples && a.oldest_ns <= lives.age_ns(kYoungParts);
 }
 
 // Of what comes to half the length of the run, how much is freed later tells turning over from what may be a leak
@@ -117,6 +117,39 @@ bool may_end(const Assessment& a) {
   return a.is_turning_over || a.births.is_slowing || a.births.has_halved || a.births.may_have_stopped;
 }
 
+namespace {
+
+bool is_leak(const Assessment& a) {
+  return a.verdict == LeakVerdict::kLeak && a.p_value <= kSignificant;
+}
+
+}  // namespace
+
+ClockChoice choose_clock(const Assessment& by_time, const Assessment& by_load, const LoadEvidence& evidence) {
+  constexpr double kServing = 0.15;
+  constexpr double kLoading = 0.5;
+  const bool may_serve = !evidence.is_of_module_loads && evidence.kept_share <= kLoading;
+  if (is_leak(by_time)) return ClockChoice::kTime;
+  if (is_leak(by_load)) {
+    if (!may_serve) return ClockChoice::kTime;
+    return evidence.kept_share <= kServing ? ClockChoice::kLoad : ClockChoice::kDoubt;
+  }
+  if (!evidence.is_idle) return ClockChoice::kTime;
+  switch (by_load.verdict) {
+    case LeakVerdict::kLevel:
+    case LeakVerdict::kFilled:
+    case LeakVerdict::kStart:
+    case LeakVerdict::kOnce:
+      return ClockChoice::kLoad;
+    case LeakVerdict::kYoung:
+      return ClockChoice::kTime;  // no more, by now
+    case LeakVerdict::kLeak:
+    case LeakVerdict::kUnknown:
+      break;
+  }
+  return may_serve ? ClockChoice::kLoad : ClockChoice::kTime;
+}
+
 Assessment assess(const SiteLives& lives) {
   Assessment a;
   a.freed_samples = lives.all_freed().samples;
@@ -133,7 +166,7 @@ Assessment assess(const SiteLives& lives) {
     if (!may_be_kept(curve, lives)) a.verdict = without_old(a, lives);
     return a;
   }
-  a.settled_after_ns = lives.part_ns() * *settled;
+  a.settled_after_ns = lives.age_ns(*settled);
   a.never_freed = SurvivalCurve::interval(*curve.end());
   a.births = birth_spread(lives, kBirthParts - *settled);
   if (a.births.samples < kFewSamples) {

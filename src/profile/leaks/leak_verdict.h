@@ -54,4 +54,23 @@ bool may_end(const Assessment& assessment);
 
 Assessment assess(const SiteLives& lives);
 
+// What else is known of a place whose births were looked at by time and by load.
+struct LoadEvidence {
+  double kept_share = 1;            // CallerSums::min_kept_share()
+  bool is_of_module_loads = false;  // most of it was born while modules were loaded
+  bool is_idle = false;             // the process was, when it was looked at
+};
+
+// By which clock a place is judged.
+enum class ClockChoice : uint8_t {
+  kTime,
+  kLoad,
+  // By load it leaks, and by time it has stopped; and what allocated it kept so much that it may have been loading
+  // something: nothing tells which.
+  kDoubt
+};
+// Growth that goes on as time does is growth by either clock.  Else idle time is no evidence for those that serve
+// requests: their callers give back nearly all.  Who keeps most of what it allocates is done when it stops.
+ClockChoice choose_clock(const Assessment& by_time, const Assessment& by_load, const LoadEvidence& evidence);
+
 }  // namespace memprof::profile

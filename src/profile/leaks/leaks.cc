@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/leaks/callers/caller_place.h"
+#include "profile/leaks/callers/caller_sums.h"
 #include "profile/leaks/place_key.h"
 #include "profile/model/error.h"
 #include "profile/model/mapped.h"
@@ -27,6 +29,10 @@ struct Site {
   double caller_bytes = -1;  // live, in the stack of `caller`
   NoteSums notes;            // of live bytes
   SiteLives lives;
+  SiteLives load_lives;
+  std::vector<uint32_t> callers;  // of the stack that holds most, itself among them
+  double callers_bytes = -1;
+  double module_load_bytes = 0;  // live, of stacks that load a module
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
 };
@@ -42,32 +48,11 @@ struct Sites {
   Accumulator sum;
   double expected_bytes = 0;
   double rate_bytes = 0;
+  LoadTimes load;
+  bool is_idle() const { return load.is_known() && load.end_ns() < duration_ns; }
+  CallerSums callers;
+  double freed_bytes = 0;  // since the start, of all stacks
 };
-
-void check(const NamedProfile& one) {
-  const Profile& profile = one.profile;
-  bool has_statistics = profile.stacks.empty();
-  bool has_live = false;
-  bool has_births = false;
-  for (const Stack& stack : profile.stacks) {
-    has_statistics = has_statistics || stack.has_statistics;
-    has_live = has_live || !stack.live.empty();
-    has_births = has_births || !stack.births.empty();
-  }
-  if (!profile.from_memprof || !has_statistics) {
-    throw Error(one.name + (profile.from_memprof
-                                ? ": does not say how long blocks live: another program altered it"
-                                : ": does not say how long blocks live: memprof did not write it"));
-  }
-  if (has_live && !has_births) {
-    throw Error(
-        one.name +
-        ": does not say when what lives was allocated: an older memprof wrote it, or is in the process");
-  }
-  if (profile.duration_ns == 0) {
-    throw Error(one.name + ": does not say how long the program ran");
-  }
-}
 
 // Both with a clock that can be set.
 uint64_t start_of(const Profile& profile) {
@@ -101,27 +86,26 @@ void add_to_look(const Stack& stack, Look* look) {
   }
 }
 
-// Of a stack whose innermost frame is native: the first line outwards that a language's runtime executes.
-std::optional<FrameGroup> executed_caller(const Profile& profile, const FrameGrouping& grouping,
-                                          const std::vector<GroupedFrame>& frames) {
-  for (const GroupedFrame& frame : frames) {
-    if (frame.location == kNowhere) continue;
-    const Function* const function = executed_function(profile, profile.locations[frame.location]);
-    if (function == nullptr) continue;
-    if (&frame == &frames.front()) return std::nullopt;
-    if (function->filename.empty() && frame.line == 0) continue;  // the runtime's own
-    FrameGroup caller = grouping.groups()[frame.group];
-    caller.line = frame.line;
-    return caller;
-  }
-  return std::nullopt;
-}
-
 void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Site* site) {
   const double bytes = caller ? estimated_value(stack, Metric::kInuseSpace) : -1;
   if (bytes <= site->caller_bytes) return;
   site->caller = caller;
   site->caller_bytes = bytes;
+}
+
+void note_load(const LoadTimes& load, const Stack& stack, const std::vector<GroupedFrame>& frames,
+               const std::vector<bool>& are_loaders, Site* site) {
+  if (!site->load_lives.is_by_load()) site->load_lives.count_by(load);
+  site->load_lives.add(stack);
+  const double bytes = estimated_value(stack, Metric::kInuseSpace);
+  if (bytes > site->callers_bytes) {
+    site->callers = groups_of(frames);
+    site->callers_bytes = bytes;
+  }
+  if (std::any_of(stack.locations.begin(), stack.locations.end(),
+                  [&](uint32_t location) { return are_loaders[location]; })) {
+    site->module_load_bytes += bytes;
+  }
 }
 
 // The line that is told of a function is the one that it begins in.
@@ -141,6 +125,7 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
   }
   FrameGrouping grouping(profile, options.by, options.view);
   std::vector<GroupedFrame> frames;
+  const std::vector<bool> are_loaders = module_loaders(profile);
   const bool has_callers = options.by == GroupBy::kFunction || options.by == GroupBy::kLine;
   const std::string only_process = process_label(profile);
   Sites sites;
@@ -148,11 +133,17 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
   sites.time_unix_ns = profile.time_unix_ns;
   sites.duration_ns = profile.duration_ns;
   sites.rate_bytes = static_cast<double>(profile.rate_bytes);
+  sites.load = profile.load;
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     const Stack& stack = profile.stacks[i];
     const std::string& process = process_of(stack, only_process);
     sites.processes.insert(process);
     const bool is_of_heap = has_js_values(stack.values);
+    sites.freed_bytes += stack.freed.weight_bytes;
+    if (sites.load.is_known() && stack.has_statistics && !is_of_heap) {
+      grouping.frames_of(stack, &frames);
+      sites.callers.add(stack, frames);
+    }
     if (!is_selected[i] || !(stack.has_statistics || is_of_heap)) continue;
     if (is_expected[i]) {
       sites.expected_bytes += estimated_value(stack, Metric::kInuseSpace);
@@ -171,11 +162,33 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
     }
     site.lives.run_ns = static_cast<double>(profile.duration_ns);
     site.lives.add(stack);
+    if (sites.load.is_known()) note_load(sites.load, stack, frames, are_loaders, &site);
     site.sum.add(stack);
     sites.sum.add(stack);
     add_to_look(stack, &site.looks[process]);
   }
   return sites;
+}
+
+// What the lives of its blocks say, by either clock.
+void judge(const Site& site, const Sites& sites, LeakRow* row) {
+  constexpr double kMost = 0.5;
+  row->assessment = assess(site.lives);
+  if (sites.load.is_known()) {
+    Assessment by_load = assess(site.load_lives);
+    const double live = site.sum.value(Metric::kInuseSpace);
+    row->clock = choose_clock(
+        row->assessment, by_load,
+        {sites.callers.min_kept_share(site.callers),
+         site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place), sites.is_idle()});
+    if (row->clock == ClockChoice::kDoubt) {
+      by_load.verdict = LeakVerdict::kUnknown;
+      by_load.p_value = 1;
+    }
+    if (row->clock != ClockChoice::kTime) row->assessment = std::move(by_load);
+  }
+  row->verdict = row->assessment.verdict;
+  if (row->verdict == LeakVerdict::kLeak) row->growth = row->assessment.births.rate;
 }
 
 // Where the looks say more than the lives of blocks.
@@ -186,7 +199,7 @@ void use_slope(LeakRow* row) {
     row->verdict = LeakVerdict::kLevel;
     row->corrected_p = 1;
   } else if (row->verdict == LeakVerdict::kUnknown && slope.low > 0 && row->assessment.births.samples > 0 &&
-             !may_end(row->assessment)) {
+             row->clock != ClockChoice::kDoubt && !may_end(row->assessment)) {
     row->verdict = LeakVerdict::kLeak;
     row->assessment.is_tested = true;
     row->assessment.p_value = slope.p_value;
@@ -216,10 +229,6 @@ bool comes_first(const LeakRow& a, const LeakRow& b) {
   return key_of(a.place) < key_of(b.place);
 }
 
-double square(double x) {
-  return x * x;
-}
-
 void sum_up(Leaks* leaks) {
   double low = 0;
   double high = 0;
@@ -229,8 +238,8 @@ void sum_up(Leaks* leaks) {
     if (row.verdict != LeakVerdict::kLeak) continue;
     ++leaks->suspects;
     leaks->growth.bytes_per_minute += row.growth.bytes_per_minute;
-    low += square(row.growth.bytes_per_minute - row.growth.low);
-    high += square(row.growth.high - row.growth.bytes_per_minute);
+    low += std::pow(row.growth.bytes_per_minute - row.growth.low, 2);
+    high += std::pow(row.growth.high - row.growth.bytes_per_minute, 2);
   }
   leaks->growth.low = std::max(leaks->growth.bytes_per_minute - std::sqrt(low), 0.0);
   leaks->growth.high = leaks->growth.bytes_per_minute + std::sqrt(high);
@@ -241,35 +250,51 @@ uint64_t moment_of(const LeakOptions& options, uint64_t time_unix_ns, uint64_t d
   return options.are_of_a_series ? time_unix_ns : duration_ns;
 }
 
-// Processes that are in all looks that a line goes through.
-std::set<std::string> lasting_processes(const std::vector<Sites>& looks) {
-  const size_t first = first_of_line(looks.size());
-  std::set<std::string> lasting = looks[first].processes;
-  for (size_t i = first + 1; i < looks.size(); ++i) {
-    std::set<std::string> both;
-    std::set_intersection(lasting.begin(), lasting.end(), looks[i].processes.begin(),
-                          looks[i].processes.end(), std::inserter(both, both.end()));
-    lasting = std::move(both);
-  }
-  return lasting;
-}
-
 double minutes_between(const Sites& first, const Sites& look, const LeakOptions& options) {
   return static_cast<double>(moment_of(options, look.time_unix_ns, look.duration_ns) -
                              moment_of(options, first.time_unix_ns, first.duration_ns)) /
          kNsPerMinute;
 }
 
+struct BusyLook {
+  const Sites* look;
+  double minutes;  // since the first look, without idle time
+};
+
+std::vector<BusyLook> busy_looks_of(const std::vector<Sites>& looks, const LeakOptions& options) {
+  std::vector<LookTime> times;
+  for (const Sites& look : looks) {
+    times.push_back({minutes_between(looks.front(), look, options), look.freed_bytes, look.rate_bytes});
+  }
+  std::vector<BusyLook> busy;
+  for (const auto& [index, minutes] : busy_looks(times)) busy.push_back({&looks[index], minutes});
+  return busy;
+}
+
+// Processes that are in all looks that a line goes through.
+std::set<std::string> lasting_processes(const std::vector<BusyLook>& looks) {
+  const size_t first = first_of_line(looks.size());
+  std::set<std::string> lasting = looks[first].look->processes;
+  for (size_t i = first + 1; i < looks.size(); ++i) {
+    const std::set<std::string>& processes = looks[i].look->processes;
+    std::set<std::string> both;
+    std::set_intersection(lasting.begin(), lasting.end(), processes.begin(), processes.end(),
+                          std::inserter(both, both.end()));
+    lasting = std::move(both);
+  }
+  return lasting;
+}
+
 // What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
-std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& looks,
-                              const std::set<std::string>& lasting, const LeakOptions& options) {
+std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<BusyLook>& looks,
+                              const std::set<std::string>& lasting, const Site& judged) {
   constexpr double kMax = 0.9;
   std::vector<Look> values;
-  for (const Sites& look : looks) {
+  for (const auto& [look, minutes] : looks) {
     Look sum;
-    sum.minutes = minutes_between(looks[0], look, options);
-    const auto known = look.by_place.find(key);
-    if (known != look.by_place.end()) {
+    sum.minutes = minutes;
+    const auto known = look->by_place.find(key);
+    if (known != look->by_place.end()) {
       for (const auto& [process, one] : known->second.looks) {
         if (lasting.count(process) == 0) continue;
         sum.bytes += one.bytes;
@@ -280,8 +305,7 @@ std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<Sites>& loo
     }
     values.push_back(sum);
   }
-  const Site& last = looks.back().by_place.at(key);
-  if (values.back().bytes < kMax * last.sum.value(Metric::kInuseSpace)) return std::nullopt;
+  if (values.back().bytes < kMax * judged.sum.value(Metric::kInuseSpace)) return std::nullopt;
   return slope_of(values);
 }
 
@@ -306,7 +330,7 @@ bool has_chosen_process(const Sites& look, const LeakOptions& options) {
 }  // namespace
 
 Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options) {
-  for (const NamedProfile& one : profiles) check(one);
+  for (const NamedProfile& one : profiles) check_lives(one.name, one.profile);
   if (!options.are_of_a_series) {
     for (size_t i = 1; i < profiles.size(); ++i) check_process(profiles[0], profiles[i]);
   }
@@ -322,20 +346,22 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
   std::vector<Sites> looks(count);
   for (size_t i = count; i-- > 0;) {
     const NamedProfile one = profile_at(i);
-    check(one);
+    check_lives(one.name, one.profile);
     looks[i] = sites_of(one, options);
     const bool is_last = i + 1 == looks.size();
     if (options.are_of_a_series && is_last && i > 0 && !has_chosen_process(looks[i], options)) {
       looks.pop_back();
     }
   }
-  const std::set<std::string> lasting = lasting_processes(looks);
+  const std::vector<BusyLook> busy = busy_looks_of(looks, options);
+  const std::set<std::string> lasting = lasting_processes(busy);
   Leaks leaks;
   leaks.profiles = looks.size();
   leaks.are_looks = options.are_of_a_series;
   leaks.judged = looks.back().name;
   leaks.judged_unix_ns = looks.back().time_unix_ns;
   leaks.run_ns = static_cast<double>(looks.back().duration_ns);
+  leaks.load = looks.back().load;
   leaks.has_expected = options.expected.has_value();
   leaks.expected_bytes = looks.back().expected_bytes;
   leaks.live_bytes = looks.back().sum.estimate(Metric::kInuseSpace);
@@ -343,14 +369,12 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
     LeakRow row;
     row.place = site.place;
     row.caller = site.caller;
-    row.assessment = assess(site.lives);
-    row.verdict = row.assessment.verdict;
-    if (row.verdict == LeakVerdict::kLeak) row.growth = row.assessment.births.rate;
+    judge(site, looks.back(), &row);
     row.live_bytes = site.sum.estimate(Metric::kInuseSpace);
     row.notes = site.notes.notes(row.live_bytes.value);
     row.live_blocks = site.sum.value(Metric::kInuseObjects);
     if (!(row.live_bytes.value > 0)) continue;  // all was freed
-    row.slope = slope_at(key, looks, lasting, options);
+    row.slope = slope_at(key, busy, lasting, site);
     leaks.rows.push_back(std::move(row));
   }
   // What births say is corrected for the number of places first, and with the slopes of those that they leave open

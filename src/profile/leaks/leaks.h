@@ -5,11 +5,14 @@
 // are corrected for the number of places (Benjamini and Hochberg).  Several profiles of one process also tell how
 // what lives of a place went over time: where a line through them does not rise, the place has reached its level.
 // Where the line rises, and the blocks of one profile were too few for a verdict, the place leaks.
+//   Births are looked at by two clocks: by time, and by load (format/load/load_clock.h), which stands still while the process
+// is idle.  Looks of idle time are not in the line.
 //
 // Threads: plain values.
 // Failure: throws Error where a profile does not say how long blocks live, or profiles are not of one process.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,8 +46,9 @@ struct LeakRow {
   double corrected_p = 1;
   Estimate live_bytes;
   double live_blocks = 0;
-  GrowthRate growth;           // of a leak
-  std::optional<Slope> slope;  // of several profiles
+  ClockChoice clock = ClockChoice::kTime;  // kLoad, kDoubt: the assessment is by load
+  GrowthRate growth;                       // of a leak; by load: in a minute of it
+  std::optional<Slope> slope;              // of several profiles
 };
 
 struct Leaks {
@@ -59,6 +63,11 @@ struct Leaks {
   std::string judged;      // the name of the last of them
   uint64_t judged_unix_ns = 0;
   double run_ns = 0;
+  LoadTimes load;  // of the profile that is judged; not known: rows are judged by time
+  // How long the process had been idle by then; 0: it was not, or nobody knows.
+  double idle_ns() const {
+    return load.is_known() ? std::max(run_ns - static_cast<double>(load.end_ns()), 0.0) : 0;
+  }
   Estimate live_bytes;
   double expected_bytes = 0;  // live, of stacks that `expected` names
   bool has_expected = false;

@@ -231,34 +231,36 @@ Json row_json(const LeakRow& row, const Leaks& leaks) {
   const Assessment& a = row.assessment;
   const bool is_suspect = row.verdict == LeakVerdict::kLeak;
   const bool has_share = a.births.samples > 0;
-  const double part_ns = leaks.run_ns / kBirthParts;
   Json notes;
   add_notes(row.notes, &notes);
-  return {{"name", row.place.name},
-          {"file", row.place.file},
-          {"line", row.place.line},
-          {"module", row.place.module},
-          {"caller", caller_json(row)},
-          {"through", notes["through"]},
-          {"called_by", notes["called_by"]},
-          {"verdict", verdict_name(row.verdict)},
-          {"reason", leak_reason(row, leaks)},
-          {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
-          {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
-          {"inuse_space", estimate(row.live_bytes)},
-          {"inuse_objects", std::llround(row.live_blocks)},
-          {"never_freed", has_share ? Json{{"share", a.never_freed.share},
-                                           {"low", a.never_freed.low},
-                                           {"high", a.never_freed.high}}
-                                    : Json(nullptr)},
-          {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
-          {"first_ns", has_share ? Json(std::llround(part_ns * a.births.first)) : Json(nullptr)},
-          {"last_ns", has_share ? Json(std::llround(part_ns * (a.births.last + 1))) : Json(nullptr)},
-          {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
-          {"live_samples", std::llround(a.live_samples)},
-          {"freed_samples", std::llround(a.freed_samples)},
-          {"kept_samples", std::llround(a.births.samples)},
-          {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
+  return {
+      {"name", row.place.name},
+      {"file", row.place.file},
+      {"line", row.place.line},
+      {"module", row.place.module},
+      {"caller", caller_json(row)},
+      {"through", notes["through"]},
+      {"called_by", notes["called_by"]},
+      {"verdict", verdict_name(row.verdict)},
+      {"reason", leak_reason(row, leaks)},
+      {"clock", row.clock == ClockChoice::kTime ? "time" : "load"},
+      {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
+      {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
+      {"inuse_space", estimate(row.live_bytes)},
+      {"inuse_objects", std::llround(row.live_blocks)},
+      {"never_freed",
+       has_share
+           ? Json{{"share", a.never_freed.share}, {"low", a.never_freed.low}, {"high", a.never_freed.high}}
+           : Json(nullptr)},
+      {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
+      {"first_ns", has_share ? Json(std::llround(part_begin_ns(a.births.first, row, leaks))) : Json(nullptr)},
+      {"last_ns",
+       has_share ? Json(std::llround(part_begin_ns(a.births.last + 1, row, leaks))) : Json(nullptr)},
+      {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
+      {"live_samples", std::llround(a.live_samples)},
+      {"freed_samples", std::llround(a.freed_samples)},
+      {"kept_samples", std::llround(a.births.samples)},
+      {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
 }
 
 Json heap_json(const HeapLeaks& heap, size_t max) {
@@ -299,6 +301,10 @@ std::string leaks_text(const Leaks& leaks, const Report& report, const LeakRows&
           ? fmt::format(", the last of {} {}", leaks.profiles, leaks.are_looks ? "looks" : "profiles")
           : "",
       format_rate(report.rate_bytes), format_bytes(leaks.live_bytes.value)));
+  if (leaks.idle_ns() > 0) {
+    writer.sentence(fmt::format("It is {}: of what its requests leave behind, that time tells nothing.",
+                                idle_since(leaks)));
+  }
   if (report.is_filtered()) writer.sentence(filter_sentence(report.filter) + ".");
   if (leaks.has_expected) {
     writer.sentence(fmt::format("Expected, and not judged: {} live.", format_bytes(leaks.expected_bytes)));
@@ -313,6 +319,7 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   json["pid"] = report.pid != 0 ? Json(report.pid) : Json(nullptr);
   json["rate_bytes"] = report.rate_bytes;
   json["run_ns"] = std::llround(leaks.run_ns);
+  json["idle_ns"] = std::llround(leaks.idle_ns());
   json["profiles"] = leaks.profiles;
   json["judged_unix_ns"] = leaks.judged_unix_ns;
   json["suspects"] = leaks.suspects;

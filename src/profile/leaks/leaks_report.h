@@ -17,6 +17,12 @@ namespace memprof::profile {
 // Why the verdict on a place is what it is: a sentence without a full stop.
 std::string leak_reason(const LeakRow& row, const Leaks& leaks);
 
+// When a part of the run that a place is judged by began, after the start; kBirthParts: when the last one ended.
+double part_begin_ns(uint32_t part, const LeakRow& row, const Leaks& leaks);
+
+// "idle since 14:05:07, for 1 min 40 s": of a program that is.
+std::string idle_since(const Leaks& leaks);
+
 // What a verdict means: a sentence without a full stop.
 const char* verdict_text(LeakVerdict verdict);
 

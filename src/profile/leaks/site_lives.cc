@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "profile/model/error.h"
 #include "profile/model/estimate.h"
 
 namespace memprof::profile {
 
 namespace {
-
-using ByClass = std::array<double, kLifetimeClasses>;
 
 // Samples that are both live and freed, and counted in the lifetimes: a library of this version counts none there.
 double freed_by_the_end(const Stack& stack) {
@@ -21,28 +20,45 @@ double freed_by_the_end(const Stack& stack) {
   return std::clamp(both, 0.0, live);
 }
 
+}  // namespace
+
+void SiteLives::count_by(const LoadTimes& load) {
+  // Two parts may have begun at one moment.
+  constexpr double kMinPart = 1e-6;
+  is_by_load_ = true;
+  run_ns = static_cast<double>(load.end_ns());
+  for (uint32_t parts = 1; parts <= kBirthParts; ++parts) {
+    const double age = run_ns - static_cast<double>(load.at_ns[kBirthParts - parts]);
+    load_ages_ns_[parts] = std::max(age, load_ages_ns_[parts - 1] + kMinPart * run_ns);
+  }
+  run_ns = load_ages_ns_[kBirthParts];
+}
+
+const std::vector<Birth>& SiteLives::births_of(const Stack& stack) const {
+  return is_by_load_ && !stack.load_births.empty() ? stack.load_births : stack.births;
+}
+
 // How many live samples have an age of each class.
-ByClass ages_of(const Stack& stack, double run_ns) {
+SiteLives::ByClass SiteLives::ages_of(const Stack& stack) const {
   ByClass ages{};
-  const double part_ns = run_ns / kBirthParts;
-  for (const Birth& birth : stack.births) {
-    const double until = run_ns - part_ns * birth.part;
-    const double from = until - part_ns;
+  for (const Birth& birth : births_of(stack)) {
+    const double until = oldest_ns(birth.part);
+    const double from = youngest_ns(birth.part);
     for (uint32_t i = 0; i < kLifetimeClasses; ++i) {
       const double low = std::max(from, static_cast<double>(lifetime_class_begin_ns(i)));
       const double high = std::min(until, static_cast<double>(lifetime_class_end_ns(i)));
-      if (low < high) ages[i] += static_cast<double>(birth.samples) * (high - low) / part_ns;
+      if (low < high) ages[i] += static_cast<double>(birth.samples) * (high - low) / (until - from);
     }
   }
   return ages;
 }
 
 // How many samples of each class the end freed.  What a class has too few of is taken from the next younger one.
-ByClass freed_at_end(const Stack& stack, double run_ns) {
+SiteLives::ByClass SiteLives::freed_at_end(const Stack& stack) const {
   ByClass taken{};
   double left = freed_by_the_end(stack);
   if (!(left > 0)) return taken;
-  const ByClass ages = ages_of(stack, run_ns);
+  const ByClass ages = ages_of(stack);
   double live = 0;
   for (const double samples : ages) live += samples;
   const double share = live > 0 ? left / live : 0;
@@ -59,10 +75,8 @@ ByClass freed_at_end(const Stack& stack, double run_ns) {
   return taken;
 }
 
-}  // namespace
-
 void SiteLives::add(const Stack& stack) {
-  const ByClass at_end = freed_at_end(stack, run_ns);
+  const ByClass at_end = freed_at_end(stack);
   is_corrected = is_corrected || freed_by_the_end(stack) > 0;
   for (const Lifetime& lifetime : stack.lifetimes) {
     const auto samples = static_cast<double>(lifetime.samples);
@@ -70,7 +84,7 @@ void SiteLives::add(const Stack& stack) {
     freed[lifetime.lifetime_class].add(share * samples, share * lifetime.weight_count,
                                        share * lifetime.weight_bytes);
   }
-  for (const Birth& birth : stack.births) {
+  for (const Birth& birth : births_of(stack)) {
     living[birth.part].add(static_cast<double>(birth.samples), birth.weight_count, birth.weight_bytes);
   }
   for (const LiveGroup& group : stack.live) {
@@ -107,6 +121,28 @@ LivesSum SiteLives::all_living() const {
   LivesSum sum;
   for (const LivesSum& one : living) sum.add(one.samples, one.blocks, one.bytes);
   return sum;
+}
+
+void check_lives(const std::string& name, const Profile& profile) {
+  bool has_statistics = profile.stacks.empty();
+  bool has_live = false;
+  bool has_births = false;
+  for (const Stack& stack : profile.stacks) {
+    has_statistics = has_statistics || stack.has_statistics;
+    has_live = has_live || !stack.live.empty();
+    has_births = has_births || !stack.births.empty();
+  }
+  if (!profile.from_memprof || !has_statistics) {
+    throw Error(name + (profile.from_memprof
+                            ? ": does not say how long blocks live: another program altered it"
+                            : ": does not say how long blocks live: memprof did not write it"));
+  }
+  if (has_live && !has_births) {
+    throw Error(
+        name +
+        ": does not say when what lives was allocated: an older memprof wrote it, or is in the process");
+  }
+  if (profile.duration_ns == 0) throw Error(name + ": does not say how long the program ran");
 }
 
 }  // namespace memprof::profile

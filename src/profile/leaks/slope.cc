@@ -32,6 +32,26 @@ double chance_deviation(const Look& first, const Look& last) {
 
 }  // namespace
 
+std::vector<BusyTime> busy_looks(const std::vector<LookTime>& looks) {
+  constexpr double kIdle = 0.05;
+  constexpr double kFewestSamples = 8;
+  std::vector<BusyTime> busy;
+  if (looks.empty()) return busy;
+  busy.push_back({0, 0});
+  const double all_minutes = looks.back().minutes - looks.front().minutes;
+  const double all_bytes = looks.back().freed_bytes - looks.front().freed_bytes;
+  for (size_t i = 1; i < looks.size(); ++i) {
+    const double minutes = looks[i].minutes - looks[i - 1].minutes;
+    const double bytes = looks[i].freed_bytes - looks[i - 1].freed_bytes;
+    const double expected = all_minutes > 0 ? all_bytes * minutes / all_minutes : 0;
+    // Less than before: a process has ended.
+    const bool is_idle = bytes >= 0 && bytes < kIdle * expected &&
+                         expected > kFewestSamples * std::max(looks[i].rate_bytes, 1.0);
+    if (!is_idle) busy.push_back({i, busy.back().minutes + minutes});
+  }
+  return busy;
+}
+
 size_t first_of_line(size_t looks) {
   return looks < kFewest ? 0 : looks - std::max(kFewest, (looks + 1) / 2);
 }

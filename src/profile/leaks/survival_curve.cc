@@ -27,7 +27,7 @@ struct Step {
 SurvivalCurve::SurvivalCurve(const SiteLives& lives) {
   const double run = lives.run_ns;
   std::vector<double> ages = {0, run};
-  for (uint32_t i = 1; i < kBirthParts; ++i) ages.push_back(lives.part_ns() * i);
+  for (uint32_t i = 1; i < kBirthParts; ++i) ages.push_back(lives.age_ns(i));
   for (uint32_t i = 1; i < kLifetimeClasses; ++i) {
     const auto bound = static_cast<double>(lifetime_class_begin_ns(i));
     if (bound < run) ages.push_back(bound);
@@ -35,7 +35,7 @@ SurvivalCurve::SurvivalCurve(const SiteLives& lives) {
   std::sort(ages.begin(), ages.end());
   ages.erase(std::unique(ages.begin(), ages.end()), ages.end());
   for (uint32_t i = 0; i <= kBirthParts; ++i) {
-    const double age = i == kBirthParts ? run : lives.part_ns() * i;
+    const double age = i == kBirthParts ? run : lives.age_ns(i);
     of_part_[i] = static_cast<size_t>(std::lower_bound(ages.begin(), ages.end(), age) - ages.begin());
   }
 
@@ -66,13 +66,13 @@ SurvivalCurve::SurvivalCurve(const SiteLives& lives) {
     left.censored_samples += living.samples;
     left.censored_blocks += living.blocks;
     squares += living.blocks * living.blocks / living.samples;
-    const double until = run - lives.part_ns() * part;
-    const double from = until - lives.part_ns();
+    const double until = lives.oldest_ns(part);
+    const double from = lives.youngest_ns(part);
     for (size_t k = 0; k + 1 < ages.size(); ++k) {
       const double low = std::max(ages[k], from);
       const double high = std::min(ages[k + 1], until);
       if (!(low < high)) continue;
-      const double share = (high - low) / lives.part_ns();
+      const double share = (high - low) / (until - from);
       steps[k].censored_samples += share * living.samples;
       steps[k].censored_blocks += share * living.blocks;
     }

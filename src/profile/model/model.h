@@ -14,6 +14,7 @@
 #include "estimate/sample_sum.h"
 #include "format/birth.h"
 #include "format/lifetime_class.h"
+#include "format/load/load_clock.h"
 #include "format/profile_facts.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
@@ -144,6 +145,8 @@ struct Stack {
   std::vector<Lifetime>
       lifetimes;              // freed samples by class, ascending; those of unknown lifetime are in none
   std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
+  // The same by sixteenths of Profile::load; none: as `births`, or nothing lives.
+  std::vector<Birth> load_births;
   Totals temporary;
 };
 
@@ -183,6 +186,7 @@ struct Profile : ProfileFacts {
   bool from_memprof = false;   // has a #memprof.profile comment
   uint64_t temporary_ns = 0;   // what "temporary" means in it; 0: nothing yet
   std::vector<RateUse> rates;  // ascending; empty: there was one, rate_bytes
+  LoadTimes load;              // of several processes, of the one with the most; not known: as time
   ResidentMemory resident;     // of the process, when this was written; of several: nothing
   Runtimes runtimes;
   std::array<uint64_t, kWalkReasons> walks{};   // samples by Walk

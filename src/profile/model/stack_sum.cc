@@ -112,7 +112,7 @@ void add_to_stack(const Stack& more, Stack* sum) {
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
   add_lifetimes(more.lifetimes, &sum->lifetimes);
-  add_births(more.births, &sum->births);
+  add_all_births(more, sum);
   add_totals(more.temporary, &sum->temporary);
 }
 
@@ -178,6 +178,7 @@ void subtract_from_stack(const Stack& earlier, Stack* stack) {
     stack->live.clear();
     stack->lifetimes.clear();
     stack->births.clear();
+    stack->load_births.clear();
   }
   LabeledValues less;
   for (const Metric metric : kGrowing) {

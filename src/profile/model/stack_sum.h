@@ -21,6 +21,21 @@ void add_lifetimes(const std::vector<Lifetime>& more, std::vector<Lifetime>* sum
 // Both ascending by part.
 void add_births(const std::vector<Birth>& more, std::vector<Birth>* sum);
 
+// Both kinds of births, of Stack or StackStatistics.  Where one of them has none by load, its load went on as time did.
+template <typename HasBirths>
+void add_all_births(const HasBirths& more, HasBirths* sum) {
+  if (!more.load_births.empty() || !sum->load_births.empty()) {
+    if (sum->load_births.empty()) sum->load_births = sum->births;
+    add_births(more.load_births.empty() ? more.births : more.load_births, &sum->load_births);
+  }
+  add_births(more.births, &sum->births);
+}
+
+// Of the profile with the most load.
+inline void add_load(const LoadTimes& more, LoadTimes* sum) {
+  if (more.bytes > sum->bytes) *sum = more;
+}
+
 // Adds `more` to `sum`; both have statistics, or neither has.
 void add_to_stack(const Stack& more, Stack* sum);
 

@@ -113,6 +113,19 @@ std::vector<RateUse> CommentFields::rates(std::string_view key) const {
   return all;
 }
 
+LoadTimes CommentFields::load() {
+  LoadTimes load;
+  load.bytes = decimal("bytes");
+  size_t count = 0;
+  for_each_entry("at", [&](std::string_view entry) {
+    uint64_t number = 0;
+    ok_ = ok_ && read_numbers(entry, 1, 1, &number) == 1 && count <= kBirthParts &&
+          (count == 0 || load.at_ns[count - 1] <= number);
+    if (ok_) load.at_ns[count++] = number;
+  });
+  return ok_ && count == kBirthParts + 1 ? load : LoadTimes{};
+}
+
 std::string CommentFields::text(std::string_view key) const {
   const std::string_view* found = find(key);
   std::string out;

@@ -35,6 +35,8 @@ class CommentFields {
   std::vector<Birth> births(std::string_view key);
   // "RATE:BYTES:NS,..."; what is wrong is left out.
   std::vector<RateUse> rates(std::string_view key) const;
+  // Not known where something is wrong.
+  LoadTimes load();
   std::string text(std::string_view key) const;
 
  private:

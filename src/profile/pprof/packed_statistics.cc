@@ -98,7 +98,13 @@ class Packer {
       write_short(own.lifetime_ns / own.freed.weight_count);
       write(own.freed, own.lifetimes);
     }
-    write_births();
+    write_births(&StackStatistics::births);
+    // Old readers know none.
+    if (std::any_of(stacks_, stacks_ + count_, [](const IdentifiedStatistics& stack) {
+          return !stack.statistics.load_births.empty();
+        })) {
+      write_births(&StackStatistics::load_births);
+    }
     return out_.take();
   }
 
@@ -161,10 +167,10 @@ class Packer {
   }
 
   // How many parts a stack has, for all of them; then the parts.
-  void write_births() {
-    for (size_t i = 0; i < count_; ++i) out_.varint(stacks_[i].statistics.births.size());
+  void write_births(std::vector<Birth> StackStatistics::* member) {
+    for (size_t i = 0; i < count_; ++i) out_.varint((stacks_[i].statistics.*member).size());
     for (size_t i = 0; i < count_; ++i) {
-      for (const Birth& birth : stacks_[i].statistics.births) {
+      for (const Birth& birth : stacks_[i].statistics.*member) {
         const bool is_share = follows(stacks_[i].statistics.allocated, birth);
         out_.varint(2 * birth.part + (is_share ? 1 : 0));
         out_.varint(birth.samples);
@@ -246,10 +252,13 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
         short_value(short_code(stack.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count;
   }
   own.births = stack.births;
-  for (Birth& birth : own.births) {
-    birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
-    birth.weight_count = of_float_bits(float_bits(birth.weight_count));
-    if (follows(own.allocated, birth)) birth = share_of_births(own.allocated, birth.part, birth.samples);
+  own.load_births = stack.load_births;
+  for (std::vector<Birth>* births : {&own.births, &own.load_births}) {
+    for (Birth& birth : *births) {
+      birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
+      birth.weight_count = of_float_bits(float_bits(birth.weight_count));
+      if (follows(own.allocated, birth)) birth = share_of_births(own.allocated, birth.part, birth.samples);
+    }
   }
   if (own.freed.samples == 0) return own;
   own.lifetimes = stack.lifetimes;

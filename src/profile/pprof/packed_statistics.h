@@ -30,6 +30,7 @@ struct StackStatistics {
   double lifetime_ns = 0;
   std::vector<Lifetime> lifetimes;  // as Stack::lifetimes
   std::vector<Birth> births;        // as Stack::births
+  std::vector<Birth> load_births;   // as Stack::load_births
 };
 
 struct IdentifiedStatistics {

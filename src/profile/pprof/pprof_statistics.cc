@@ -156,6 +156,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     facts.lifetime_ns = fields.real("life");
     facts.lifetimes = fields.lifetimes("lt");
     facts.births = fields.births("lb");
+    facts.load_births = fields.births("lo");
     if (fields.has(kPeakKeys.samples)) {
       facts.peak = totals_of(fields, kPeakKeys);
     }
@@ -166,6 +167,8 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     add(id, facts, &stacks_);
   } else if (const auto rates_text = after(kRatesComment, text)) {
     profile.rates = add_rates(profile.rates, CommentFields(*rates_text).rates("used"));
+  } else if (const auto load_text = after(kLoadComment, text)) {
+    add_load(CommentFields(*load_text).load(), &profile.load);
   } else if (const auto resident_text = after(kResidentComment, text)) {
     CommentFields fields(*resident_text);
     ResidentMemory memory;
@@ -200,7 +203,7 @@ void add_statistics(const StackStatistics& more, StackStatistics* sum) {
   add_totals(more.peak, &sum->peak);
   sum->lifetime_ns += more.lifetime_ns;
   add_lifetimes(more.lifetimes, &sum->lifetimes);
-  add_births(more.births, &sum->births);
+  add_all_births(more, sum);
 }
 
 }  // namespace
@@ -336,6 +339,7 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
   stack.lifetime_ns = facts.lifetime_ns;
   stack.lifetimes = facts.lifetimes;
   stack.births = facts.births;
+  stack.load_births = facts.load_births;
   stack.live = std::move(live);
   stack.parts.clear();
   return true;

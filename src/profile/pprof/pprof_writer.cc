@@ -334,26 +334,26 @@ class Writer {
     output_.message_field(field::kSample, message);
   }
 
-  void write_comments() {
-    for (const std::string& comment : profile_.comments) {
-      write_comment(comment);
-    }
-    if (!profile_.from_memprof) {
-      return;
-    }
+  template <typename Write>
+  void write_comment_of(const Write& write) {
     CommentText text;
-    profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
+    write(text);
     write_comment({text.data(), text.size()});
-    if (profile_.rates.size() > 1) {
-      CommentText rates;
-      rates_comment(rates, profile_.rates.data(), profile_.rates.size());
-      write_comment({rates.data(), rates.size()});
-    }
-    if (profile_.resident.is_known()) {
-      CommentText resident;
-      resident_comment(resident, profile_.resident);
-      write_comment({resident.data(), resident.size()});
-    }
+  }
+
+  void write_comments() {
+    for (const std::string& comment : profile_.comments) write_comment(comment);
+    if (!profile_.from_memprof) return;
+    write_comment_of([&](CommentText& text) {
+      profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
+    });
+    if (profile_.rates.size() > 1)
+      write_comment_of(
+          [&](CommentText& text) { rates_comment(text, profile_.rates.data(), profile_.rates.size()); });
+    if (profile_.resident.is_known())
+      write_comment_of([&](CommentText& text) { resident_comment(text, profile_.resident); });
+    if (profile_.load.is_known())
+      write_comment_of([&](CommentText& text) { load_comment(text, profile_.load); });
     const std::vector<uint64_t> keys = location_keys(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (const Stack& stack : profile_.stacks) {

@@ -127,7 +127,10 @@ class Unpacker {
     }
     // The first files of version 1 end here.
     const bool has_births = is_derived_ || !in_.is_at_end();
-    if (in_.ok() && has_births && !read_births(&stacks)) return {};
+    if (in_.ok() && has_births && !read_births(&StackStatistics::births, &stacks)) return {};
+    // Where all of them are as those of before, files have none.
+    const bool has_load_births = is_derived_ && !in_.is_at_end();
+    if (in_.ok() && has_load_births && !read_births(&StackStatistics::load_births, &stacks)) return {};
     if (!in_.ok() || !in_.is_at_end()) return {};
     return stacks;
   }
@@ -166,16 +169,16 @@ class Unpacker {
     return in_.ok();
   }
 
-  bool read_births(std::vector<IdentifiedStatistics>* stacks) {
+  bool read_births(std::vector<Birth> StackStatistics::* member, std::vector<IdentifiedStatistics>* stacks) {
     for (IdentifiedStatistics& stack : *stacks) {
       const uint64_t count = in_.varint();
       if (!in_.ok() || count > kBirthParts) return false;
-      stack.statistics.births.resize(count);
+      (stack.statistics.*member).resize(count);
     }
     for (IdentifiedStatistics& stack : *stacks) {
       const Totals& allocated = stack.statistics.allocated;
       const Birth* before = nullptr;
-      for (Birth& birth : stack.statistics.births) {
+      for (Birth& birth : stack.statistics.*member) {
         const uint64_t code = in_.varint();
         const uint64_t part = is_derived_ ? code / 2 : code;
         if (part >= kBirthParts || (before != nullptr && before->part >= part)) return false;

@@ -86,5 +86,38 @@ TEST(LeakVerdict, some_that_are_old_are_freed_and_some_are_not) {
   EXPECT_EQ(a.births.samples, 0);
 }
 
+// By load a leak, by time it is not.
+TEST(LeakVerdict, what_is_kept_decides_what_a_leak_by_load_is) {
+  Assessment by_time, by_load;
+  by_time.verdict = LeakVerdict::kStart;
+  by_load.verdict = LeakVerdict::kLeak;
+  by_load.p_value = 0.001;
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, true}), ClockChoice::kLoad);
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.3, false, true}), ClockChoice::kDoubt);
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.7, false, true}), ClockChoice::kTime);
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, true, true}), ClockChoice::kTime);
+  by_time.verdict = LeakVerdict::kLeak;
+  by_time.p_value = 0.01;
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, true}), ClockChoice::kTime);
+  by_time.p_value = 0.4;
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, false}), ClockChoice::kLoad);
+}
+
+TEST(LeakVerdict, of_an_idle_process_what_it_was_before_counts) {
+  Assessment by_time, by_load;
+  by_time.verdict = LeakVerdict::kStart;
+  for (const LeakVerdict was :
+       {LeakVerdict::kLevel, LeakVerdict::kFilled, LeakVerdict::kStart, LeakVerdict::kOnce}) {
+    by_load.verdict = was;
+    EXPECT_EQ(choose_clock(by_time, by_load, {0.9, false, true}), ClockChoice::kLoad);
+    EXPECT_EQ(choose_clock(by_time, by_load, {0.9, false, false}), ClockChoice::kTime);
+  }
+  by_load.verdict = LeakVerdict::kYoung;
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, true}), ClockChoice::kTime);
+  by_load.verdict = LeakVerdict::kUnknown;
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, true}), ClockChoice::kLoad);
+  EXPECT_EQ(choose_clock(by_time, by_load, {0.9, false, true}), ClockChoice::kTime);
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -66,5 +66,42 @@ TEST(SiteLives, spread_is_of_unequal_blocks) {
   EXPECT_EQ(lives.spread_of_blocks(), 1);
 }
 
+TEST(SiteLives, ages_by_load_are_those_of_when_it_ended) {
+  LoadTimes load;
+  load.bytes = 1;
+  for (uint32_t part = 0; part <= kBirthParts; ++part)
+    load.at_ns[part] = uint64_t{1'000'000'000} * part * part;
+  SiteLives lives;
+  EXPECT_FALSE(lives.is_by_load());
+  lives.count_by(load);
+  EXPECT_TRUE(lives.is_by_load());
+  EXPECT_DOUBLE_EQ(lives.run_ns, 256e9);
+  EXPECT_DOUBLE_EQ(lives.age_ns(0), 0);
+  EXPECT_DOUBLE_EQ(lives.youngest_ns(15), 0);
+  EXPECT_DOUBLE_EQ(lives.oldest_ns(15), (256 - 225) * 1e9);
+  EXPECT_DOUBLE_EQ(lives.oldest_ns(0), 256e9);
+  Stack stack;
+  stack.births = {{0, 3, 300, 3}};
+  stack.load_births = {{7, 3, 300, 3}};
+  lives.add(stack);
+  EXPECT_EQ(lives.living[7].samples, 3);
+  EXPECT_EQ(lives.living[0].samples, 0);
+  stack.load_births.clear();  // of a process that was never idle
+  lives.add(stack);
+  EXPECT_EQ(lives.living[0].samples, 3);
+}
+
+TEST(SiteLives, parts_that_begin_at_one_moment_have_a_length) {
+  LoadTimes load;
+  load.bytes = 1;
+  for (uint32_t part = 1; part <= kBirthParts; ++part)
+    load.at_ns[part] = part < 9 ? 5'000'000'000 : 6'000'000'000;
+  SiteLives lives;
+  lives.count_by(load);
+  for (uint32_t part = 0; part < kBirthParts; ++part) {
+    EXPECT_GT(lives.oldest_ns(part), lives.youngest_ns(part)) << part;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile

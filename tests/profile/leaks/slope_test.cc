@@ -78,5 +78,37 @@ TEST(Slope, is_of_the_later_half) {
   EXPECT_EQ(first_of_line(24), 12u);
 }
 
+TEST(BusyLooks, leaves_out_idle_time) {
+  // A look each minute: ten of load, twenty of nothing, ten of load, and one at the end of an hour of nothing.
+  std::vector<LookTime> looks = {{0, 0, 1000}};
+  for (int i = 1; i <= 40; ++i) {
+    looks.push_back({static_cast<double>(i), looks.back().freed_bytes + (i <= 10 || i > 30 ? 1e6 : 0), 1000});
+  }
+  looks.push_back({100, looks.back().freed_bytes, 1000});
+  const std::vector<BusyTime> busy = busy_looks(looks);
+  ASSERT_EQ(busy.size(), 21u);
+  EXPECT_EQ(busy.back().index, 40u);
+  EXPECT_DOUBLE_EQ(busy.back().minutes, 20);
+  EXPECT_DOUBLE_EQ(busy[10].minutes, 10);
+  EXPECT_EQ(busy[11].index, 31u);
+}
+
+TEST(BusyLooks, chance_is_no_idle_time) {
+  // Two samples a look on average: none is there now and then.
+  std::vector<LookTime> looks = {{0, 0, 500'000}};
+  for (int i = 1; i <= 20; ++i) {
+    looks.push_back({static_cast<double>(i), looks.back().freed_bytes + (i % 5 == 0 ? 0 : 1e6), 500'000});
+  }
+  EXPECT_EQ(busy_looks(looks).size(), looks.size());
+}
+
+TEST(BusyLooks, what_never_frees_and_what_loses_a_process_is_busy) {
+  const std::vector<LookTime> never = {{0, 0, 1}, {1, 0, 1}, {2, 0, 1}};
+  EXPECT_EQ(busy_looks(never).size(), 3u);
+  const std::vector<LookTime> ended = {{0, 5e6, 1}, {1, 9e6, 1}, {2, 1e6, 1}, {3, 20e6, 1}};
+  EXPECT_EQ(busy_looks(ended).size(), 4u);
+  EXPECT_TRUE(busy_looks({}).empty());
+}
+
 }  // namespace
 }  // namespace memprof::profile

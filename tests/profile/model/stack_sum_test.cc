@@ -108,5 +108,31 @@ TEST(StackSum, SameMeansPlaceHeapAndProcess) {
   EXPECT_NE(stack_hash(a), stack_hash(b));
 }
 
+// A process that was busy all the time has none by load: its parts are those of the time.
+TEST(StackSum, BirthsByLoadAddUpWithThoseOfProcessesThatHaveNone) {
+  Stack idle, busy;
+  idle.births = {{0, 4, 400, 4}};
+  idle.load_births = {{5, 4, 400, 4}};
+  busy.births = {{5, 1, 100, 1}, {9, 1, 100, 1}};
+  for (const bool is_idle_first : {true, false}) {
+    Stack sum = is_idle_first ? idle : busy;
+    add_all_births(is_idle_first ? busy : idle, &sum);
+    ASSERT_EQ(sum.load_births.size(), 2u);
+    EXPECT_EQ(sum.load_births[0].samples, 5u);
+    EXPECT_EQ(sum.load_births[1].part, 9u);
+    ASSERT_EQ(sum.births.size(), 3u);
+  }
+  Stack both = busy;
+  add_all_births(busy, &both);
+  EXPECT_TRUE(both.load_births.empty());
+  LoadTimes more, less;
+  more.bytes = 2;
+  less.bytes = 1;
+  add_load(less, &more);
+  EXPECT_EQ(more.bytes, 2u);
+  add_load(more, &less);
+  EXPECT_EQ(less.bytes, 2u);
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace memprof::profile {
 namespace {
 
@@ -64,6 +67,21 @@ TEST(CommentFields, RatesThatAreWrongAreLeftOut) {
   ASSERT_EQ(2u, rates.size());
   EXPECT_EQ(4096u, rates[0].rate_bytes);
   EXPECT_EQ(40u, rates[1].time_ns);
+}
+
+TEST(CommentFields, load_has_17_times_in_order) {
+  std::string times;
+  for (int i = 0; i <= 16; ++i) times += (i == 0 ? "" : ",") + std::to_string(100 * i);
+  const LoadTimes load = CommentFields("bytes=7 at=" + times).load();
+  EXPECT_EQ(load.bytes, 7U);
+  EXPECT_EQ(load.at_ns[3], 300U);
+  EXPECT_EQ(load.end_ns(), 1600U);
+  const std::vector<std::string> damaged = {"bytes=7 at=" + times + ",1700", "bytes=7 at=1,2,3",
+                                            "bytes=7 at=9," + times,         "at=" + times,
+                                            "bytes=x at=" + times,           "bytes=7"};
+  for (const std::string& wrong : damaged) {
+    EXPECT_FALSE(CommentFields(wrong).load().is_known()) << wrong;
+  }
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ inline std::vector<IdentifiedStatistics> many(size_t count) {
     }
     if (i % 5 == 0) stack.peak = stack.allocated;
     if (i % 20 == 0) stack.births = {{2, 1, 1e6 / 3, 1000}, {kBirthParts - 1, 4, 4096, 4}};
+    if (i % 40 == 0) stack.load_births = {{0, 2, 1e6 / 7, 500}, {7, 3, 4096, 4}};
     stacks.push_back({random(), as_packed(stack, kTestRate)});
   }
   return stacks;

@@ -49,12 +49,14 @@ void expect_same(const StackStatistics& a, const StackStatistics& b) {
     EXPECT_EQ(a.lifetimes[i].weight_bytes, b.lifetimes[i].weight_bytes);
     EXPECT_EQ(a.lifetimes[i].weight_count, b.lifetimes[i].weight_count);
   }
-  ASSERT_EQ(a.births.size(), b.births.size());
-  for (size_t i = 0; i < a.births.size(); ++i) {
-    EXPECT_EQ(a.births[i].part, b.births[i].part);
-    EXPECT_EQ(a.births[i].samples, b.births[i].samples);
-    EXPECT_EQ(a.births[i].weight_bytes, b.births[i].weight_bytes);
-    EXPECT_EQ(a.births[i].weight_count, b.births[i].weight_count);
+  for (const auto births : {&StackStatistics::births, &StackStatistics::load_births}) {
+    ASSERT_EQ((a.*births).size(), (b.*births).size());
+    for (size_t i = 0; i < (a.*births).size(); ++i) {
+      EXPECT_EQ((a.*births)[i].part, (b.*births)[i].part);
+      EXPECT_EQ((a.*births)[i].samples, (b.*births)[i].samples);
+      EXPECT_EQ((a.*births)[i].weight_bytes, (b.*births)[i].weight_bytes);
+      EXPECT_EQ((a.*births)[i].weight_count, (b.*births)[i].weight_count);
+    }
   }
 }
 

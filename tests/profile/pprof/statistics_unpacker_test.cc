@@ -42,9 +42,14 @@ TEST(PackedStatistics, DamagedColumnsAreNoticed) {
   const std::string bytes =
       gunzip(*from_base64(std::string_view(good).substr(good.find("data=") + 5)), "", uint64_t{1} << 20);
   std::mt19937 random(3);
+  size_t whole = 0;  // without the last column, which not all files have
   for (size_t cut = 0; cut < bytes.size(); ++cut) {
-    EXPECT_TRUE(unpack_columns(bytes.substr(0, cut), PackedForm::kDerived).empty()) << cut;
+    const std::vector<IdentifiedStatistics> stacks =
+        unpack_columns(bytes.substr(0, cut), PackedForm::kDerived);
+    whole += stacks.empty() ? 0 : 1;
+    for (const IdentifiedStatistics& stack : stacks) EXPECT_TRUE(stack.statistics.load_births.empty()) << cut;
   }
+  EXPECT_EQ(whole, 1U);
   for (const PackedForm form : {PackedForm::kDerived, PackedForm::kOfBefore}) {
     for (int i = 0; i < 5000; ++i) {
       std::string damaged = bytes;

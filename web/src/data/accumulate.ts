@@ -16,11 +16,21 @@ export interface Estimate extends Interval {
   step: number;
 }
 
+/** Blocks of 16 bytes at least, of which none was sampled. */
+const SMALLEST = 16;
+
+function allowForSmall(missed: Missed, rate: number, bytes: boolean): void {
+  missed.allowFor(bytes ? rate : rate / SMALLEST);
+}
+
 /** Sums over samples of several sizes: two kinds of blocks that give the same sums, else only moments. */
 function addTotals(missed: Missed, samples: number, size: number, numbers: Float64Array, bytes: boolean): void {
   const [weightBytes, weightCount, varianceBytes, varianceCount, mostBytes, mostCount] = numbers;
   const missedCount = weightCount - samples;
   if (!(mostCount > 0)) return;
+  // The maxima are of the smallest block: its size, and from p = 1 - e^(-size / rate) the rate.
+  const s1 = mostBytes / mostCount;
+  allowForSmall(missed, s1 / Math.log1p(1 / mostCount), bytes);
   const add = (step: number, probability: number, n: number) =>
     missed.add({ step: bytes ? step : 1, probability, samples: n });
   if (Math.abs(mostCount * samples - missedCount) <= 1e-6 * missedCount + 1e-12 * weightCount) {
@@ -28,7 +38,6 @@ function addTotals(missed: Missed, samples: number, size: number, numbers: Float
     return;
   }
   const c1 = 1 + mostCount;
-  const s1 = mostBytes / mostCount;
   const n1 =
     (weightBytes * samples - size * weightCount) / (s1 * c1 * samples + weightBytes - s1 * weightCount - c1 * size);
   const n2 = samples - n1;
@@ -38,14 +47,14 @@ function addTotals(missed: Missed, samples: number, size: number, numbers: Float
     add(s1, 1 / c1, n1);
     add(s2, p2, n2);
   } else if (bytes) {
-    missed.addContinuous(weightBytes - size, varianceBytes, mostBytes);
+    missed.addContinuous(weightBytes - size, varianceBytes, mostBytes, 1 / c1);
   } else {
-    missed.addContinuous(missedCount, varianceCount, mostCount);
+    missed.addContinuous(missedCount, varianceCount, mostCount, 1 / c1);
   }
 }
 
-/** `stacks`: each once. */
-export function estimate(block: Block, metric: Metric, stacks: Iterable<number>): Estimate {
+/** `stacks`: each once; `allows`: for small blocks beside large ones, of which none was sampled. */
+export function estimate(block: Block, metric: Metric, stacks: Iterable<number>, allows = true): Estimate {
   const family = block.families[familyOf(metric)];
   const bytes = isBytes(metric);
   const missed = new Missed();
@@ -73,8 +82,10 @@ export function estimate(block: Block, metric: Metric, stacks: Iterable<number>)
     const step = bytes ? block.kinds.size[kind - FIRST_KIND] : 1;
     certain += count * step;
     missed.add({ step, probability: probabilityOf(block, kind - FIRST_KIND), samples: count });
+    const rate = block.kinds.rate[kind - FIRST_KIND];
+    if (rate > 1) allowForSmall(missed, rate, bytes);
   }
   const value = certain + missed.mean;
-  const ends = missed.interval();
+  const ends = missed.interval(allows);
   return { value, low: Math.min(certain + ends.low, value), high: Math.max(certain + ends.high, value), samples: seen, step: missed.step };
 }

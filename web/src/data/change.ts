@@ -46,5 +46,7 @@ export function changeOf(block: Block, metric: Metric, stacks: Iterable<number>)
   const sides: [number[], number[]] = [[], []];
   for (const stack of stacks) sides[isAfter(block, stack) ? 1 : 0].push(stack);
   const [before, after] = block.facts.sides;
-  return changeBetween(estimate(block, metric, sides[0]), estimate(block, metric, sides[1]), [before.rate, after.rate]);
+  // It is about blocks of the sizes that either side shows: docs/decisions/0105 says why.
+  const [was, is] = sides.map((side) => estimate(block, metric, side, false));
+  return changeBetween(was, is, [before.rate, after.rate]);
 }

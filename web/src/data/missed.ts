@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sampling missed behind samples of many kinds, and the 95 % interval of it.
-// It computes what src/profile/model/missed_mass.cc does; docs/decisions/0007 says why.
+// It computes what src/estimate/missed_mass.cc does; docs/decisions/0007 and 0105 say why.
 import { type Cumulants, Distribution, type Group, cumulantsOf, plus } from "./distribution";
 
 const TAIL = 0.025;
 const EXTRA_SHARE = 0.7; // of a further sample, for the upper end
+/** A large block is sampled with more than this probability: it has more than 1.25 R. */
+const LARGE_PROBABILITY = 0.7135;
 const FINE_STEP = 0.1; // of the standard deviation: such steps cannot be felt
 const FINE_STEP_AMONG_SEVERAL = 0.2;
 const FEW_STEPS = 2;
@@ -60,9 +62,17 @@ function findCrossing(
   return { below, above };
 }
 
+/** What a block weighs (0: a continuous part), and what hides behind one sample of it. */
+interface Kind {
+  step: number;
+  mean: number;
+}
+
 export class Missed {
   private sum: Cumulants = { mean: 0, variance: 0, third: 0 };
-  private largest = { step: 0, mean: 0 };
+  private largest: Kind = { step: 0, mean: 0 };
+  private unseen: Kind = { step: 0, mean: 0 };
+  private hasSmall = false;
   private certainHazard = 0;
   private missedHazard = 0;
   private readonly groups: Group[] = [];
@@ -80,6 +90,7 @@ export class Missed {
     const q = 1 - group.probability;
     const hazard = -Math.log(q) * group.samples;
     this.certainHazard += hazard;
+    this.hasSmall ||= !(group.probability > LARGE_PROBABILITY);
     if (!(q > 0) || !(group.step > 0)) return;
     const mean = (group.step * q) / group.probability;
     this.sum = plus(this.sum, cumulantsOf(group));
@@ -88,9 +99,10 @@ export class Missed {
     this.groups.push(group);
   }
 
-  /** A part of which only moments are known. */
-  addContinuous(mean: number, variance: number, largestMean: number): void {
+  /** A part of which only moments are known; `probability` is that of the blocks behind which `largestMean` hides. */
+  addContinuous(mean: number, variance: number, largestMean: number, probability: number): void {
     if (!(mean > 0) || !(variance > 0)) return;
+    this.hasSmall ||= !(probability > LARGE_PROBABILITY);
     const scale = variance / mean;
     this.sum = plus(this.sum, { mean, variance, third: 2 * variance * scale });
     this.missedHazard += mean / scale;
@@ -98,27 +110,42 @@ export class Missed {
     if (largestMean > this.largest.mean) this.largest = { step: 0, mean: largestMean };
   }
 
-  interval(): { low: number; high: number } {
+  /** Blocks may be there behind a sample of which so much hides. Where only large ones were sampled, the upper end says so. */
+  allowFor(mean: number): void {
+    if (mean > this.unseen.mean) this.unseen = { step: 0, mean };
+  }
+
+  /** The kind that the upper end allows for. */
+  private further(allows: boolean): Kind {
+    return !allows || this.hasSmall || this.largest.mean > this.unseen.mean ? this.largest : this.unseen;
+  }
+
+  /** `allows`: for blocks as in allowFor(), too. */
+  interval(allows = true): { low: number; high: number } {
     const { mean, variance } = this.sum;
-    if (!(variance > 0)) return { low: 0, high: 0 };
+    const further = this.further(allows);
+    if (!(variance > 0) && !(further.mean > 0)) return { low: 0, high: 0 };
     const deviation = Math.sqrt(variance);
     const { missed, fine } = this.parts(deviation);
-    const more = this.withExtra(missed, fine);
-    const tolerance = (missed.hasRest ? 1e-4 : 1e-7) * deviation;
+    const more = this.withExtra(missed, fine, further);
+    const tolerance = (missed.hasRest ? 1e-4 : 1e-7) * Math.max(deviation, further.step > 0 ? 0 : further.mean);
     const hazard = this.missedHazard / mean;
-    const low = findCrossing(
-      (x) => missed.cdf(x) - TAIL * -Math.expm1(-this.certainHazard - hazard * x),
-      0,
-      mean,
-      tolerance,
-    );
+    const low =
+      mean > 0
+        ? findCrossing(
+            (x) => missed.cdf(x) - TAIL * -Math.expm1(-this.certainHazard - hazard * x),
+            0,
+            mean,
+            tolerance,
+          ).below
+        : 0;
     const high = findCrossing(
       (x) => (1 - EXTRA_SHARE) * missed.cdf(x) + EXTRA_SHARE * more.cdf(x) - (1 - TAIL),
       0,
-      mean + 2 * deviation + this.largest.mean,
+      mean + 2 * deviation + further.mean,
       tolerance,
     );
-    return { low: low.below, high: high.above };
+    return { low, high: high.above };
   }
 
   private parts(deviation: number): { missed: Distribution; fine: number } {
@@ -141,9 +168,8 @@ export class Missed {
   }
 
   /** With one more sample, of the kind behind which most can hide. */
-  private withExtra(missed: Distribution, fine: number): Distribution {
+  private withExtra(missed: Distribution, fine: number, { step, mean }: Kind): Distribution {
     const more = missed.copy();
-    const { step, mean } = this.largest;
     if (!(mean > 0)) return more;
     const sample = { step, probability: step / (step + mean), samples: 1 };
     const own = cumulantsOf(sample);
