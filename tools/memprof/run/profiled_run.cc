@@ -83,7 +83,8 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
     const bool has_others = before != nullptr && *before != '\0';
     environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
   }
-  environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
+  // Empty: as if it were not there, whatever it is outside.
+  environment.emplace_back("MEMPROF_RATE", options.rate_bytes ? std::to_string(*options.rate_bytes) : "");
   if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
   if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
   if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));

@@ -15,7 +15,7 @@
 namespace memprof::cli {
 
 struct RunOptions {
-  uint64_t rate_bytes = 512 * 1024;
+  std::optional<uint64_t> rate_bytes;  // without one it starts fine
   std::string budget;     // as given; empty: none
   uint64_t min_rate = 0;  // of the rates that it chooses; 0: the default
   uint64_t max_rate = 0;
