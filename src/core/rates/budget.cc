@@ -151,9 +151,8 @@ void Meter::count() const {
   }
   const uint64_t more = stands_for_ * (spent_ns_ < kMaxEventNs ? spent_ns_ : kMaxEventNs);
   const uint64_t spent = h->later_statistics.sampling_ns.fetch_add(more, std::memory_order_relaxed) + more;
-  if (!budget::is_on()) {  // and not the meter's
-    fine_start::look_at_cost(h, spent, since_ns_);
-  } else if (since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
+  if (budget::is_on() &&  // not the meter
+      since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
     control(platform::monotonic_ns());
   }
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rate that starts fine: the rates of core/sampling/fine_schedule.h, one after the other, for each table of
-// samples anew.
+// A rate that starts fine, and gets coarser as bytes go by (core/sampling/fine_law.h).
 //
-// Model: each recorded sample counts down; at 0, or when the events of this rate have cost their share
-// (core/rates/budget.h measures them), the next coarser rate is in force.  Rates only become coarser, so a clock
-// that is under way is finer than it need be, and goes on to its sampling point.  At the last rate nothing is counted
-// or measured any more.  It begins anew with memprof_start, for what the process has not spent yet.
+// Model: recorded samples count down; at 0 their thread asks the law for the rate, which knows how many bytes the
+// samples stood for and what events have cost (core/rates/budget.h measures them).  At the law's last rate, or when
+// all was spent that may be, that ends: nothing is counted down or measured any more.  It begins anew with new tables,
+// and with memprof_start, for what the process has not spent yet.
 //
-// Threads: any; one at a time takes the next step, the others go on.
-// Signals: may be interrupted by itself.  fork: attach() begins anew for a child's tables.
+// Threads: any; who counts to 0 sets the rate, the others go on.
+// Signals: may be interrupted by itself.  fork: begin() for a child's tables.
 // Allocates, waits: never.
 #pragma once
 
@@ -19,38 +18,32 @@
 
 namespace memprof::fine_start {
 
-// Before there are tables.  `is_late`: those come with the first sample, and that is of the last rate, so that a
-// small process need not have any.
-void configure(bool is_wanted, bool is_late);
-// As a user asks for it in a process that has tables, or not.
+// Before there are tables.  `has_late_tables`: they come with the first sample, and that is of the last rate, so
+// that a small process need not have any.
+void configure(bool is_wanted, bool has_late_tables);
+// As a user asks for it.  false: also ends what has begun; the rate stays.
 void want(bool is_wanted);
 bool is_wanted();
 
-// New tables, which the calling thread alone knows, or those that there are: begins, if it is wanted.
+// For new tables, which the calling thread alone knows, or those that there are.
 void begin(ArenaHeader* header, uint64_t now_ns);
 
-// The rate that is in force in the long run: the schedule's last one while it runs, else the present one.
+// The rate that will be in force in the long run.
 uint64_t lasting_rate();
 
-// Samples until the next rate; 0 or less: none is to come, or who brought it to 0 is taking the step.
-extern std::atomic<int64_t> g_left;  // relaxed
-extern std::atomic<uint64_t> g_cost_limit_ns;  // relaxed; LaterStatistics::sampling_ns that ends this rate
-void step(ArenaHeader* header, uint64_t now_ns);
+// Samples until the rate is looked at; 0 or less: it will not be, or somebody is at it.  acquire and release: what the
+// thread that sets the rate knows, it has from the one before.
+extern std::atomic<int64_t> g_left;
+extern std::atomic<uint64_t> g_weight_bytes;  // of the samples since it began; relaxed
+void look(ArenaHeader* header, uint64_t now_ns);
 
-inline bool is_running() {
-  return g_left.load(std::memory_order_relaxed) > 0;
-}
 // A sample was recorded.
-inline void count_sample(ArenaHeader* header, uint64_t now_ns) {
-  if (__builtin_expect(is_running(), 0) && g_left.fetch_sub(1, std::memory_order_relaxed) == 1) {
-    step(header, now_ns);
-  }
-}
-// So much was spent on events in all.
-inline void look_at_cost(ArenaHeader* header, uint64_t spent_ns, uint64_t now_ns) {
-  if (is_running() && spent_ns > g_cost_limit_ns.load(std::memory_order_relaxed) &&
-      g_left.exchange(0, std::memory_order_relaxed) > 0) {
-    step(header, now_ns);
+inline void count_sample(ArenaHeader* header, uint64_t weight_bytes, uint64_t now_ns) {
+  if (__builtin_expect(g_left.load(std::memory_order_relaxed) > 0, 0)) {
+    g_weight_bytes.fetch_add(weight_bytes, std::memory_order_relaxed);
+    if (g_left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      look(header, now_ns);
+    }
   }
 }
 
