@@ -7,14 +7,12 @@ from typing import Any
 from memprof import _profiler
 from memprof._diff import SnapshotDiff, snapshot_diff
 
-_USAGE = "%%memprof [-r KIB]: KiB between samples, like 64 (default 512; 0 records every allocation)"
+_USAGE = ("%%memprof [-r KIB]: KiB between samples, like 64 (0 records every allocation; without -r: 8 at first, more as "
+          "bytes go by, up to 512)")
 
 
-def _rate_kb(words: list[str]) -> int | None:
-    """None: it is not understood."""
-    if not words:
-        return 512
-    return int(words[1]) if len(words) == 2 and words[0] == "-r" and words[1].isdigit() else None
+def _is_understood(words: list[str]) -> bool:
+    return not words or (len(words) == 2 and words[0] == "-r" and words[1].isdigit())
 
 
 class CellFailed(Exception):
@@ -33,13 +31,12 @@ def load_ipython_extension(shell: Any) -> None:
         if words in (["-h"], ["--help"]):
             print(f"{_USAGE}\n\nRuns the cell, and shows what it left in memory: by place, with 95 % intervals.")
             return None
-        rate_kb = _rate_kb(words)
-        if rate_kb is None:
+        if not _is_understood(words):
             from IPython.core.error import UsageError
             raise UsageError(f"%%memprof: {line!r} is not understood; {_USAGE}")
         was_active = _profiler.is_active()
         if not was_active:
-            _profiler.start(rate_kb)
+            _profiler.start(int(words[1]) if words else None)
         try:
             before = _profiler.get_snapshot()
             result = shell.run_cell(cell)

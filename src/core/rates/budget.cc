@@ -146,7 +146,7 @@ void Meter::count() const {
     return;
   }
   if (g_events.fetch_add(stands_for_, std::memory_order_relaxed) + stands_for_ > kFewEvents &&
-      stands_for_ == 1) {
+      stands_for_ == 1 && budget::is_on()) {
     sampler_measure_one_in(kMeasuredEvents);
   }
   const uint64_t more = stands_for_ * (spent_ns_ < kMaxEventNs ? spent_ns_ : kMaxEventNs);

@@ -25,6 +25,9 @@ struct Control {
 };
 Control g_control;
 
+// One event in so many is measured: of few events the law is to know more than a budget's need.
+constexpr uint64_t kMeasured = 2;
+
 uint64_t spent_of(const ArenaHeader& header) {
   return header.later_statistics.sampling_ns.load(std::memory_order_relaxed);
 }
@@ -86,7 +89,7 @@ void begin(ArenaHeader* header, uint64_t now_ns) {
   g_control = {FineLaw(), spent, allowed};
   g_weight_bytes.store(0, std::memory_order_relaxed);
   rates::follow(header, FineLaw::kFirstRateBytes, now_ns);
-  sampler_measure_one_in(1);
+  sampler_measure_one_in(kMeasured);
   g_left.store(FineLaw::kSamplesOfALook, std::memory_order_release);
 }
 

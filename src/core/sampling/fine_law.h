@@ -3,13 +3,14 @@
 //
 // Model: after B bytes the rate is a part of B, so what a program allocates last is seen as finely as what it allocated
 // first, for its size:
-//     kFirstBytes                 while B is less     8 KiB
-//     B / kSamples                up to kSmallBytes   32 KiB at 32 MiB
-//     with B to the 5/4           from there on       256 KiB at 169 MiB, and at 294 MiB the last rate
-// This is for samples that cost at most kCostNs / kSamples.  Of dearer ones (new stacks, deep ones, while a program
-// imports its modules) so many fewer are taken; later ones that are cheaper are taken as often as if these had not been.
-// So what is dear and comes first does not use up what is to be spent on what comes later.  Rates are powers of two,
-// so that a profile has few of them.  docs/decisions/0106-a-rate-that-starts-fine.md derives the numbers.
+//     kFirstRateBytes             up to kFirstBytes   8 KiB, up to 10 MiB
+//     B / kSamples                up to kSmallBytes   26 KiB at 32 MiB
+//     with B to the 5/4           from there on       106 KiB at 100 MiB, and at 350 MiB the last rate
+// This is for samples that cost up to kCostNs.  Dear ones are those of new stacks, as while a program imports its
+// modules: each of their sites has one or two samples, and twice as many would tell little more of it.  So where samples
+// are n times as dear, n^2 times fewer are taken; once they are cheap again, as many as if they had always been.
+// Rates are powers of two, so that a profile has few of them.
+// docs/decisions/0106-a-rate-that-starts-fine.md derives the numbers.
 //
 // Threads: one at a time.
 // Signals, fork: pure.  Allocates: never.
@@ -23,13 +24,12 @@ class FineLaw {
  public:
   static constexpr uint64_t kFirstRateBytes = 8 * 1024;
   static constexpr uint64_t kLastRateBytes = 512 * 1024;
-  static constexpr uint64_t kSamples = 1024;
+  static constexpr uint64_t kSamples = 1280;
   static constexpr uint64_t kFirstBytes = kSamples * kFirstRateBytes;
   static constexpr uint64_t kSmallBytes = 32 * 1024 * 1024;
-  // Of kSamples samples.
-  static constexpr uint64_t kCostNs = 2500000;
+  static constexpr uint64_t kCostNs = 2500;
   // The rate is looked at again after so many samples.
-  static constexpr int64_t kSamplesOfALook = 64;
+  static constexpr int64_t kSamplesOfALook = 16;
 
   // What all samples before the last rate may cost in the life of a process: so much, or this part of its CPU time, where
   // that is more.
