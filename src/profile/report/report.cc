@@ -13,6 +13,7 @@
 #include "profile/model/mapped.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/short_name.h"
+#include "profile/report/beside_sums.h"
 
 namespace memprof::profile {
 namespace {
@@ -58,38 +59,6 @@ class LineSums {
   std::map<std::pair<uint32_t, int64_t>, Held> sums_;
 };
 
-// What stands beside a row: of all that its stacks have, that which at least half of what it holds belongs to.
-template <typename Item>
-class BesideSums {
- public:
-  void add(uint32_t group, const Item& item, double value) { sums_[group][item] += value; }
-
-  std::optional<Item> of(uint32_t group, double whole) const {
-    const auto found = sums_.find(group);
-    if (found == sums_.end()) return std::nullopt;
-    const auto largest = std::max_element(
-        found->second.begin(), found->second.end(),
-        [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
-    const double held = std::abs(largest->second);
-    return held > 0 && held >= std::abs(whole) / 2 ? std::optional(largest->first) : std::nullopt;
-  }
-
- private:
-  std::map<uint32_t, std::map<Item, double>> sums_;
-};
-
-struct Beside {
-  BesideSums<NativeCallee> callees;
-  BesideSums<OwnLine> callers;
-
-  void add(const Stack& stack, uint32_t group, Metric metric, const FrameGrouping& grouping) {
-    const double value = estimated_value(stack, metric);
-    if (value == 0) return;
-    if (grouping.native_callee() != nullptr) callees.add(group, *grouping.native_callee(), value);
-    if (const auto caller = grouping.own_caller()) callers.add(group, *caller, value);
-  }
-};
-
 // Sums by group.
 std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric, FrameGrouping* grouping,
                           LineSums* lines, Beside* beside) {
@@ -111,6 +80,16 @@ std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric
     }
   }
   return sums;
+}
+
+// Of a site that was sampled once, and would most likely not have been.
+bool is_single(const Sum& sum, Metric metric) {
+  constexpr double kWide = 0.5;
+  const auto blocks = static_cast<Metric>(metric_index(metric) & ~size_t{1});
+  if (metric_is_apart(metric) || !sum.self.has_interval(metric)) return false;
+  if (sum.cumulative.certain(blocks) != 1) return false;
+  const double missed = sum.cumulative.missed(metric).mean();
+  return missed > kWide * sum.cumulative.value(metric);
 }
 
 void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& options, FrameGrouping* grouping,
@@ -141,6 +120,15 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     const FrameGroup& y = groups[b.group];
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
   });
+  if (options.fold_single) {
+    const auto single = std::stable_partition(order.begin(), order.end(), [&](const Entry& entry) {
+      return !is_single(sums[entry.group], options.metric);
+    });
+    Accumulator together;
+    for (auto entry = single; entry != order.end(); ++entry) together.add(sums[entry->group].self);
+    report->single_rows = {static_cast<size_t>(order.end() - single), together.estimate(options.metric)};
+    order.erase(single, order.end());
+  }
   report->row_count = order.size();
   for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
     const Sum& sum = sums[order[i].group];

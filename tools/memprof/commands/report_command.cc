@@ -234,6 +234,7 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
   report.metric = chosen_metric(options, profile).value_or(profile::default_metric(profile));
   report.max_rows = options.rows.value_or(options.json ? SIZE_MAX : options.tree ? kTreeRows : kTableRows);
   report.skip_empty = !options.json;
+  report.fold_single = !options.json && !options.details;
   report.filter = options.choice.filter;
   report.view = options.choice.view;
   report.view.full_names = report.view.full_names || options.json;
