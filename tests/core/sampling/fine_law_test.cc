@@ -121,9 +121,9 @@ TEST(FineLaw, CheapSamplesAreSoonTakenAsOftenAsEver) {
   EXPECT_EQ(FineLaw::kFirstRateBytes, rate);
 }
 
-// Sums of programs whose samples cost what happens to them: some are dear, some cheap.  `by_rate_in_force`: a
-// mistake, each sample weighed by the rate that is in force, not by that which its clock was drawn with.
-double sigmas(uint64_t seed, uint64_t allocations, bool by_rate_in_force) {
+// The sum of a program some of whose samples are dear, some cheap.  `by_one_rate`: a mistake, all samples are weighed by one
+// rate, and not each by that which its clock was drawn with.
+double sigmas(uint64_t seed, uint64_t allocations, bool by_one_rate) {
   constexpr uint64_t kSizes[] = {16, 40, 40, 200, 1000, 5000, 60000, 24};
   sampler_set_rate(FineLaw::kFirstRateBytes);
   seed_sampler(seed);
@@ -141,7 +141,7 @@ double sigmas(uint64_t seed, uint64_t allocations, bool by_rate_in_force) {
     sampler_resume(event);
     if (!event.sampled) continue;
     const Weight w = weigh(size, event.rate_bytes);
-    estimate += by_rate_in_force ? weigh(size, sampler_rate()).bytes : w.bytes;
+    estimate += by_one_rate ? weigh(size, 4 * FineLaw::kFirstRateBytes).bytes : w.bytes;
     variance += (1 - w.probability) * w.bytes * w.bytes;
     seen += w.bytes;
     // As of a program that is small over and over, and looked at with each sample: the rate goes up and down.
