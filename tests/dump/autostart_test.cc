@@ -96,6 +96,19 @@ TEST(Autostart, ReadsRates) {
   }
 }
 
+TEST(Autostart, WithoutARateItStartsFine) {
+  const auto starts_fine = [](const Variables& variables) {
+    bool fine = false;
+    EXPECT_EQ("", configure(variables, [&fine](const Configuration& c) { fine = c.budget.starts_fine; }));
+    return fine;
+  };
+  EXPECT_TRUE(starts_fine({}));
+  EXPECT_TRUE(starts_fine({{"MEMPROF_RATE", ""}}));
+  EXPECT_FALSE(starts_fine({{"MEMPROF_RATE", "512k"}}));
+  EXPECT_FALSE(starts_fine({{"MEMPROF_RATE", "0"}}));
+  EXPECT_FALSE(starts_fine({{"MEMPROF_BUDGET", "0.5%"}}));
+}
+
 TEST(Autostart, AWrongValueIsSaidOnceAndIgnored) {
   for (const char* text : {"x", "-1", "12x", "k", "0.3k", "1.5", "1.k", "1.5.5k", "512kk", "512kiB ", " 512",
                            "1025T", "1125899906842625", "99999999999999999999999", "18446744073709551616",

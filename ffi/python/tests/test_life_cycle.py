@@ -91,6 +91,27 @@ def test_the_rate_may_change(run):
     assert result.value == [512 << 10, 1 << 10, 0, 1 << 50]
 
 
+def test_without_a_rate_it_starts_fine(run):
+    result = run("""
+        memprof.start()
+        rates = [memprof.get_stats().sampling_rate_bytes]
+        kept = [bytearray(3000) for _ in range(10_000)]
+        snapshot = memprof.get_snapshot()
+        seen = [use.rate_bytes for use in snapshot.rates]
+        memprof.stop()
+        memprof.start(64)
+        rates.append(memprof.get_stats().sampling_rate_bytes)
+        memprof.stop()
+        memprof.start(None)
+        rates.append(memprof.get_stats().sampling_rate_bytes)
+        report([rates, seen, snapshot.sampling_rate_bytes, str(snapshot).splitlines()[0]])
+    """)
+    rates, seen, now, header = result.value
+    assert rates == [8 << 10, 64 << 10, 8 << 10]
+    assert seen[0] == 8 << 10 < now <= seen[-1] <= 512 << 10
+    assert "one sample each 8.0 KiB to " in header
+
+
 def test_snapshots_after_shutdown_show_that_moment(run):
     result = run("""
         memprof.start(0)
