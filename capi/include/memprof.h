@@ -20,7 +20,7 @@
  *
  * Simple use
  * ----------
- *     memprof_init(NULL);                          // defaults: 512 KiB rate
+ *     memprof_init(NULL);                          // defaults: the rate starts fine
  *     memprof_start();
  *     ...                                          // the program runs
  *     memprof_write_profile("heap.pb", 0);         // pprof format; open it with `memprof report heap.pb`
@@ -261,7 +261,7 @@ MEMPROF_API int memprof_attach_prepare_imports(void);
 MEMPROF_API int memprof_attach_prepare_hooks(void* request);
 
 /* Changes the rate, in any state.  See memprof_start for when threads take it up.  In a process with Python
- * it waits for the loader.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
+ * it waits for the loader.  MEMPROF_RATE_STARTS_FINE begins fine anew.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
