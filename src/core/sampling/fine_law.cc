@@ -11,8 +11,8 @@ static_assert(FineLaw::kLastRateBytes == kDefaultRateBytes);
 
 // What is kept of the costs that are known, at each look.
 constexpr double kKept = 0.5;
-// Dear samples are taken so many times more rarely at most.
-constexpr double kMostFewer = 8;
+// Dear samples are taken at most so many times more rarely.
+constexpr double kMaxTimesRarer = 8;
 // A rate stays where the wanted one is nearer than this, as a factor: less than half a step, and some more, so that it
 // does not go to and fro.
 constexpr double kNear = 1.6;
@@ -30,7 +30,7 @@ uint64_t FineLaw::next(uint64_t rate_bytes, uint64_t bytes, uint64_t samples, ui
   spent_ns_ = spent_ns_ * kKept + static_cast<double>(spent_ns);
   samples_ = samples_ * kKept + static_cast<double>(samples);
   const double dearer = spent_ns_ / samples_ / static_cast<double>(kCostNs);
-  const double fewer = dearer < 1 ? 1 : dearer * dearer < kMostFewer ? dearer * dearer : kMostFewer;
+  const double fewer = dearer < 1 ? 1 : dearer * dearer < kMaxTimesRarer ? dearer * dearer : kMaxTimesRarer;
   const double wanted = rate_after(bytes) * fewer;
   const auto rate = static_cast<double>(rate_bytes);
   if (wanted < rate * kNear && wanted > rate / kNear) {

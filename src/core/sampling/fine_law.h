@@ -43,7 +43,7 @@ class FineLaw {
   uint64_t next(uint64_t rate_bytes, uint64_t bytes, uint64_t samples, uint64_t spent_ns);
 
  private:
-  // Of a sample, as a mean that forgets.  At first: as a new stack of Python's.
+  // Of a sample, as a mean that forgets.  At first: as new stacks.
   double spent_ns_ = 32 * 5000;
   double samples_ = 32;
 };
