@@ -173,7 +173,7 @@ typedef struct memprof_runtime_stats {
 /* As a rate: begin with 8 KiB, and double it from time to time, until it is 512 KiB after some hundred megabytes.
  * So a small program is seen finely (about +-10 % of what the largest row of 10 MiB holds), and in the long run it
  * costs what 512 KiB cost; the samples before that cost at most 20 ms of CPU, or 0.5 % where that is more. */
-#define MEMPROF_RATE_STARTS_FINE UINT64_MAX
+#define MEMPROF_RATE_STARTS_FINE (UINT64_C(1) << 63)
 
 typedef struct memprof_options {
   uint32_t struct_size;        /* sizeof(memprof_options)                                                  */

@@ -97,16 +97,16 @@ TEST(Autostart, ReadsRates) {
 }
 
 TEST(Autostart, WithoutARateItStartsFine) {
-  const auto starts_fine = [](const Variables& variables) {
-    bool fine = false;
-    EXPECT_EQ("", configure(variables, [&fine](const Configuration& c) { fine = c.budget.starts_fine; }));
-    return fine;
+  const auto expect = [](bool starts_fine, const Variables& variables) {
+    EXPECT_EQ("", configure(variables, [starts_fine](const Configuration& c) {
+                EXPECT_EQ(starts_fine, c.budget.starts_fine);
+              }));
   };
-  EXPECT_TRUE(starts_fine({}));
-  EXPECT_TRUE(starts_fine({{"MEMPROF_RATE", ""}}));
-  EXPECT_FALSE(starts_fine({{"MEMPROF_RATE", "512k"}}));
-  EXPECT_FALSE(starts_fine({{"MEMPROF_RATE", "0"}}));
-  EXPECT_FALSE(starts_fine({{"MEMPROF_BUDGET", "0.5%"}}));
+  expect(true, {});
+  expect(true, {{"MEMPROF_RATE", ""}});
+  expect(false, {{"MEMPROF_RATE", "512k"}});
+  expect(false, {{"MEMPROF_RATE", "0"}});
+  expect(false, {{"MEMPROF_BUDGET", "0.5%"}});
 }
 
 TEST(Autostart, AWrongValueIsSaidOnceAndIgnored) {

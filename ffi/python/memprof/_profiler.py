@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memprof._snapshot import HeapSnapshot
 
 MOST_RATE_BYTES = 1 << 50
-_STARTS_FINE = (1 << 64) - 1  # MEMPROF_RATE_STARTS_FINE
+_STARTS_FINE = 1 << 63  # MEMPROF_RATE_STARTS_FINE
 _STATES = ("uninitialized", "initialized", "active", "stopped", "terminated")
 _HOOKS = ("none", "interposed", "imports")
 
