@@ -56,8 +56,10 @@ class Setup:
     def __post_init__(self):
         self.version = subprocess.run([self.python, "-VV"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1]
 
-    def profiled(self, profile, rate="512k"):
-        return {"LD_PRELOAD": str(self.library), "MEMPROF_PROFILE": str(self.scratch / profile), "MEMPROF_RATE": rate}
+    def profiled(self, profile, rate=None):
+        """Without a rate: the default, which starts fine."""
+        env = {"LD_PRELOAD": str(self.library), "MEMPROF_PROFILE": str(self.scratch / profile)}
+        return env if rate is None else {**env, "MEMPROF_RATE": rate}
 
     def environment(self, *packages):
         """The interpreter of a virtual environment; pip is that of the system's, this one need have none."""
@@ -153,7 +155,7 @@ def programs(setup):
                f"without {base_s:.2f} s")
     of_loops, of_wholes = zip(*medians)
     yield (f"Python {setup.version}, geometric mean of {len(medians)} programs", geometric_mean(of_loops), "≤ 1.02",
-           f"{PACKAGES[0].replace('==', ' ')}, rate 512k, objects on: the benchmark's loops, as pyperf times them, in CPU")
+           f"{PACKAGES[0].replace('==', ' ')}, default rate, objects on: the benchmark's loops, as pyperf times them, in CPU")
     yield (f"Python {setup.version}, the same, whole processes", geometric_mean(of_wholes), "",
            "a worker process a run of about a second; start, imports, end and the profile are in it")
 

@@ -27,6 +27,7 @@ namespace profiler = memprof::profiler;
 static_assert(MEMPROF_USE_NOTHING == static_cast<int>(memprof::runtimes::Use::kNothing) &&
               MEMPROF_USE_STACKS == static_cast<int>(memprof::runtimes::Use::kStacksOnly));
 static_assert(MEMPROF_DEFAULT_RATE_BYTES == memprof::kDefaultRateBytes);
+static_assert(MEMPROF_RATE_STARTS_FINE > memprof::kMaxRateBytes);
 
 namespace {
 
@@ -174,7 +175,9 @@ int memprof_init(const memprof_options* options) {
         configuration.budget));
   }
   memprof::runtimes::Settings runtimes;
-  if (options->struct_size < kOptionsBytes || options->rate_bytes > memprof::kMaxRateBytes ||
+  const bool starts_fine = options->rate_bytes == MEMPROF_RATE_STARTS_FINE;
+  const uint64_t rate_bytes = starts_fine ? MEMPROF_DEFAULT_RATE_BYTES : options->rate_bytes;
+  if (options->struct_size < kOptionsBytes || rate_bytes > memprof::kMaxRateBytes ||
       options->max_depth > memprof::kMaxDepth || options->max_live_samples > memprof::kMaxLiveSamples ||
       options->max_stacks > memprof::kMaxStacks) {
     return MEMPROF_ERR_INVALID;
@@ -188,7 +191,8 @@ int memprof_init(const memprof_options* options) {
       (known.memory_limit_bytes != 0 && known.memory_limit_bytes < memprof::kMinMemoryLimit)) {
     return MEMPROF_ERR_INVALID;
   }
-  Limits limits = memprof::default_limits(options->rate_bytes);
+  budget.starts_fine = starts_fine;
+  Limits limits = memprof::default_limits(rate_bytes);
   limits.max_depth = options->max_depth != 0 ? options->max_depth : limits.max_depth;
   limits.max_live_samples =
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
@@ -199,9 +203,9 @@ int memprof_init(const memprof_options* options) {
   memprof::Configuration run{};
   memprof::read_run(&run);
   return to_error(profiler::initialize(
-      limits, options->rate_bytes,
+      limits, rate_bytes,
       {folder, options->follow_fork != 0, false, run.keep_arena,
-       memprof::memory_limit_of(known.memory_limit_bytes, options->rate_bytes,
+       memprof::memory_limit_of(known.memory_limit_bytes, rate_bytes,
                                 options->max_live_samples != 0 || options->max_stacks != 0),
        run.run_token},
       budget));
@@ -265,10 +269,13 @@ int memprof_shutdown(void) {
 
 int memprof_set_rate(uint64_t rate_bytes) {
   const KeepErrno keep;
-  if (rate_bytes > memprof::kMaxRateBytes) {
+  if (rate_bytes == MEMPROF_RATE_STARTS_FINE) {
+    profiler::set_fine_rate();
+  } else if (rate_bytes > memprof::kMaxRateBytes) {
     return MEMPROF_ERR_INVALID;
+  } else {
+    profiler::set_rate(rate_bytes);
   }
-  profiler::set_rate(rate_bytes);
   if (profiler::state() == memprof::State::kActive) {
     memprof::runtimes::attach();  // what it does depends on the rate
   }

@@ -206,7 +206,10 @@ export interface SnapshotOptions {
 }
 
 export interface StartOptions {
-  /** Mean bytes between samples, 524288 by default. Less is more exact and costs more; 0 records every allocation. */
+  /**
+   * Mean bytes between samples. Less is more exact and costs more; 0 records every allocation. By default, without a budget: 8192 at first, and more as
+   * bytes go by, up to 524288, so that a small program is seen finely; V8's samples of its heap are at 524288 from the start on.
+   */
   rateBytes?: number;
   /** What sampling may cost, as a share of the process's CPU time: '0.5%' or 0.005. The rate follows it from a coarse one on, or from rateBytes, where that is not the default. */
   budget?: string | number;

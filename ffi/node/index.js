@@ -17,7 +17,9 @@ function start(options) {
   const javascript = check.flag('start: javascript', given.javascript, true);
   const javascriptHeap = check.flag('start: javascriptHeap', given.javascriptHeap, javascript);
   const limit = (name, least, most, like) => check.whole(`start: ${name}`, given[name], { least, most, like });
+  const startsFine = given.rateBytes === undefined && given.budget === undefined;
   native.start({
+    startsFine: Number(startsFine),
     rateBytes: check.whole('start: rateBytes', given.rateBytes, {
       most: 2 ** 50, otherwise: DEFAULT_RATE_BYTES, like: 'bytes between samples, like 524288 (0 records every allocation)' }),
     budgetPpm: check.share('start: budget', given.budget),
@@ -27,7 +29,7 @@ function start(options) {
     maxStacks: limit('maxStacks', 1, 2 ** 24, 'a number, like 65536'),
     useV8: javascript ? USE_STACKS : USE_NOTHING,
   });
-  if (javascriptHeap) heap.start(native.stats().rateBytes);
+  if (javascriptHeap) heap.start(startsFine ? DEFAULT_RATE_BYTES : native.stats().rateBytes); // V8's rate cannot change
 }
 
 const LIKE = "one that ends in .pb.gz or .pb, like 'heap.%p.pb.gz'";

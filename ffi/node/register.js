@@ -26,7 +26,9 @@ function register() {
   if (native.wasThere) return;
   const heap = require('./lib/javascript_heap.js');
   native.start(null);
-  if (process.env.MEMPROF_NODE !== '0') heap.start(native.stats().rateBytes);
+  // Without a rate or a budget it starts fine; V8's own rate cannot change.
+  const { MEMPROF_RATE, MEMPROF_BUDGET, MEMPROF_NODE } = process.env;
+  if (MEMPROF_NODE !== '0') heap.start(MEMPROF_RATE || MEMPROF_BUDGET ? native.stats().rateBytes : 512 * 1024);
   const file = path.resolve(process.env.MEMPROF_PROFILE || 'memprof.%n.%p.pb.gz');
   // The first listener, before those of the program: it holds what the program held.
   process.on('exit', () => writeAtEnd(native, heap, file));

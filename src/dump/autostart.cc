@@ -2,7 +2,7 @@
 // Profiling without a call: the MEMPROF_* variables of the environment.
 //   MEMPROF_PROFILE            start at once, write the profile to this path at exit (patterns:
 //                              format/path_pattern.h; .pb.gz is compressed, .pb is not)
-//   MEMPROF_RATE               mean bytes between samples, like 512k
+//   MEMPROF_RATE               mean bytes between samples, like 512k; without it, or a budget, the rate starts fine
 //   MEMPROF_BUDGET             the share of the process's CPU time that sampling may take, like 0.5%: the rate follows
 //   MEMPROF_MIN_RATE, MEMPROF_MAX_RATE   between these
 //   MEMPROF_MAX_LIVE_SAMPLES, MEMPROF_MAX_STACKS, MEMPROF_MAX_DEPTH   limits
@@ -163,9 +163,13 @@ uint64_t memory_limit_of(uint64_t given, uint64_t rate_bytes, bool has_limits) {
 Configuration read_configuration() {
   const bool quiet = g_complained.exchange(true, std::memory_order_relaxed);
   Configuration c{kDefaultLimits, kDefaultRateBytes, nullptr, nullptr, false, false, {}, {}};
+  constexpr uint64_t kNone = UINT64_MAX;
+  uint64_t rate = kNone;
   read_number("MEMPROF_RATE", 0, kMaxRateBytes, "bytes like 512k, 64k, 1M, or 0 for every allocation", quiet,
-              &c.rate_bytes);
+              &rate);
+  c.rate_bytes = rate != kNone ? rate : kDefaultRateBytes;
   read_budget(quiet, &c.budget);
+  c.budget.starts_fine = rate == kNone && c.budget.share_ppm == 0;
   uint64_t memory = 0;
   read_number("MEMPROF_MEMORY", kMinMemoryLimit, UINT64_MAX - 1, "bytes like 32m, at least 4M", quiet,
               &memory);

@@ -94,7 +94,7 @@ void measure_mappings(Looking* looking, Snapshot* s) {
 
 void keep_at_end() {
   Snapshot* snapshot = nullptr;
-  if (!platform::is_sandboxed() && take_snapshot(&snapshot) == MEMPROF_OK &&
+  if (!platform::is_sandboxed() && take_snapshot(&snapshot, Snapshot::Content::kRecords) == MEMPROF_OK &&
       read_resident_memory(snapshot, 0) == MEMPROF_OK) {
     profiler::keep_resident(*snapshot);
   }

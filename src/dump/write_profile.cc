@@ -240,7 +240,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   return MEMPROF_OK;
 }
 
-int take_snapshot(Snapshot** snapshot) {
+int take_snapshot(Snapshot** snapshot, Snapshot::Content content) {
   *snapshot = nullptr;
   if (profiler::remains_off()) {
     return MEMPROF_ERR_FORKED;
@@ -255,7 +255,7 @@ int take_snapshot(Snapshot** snapshot) {
   }
   mappings::measure();
   bool is_arena = false;
-  *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena);
+  *snapshot = Snapshot::read(arena.base(), arena.header().total_bytes, &is_arena, content);
   return *snapshot != nullptr ? MEMPROF_OK : MEMPROF_ERR_NO_MEMORY;
 }
 

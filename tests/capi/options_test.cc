@@ -157,7 +157,7 @@ TEST(CApi, TheEdgesOfOptionsAreAccepted) {
 TEST(CApi, NullOptionsAreTheDefaults) {
   in_child([] {
     ASSERT_EQ(MEMPROF_OK, memprof_init(nullptr));
-    EXPECT_EQ(MEMPROF_DEFAULT_RATE_BYTES, stats().rate_bytes);
+    EXPECT_EQ(8192u, stats().rate_bytes) << "it starts fine";
     const Limits& limits = profiler::arena().header().limits;
     EXPECT_EQ(1048576u, limits.max_live_samples);
     EXPECT_EQ(65536u, limits.max_stacks);
@@ -165,7 +165,28 @@ TEST(CApi, NullOptionsAreTheDefaults) {
     ASSERT_EQ(MEMPROF_OK, memprof_init(nullptr));  // a second call does nothing
     const memprof_options other = options_of(1);
     ASSERT_EQ(MEMPROF_OK, memprof_init(&other));
-    EXPECT_EQ(MEMPROF_DEFAULT_RATE_BYTES, stats().rate_bytes);
+    EXPECT_EQ(8192u, stats().rate_bytes);
+  });
+}
+
+TEST(CApi, ARateCanStartFine) {
+  in_child([] {
+    memprof_options options = options_of(MEMPROF_RATE_STARTS_FINE);
+    ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+    EXPECT_EQ(8192u, stats().rate_bytes);
+    ASSERT_EQ(MEMPROF_OK, memprof_set_rate(65536));
+    EXPECT_EQ(65536u, stats().rate_bytes);
+    ASSERT_EQ(MEMPROF_OK, memprof_set_rate(MEMPROF_RATE_STARTS_FINE));
+    EXPECT_EQ(8192u, stats().rate_bytes);
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_set_rate(MEMPROF_RATE_STARTS_FINE - 1));
+  });
+  in_child([] {
+    memprof_options options = options_of(4096);
+    options.rate_bytes = MEMPROF_RATE_STARTS_FINE - 1;
+    EXPECT_EQ(MEMPROF_ERR_INVALID, memprof_init(&options));
+    options.rate_bytes = MEMPROF_DEFAULT_RATE_BYTES;
+    ASSERT_EQ(MEMPROF_OK, memprof_init(&options));
+    EXPECT_EQ(MEMPROF_DEFAULT_RATE_BYTES, stats().rate_bytes) << "a rate that is given stays";
   });
 }
 

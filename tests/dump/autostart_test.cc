@@ -96,6 +96,19 @@ TEST(Autostart, ReadsRates) {
   }
 }
 
+TEST(Autostart, WithoutARateItStartsFine) {
+  const auto expect = [](bool starts_fine, const Variables& variables) {
+    EXPECT_EQ("", configure(variables, [starts_fine](const Configuration& c) {
+                EXPECT_EQ(starts_fine, c.budget.starts_fine);
+              }));
+  };
+  expect(true, {});
+  expect(true, {{"MEMPROF_RATE", ""}});
+  expect(false, {{"MEMPROF_RATE", "512k"}});
+  expect(false, {{"MEMPROF_RATE", "0"}});
+  expect(false, {{"MEMPROF_BUDGET", "0.5%"}});
+}
+
 TEST(Autostart, AWrongValueIsSaidOnceAndIgnored) {
   for (const char* text : {"x", "-1", "12x", "k", "0.3k", "1.5", "1.k", "1.5.5k", "512kk", "512kiB ", " 512",
                            "1025T", "1125899906842625", "99999999999999999999999", "18446744073709551616",

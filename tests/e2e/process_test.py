@@ -101,7 +101,7 @@ class Ending(e2e.Test):
         self.assertEqual(done.stderr, b"memprof: the profile was not written to /nowhere/out.pb: no such folder\n")
 
     def check_block_at_the_default_rate(self, path):
-        self.assertEqual(e2e.Profile(path).period, 524288)
+        self.assertEqual(e2e.Profile(path).period, 8192)  # it starts fine
 
 
 class AnotherUser(e2e.Test):

@@ -29,8 +29,9 @@ constexpr ShortHelp kTexts[] = {
 Runs CMD and writes a profile of its memory, and one for each process that it
 starts. There is a profile even if a process is killed.
 
-  -r RATE      mean bytes between samples: 512k (default), 64k, 1M ...; 0
-               records every allocation. Smaller is more exact and costs more.
+  -r RATE      mean bytes between samples: 512k, 64k, 1M ...; 0 records every
+               allocation. Without -r: 8k at first, and more as bytes go by,
+               up to 512k
   -o PATH      the file to write, .pb.gz or .pb (memprof.%n.%p.pb.gz: %n is the
                program, %p its process id)
   --force      replace PATH if it exists

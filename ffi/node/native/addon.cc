@@ -30,7 +30,8 @@ memprof_stats counters() {
 memprof_options read_options(const Call& call) {
   memprof_options options{};
   check(library().memprof_options_init(&options, sizeof(options)), "memprof.start");
-  options.rate_bytes = static_cast<uint64_t>(call.member(0, "rateBytes"));
+  options.rate_bytes = call.member(0, "startsFine") != 0 ? MEMPROF_RATE_STARTS_FINE
+                                                         : static_cast<uint64_t>(call.member(0, "rateBytes"));
   options.max_depth = static_cast<uint32_t>(call.member(0, "maxDepth"));
   options.max_live_samples = static_cast<uint64_t>(call.member(0, "maxLiveSamples"));
   options.max_stacks = static_cast<uint64_t>(call.member(0, "maxStacks"));

@@ -3,7 +3,7 @@
 
     import memprof
 
-    memprof.start()                        # one sample each 512 KiB on average
+    memprof.start()                        # fine at first, coarser as bytes go by
     ...                                    # the program runs
     snapshot = memprof.get_snapshot()
     print(snapshot)                        # what is live, and who allocated it

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from memprof._model import Estimate, SiteDiff, StackFrame
+    from memprof._model import Estimate, RateUse, SiteDiff, StackFrame
     from memprof._sites import Sites
 
     class Shown(Protocol):
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         def estimated_heap_bytes(self) -> Estimate: ...
         @property
         def sampling_rate_bytes(self) -> int: ...
+        @property
+        def rates(self) -> tuple[RateUse, ...]: ...
         @property
         def live_samples(self) -> int: ...
         @property
@@ -53,8 +55,9 @@ def place_text(frame: StackFrame) -> str:
 
 
 def _header(snapshot: Shown) -> str:
-    rate = snapshot.sampling_rate_bytes
-    how = f"one sample each {size_text(rate)}" if rate > 1 else "every allocation recorded"
+    rates = [use.rate_bytes for use in snapshot.rates] or [snapshot.sampling_rate_bytes]
+    how = ("every allocation recorded" if rates[-1] <= 1 else f"one sample each {size_text(rates[-1])}" if len(rates) == 1 else
+           f"one sample each {size_text(rates[0])} to {size_text(rates[-1])}")
     return (f"HeapSnapshot: {estimate_text(snapshot.estimated_heap_bytes)} live; {how}, "
             f"{snapshot.live_samples:,} of {snapshot.total_samples:,} samples are live")
 

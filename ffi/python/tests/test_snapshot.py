@@ -173,6 +173,7 @@ def test_html_escapes_names():
 
     class Snapshot:
         sampling_rate_bytes = 0
+        rates = ()
         live_samples = total_samples = 1
         notes = ()
         estimated_heap_bytes = Estimate(1, 1, 1)

@@ -10,6 +10,7 @@
 #include "core/engine/runtimes.h"
 #include "core/mappings/mappings.h"
 #include "core/rates/budget.h"
+#include "core/rates/fine_start.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
@@ -119,7 +120,7 @@ bool make_tables(const ProcessIdentity& owner) {
   g_tables_made.fetch_add(1, std::memory_order_relaxed);
   g_heap_names.attach(arena);
   mappings::attach(arena);
-  rates::begin_log(&arena.header(), budget::is_on());
+  rates::begin_log(&arena.header(), budget::is_on() || fine_start::is_wanted());
   budget::attach(arena);
   counts::attach(arena);
   store_facts(&arena.header());

@@ -3,6 +3,7 @@
 
 #include "core/engine/ownership.h"
 #include "core/rates/budget.h"
+#include "core/rates/fine_start.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
 #include "core/sampling/sampler.h"
@@ -32,7 +33,7 @@ Status initialize(const Limits& limits, uint64_t rate_bytes, const Sharing& shar
   adopt_process();
   adopt_settings(limits, sharing);
   set_rate(rate_bytes);
-  budget::configure(budget);
+  budget::configure(budget, sharing.defer_tables);
   if (!make_first_tables()) {
     g_state.store(raw(State::kUninitialized), std::memory_order_release);
     return Status::kNoMemory;
@@ -48,6 +49,9 @@ Status start() {
   }
   if (!change_state(State::kInitialized, State::kActive) && !change_state(State::kStopped, State::kActive)) {
     return Status::kWrongState;
+  }
+  if (const Arena a = arena(); a && fine_start::is_wanted()) {
+    budget::begin_fine(&a.header());
   }
   sampler_redraw();
   return Status::kOk;
@@ -80,8 +84,20 @@ Status shutdown() {
 }
 
 void set_rate(uint64_t rate_bytes) {
+  fine_start::want(false);
   const Arena a = arena();
   rates::set(a ? &a.header() : nullptr, rate_bytes);
+  sampler_redraw();
+}
+
+void set_fine_rate() {
+  const Arena a = arena();
+  if (!a || budget::is_on()) {
+    return set_rate(kDefaultRateBytes);
+  }
+  a.header().rates.is_counted.store(1, std::memory_order_relaxed);
+  fine_start::want(true);
+  budget::begin_fine(&a.header());
   sampler_redraw();
 }
 

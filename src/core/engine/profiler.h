@@ -54,6 +54,8 @@ Status start();
 Status stop();
 Status shutdown();
 void set_rate(uint64_t rate_bytes);
+// Starts fine (core/rates/fine_start.h).  With a budget, or before there are tables: kDefaultRateBytes.
+void set_fine_rate();
 State state();
 Counters counters();
 void reset_peak();  // to what is live now: of Counters::peak_weight_bytes, and by stack (core/tables/peak.h)

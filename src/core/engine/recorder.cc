@@ -10,6 +10,7 @@
 #include "core/engine/ownership.h"
 #include "core/engine/runtimes.h"
 #include "core/engine/thinning.h"
+#include "core/rates/fine_start.h"
 #include "core/rates/load_log.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampled_filter.h"
@@ -245,6 +246,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   RateLog& rate_log = g_arena.header().rates;
   if (__builtin_expect(rate_log.is_counted.load(std::memory_order_relaxed) != 0, 0)) {
     rates::count_sample(&rate_log, rate_bytes, rounded_bytes(weight));
+    fine_start::count_sample(&g_arena.header(), rounded_bytes(weight), time_ns);
   }
   thin_live_samples(time_ns);
   budget::look(time_ns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rates/budget.h"
 
+#include "core/rates/fine_start.h"
 #include "core/rates/rates.h"
 #include "core/sampling/sampler.h"
 #include "format/hash.h"
@@ -63,18 +64,28 @@ void set_rate(ArenaHeader* h, uint64_t now_ns, uint64_t cpu_ns) {
 
 }  // namespace
 
-void configure(const Budget& budget) {
+void configure(const Budget& budget, bool has_late_tables) {
   g_budget = budget;
   const bool is_on = budget.share_ppm != 0;
   g_is_on.store(is_on, std::memory_order_relaxed);
   sampler_watch(is_on ? kPartBytes : 0);
   g_due_ns.store(UINT64_MAX, std::memory_order_relaxed);
-  if (is_on) {
+  sampler_measure_one_in(0);
+  fine_start::configure(!is_on && budget.starts_fine, has_late_tables);
+  if (is_on || budget.starts_fine) {
     g_clock_ns = clock_cost();
+  }
+  if (is_on) {
     // As much as four periods of one processor may cost.
     g_urgent_ns = 4 * (kPeriodNs / 1000000) * budget.share_ppm;
     rates::set(nullptr, RateLaw(budget).first(sampler_rate()));
   }
+}
+
+void begin_fine(ArenaHeader* header) {
+  g_events.store(0, std::memory_order_relaxed);
+  g_header.store(header, std::memory_order_release);
+  fine_start::begin(header, platform::monotonic_ns());
 }
 
 bool is_on() {
@@ -82,10 +93,11 @@ bool is_on() {
 }
 
 void attach(const Arena& arena) {
+  ArenaHeader& h = arena.header();
   if (!is_on()) {
+    begin_fine(&h);
     return;
   }
-  ArenaHeader& h = arena.header();
   h.later_statistics.budget_ppm.store(g_budget.share_ppm, std::memory_order_relaxed);
   const uint64_t now = platform::monotonic_ns();
   g_control = {RateLaw(g_budget), now, platform::process_cpu_ns()};
@@ -115,8 +127,8 @@ void control(uint64_t now_ns) {
 }
 
 bool is_measured_free(uint64_t address) {
-  return __builtin_expect(is_on(), 0) &&
-         mix_hash(address ^ t_sampler.random[0]) % sampler_measures_one_in() == 0;
+  const uint64_t one_in = sampler_measures_one_in();
+  return __builtin_expect(one_in != 0, 0) && mix_hash(address ^ t_sampler.random[0]) % one_in == 0;
 }
 
 void Meter::add() {
@@ -134,12 +146,13 @@ void Meter::count() const {
     return;
   }
   if (g_events.fetch_add(stands_for_, std::memory_order_relaxed) + stands_for_ > kFewEvents &&
-      stands_for_ == 1) {
+      stands_for_ == 1 && budget::is_on()) {
     sampler_measure_one_in(kMeasuredEvents);
   }
   const uint64_t more = stands_for_ * (spent_ns_ < kMaxEventNs ? spent_ns_ : kMaxEventNs);
   const uint64_t spent = h->later_statistics.sampling_ns.fetch_add(more, std::memory_order_relaxed) + more;
-  if (since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
+  if (budget::is_on() &&  // not the meter
+      since(spent, g_spent_ns.load(std::memory_order_relaxed)) > g_urgent_ns) {
     control(platform::monotonic_ns());
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A budget: the rate follows what sampling costs, so that it takes a given share of the process's CPU time.
+// A budget: the rate follows what sampling costs, so that it takes a given share of the process's CPU time.  And
+// what events cost while a rate starts fine (core/rates/fine_start.h), which is measured in the same way.
 //
 // Model: one event in kMeasuredEvents, chosen at random (core/sampling/sampler.h), is measured by the clock,
 // without the real call inside it, and so is one free of a sample; each stands for as many.  Of a period's first
@@ -33,11 +34,14 @@ inline constexpr uint64_t kMaxEventNs = 30000;
 inline constexpr uint64_t kFewEvents = 64;
 
 // Before there are tables.  Sets the rate that a program begins with, if there is a budget.
-void configure(const Budget& budget);
+// `has_late_tables`: they come with the first sample.
+void configure(const Budget& budget, bool has_late_tables = false);
 bool is_on();
 
 // New tables, which the calling thread alone knows.
 void attach(const Arena& arena);
+// The rate starts fine anew, if it is to.
+void begin_fine(ArenaHeader* header);
 
 // When the rate is to be looked at; UINT64_MAX: never.
 extern std::atomic<uint64_t> g_due_ns;  // relaxed

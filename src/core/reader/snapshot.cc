@@ -101,10 +101,10 @@ void Snapshot::Source::refresh() {
   }
 }
 
-Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena) {
+Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena, Content content) {
   Source source;
   *is_arena = source.open(base, length_bytes);
-  return *is_arena ? read(&source) : nullptr;
+  return *is_arena ? read(&source, content) : nullptr;
 }
 
 Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena) {
@@ -123,7 +123,7 @@ Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena) {
   return snapshot;
 }
 
-Snapshot* Snapshot::read(Source* from) {
+Snapshot* Snapshot::read(Source* from, Content content) {
   Source& source = *from;
   // Stacks and names may grow while the records are read: what they can grow to bounds the copy.  Reserved,
   // not touched: what is resident is what is copied.
@@ -189,6 +189,12 @@ Snapshot* Snapshot::read(Source* from) {
   Span<uint32_t> module_of_entry{reinterpret_cast<uint32_t*>(memory + module_of_entry_at), 0};
   source.load(kModuleSection);
   s->note_module_states(source, &module_of_entry);
+  if (content == Content::kRecords) {
+    s->copy_records(source);
+    s->take_shares();
+    s->copy_allocator_counts(source);
+    return s;
+  }
   if (source.file < 0) {
     s->copy_records(source);
   } else if (!s->copy_records_of_file(from)) {

@@ -137,7 +137,10 @@ class Snapshot {
 
   // Of the arena at `base`, of which `length_bytes` bytes can be read.  *is_arena, where nothing is returned:
   // memory is what was missing.
-  static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena);
+  // kRecords: the live records alone, without their stacks, and what allocators count.
+  enum class Content : uint8_t { kAll, kRecords };
+  static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena,
+                        Content content = Content::kAll);
   // Of the arena in a file (platform::file_open), whose owner may be hostile.
   static Snapshot* read_file(int fd, uint64_t length_bytes, bool* is_arena);
   static void release(Snapshot* snapshot);
@@ -200,7 +203,7 @@ class Snapshot {
   // Room that is kept for the names of unknown code, one of each runtime.
   static constexpr uint64_t kMaxUnknownNameBytes = 32;
   static constexpr uint64_t kUnknownCodeNameBytes = kMaxRuntimes * kMaxUnknownNameBytes;
-  static Snapshot* read(Source* from);
+  static Snapshot* read(Source* from, Content content = Content::kAll);
   void find_end(const Source& source);
   void copy_resident(const Source& source);
   void copy_rates(const Source& source);
@@ -218,6 +221,7 @@ class Snapshot {
   void finish_lifetimes();
   void copy_peaks(Source* source);
   void copy_peak(Source* source, uint64_t i);
+  void copy_allocator_counts(const Source& source);
   void finish_peaks(const Source& source);
   void match_records(const Source& source);
   void take_shares();

@@ -116,6 +116,12 @@ void Snapshot::copy_peak(Source* source, uint64_t i) {
   }
 }
 
+void Snapshot::copy_allocator_counts(const Source& source) {
+  if (source.has_counts) {
+    allocator_counts = counts::read(source.header().counted);
+  }
+}
+
 // After the records know their stacks.
 void Snapshot::finish_peaks(const Source& source) {
   if (!source.has_peaks()) {
@@ -129,8 +135,8 @@ void Snapshot::finish_peaks(const Source& source) {
     const CountedState& counted_then = source.header().counted;
     peak.files_bytes = counted_then.peak_files_bytes.load(std::memory_order_relaxed);
     peak.free_bytes = counted_then.peak_free_bytes.load(std::memory_order_relaxed);
-    allocator_counts = counts::read(counted_then);
   }
+  copy_allocator_counts(source);
   if (is_moment_of_records(state, source.header().ending, peak_climb_, end_begun_ns)) {
     sum_records_as_peaks();
   } else {

@@ -26,6 +26,8 @@ struct Budget {
   uint32_t share_ppm = 0;  // of the process's CPU time, in parts in a million; 0: the rate stays as it is set
   uint64_t min_rate_bytes = kDefaultMinRate;
   uint64_t max_rate_bytes = kDefaultMaxRate;
+  // Without a share: the rate begins fine, and becomes kDefaultRateBytes (core/rates/fine_start.h).
+  bool starts_fine = false;
 };
 
 // The rate of the grid (2^n and 3 * 2^n) that is nearest, as a factor.  0 and 1 stay.

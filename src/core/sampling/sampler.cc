@@ -26,7 +26,7 @@ constexpr uint32_t kMaxRunOuts = 16;
 
 std::atomic<uint64_t> g_rate_bytes{kDefaultRateBytes};
 std::atomic<uint64_t> g_part_bytes{0};       // relaxed; 0: distances are whole
-std::atomic<uint64_t> g_measures_one_in{1};  // relaxed; never 0
+std::atomic<uint64_t> g_measures_one_in{0};  // relaxed; 0: none
 
 // Stands in until a mark exists (the system refused one): the same for parent and child, so children sample
 // in lockstep with their parent, but nothing else is lost.
@@ -93,8 +93,8 @@ void set_next(SamplingEvent* event, uint64_t distance) {
 
 // Bits that the draw of this event hardly depends on.
 bool is_measured(const ThreadSampler& thread) {
-  return g_part_bytes.load(std::memory_order_relaxed) != 0 &&
-         thread.random[1] % sampler_measures_one_in() == 0;
+  const uint64_t one_in = sampler_measures_one_in();
+  return one_in != 0 && thread.random[1] % one_in == 0;
 }
 
 // true: the thread never had a clock.  A clock that a child inherited by fork is as good as any, so when it

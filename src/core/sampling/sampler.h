@@ -130,13 +130,13 @@ uint64_t sampler_rate();
 void sampler_set_rate(uint64_t rate_bytes);
 
 // Has clocks that are drawn from now on run out after so many bytes at the latest, whatever the rate (0: never
-// before their sampling point), so that a thread soon takes up a new rate; and has one event in kMeasuredEvents,
-// chosen at random, say when it began.
+// before their sampling point), so that a thread soon takes up a new rate.
+void sampler_watch(uint64_t part_bytes);
+
+// Has one event in so many, chosen at random, say when it began: kMeasuredEvents, or 1 where there are few events; 0: none.
 inline constexpr uint64_t kMeasuredEvents = 8;
-// One in so many from now on: 1 where there are few events.
 void sampler_measure_one_in(uint64_t events);
 uint64_t sampler_measures_one_in();
-void sampler_watch(uint64_t part_bytes);
 
 // The mark of this process (platform/process.h, OwnerPage), set once before threads exist or never.
 void sampler_set_mark(const std::atomic<uint64_t>* mark);

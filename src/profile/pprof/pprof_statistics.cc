@@ -213,20 +213,22 @@ void StatisticsReader::add(uint64_t id, const StackStatistics& statistics, Known
   if (!is_new) add_statistics(statistics, &place->second);
 }
 
-std::optional<StackStatistics> StatisticsReader::find(uint64_t id) const {
-  std::optional<StackStatistics> sum;
-  const auto add_from = [&sum](const Known& known, uint64_t key) {
+const StackStatistics* StatisticsReader::find(uint64_t id, StackStatistics* sum) const {
+  const StackStatistics* only = nullptr;
+  const auto add_from = [&](const Known& known, uint64_t key) {
     const auto found = known.find(key);
     if (found == known.end()) return;
-    if (sum) {
-      add_statistics(found->second, &*sum);
-    } else {
-      sum = found->second;
+    if (only == nullptr) {
+      only = &found->second;
+      return;
     }
+    if (only != sum) *sum = *only;
+    only = sum;
+    add_statistics(found->second, sum);
   };
   add_from(stacks_, id);
   for (const auto& [bits, known] : packed_) add_from(known, short_id(id, bits));
-  return sum;
+  return only;
 }
 
 namespace {
@@ -307,8 +309,9 @@ std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>
 }  // namespace
 
 bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const {
-  const std::optional<StackStatistics> found = find(id);
-  if (!found) {
+  StackStatistics sum;
+  const StackStatistics* const found = find(id, &sum);
+  if (found == nullptr) {
     return false;
   }
   const StackStatistics& facts = *found;

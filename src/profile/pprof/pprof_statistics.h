@@ -41,8 +41,8 @@ class StatisticsReader {
   using Known = std::unordered_map<uint64_t, StackStatistics>;
 
   static void add(uint64_t id, const StackStatistics& statistics, Known* known);
-  // Nothing: no comment is of this stack.
-  std::optional<StackStatistics> find(uint64_t id) const;
+  // nullptr: no comment is of this stack.  `sum` is where those of several are added up.
+  const StackStatistics* find(uint64_t id, StackStatistics* sum) const;
   bool apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const;
 
   Known stacks_;                      // by StackId

@@ -13,6 +13,14 @@ using protozero::pbf_reader;
 
 void PprofTables::Ids::add(uint64_t id, ReadBudget& budget) {
   budget.charge(ReadBudget::kHashEntryBytes);
+  if (index_of_.empty()) {
+    if (id == uint64_t{counted_} + 1 && counted_ < UINT32_MAX) {
+      ++counted_;
+      return;
+    }
+    for (uint32_t i = 0; i < counted_; ++i) index_of_.emplace(uint64_t{i} + 1, i);
+    counted_ = 0;
+  }
   if (id == 0 || !index_of_.emplace(id, static_cast<uint32_t>(index_of_.size())).second) {
     throw Error(fmt::format("damaged pprof profile: {} id {} is {}", kind_, id,
                             id == 0 ? "not allowed" : "used twice"));
@@ -20,6 +28,9 @@ void PprofTables::Ids::add(uint64_t id, ReadBudget& budget) {
 }
 
 uint32_t PprofTables::Ids::find(uint64_t id) const {
+  if (id - 1 < counted_) {
+    return static_cast<uint32_t>(id - 1);
+  }
   const auto found = index_of_.find(id);
   if (found == index_of_.end()) {
     throw Error(fmt::format("damaged pprof profile: there is no {} {}", kind_, id));

@@ -48,7 +48,9 @@ class PprofTables {
 
    private:
     const char* kind_;
-    std::unordered_map<uint64_t, uint32_t> index_of_;
+    // Of ids that are 1, 2, 3 ..., as memprof's are: so many, and no map.
+    uint32_t counted_ = 0;
+    std::unordered_map<uint64_t, uint32_t> index_of_;  // of others, all of them
   };
 
   void read_mapping(protozero::pbf_reader reader);

@@ -46,15 +46,24 @@ std::string take(schema::FixedString key, std::vector<Label>* labels) {
 
 }  // namespace
 
-// The stack with these locations, this heap and process; a new one if there is none.
+bool StackFolder::is_stack(uint32_t index, const std::vector<uint32_t>& locations, const std::string& heap,
+                           const std::string& process) const {
+  const Stack& stack = stacks_[index];
+  return stack.locations == locations && stack.heap == heap && stack.process == process;
+}
+
+// The stack with these locations, this heap and process; a new one if there is none.  The samples of a stack mostly follow
+// each other.
 uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
                                  const std::string& process) {
+  if (!stacks_.empty() && is_stack(static_cast<uint32_t>(stacks_.size() - 1), locations, heap, process)) {
+    return static_cast<uint32_t>(stacks_.size() - 1);
+  }
   const uint64_t hash =
       hash_of(locations) ^ std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
   const auto [first, last] = stacks_by_hash_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
-    const Stack& stack = stacks_[known->second];
-    if (stack.locations == locations && stack.heap == heap && stack.process == process) {
+    if (is_stack(known->second, locations, heap, process)) {
       return known->second;
     }
   }
@@ -72,8 +81,26 @@ uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const s
 
 // The part of the stack that has these labels.
 LabeledValues& StackFolder::part_with(uint32_t stack_index, std::vector<Label> labels) {
+  // Fewer are compared one by one.
+  constexpr size_t kFewParts = 8;
   Stack& stack = stacks_[stack_index];
-  const uint64_t hash = hash_of(labels) ^ uint64_t { stack_index } << 32;
+  const auto hash_with_stack = [stack_index](const std::vector<Label>& some) {
+    return hash_of(some) ^ uint64_t { stack_index } << 32;
+  };
+  if (stack.parts.size() <= kFewParts) {
+    for (LabeledValues& part : stack.parts) {
+      if (part.labels == labels) return part;
+    }
+    budget_.charge(2 * sizeof(LabeledValues) + ReadBudget::kHashEntryBytes);
+    stack.parts.emplace_back(LabeledValues{std::move(labels), {}});
+    if (stack.parts.size() > kFewParts) {
+      for (uint32_t i = 0; i < stack.parts.size(); ++i) {
+        parts_by_hash_.emplace(hash_with_stack(stack.parts[i].labels), i);
+      }
+    }
+    return stack.parts.back();
+  }
+  const uint64_t hash = hash_with_stack(labels);
   const auto [first, last] = parts_by_hash_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
     if (known->second < stack.parts.size() && stack.parts[known->second].labels == labels) {

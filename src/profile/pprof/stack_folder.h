@@ -28,6 +28,8 @@ class StackFolder {
   const std::vector<uint32_t>& samples_of() const { return samples_of_; }
 
  private:
+  bool is_stack(uint32_t index, const std::vector<uint32_t>& locations, const std::string& heap,
+                const std::string& process) const;
   uint32_t stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
                       const std::string& process);
   LabeledValues& part_with(uint32_t stack_index, std::vector<Label> labels);
@@ -35,6 +37,7 @@ class StackFolder {
   std::vector<Stack>& stacks_;
   ReadBudget& budget_;
   std::unordered_multimap<uint64_t, uint32_t> stacks_by_hash_;
+  // Of stacks with more than a few parts.
   std::unordered_multimap<uint64_t, uint32_t> parts_by_hash_;
   std::vector<uint32_t> samples_of_;
 };

@@ -13,6 +13,7 @@
 #include "profile/model/mapped.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/short_name.h"
+#include "profile/report/beside_sums.h"
 
 namespace memprof::profile {
 namespace {
@@ -83,6 +84,16 @@ std::vector<Sum> sum_rows(const std::vector<const Stack*>& stacks, Metric metric
   return sums;
 }
 
+// Of a site that was sampled once, and would most likely not have been.
+bool is_single(const Sum& sum, Metric metric) {
+  constexpr double kWide = 0.5;
+  const auto blocks = static_cast<Metric>(metric_index(metric) & ~size_t{1});
+  if (metric_is_apart(metric) || !sum.self.has_interval(metric)) return false;
+  if (sum.cumulative.certain(blocks) != 1) return false;
+  const double missed = sum.cumulative.missed(metric).mean();
+  return missed > kWide * sum.cumulative.value(metric);
+}
+
 void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& options, FrameGrouping* grouping,
                Report* report) {
   LineSums line_sums(options.metric);
@@ -110,6 +121,15 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     const FrameGroup& y = groups[b.group];
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
   });
+  if (options.fold_single) {
+    const auto single = std::stable_partition(order.begin(), order.end(), [&](const Entry& entry) {
+      return !is_single(sums[entry.group], options.metric);
+    });
+    Accumulator together;
+    for (auto entry = single; entry != order.end(); ++entry) together.add(sums[entry->group].self);
+    report->single_rows = {static_cast<size_t>(order.end() - single), together.estimate(options.metric)};
+    order.erase(single, order.end());
+  }
   report->row_count = order.size();
   for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
     const Sum& sum = sums[order[i].group];

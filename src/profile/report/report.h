@@ -38,6 +38,8 @@ struct ReportOptions {
   size_t max_rows = SIZE_MAX;           // of each table and tree
   // Rows that hold nothing of the metric, neither themselves nor below, are left out (and not counted).
   bool skip_empty = false;
+  // Rows of a single sample are counted and summed, not listed: Report::single_rows.
+  bool fold_single = false;
   StackFilter filter;
   FrameView view;
   bool has_table = true;
@@ -57,6 +59,13 @@ struct ReportRow {
   RowNotes notes;
   std::array<Estimate, kMetricCount> self;
   std::array<Estimate, kMetricCount> cumulative;
+};
+
+// Rows that one sample alone is known of, with all below them; it says that there is such a site, and hardly what it
+// holds.  Not those of a block that is so large that it cannot have been missed.
+struct SingleRows {
+  size_t count = 0;
+  Estimate together;  // of the metric
 };
 
 // A named heap of an allocator of the program's own.
@@ -104,6 +113,7 @@ struct Report : ProfileFacts {
   bool has_table = true;
   std::vector<ReportRow> rows;  // at most max_rows
   size_t row_count = 0;         // of all rows, also those beyond max_rows
+  SingleRows single_rows;       // that are not among them
   bool has_sizes = false;
   std::vector<SizeRow> sizes;
 

@@ -6,6 +6,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/runtimes.h"
 #include "core/mappings/mappings.h"
+#include "core/rates/fine_start.h"
 #include "core/sampling/sampler.h"
 #include "platform/modules.h"
 #include "runtime/cpython/object_hooks.h"
@@ -119,9 +120,10 @@ Plan plan_of(Domain domain, const char* name, bool raw_reaches) {
                                          : Plan::kCareful;
 }
 
-// Large blocks of pymalloc come from the raw domain: it lends where malloc's hooks see those.
+// Large blocks of pymalloc come from the raw domain: it lends where malloc's hooks see those.  The few samples of a rate
+// that starts fine may take 513 bytes each.
 Serving pool_serving(bool raw_reaches) {
-  return raw_reaches && sampler_rate() >= kMinLenderRateBytes ? Serving::kLender : Serving::kPool;
+  return raw_reaches && fine_start::lasting_rate() >= kMinLenderRateBytes ? Serving::kLender : Serving::kPool;
 }
 
 Serving serving_of(Plan plan, bool raw_reaches) {

@@ -8,6 +8,7 @@
 #include "core/engine/ending.h"
 #include "core/engine/facts.h"
 #include "core/engine/profiler.h"
+#include "core/rates/fine_start.h"
 #include "core/sampling/sampler.h"
 #include "platform/clock.h"
 #include "platform/process.h"
@@ -280,7 +281,7 @@ bool begin_sampling(const Engine& engine, void* isolate) {
   if (heap == nullptr) {
     return false;
   }
-  const uint64_t rate = arena.header().rate_bytes.load(std::memory_order_relaxed);
+  const uint64_t rate = fine_start::lasting_rate();  // V8's cannot change
   if (heap->tree == nullptr) {
     heap->tree = new (heap->tree_place) RuntimeHeapTable;
   }

@@ -257,6 +257,7 @@ profile::ReportOptions report_options(const Options& options, const profile::Pro
                                           : options.tree              ? kTreeRows
                                                                       : kTableRows);
   report.skip_empty = !options.json && !options.csv;
+  report.fold_single = !options.json && !options.csv && !options.details;
   report.filter = options.choice.filter;
   report.view = options.choice.view;
   report.view.full_names = report.view.full_names || options.json || options.csv;

@@ -25,12 +25,12 @@ starts. The program keeps its input, output and exit status (128+N if signal N
 ended it); memprof writes messages to standard error. A process that is killed
 has a profile, too. If a profile cannot be written, the status is 2 instead of 0.
 
-  -r RATE   mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
-            every allocation. Smaller is more exact and costs more.
+  -r RATE   mean bytes between samples: 512k, 64k, 1M ...; 0 records every
+            allocation. Smaller is more exact and costs more. Without -r: 8k at
+            first, and more as bytes go by, up to 512k (docs/accuracy.md)
   --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
             the rate follows what it costs, between 16k and 64M, from RATE on, or
-            from a coarse one where RATE is the default
-            (--min-rate, --max-rate)
+            from a coarse one without -r, or with 512k (--min-rate, --max-rate)
   --memory SIZE  that the profiler's tables of a process stay within, like 32m
   -o PATH   the file to write (memprof.%n.%p.pb.gz): %n is the program, %p its
             process id, %t the time in seconds since 1970, %% a percent sign.

@@ -83,7 +83,8 @@ ChildProcess::Environment environment_for(const RunOptions& options, const Targe
     const bool has_others = before != nullptr && *before != '\0';
     environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
   }
-  environment.emplace_back("MEMPROF_RATE", std::to_string(options.rate_bytes));
+  // Empty: as if it were not there, whatever it is outside.
+  environment.emplace_back("MEMPROF_RATE", options.rate_bytes ? std::to_string(*options.rate_bytes) : "");
   if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
   if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
   if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));
@@ -207,6 +208,19 @@ uint64_t count_unsampled(const Collected& collected, const std::vector<ProcessPr
   return collected.with_memprof > others ? collected.with_memprof - others : 0;
 }
 
+// What the former programs of processes allocated, as far as it is worth a line: at a rate that starts fine a shell that
+// becomes the program is seen, but what it allocates is no matter.
+std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, const RunOptions& options) {
+  constexpr double kLittleBytes = 1024 * 1024;
+  if (!options.rate_bytes && options.budget.empty()) {
+    former.erase(
+        std::remove_if(former.begin(), former.end(),
+                       [](const ProcessProfile& process) { return process.allocated_bytes < kLittleBytes; }),
+        former.end());
+  }
+  return former;
+}
+
 Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
   Missing missing;
   missing.unseen = collected.unseen.size() + collected.more_unseen;
@@ -314,7 +328,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   run.outputs = choose_outputs(collected.processes, options, facts);
   std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
-  Missing missing = say_what_is_missing(collected, former);
+  Missing missing = say_what_is_missing(collected, worth_a_line(former, options));
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;

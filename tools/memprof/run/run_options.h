@@ -15,9 +15,9 @@
 namespace memprof::cli {
 
 struct RunOptions {
-  uint64_t rate_bytes = 512 * 1024;
-  std::string budget;     // as given; empty: none
-  uint64_t min_rate = 0;  // of the rates that it chooses; 0: the default
+  std::optional<uint64_t> rate_bytes;  // without one it starts fine
+  std::string budget;                  // as given; empty: none
+  uint64_t min_rate = 0;               // of the rates that it chooses; 0: the default
   uint64_t max_rate = 0;
   uint64_t memory = 0;                         // that the tables of a process stay within; 0: the default
   std::string output = "memprof.%n.%p.pb.gz";  // a pattern (path_pattern.h)

@@ -223,11 +223,18 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
                    TemporaryFolder& folder) {
   profile::SharedNames names;
   if (!options.raw) {
-    for (const RunOutput& output : outputs) names.add(profile::read_pprof_file(output.process.path));
+    for (const RunOutput& output : outputs) {
+      if (output.process.profile) {
+        names.add(*output.process.profile);
+      } else {
+        names.add(profile::read_pprof_file(output.process.path));
+      }
+    }
     add_names(names, options.ask_servers ? AskServers::kYes : AskServers::kNo);
   }
   const auto named = [&](const RunOutput& output) {
-    profile::Profile profile = profile::read_pprof_file(output.process.path);
+    profile::Profile profile = output.process.profile ? std::move(*output.process.profile)
+                                                      : profile::read_pprof_file(output.process.path);
     names.apply(profile);
     // The library asks at peaks and at the end: of a program that was ended by a signal it does not know the most.
     profile.max_resident_bytes = std::max(profile.max_resident_bytes, output.process.max_resident_bytes);

@@ -15,7 +15,7 @@ _USAGE = """%%memprof [-r KIB] [--no-graph]
     says below each cell what it left, and its peak
 %memprof
     a row for each of these cells
--r KIB: KiB between samples, like 64 (default 512; 0 records every allocation)"""
+-r KIB: KiB between samples, like 64 (0 records every allocation; without -r: 8 at first, more as bytes go by, up to 512)"""
 
 
 class CellFailed(Exception):
@@ -25,9 +25,11 @@ class CellFailed(Exception):
         return []  # IPython asks for what it is to show
 
 
-def _read(line: str, known: tuple[str, ...]) -> tuple[int, list[str]]:
-    """The rate, and the words of `known` that are there.  UsageError of IPython: something else is."""
-    words, rate_kb, found = shlex.split(line), 512, []
+def _read(line: str, known: tuple[str, ...]) -> tuple[int | None, list[str]]:
+    """The rate (None: one that starts fine), and the words of `known` that are there.  UsageError of IPython: something else is."""
+    words = shlex.split(line)
+    rate_kb: int | None = None
+    found: list[str] = []
     while words:
         word = words.pop(0)
         if word == "-r" and words and words[0].isdigit():
@@ -49,7 +51,7 @@ class _Watch:
         self._current: CellMeasurement | None = None
         self.cells: list[CellProfile] = []
 
-    def begin(self, rate_kb: int) -> None:
+    def begin(self, rate_kb: int | None) -> None:
         if not self._is_on:
             self._started = not _profiler.is_active()
             if self._started:

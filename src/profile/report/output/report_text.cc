@@ -54,7 +54,7 @@ class TextReport {
     if (report_.has_sizes) return true;
     if (report_.tree) return !report_.tree->nodes.empty();
     if (!report_.calls.empty()) return !report_.calls[0].edges.matched.empty();
-    return !report_.rows.empty();
+    return !report_.rows.empty() || report_.single_rows.count != 0;
   }
 
   bool says_why_nothing_is_shown() {
@@ -123,30 +123,48 @@ class TextReport {
     return std::max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value;
   }
 
-  // Where intervals are so wide that the order of rows says nothing.
+  // Where the intervals are so wide that the order of rows says little.
   void few_samples() {
-    constexpr double kTooWide = 0.5;
-    constexpr double kTooWideRow = 1.0;
-    constexpr double kWanted = 0.2;
-    constexpr double kMinRate = 1024;
+    constexpr double kTooWide = 0.3;
     if (!report_.has_intervals || is_exact(report_)) return;
-    const size_t metric = metric_index(report_.metric);
-    const double total = relative_error(report_.selected[metric]);
-    const double row = report_.rows.empty() ? 0 : relative_error(report_.rows[0].self[metric]);
-    if (total < kTooWide && row < kTooWideRow) return;
-    // The error goes with the root of the rate.
-    const double share = std::pow(kWanted / std::max(total, row / 2), 2);
-    const double wanted = std::exp2(std::floor(std::log2(static_cast<double>(report_.rate_bytes) * share)));
-    std::string rate = "0";
-    if (wanted >= kMinRate) {
-      rate = wanted >= 1024 * kMinRate ? fmt::format("{:.0f}M", wanted / (1024 * kMinRate))
-                                       : fmt::format("{:.0f}k", wanted / kMinRate);
-    }
+    const bool has_row = !report_.rows.empty();
+    const auto& values = has_row ? report_.rows[0].self : report_.selected;
+    const double error = relative_error(values[metric_index(report_.metric)]);
+    if (error <= kTooWide) return;
     const uint64_t samples = metric_is_live(report_.metric) ? report_.live_samples : report_.samples;
-    say(fmt::format("Too few samples to rank rows ({}{}{}): profile it again with -r {} (now {}).",
-                    format_count(static_cast<double>(samples)), metric_is_live(report_.metric) ? " live" : "",
-                    report_.is_filtered() ? ", fewer in these stacks" : "", rate,
-                    format_rate(report_.rate_bytes)));
+    say(fmt::format(
+        "Few samples ({}{}{}), and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
+        format_count(static_cast<double>(samples)), metric_is_live(report_.metric) ? " live" : "",
+        report_.is_filtered() ? ", fewer in these stacks" : "", has_row ? "first row" : "sum", 100 * error,
+        better_rate_text(values), rates_text()));
+  }
+
+  // The rate at which the interval of so much would be 7 % on either side, rounded down.
+  std::string better_rate_text(const std::array<Estimate, kMetricCount>& values) const {
+    constexpr double kWanted = 0.07 / 1.96;  // a standard deviation
+    constexpr double kMinRate = 1024;
+    const size_t metric = metric_index(report_.metric);
+    const double bytes = values[metric | 1].value;
+    const double blocks = std::max(1.0, values[metric & ~size_t{1}].value);
+    // Of n blocks of one size, each sampled with probability p, the variance is (1 - p) / p / n of the square of the
+    // sum; half of the samples tell the peak.
+    const double of_blocks = kWanted * kWanted * (metric_is_peak(report_.metric) ? blocks / 2 : blocks);
+    const double wanted = bytes / blocks / std::log1p(1 / of_blocks);
+    return rate_argument(wanted < kMinRate ? 0 : std::exp2(std::floor(std::log2(wanted))));
+  }
+
+  // As -r takes it.
+  static std::string rate_argument(double rate_bytes) {
+    constexpr double kMega = 1024 * 1024;
+    return rate_bytes == 0       ? "0"
+           : rate_bytes >= kMega ? fmt::format("{:.0f}M", rate_bytes / kMega)
+                                 : fmt::format("{:.0f}k", rate_bytes / 1024);
+  }
+
+  std::string rates_text() const {
+    if (report_.rates.empty()) return format_rate(report_.rate_bytes);
+    return format_rate(report_.rates.front().rate_bytes) + " to " +
+           format_rate(report_.rates.back().rate_bytes);
   }
 
   void sizes() {
@@ -175,9 +193,22 @@ class TextReport {
 
   void table() {
     writer_.blank();
-    write_rows(report_, &writer_);
+    if (!report_.rows.empty()) write_rows(report_, &writer_);
     writer_.blank();
+    single_rows();
     not_all(report_.rows.size(), report_.row_count);
+  }
+
+  void single_rows() {
+    const SingleRows& single = report_.single_rows;
+    if (single.count == 0) return;
+    const double together = single.together.value;
+    say(writer_.faint(
+        fmt::format("{} of one sample{} {}{}; --details lists {}.",
+                    single.count == 1 ? "1 row" : format_count(static_cast<double>(single.count)) + " rows",
+                    single.count == 1 ? " holds" : " each hold",
+                    metric_is_bytes(report_.metric) ? format_bytes(together) : format_count(together),
+                    single.count == 1 ? "" : " together", single.count == 1 ? "it" : "them")));
   }
 
   void not_all(size_t shown, size_t count) {

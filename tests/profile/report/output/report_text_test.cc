@@ -297,26 +297,54 @@ TEST(ReportText, AFocusThatLeavesNothingSaysSo) {
               HasSubstr("--focus and --ignore leave no stack. What there is: memprof report FILE\n"));
 }
 
-TEST(ReportText, TooFewSamplesAreSaidAndTheRateToTry) {
+TEST(ReportText, OfAWideFirstRowTheRateIsSaidThatWouldGiveSevenPercent) {
   Builder few(512 * 1024);
-  few.stack({few.at("f")}, 1000, 3).stack({few.at("g")}, 1000, 2);
-  const std::string text = text_of(few);
-  // 5 samples are right within a factor of two, 100 within 20 %.
-  EXPECT_THAT(
-      text, HasSubstr("Too few samples to rank rows (5 live): profile it again with -r 8k (now 512 KiB).\n"));
+  few.stack({few.at("f")}, 1000, 30).stack({few.at("g")}, 1000, 2);
+  // 30 samples stand for 15 MiB, which has 784 samples at 19.6 KiB: 1.96 / sqrt(784) is 7 %.
+  EXPECT_THAT(text_of(few),
+              HasSubstr("Few samples (32 live), and the first row is within 42 %: -r 16k would make that "
+                        "about 7 % (now 512 KiB).\n"));
+  Builder at_that(16 * 1024);
+  at_that.stack({at_that.at("f")}, 1000, 930);
+  EXPECT_THAT(text_of(at_that), HasSubstr("6.4%"));
+  EXPECT_THAT(text_of(at_that), Not(HasSubstr("Few samples")));
   Builder very_few(4096);
   very_few.stack({very_few.at("f")}, 100, 1);
-  EXPECT_THAT(text_of(very_few), HasSubstr("(1 live): profile it again with -r 0 (now 4 KiB)."));
-  Builder many(512 * 1024);
-  many.stack({many.at("f")}, 1000, 300).stack({many.at("g")}, 1000, 2);
-  EXPECT_THAT(text_of(many), Not(HasSubstr("Too few")));
+  EXPECT_THAT(text_of(very_few), HasSubstr(": -r 0 would make that about 7 % (now 4 KiB)."));
+  Builder enough(512 * 1024);
+  enough.stack({enough.at("f")}, 1000, 60).stack({enough.at("g")}, 1000, 2);
+  EXPECT_THAT(text_of(enough), Not(HasSubstr("Few samples")));
   // Large blocks are exact, however few.
   Builder large(512 * 1024);
   large.stack({large.at("f")}, 100 << 20, 1);
-  EXPECT_THAT(text_of(large), Not(HasSubstr("Too few")));
+  EXPECT_THAT(text_of(large), Not(HasSubstr("Few samples")));
+  // Of blocks of 256 KiB a coarser rate does than of small ones that hold as much: 70 of 107, each with p = 0.1.
+  Builder blocks(2048 * 1024);
+  blocks.stack({blocks.at("f")}, 256 * 1024, 10);
+  EXPECT_THAT(text_of(blocks), HasSubstr(": -r 64k would make that about 7 % (now 2 MiB)."));
   Builder exact;
   exact.stack({exact.at("f")}, 1000, 1);
-  EXPECT_THAT(text_of(exact), Not(HasSubstr("Too few")));
+  EXPECT_THAT(text_of(exact), Not(HasSubstr("Few samples")));
+}
+
+TEST(ReportText, RowsOfOneSampleAreOneLine) {
+  Builder b(512 * 1024);
+  b.stack({b.at("f")}, 1000, 300).stack({b.at("g")}, 1000, 1).stack({b.at("h"), b.at("caller")}, 2000, 1);
+  b.stack({b.at("large")}, 100 << 20, 1);
+  ReportOptions options;
+  options.fold_single = true;
+  const Report report = build_report(b.profile(), options);
+  EXPECT_EQ(2u, report.row_count);
+  EXPECT_EQ(3u, report.single_rows.count) << "g, h, and what called h alone";
+  const std::string text = report_text(report);
+  EXPECT_THAT(text, HasSubstr("\n3 rows of one sample each hold 1.0 MiB together; --details lists them.\n"));
+  EXPECT_THAT(text, HasSubstr("  large"));
+  EXPECT_THAT(text, Not(HasSubstr("  g")));
+  EXPECT_THAT(text_of(b), HasSubstr("  g")) << "with --details";
+  Builder one(512 * 1024);
+  one.stack({one.at("f")}, 1000, 1);
+  EXPECT_THAT(report_text(build_report(one.profile(), options)),
+              HasSubstr("\n1 row of one sample holds 512.5 KiB; --details lists it.\n"));
 }
 
 TEST(ReportText, ColumnsFollowTheMetric) {

@@ -95,6 +95,7 @@ Collected ProcessCollector::finish() {
     if (entry->path().extension() == kSuffix && is_plain_file(path) &&
         std::find(known.begin(), known.end(), path) == known.end()) {
       try {
+        for (ProcessProfile& other : collected_.processes) other.profile.reset();
         ProcessProfile process;
         process.path = path;
         add(profile::read_pprof_file(path), "", std::move(process));
@@ -177,6 +178,8 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
     process.pid_namespace = file.pid_namespace;
     process.still_runs = still_runs;
     try {
+      // One profile at a time is in memory.
+      for (ProcessProfile& other : collected_.processes) other.profile.reset();
       const ArenaContent content = read_arena(file.path);
       process.start_ns = content.start_ns;
       process.has_ended = content.has_ended;
@@ -211,6 +214,7 @@ void ProcessCollector::add(profile::Profile profile, const std::string& pprof, P
   process.peak_bytes = profile::estimated_total(profile, profile::Metric::kPeakSpace);
   process.live_bytes = profile::estimated_total(profile, profile::Metric::kInuseSpace);
   process.allocated_bytes = profile::estimated_total(profile, profile::Metric::kAllocSpace);
+  process.profile = std::make_shared<profile::Profile>(std::move(profile));
   collected_.processes.push_back(std::move(process));
 }
 

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -44,6 +45,9 @@ struct ProcessProfile {
   double allocated_bytes = 0;
   uint64_t max_resident_bytes = 0;  // as the system counted it; 0: what the profile says is all that is known
   bool still_runs = false;          // it outlived the run
+  // What `path` has: of the process that was collected last, which mostly is the only one, so that it is read once.  Who
+  // needs it takes it.
+  std::shared_ptr<profile::Profile> profile;
   bool has_ended = true;  // false: killed, or it became another program without the library, or it still runs
 
   // A profile that shows nothing.
