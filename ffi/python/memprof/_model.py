@@ -2,6 +2,7 @@
 """Plain values that snapshots and their differences are made of.  None of them changes."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -33,6 +34,9 @@ class Estimate(int):
 
     def __str__(self) -> str:
         return int.__repr__(self)
+
+
+_IMPORT_FILE = re.compile(r"<frozen (importlib\.|zipimport>).*|.*/importlib/(__init__|_bootstrap|_bootstrap_external)\.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,10 @@ class StackFrame:
     module: str = ""
     """Path of the executable or library of a native frame."""
 
+    @property
+    def _is_import_machinery(self) -> bool:
+        return self.is_python and _IMPORT_FILE.fullmatch(self.file) is not None
+
     def __str__(self) -> str:
         return f"{self.function} ({self.file}:{self.line})" if self.line else f"{self.function} ({self.file})"
 
@@ -175,9 +183,8 @@ class AllocationSample:
     @property
     def python_frame(self) -> StackFrame | None:
         """The innermost line of Python: of what importing takes, the importing line.  None: there is no Python in the stack."""
-        from memprof._roles import is_import
         lines = [frame for frame in self.stack if frame.is_python]
-        return next((frame for frame in lines if not is_import(frame)), lines[0] if lines else None)
+        return next((frame for frame in lines if not frame._is_import_machinery), lines[0] if lines else None)
 
 
 _NO_TABLES = ("`memprof doctor PID` tells which modules have no unwind tables; rebuild those with "

@@ -21,7 +21,6 @@ _ALLOCATOR = re.compile(
 _LIBRARY = re.compile(r"(libc|libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libm|libdl|libpthread|librt)\.so|ld-linux|"
                       r"ld-musl|libc\.musl")
 _LIBRARY_SCOPE = re.compile(r"(std|__gnu_cxx|__cxxabiv1)::")
-_IMPORT_FILE = re.compile(r"<frozen (importlib\.|zipimport>).*|.*/importlib/(__init__|_bootstrap|_bootstrap_external)\.py")
 # The files of interpreters, as in src/profile/names/interpreter_frames.cc.
 _INTERPRETER = re.compile(r"(lib)?python[0-9.td]*(\.so.*)?|node|nodejs|libnode\.so.*")
 _NAMELESS = re.compile(r".+\+0x[0-9a-f]+|0x[0-9a-f]+")
@@ -36,7 +35,7 @@ def is_allocator(frame: StackFrame) -> bool:
 
 def is_import(frame: StackFrame) -> bool:
     """Whether it is Python's import machinery: what that allocates is the importing line's."""
-    return frame.is_python and _IMPORT_FILE.fullmatch(frame.file) is not None
+    return frame._is_import_machinery
 
 
 def is_standard(file: str) -> bool:
