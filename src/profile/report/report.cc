@@ -122,13 +122,16 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
   });
   if (options.fold_single) {
-    const auto single = std::stable_partition(order.begin(), order.end(), [&](const Entry& entry) {
-      return !is_single(sums[entry.group], options.metric);
-    });
     Accumulator together;
-    for (auto entry = single; entry != order.end(); ++entry) together.add(sums[entry->group].self);
-    report->single_rows = {static_cast<size_t>(order.end() - single), together.estimate(options.metric)};
-    order.erase(single, order.end());
+    size_t count = 0;
+    const auto fold = [&](const Entry& entry) {
+      const bool is_folded = is_single(sums[entry.group], options.metric);
+      if (is_folded) together.add(sums[entry.group].self);
+      count += is_folded ? 1 : 0;
+      return is_folded;
+    };
+    order.erase(std::remove_if(order.begin(), order.end(), fold), order.end());
+    report->single_rows = {count, together.estimate(options.metric)};
   }
   report->row_count = order.size();
   for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {

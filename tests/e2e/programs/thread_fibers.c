@@ -33,7 +33,8 @@ static void* run(void* stacks) {
     makecontext(&g_coroutines[i], coroutine, 0);
   }
   for (int round = 0; round <= kSwitches; ++round) {
-    for (g_current = 0; g_current < kCoroutines; ++g_current) swapcontext(&g_thread, &g_coroutines[g_current]);
+    for (g_current = 0; g_current < kCoroutines; ++g_current)
+      swapcontext(&g_thread, &g_coroutines[g_current]);
   }
   return NULL;
 }
