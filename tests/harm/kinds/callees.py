@@ -58,7 +58,10 @@ class Program:
                 options += option.split()
         self.units, name = program(harm.source, chance, is_cxx, is_split, wide_bytes)
         # Else compilers make calloc, which the program does not define, of its malloc and a memset.
-        options += ["-fno-builtin"] if name.startswith("C ") else []
+        if name.startswith("C "):
+            options.append("-fno-builtin")
+            # Exports what libc calls of the family, and keeps its free to itself: blocks would be mixed.
+            options = [option for option in options if option != "-fwhole-program"]
         self.command = [cxx if is_cxx else c, "-w", *options]
         self.ending = "cc" if is_cxx else "c"
         self.name = f"{number} {self.compiler} {'C++' if is_cxx else 'C'} {' '.join(options)}, {len(self.units)} units, {name}"
