@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
     sys.path.insert(0, folder)
     import native_leak
 
-    with memprof.MemoryProfiler(sampling_rate_kb=64) as profiler:
+    with memprof.MemoryProfiler(sampling_rate_kb=64, native=True) as profiler:
         for _ in range(200):
             native_leak.process(10_000)  # leaves 80 KB
 

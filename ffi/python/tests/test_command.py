@@ -42,10 +42,10 @@ def test_run_a_module(command, tmp_path):
 def test_a_program_can_use_what_run_has_started(command, tmp_path):
     (tmp_path / "app.py").write_text(
         "import memprof\nkept = [bytearray(1_000_000) for _ in range(5)]\ns = memprof.get_snapshot()\n"
-        "try:\n    memprof.start()\nexcept RuntimeError as error:\n    print(error)\n"
+        "memprof.start()\ntry:\n    memprof.start()\nexcept RuntimeError as error:\n    print(error)\n"
         "print(memprof.get_stats().hooks, int(s.estimated_heap_bytes) > 5_000_000)\n")
     out = command("run", "-r", "0", "-o", "out.pb", "app.py").stdout.splitlines()
-    assert "by `memprof run`" in out[0] and out[1] == "interposed True"
+    assert "active already" in out[0] and out[1] == "interposed True"
 
 
 def test_the_wheel_needs_nothing_else(tmp_path):
