@@ -3,10 +3,12 @@
 //   quiet ROUNDS              so many rounds, then "right" and status 7
 //   quiet ROUNDS CALL ACTION  the same behind a filter of system calls of its own, which answers CALL with ACTION
 //                             (SECCOMP_RET_*, a number)
+//   quiet ROUNDS CALL ACTION thread   the same in a second thread, which alone has the filter
 //   quiet behind CALL ACTION LIBRARY CMD ARG...   executes CMD behind it, with LIBRARY preloaded ("-": none)
 // After its first round it says "ready".
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,18 +66,16 @@ static int filter(unsigned call, unsigned action) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-int main(int argc, char** argv) {
-  if (argc > 5 && strcmp(argv[1], "behind") == 0) {
-    if (strcmp(argv[4], "-") != 0) setenv("LD_PRELOAD", argv[4], 1);
-    if (!filter((unsigned)strtoul(argv[2], NULL, 0), (unsigned)strtoul(argv[3], NULL, 0))) return 3;
-    execv(argv[5], argv + 5);
-    return 4;
-  }
-  static char buffer[256];
-  setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+struct arguments {
+  int count;
+  char** words;
+};
+
+static void* work(void* given) {
+  const int argc = ((struct arguments*)given)->count;
+  char** const argv = ((struct arguments*)given)->words;
   const unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-  free(malloc(1));  // the C library asks for random numbers when it is called first
-  if (argc > 3 && !filter((unsigned)strtoul(argv[2], NULL, 0), (unsigned)strtoul(argv[3], NULL, 0))) return 3;
+  if (argc > 3 && !filter((unsigned)strtoul(argv[2], NULL, 0), (unsigned)strtoul(argv[3], NULL, 0))) _exit(3);
   for (unsigned long i = 0; i < rounds; ++i) {
     for (unsigned path = 0; path < 1U << 10; ++path) {
       const unsigned bits = (unsigned)(i << 10 | path);
@@ -89,4 +89,24 @@ int main(int argc, char** argv) {
   puts(g_wrong == 0 ? "right" : "wrong");
   fflush(stdout);
   _exit(g_wrong == 0 ? 7 : 8);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 5 && strcmp(argv[1], "behind") == 0) {
+    if (strcmp(argv[4], "-") != 0) setenv("LD_PRELOAD", argv[4], 1);
+    if (!filter((unsigned)strtoul(argv[2], NULL, 0), (unsigned)strtoul(argv[3], NULL, 0))) return 3;
+    execv(argv[5], argv + 5);
+    return 4;
+  }
+  static char buffer[256];
+  setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+  free(malloc(1));  // the C library asks for random numbers when it is called first
+  struct arguments given = {argc, argv};
+  pthread_t thread;
+  if (argc > 4) {
+    if (pthread_create(&thread, NULL, work, &given) != 0) return 3;
+    pthread_join(thread, NULL);
+    return 5;  // the filter has ended it
+  }
+  work(&given);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters of system calls that a program puts on itself: each call that memprof makes (the recorded list), with each answer
-that a filter can give, loaded in the program and before it starts, by every way that memprof can be in it.
+that a filter can give, loaded in the program, in one of its threads, and before it starts, by every way that memprof can be in it.
 
 The program (quiet.c) checks what it allocates, and what it ends with is compared with its end under the same filter without
 memprof.  Not tried: a filter from before the start that ends a process that has memprof preloaded (docs/limits.md)."""
@@ -38,8 +38,8 @@ def situations(harm, chance):
             return harm.run(command, harm.preloaded(MEMPROF_RATE=rate, MEMPROF_PROFILE=str(harm.folder / "%p.pb"), **arenas))
         return harm.run([harm.command, "run", "--raw", "-r", rate, "--force", "-o", harm.folder / f"{number}.pb", "--", *command])
 
-    def in_program(way, call, answer, rate):
-        command = [quiet, "100", str(call), str(ANSWERS[answer])]
+    def in_program(way, call, answer, rate, *thread):
+        command = [quiet, "100", str(call), str(ANSWERS[answer]), *thread]
         return differs(harm.run(command), run_with(way, command, rate))
 
     def behind(way, call, answer, rate):
@@ -50,8 +50,8 @@ def situations(harm, chance):
             return differs(plain, harm.run([*filtered, harm.library, quiet, "100"], environment))
         return differs(plain, run_with("run", [*filtered, "-", quiet, "100"], rate))
 
-    def attached(call, answer, rate):
-        command = [quiet, "2000", str(call), str(ANSWERS[answer])]
+    def attached(call, answer, rate, *thread):
+        command = [quiet, "2000", str(call), str(ANSWERS[answer]), *thread]
         plain = harm.run(command)
         process = subprocess.Popen([str(part) for part in command], env=harm.environment(**arenas), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -67,6 +67,7 @@ def situations(harm, chance):
 
     everything = [(call, answer, when, way) for call in system_calls.CALLS for answer in ANSWERS
                   for when, way in (("in the program", "preloaded"), ("in the program", "run"), ("in the program", "attached"),
+                                    ("in a thread", "preloaded"), ("in a thread", "run"), ("in a thread", "attached"),
                                     ("before the start", "preloaded"), ("before the start", "run"))]
     chance.shuffle(everything)
     for (name, call), answer, when, way in everything:
@@ -76,8 +77,9 @@ def situations(harm, chance):
         rate = chance.choice(("512", "4k"))
 
         def attempt(call=call, answer=answer, when=when, way=way, rate=rate):
+            thread = ["thread"] if when == "in a thread" else []
             if way == "attached":
-                return attached(call, answer, rate)
-            return (in_program if when == "in the program" else behind)(way, call, answer, rate)
+                return attached(call, answer, rate, *thread)
+            return behind(way, call, answer, rate) if when == "before the start" else in_program(way, call, answer, rate, *thread)
 
         yield Situation(f"{name} {answer}, {when}, {way}, rate {rate}", attempt)
