@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <iterator>
 #include <vector>
@@ -40,11 +41,13 @@ bool wait_for_moment(pid_t thread, int64_t patience_ns, const Pause& pause) {
   bool was_in_transfer = false;
   while (true) {
     const uint64_t used = used_ns(static_cast<uint64_t>(thread), thread);
+    // A thread that was just let go of is shown where it was held until it runs.  It does not wait there.
+    const bool sleeps = strchr("SD", state_of(static_cast<uint64_t>(thread), thread).letter) != nullptr;
     const WaitLook look(thread);  // last: who asked stops the thread then
     const processor::WaitingCall call = look.call();
     const bool is_gone = call.sleeps == 0 && used == 0;
     if (is_gone || (look.is_waiting() && !is_cut_by_stops(call))) return true;
-    was_in_transfer = was_in_transfer || look.is_waiting();
+    was_in_transfer = was_in_transfer || (sleeps && look.is_waiting());
     if (call.sleeps != sleeps_before || used_before == 0) {
       used_before = used;
     } else if (!was_in_transfer && used > used_before + kEnoughNs && monotonic_ns() > begin + kWatchNs) {
