@@ -13,7 +13,6 @@
 #include "profile/model/mapped.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/short_name.h"
-#include "profile/report/beside_sums.h"
 
 namespace memprof::profile {
 namespace {
