@@ -18,7 +18,7 @@ class Stacks(e2e.Test):
         self.check_truth(said, profile)
 
     def test_coroutines_of_a_thread(self):
-        said, profile = self.profile_program("thread_fibers")
+        said, profile = self.profile_program("coroutines", "thread")
         self.check_truth(said, profile)
 
     def check_signals(self, *arguments):
