@@ -120,10 +120,17 @@ class ControlGroup:
         if os.geteuid() != 0 or not os.path.exists(f"{self.HIERARCHY}/memory.limit_in_bytes"):
             raise Skip("no control groups of version 1 can be made here")
         self.folder = f"{self.HIERARCHY}/memprof-harm-{os.getpid()}"
-        os.makedirs(self.folder, exist_ok=True)
-        for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
-            with contextlib.suppress(OSError), open(f"{self.folder}/{name}", "w", encoding="ascii") as file:
-                file.write(str(limit_bytes))
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            self.write("memory.limit_in_bytes", limit_bytes)
+        except OSError as error:
+            raise Skip(f"no control group with a limit can be made here: {error.strerror}") from error
+        with contextlib.suppress(OSError):  # not every kernel counts swap
+            self.write("memory.memsw.limit_in_bytes", limit_bytes)
+
+    def write(self, name, value):
+        with open(f"{self.folder}/{name}", "w", encoding="ascii") as file:
+            file.write(str(value))
 
     def __enter__(self):
         return ["sh", "-c", f'echo $$ > {self.folder}/tasks && exec "$@"', "sh"]
