@@ -56,8 +56,9 @@ struct KnownCode {
   const void* owner;
 };
 
-// Was the hook called, directly or not, by `code`?  Looks at the innermost 64 frames.  true also where these cannot
-// be told; what lies behind code that is in no module (a program compiles it while it runs) is not looked at.
+// Was the hook called, directly or not, by `code`?  Looks at 64 frames, of a deeper stack at both ends.  true
+// also where these cannot be told; what lies behind code that is in no module (a program compiles it while it runs) is
+// not looked at.
 bool may_be_called_by(const Entry& entry, const KnownCode& code);
 
 // A module was unloaded and another one is where it was: drops what capture_stack remembers of code.

@@ -14,7 +14,7 @@ std::atomic<uint64_t> g_weight_bytes{0};
 
 namespace {
 
-// Relaxed: a sample more or less at the old rate is none the worse.
+// Relaxed: a sample more or less at the old rate does no harm.
 std::atomic<bool> g_is_wanted{false};
 
 // Of the thread that sets the rate.

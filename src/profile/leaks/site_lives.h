@@ -2,9 +2,10 @@
 // The lives of the blocks of one place: how long those lived that were freed, and when those were allocated that
 // live.
 //
-// Model: sums over samples, by classes of lifetimes and by sixteenths of the run, or of its load (format/load/load_clock.h).  Tests count samples; what is
-// told are the blocks and bytes that samples stand for.  What a process freed while it ended is live in its profile, and
-// in the lifetimes too: it is taken out of these, by the ages of what lives.
+// Model: sums over samples, by classes of lifetimes and by sixteenths of the run, or of its load
+// (format/load/load_clock.h).  Tests count samples; what is told are the blocks and bytes that samples stand for.  What
+// a process freed while it ended is live in its profile, and in the lifetimes too: it is taken out of these, by the ages
+// of what lives.
 //
 // Threads: plain values.
 // Failure: check_lives() throws.

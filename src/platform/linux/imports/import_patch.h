@@ -2,9 +2,9 @@
 // Points the imports of the loaded modules at the hooks, in a process whose malloc is not interposed
 // (docs/decisions/0014).
 //
-// Model: the hooks forward to the first module in the loader's order that defines malloc.  Every slot that holds that very function
-// gets the hook; a lazy slot that is not bound yet, if it would be bound to it.  Every other slot stays.  So
-// each call ends where it ended before, and a block always meets the free of its own allocator.
+// Model: the hooks forward to the first module in the loader's order that defines malloc.  Every slot that holds
+// that very function gets the hook; a lazy slot that is not bound yet, if it would be bound to it.  Every other slot
+// stays.  So each call ends where it ended before, and a block always meets the free of its own allocator.
 //     C library or an allocator that is a library of its own:   patched
 //     allocator inside the executable (it exports malloc):      nothing is patched; it calls itself directly
 //

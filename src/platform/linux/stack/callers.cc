@@ -6,7 +6,7 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint32_t kInnermost = 64;
+constexpr uint32_t kFrames = 64;
 
 bool is_in_module(uint64_t address) {
   ElfImage module;
@@ -16,22 +16,16 @@ bool is_in_module(uint64_t address) {
 }  // namespace
 
 bool may_be_called_by(const Entry& entry, const KnownCode& code) {
-  uint64_t frames[kInnermost];
-  const WalkResult walk = walk_native(entry, frames, kInnermost);
+  uint64_t frames[kFrames];
+  const WalkResult walk = walk_native(entry, frames, kFrames);
   for (uint32_t i = 0; i < walk.depth; ++i) {
     // A return address may be the next function's first byte.
     if (code.contains(code.owner, frames[i] - 1)) {
       return true;
     }
   }
-  switch (walk.reason) {
-    case Walk::kRoot:
-    case Walk::kMiddleLeftOut:
-    case Walk::kDepthLimit:
-      return walk.depth == 0;
-    default:
-      return walk.depth == 0 || is_in_module(frames[walk.depth - 1]);
-  }
+  const bool is_done = !is_cut(walk.reason) || walk.reason == Walk::kDepthLimit;
+  return walk.depth == 0 || (!is_done && is_in_module(frames[walk.depth - 1]));
 }
 
 }  // namespace memprof::platform
