@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "format/affixes.h"
 #include "format/files/arena_name.h"
 
 namespace memprof::resident {
@@ -10,22 +11,10 @@ namespace {
 
 constexpr uint64_t kMaxGuardBytes = 64 * 1024;
 
-bool begins(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
-bool ends(std::string_view text, std::string_view with) {
-  if (text.size() < with.size()) {
-    return false;
-  }
-  text.remove_prefix(text.size() - with.size());  // substr() may throw
-  return text == with;
-}
-
 // Of a path, without " (deleted)".
 std::string_view file_of(std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";
-  if (ends(path, kDeleted)) {
+  if (ends_with(path, kDeleted)) {
     path.remove_suffix(kDeleted.size());
   }
   const size_t slash = path.rfind('/');
@@ -40,13 +29,13 @@ bool is_arena(std::string_view name) {
 
 // The kernel has no path for it but "(deleted)" or a name of its own.
 bool is_shared_memory(std::string_view name) {
-  return begins(name, "/dev/shm/") || begins(name, "/memfd:") || begins(name, "/SYSV") ||
-         begins(name, "/dev/zero");
+  return begins_with(name, "/dev/shm/") || begins_with(name, "/memfd:") || begins_with(name, "/SYSV") ||
+         begins_with(name, "/dev/zero");
 }
 
 // "libc.so.6", "libc-2.31.so"
 bool is_c_library(std::string_view file) {
-  return file == "libc.so.6" || (begins(file, "libc-2.") && ends(file, ".so"));
+  return file == "libc.so.6" || (begins_with(file, "libc-2.") && ends_with(file, ".so"));
 }
 
 }  // namespace
@@ -54,19 +43,20 @@ bool is_c_library(std::string_view file) {
 void MappingList::note_runtime(const Mapping& mapping) {
   if (mapping.inode != 0) {
     const std::string_view file = file_of(mapping.name);
-    has_python_ =
-        has_python_ || (mapping.is_executable && (begins(file, "libpython3") || begins(file, "python3")));
+    has_python_ = has_python_ || (mapping.is_executable &&
+                                  (begins_with(file, "libpython3") || begins_with(file, "python3")));
     if (file == "libjvm.so") {
       runtime_ = ResidentRuntime::kJvm;
     } else if (file == "libcoreclr.so") {
       runtime_ = ResidentRuntime::kDotNet;
     } else if (runtime_ == ResidentRuntime::kNone && mapping.is_executable &&
-               (file == "node" || file == "nodejs" || begins(file, "libnode.so") || begins(file, "libv8") ||
-                file == "deno" || file == "chrome" || file == "electron")) {
+               (file == "node" || file == "nodejs" || begins_with(file, "libnode.so") ||
+                begins_with(file, "libv8") || file == "deno" || file == "chrome" || file == "electron")) {
       runtime_ = ResidentRuntime::kV8;
     }
   } else if (runtime_ == ResidentRuntime::kNone &&
-             (begins(mapping.name, "[anon: Go") || (mapping.start == 0xc000000000 && mapping.name.empty()))) {
+             (begins_with(mapping.name, "[anon: Go") ||
+              (mapping.start == 0xc000000000 && mapping.name.empty()))) {
     runtime_ = ResidentRuntime::kGo;  // where Go begins its heap
   }
 }
@@ -76,12 +66,12 @@ MappingKind MappingList::kind_of(const Mapping& m) {
   before_ = Before::kNothing;
   before_limit_ = m.limit;
   const bool is_accessible = m.is_readable || m.is_writable || m.is_executable;
-  if (m.inode != 0 || begins(m.name, "/")) {
+  if (m.inode != 0 || begins_with(m.name, "/")) {
     if (is_arena(m.name)) {
       return MappingKind::kMemprof;
     }
     if (is_shared_memory(m.name)) {
-      return m.is_shared || begins(m.name, "/dev/zero") ? MappingKind::kShared : MappingKind::kFiles;
+      return m.is_shared || begins_with(m.name, "/dev/zero") ? MappingKind::kShared : MappingKind::kFiles;
     }
     const bool is_memprof = file_of(m.name) == "libmemprof.so";
     if (m.is_writable) {
@@ -98,16 +88,16 @@ MappingKind MappingList::kind_of(const Mapping& m) {
   if (m.name == "[stack]") {
     return MappingKind::kStacks;
   }
-  if (begins(m.name, "[anon: Go")) {
+  if (begins_with(m.name, "[anon: Go")) {
     return MappingKind::kRuntime;
   }
-  if (begins(m.name, "[anon:glibc: malloc")) {
+  if (begins_with(m.name, "[anon:glibc: malloc")) {
     return MappingKind::kHeap;
   }
-  if (begins(m.name, "[anon:glibc: pthread stack") || begins(m.name, "[stack:")) {
+  if (begins_with(m.name, "[anon:glibc: pthread stack") || begins_with(m.name, "[stack:")) {
     return MappingKind::kStacks;
   }
-  if (!m.name.empty() && !begins(m.name, "[anon")) {
+  if (!m.name.empty() && !begins_with(m.name, "[anon")) {
     return MappingKind::kFiles;  // [vdso] and its neighbours
   }
   if (!is_accessible) {
@@ -138,7 +128,7 @@ void MappingList::add(const Mapping& mapping) {
   entry.swap_bytes = mapping.swap_bytes;
   entry.has_resident = mapping.has_resident;
   entry.is_accessible = mapping.is_readable || mapping.is_writable || mapping.is_executable;
-  entry.is_anonymous = mapping.inode == 0 && !mapping.is_shared && !begins(mapping.name, "/");
+  entry.is_anonymous = mapping.inode == 0 && !mapping.is_shared && !begins_with(mapping.name, "/");
   entry.is_break = mapping.name == "[heap]" && entry.is_anonymous;
   entry.is_c_library = mapping.inode != 0 && mapping.is_writable && is_c_library(file_of(mapping.name));
   entry.is_own_file = entry.kind == MappingKind::kMemprof && !entry.is_anonymous && is_arena(mapping.name);

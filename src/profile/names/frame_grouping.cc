@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "format/affixes.h"
 #include "profile/names/runtime_name.h"
 #include "profile/names/short_name.h"
 
@@ -29,12 +30,10 @@ bool begins_main(const std::string& symbol) {
 
 // Python's own files with the functions that begin every one of its threads.
 bool begins_threads(const std::string& file) {
-  static constexpr std::string_view kFiles[] = {"threading.py", "concurrent/futures/thread.py",
-                                                "multiprocessing/pool.py"};
+  static constexpr std::string_view kFiles[] = {"/threading.py", "/concurrent/futures/thread.py",
+                                                "/multiprocessing/pool.py"};
   return std::any_of(std::begin(kFiles), std::end(kFiles), [&](std::string_view known) {
-    if (file == known) return true;
-    return file.size() > known.size() && file.compare(file.size() - known.size(), known.size(), known) == 0 &&
-           file[file.size() - known.size() - 1] == '/';
+    return ends_with(file, known) || file == known.substr(1);
   });
 }
 

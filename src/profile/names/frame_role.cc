@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "format/affixes.h"
 #include "format/pprof/pprof_schema.h"
 #include "profile/names/allocator_frames.h"
 #include "profile/names/short_name.h"
@@ -59,20 +60,16 @@ constexpr std::string_view kLibraries[] = {"libc.so",       "libc-2.",       "li
                                            "ld-2.",         "libc.musl",     "libm.so",      "libdl.so",
                                            "libpthread.so", "libpthread-2.", "librt.so",     "libmemprof.so"};
 
-bool begins(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 template <size_t N>
 bool begins_with_one_of(std::string_view text, const std::string_view (&prefixes)[N]) {
   return std::any_of(std::begin(prefixes), std::end(prefixes),
-                     [text](std::string_view prefix) { return begins(text, prefix); });
+                     [text](std::string_view prefix) { return begins_with(text, prefix); });
 }
 
 template <size_t N>
 bool is_in(std::string_view name, const std::string_view (&names)[N]) {
   return std::any_of(std::begin(names), std::end(names), [name](std::string_view known) {
-    return known.back() == '*' ? begins(name, known.substr(0, known.size() - 1)) : name == known;
+    return known.back() == '*' ? begins_with(name, known.substr(0, known.size() - 1)) : name == known;
   });
 }
 
@@ -82,12 +79,12 @@ bool ends(std::string_view text, std::string_view end) {
 
 // Symbols of Rust are `_R...`, or `_ZN...17h0123456789abcdefE` with what LLVM appends.
 bool is_rust(const Frame& frame) {
-  if (begins(frame.symbol, "_R") || ends(frame.file, ".rs")) return true;
+  if (begins_with(frame.symbol, "_R") || ends(frame.file, ".rs")) return true;
   constexpr std::string_view kHash = "17h";
   constexpr size_t kHashDigits = 16;
   const size_t at = frame.symbol.rfind(kHash);
   const size_t end = at + kHash.size() + kHashDigits;
-  return begins(frame.symbol, "_ZN") && at != std::string::npos && end < frame.symbol.size() &&
+  return begins_with(frame.symbol, "_ZN") && at != std::string::npos && end < frame.symbol.size() &&
          frame.symbol[end] == 'E' &&
          frame.symbol.find_first_not_of("0123456789abcdef", at + kHash.size()) == end;
 }
@@ -97,7 +94,7 @@ bool is_rust(const Frame& frame) {
 bool is_of_rust_library(std::string_view type) {
   if (begins_with_one_of(type, {"[", "*", "("})) return true;
   for (const std::string_view before : {"<", "&", "mut ", "dyn "}) {
-    if (begins(type, before)) type.remove_prefix(before.size());
+    if (begins_with(type, before)) type.remove_prefix(before.size());
   }
   return begins_with_one_of(type, kRustLibrary) || type.find("::") == std::string_view::npos;
 }
@@ -115,7 +112,7 @@ size_t bracketed(std::string_view name) {
 // `path::f`, `<Type>::f`, `<Type as Trait>::f`: a trait of the program on a type of the library is the
 // program's, and so is the other way round.
 bool is_rust_library(std::string_view name) {
-  if (!begins(name, "<")) return begins_with_one_of(name, kRustLibrary);
+  if (!begins_with(name, "<")) return begins_with_one_of(name, kRustLibrary);
   std::string_view type = name.substr(1, bracketed(name) - 2);
   const size_t as = type.rfind(" as ");
   // Of the outermost brackets, not of those in the type.
@@ -135,14 +132,14 @@ bool is_operator_new(std::string_view name) {
 }
 
 bool is_cxx_library(const Frame& frame) {
-  if (!begins(frame.symbol, "_Z")) return begins_with_one_of(frame.name, kCxxLibrary);
+  if (!begins_with(frame.symbol, "_Z")) return begins_with_one_of(frame.name, kCxxLibrary);
   const auto name = without_return_type(frame.name);
   return name && begins_with_one_of(*name, kCxxLibrary);
 }
 
 // Node's own scripts, V8's builtins (without a file), and what was there before memprof could ask for names.
 bool is_of_node(const Frame& frame) {
-  return begins(frame.file, "node:") || begins(frame.name, "Builtin:") ||
+  return begins_with(frame.file, "node:") || begins_with(frame.name, "Builtin:") ||
          frame.name == "[unknown JavaScript code]";
 }
 
@@ -153,7 +150,7 @@ bool is_resumption(const Frame& frame) {
 
 // `python3.11`, `python3.14t`, `python311.zip`: what Python's own library lies in.
 bool is_python_library(std::string_view folder) {
-  if (!begins(folder, "python3")) return false;
+  if (!begins_with(folder, "python3")) return false;
   folder.remove_prefix(std::strlen("python"));
   if (ends(folder, ".zip")) folder.remove_suffix(std::strlen(".zip"));
   return folder.size() > 1 && folder.find_first_not_of("0123456789.t") == std::string_view::npos;
@@ -166,7 +163,7 @@ std::string first_part(std::string_view path) {
 
 bool is_import(const Frame& frame) {
   for (const std::string_view file : {"<frozen importlib", "<frozen zipimport>"}) {
-    if (begins(frame.file, file)) return true;
+    if (begins_with(frame.file, file)) return true;
   }
   for (const std::string_view file :
        {"/importlib/__init__.py", "/importlib/_bootstrap.py", "/importlib/_bootstrap_external.py"}) {
@@ -183,14 +180,15 @@ bool is_language_library(std::string_view module) {
 
 bool has_known_package(const Frame& frame) {
   constexpr std::string_view kFrozen = "<frozen ";
-  return frame.is_executed && !frame.file.empty() && (frame.file[0] != '<' || begins(frame.file, kFrozen));
+  return frame.is_executed && !frame.file.empty() &&
+         (frame.file[0] != '<' || begins_with(frame.file, kFrozen));
 }
 
 std::string installed_package(const Frame& frame) {
   if (!has_known_package(frame)) return "";
   const std::string_view file = frame.file;
   constexpr std::string_view kFrozen = "<frozen ";
-  if (begins(file, kFrozen)) return first_part(file.substr(kFrozen.size()));
+  if (begins_with(file, kFrozen)) return first_part(file.substr(kFrozen.size()));
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
     const size_t at = file.rfind(folder);
     if (at != std::string_view::npos) return first_part(file.substr(at + folder.size()));

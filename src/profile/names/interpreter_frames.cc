@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/names/interpreter_frames.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
+#include "format/affixes.h"
 #include "format/pprof/pprof_schema.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"
@@ -28,10 +31,6 @@ bool is_python(std::string_view path) {
 bool is_node(std::string_view path) {
   const std::string_view name = file_name(path);
   return name == "node" || name == "nodejs" || name.substr(0, 10) == "libnode.so";
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 // Of the program's own: not of a package that is installed, unless its .pyx file is known.
@@ -71,12 +70,10 @@ const Function* executed_function(const Profile& profile, const Location& locati
 
 bool is_cython_symbol(std::string_view symbol) {
   constexpr std::string_view kKinds[] = {"pw_", "pf_", "f_", "gb_"};  // wrapper, body, cdef, generator's body
-  if (symbol.substr(0, kCythonPrefix.size()) != kCythonPrefix) return false;
+  if (!begins_with(symbol, kCythonPrefix)) return false;
   symbol.remove_prefix(kCythonPrefix.size());
-  for (const std::string_view kind : kKinds) {
-    if (symbol.substr(0, kind.size()) == kind) return true;
-  }
-  return false;
+  return std::any_of(std::begin(kKinds), std::end(kKinds),
+                     [&](std::string_view kind) { return begins_with(symbol, kind); });
 }
 
 bool is_interpreter_file(std::string_view path) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/affixes.h"
 #include "profile/names/character_width.h"
 
 namespace memprof::profile {
@@ -117,10 +118,6 @@ std::string without_template_arguments(const std::string& name) {
     }
   }
   return is_name.empty() ? result : name;
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 bool is_digits(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "format/affixes.h"
 #include "format/runtime_frame.h"
 #include "profile/names/interpreter_frames.h"
 #include "profile/symbolize/debuginfod.h"
@@ -18,10 +19,6 @@ namespace memprof::profile {
 namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
 
 // Code of the kernel's, of a JIT, of nobody: there is no file, and that is no fault.
 bool has_no_file(const std::string& path) {

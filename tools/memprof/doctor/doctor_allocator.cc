@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/doctor/doctor_allocator.h"
 
+#include "format/affixes.h"
 #include "memprof/host/program/inner_allocators.h"
 
 namespace memprof::cli {
@@ -10,10 +11,6 @@ constexpr char kReport[] = "let it report its blocks (memprof_report_alloc: docs
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-bool begins_with(const std::string& text, const char* beginning) {
-  return text.rfind(beginning, 0) == 0;
 }
 
 // Those whose malloc is the system's, ours, or the loader's own.

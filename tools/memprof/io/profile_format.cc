@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "format/affixes.h"
 #include "format/pprof/pprof_name.h"
 #include "memprof/console/failure.h"
 #include "profile/formats/collapsed.h"
@@ -69,10 +70,6 @@ const std::vector<ExportFormat> kFormats = {
     {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true, true,
      [](const Profile& profile, Subject) { return profile::write_json(profile); }},
 };
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
 
 const ExportFormat* named(std::string_view name) {
   for (const ExportFormat& format : kFormats) {

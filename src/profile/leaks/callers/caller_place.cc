@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <string_view>
 
+#include "format/affixes.h"
+
 namespace memprof::profile {
 namespace {
 
 bool is_module_loader(std::string_view file) {
   constexpr std::string_view kFiles[] = {"<frozen importlib", "<frozen zipimport>", "node:internal/modules/"};
   return std::any_of(std::begin(kFiles), std::end(kFiles),
-                     [&](std::string_view begin) { return file.substr(0, begin.size()) == begin; });
+                     [&](std::string_view begin) { return begins_with(file, begin); });
 }
 
 }  // namespace

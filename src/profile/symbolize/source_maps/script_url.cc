@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "format/affixes.h"
 #include "profile/files/base64.h"
 
 namespace memprof::profile {
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::string_view kFile = "file://";
 constexpr std::string_view kData = "data:";
-
-bool begins(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
 
 // `https:`, `webpack:`; one letter is none.
 bool has_scheme(std::string_view url) {
@@ -53,7 +50,7 @@ std::string_view source_mapping_url(std::string_view script) {
 }
 
 std::optional<std::string> data_of_url(std::string_view url) {
-  if (!begins(url, kData)) return std::nullopt;
+  if (!begins_with(url, kData)) return std::nullopt;
   const size_t comma = url.find(',');
   if (comma == std::string_view::npos) return std::nullopt;
   const std::string_view kind = url.substr(0, comma);
@@ -81,7 +78,7 @@ std::string without_percents(std::string_view text) {
 }
 
 std::string absolute_path(std::string_view url) {
-  std::string path = begins(url, kFile) ? without_percents(url.substr(kFile.size())) : std::string(url);
+  std::string path = begins_with(url, kFile) ? without_percents(url.substr(kFile.size())) : std::string(url);
   const bool is_path = !path.empty() && path[0] == '/' && path.find('\0') == std::string::npos;
   return is_path ? path : std::string();
 }
