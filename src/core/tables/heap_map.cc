@@ -45,10 +45,14 @@ uint64_t hash_of(uint64_t address) {
   return mix_hash(address);
 }
 
-// The slots of a level that a key may be in, its home first; counted within the level.  The home comes from
-// bits that do not choose the bucket.
-uint64_t nth_slot(uint64_t hash, uint32_t level, uint32_t n) {
-  return bucket_slot(hash, level) - slots_before(level) + (hash + n) % kBucketSlots;
+// The bucket of a key: its first slot, counted within the level.
+uint64_t bucket_of(uint64_t hash, uint32_t level) {
+  return bucket_slot(hash, level) - slots_before(level);
+}
+
+// The slots of a bucket that a key may be in, its home first.  The home comes from bits that do not choose the bucket.
+uint64_t nth_of_bucket(uint64_t hash, uint32_t n) {
+  return (hash + n) % kBucketSlots;
 }
 
 // A code is this, how far digits are shifted, and the digits.
@@ -122,15 +126,20 @@ void HeapMap::prefetch(uint64_t address) const {
   const uint64_t hash = hash_of(address);
   const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_relaxed);
   for (uint32_t level = 0; level < open && level < kPrefetchedLevels; ++level) {
-    const Slot home = slot_at(level, nth_slot(hash, level, 0));
+    const Slot home = slot_at(level, bucket_of(hash, level) + nth_of_bucket(hash, 0));
     __builtin_prefetch(home.key, 1);
     __builtin_prefetch(home.record, 1);  // where it crosses a line, the next one comes with it
+  }
+  for (uint32_t level = kPrefetchedLevels; level < open; ++level) {
+    __builtin_prefetch(slot_at(level, bucket_of(hash, level)).key);
   }
 }
 
 bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sample) {
+  const Slot bucket = slot_at(level, bucket_of(hash, level));
   for (uint32_t i = 0; i < kBucketSlots; ++i) {
-    const Slot slot = slot_at(level, nth_slot(hash, level, i));
+    const uint64_t at = nth_of_bucket(hash, i);
+    const Slot slot{bucket.key + at, bucket.record + at};
     uint64_t expected = kEmpty;
     // acquire pairs with the release of the erase that emptied the slot.
     if (slot.key->load(std::memory_order_relaxed) != kEmpty ||
@@ -183,15 +192,15 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   // An erase that comes late has the key of a successor for a moment (there): looked for again, a bounded number of times.
   for (uint32_t look = 0; look < kMaxLooks; ++look) {
     bool is_one_busy = false;
-    const uint32_t open = arena_.header().live_levels.open.load(std::memory_order_acquire);
-    for (uint32_t level = 0; level < open; ++level) {
+    // The last levels first: of a table that grew, they have most of the keys.
+    for (uint32_t level = arena_.header().live_levels.open.load(std::memory_order_acquire); level-- > 0;) {
+      const uint64_t first = bucket_of(hash, level);
+      const Slot bucket = slot_at(level, first);
       for (uint32_t i = 0; i < kBucketSlots; ++i) {
-        const uint64_t at = nth_slot(hash, level, i);
-        const Slot slot = slot_at(level, at);
         // acquire pairs with the release in insert_into
-        const uint64_t key = slot.key->load(std::memory_order_acquire);
+        const uint64_t key = bucket.key[i].load(std::memory_order_acquire);
         if (key == address) {
-          return {slots_before(level) + at, generation_of(*slot.record)};
+          return {slots_before(level) + first + i, generation_of(bucket.record[i])};
         }
         is_one_busy = is_one_busy || key == kBusy;
       }
