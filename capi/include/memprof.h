@@ -797,7 +797,8 @@ MEMPROF_API int memprof_snapshot_get_info(const memprof_snapshot* snapshot, memp
  * also for memprof_mapping.resident_bytes.  Call it soon after
  * the snapshot was taken: blocks that were freed since count as live.  `pid`: of the process as the caller knows it,
  * 0: the calling process.  It takes about 1 ms a GiB of the calling process, and some 40 ms a GiB of another one, where
- * calls that map memory may have to wait meanwhile; in the calling process at most 0.3 s.  The pages come from the
+ * calls that map memory may have to wait meanwhile; in the calling process at most 2 % of the processor time that it
+ * used since the last call, 5 ms at least and 0.3 s at most: what does not fit is left out.  The pages come from the
  * system, not from malloc.  One thread at a time for a snapshot.
  * MEMPROF_ERR_INVALID, MEMPROF_ERR_NO_MEMORY, MEMPROF_ERR_SYSTEM (errno; EPERM also in a sandbox). */
 MEMPROF_API int memprof_snapshot_read_resident(memprof_snapshot* snapshot, uint32_t pid);

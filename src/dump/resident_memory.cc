@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/resident_memory.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "dump/dump.h"
@@ -15,20 +19,48 @@
 namespace memprof {
 namespace {
 
-// The program waits for it, or, of another process, who asked: so much processor time, on a busy machine ten times as
-// long.
-constexpr uint64_t kOwnTimeNs = 300'000'000;
-constexpr uint64_t kOtherTimeNs = 3'000'000'000;
+// So much processor time: one part in fifty of what the program used since the last look, but at least 5 ms, and of its own
+// not so much that somebody would notice; on a busy machine ten times as long.
+constexpr uint64_t kMinOwnTimeNs = 5'000'000;
+constexpr uint64_t kMinOtherTimeNs = 20'000'000;  // which is not the program's
+constexpr uint64_t kMaxOwnTimeNs = 300'000'000;
+constexpr uint64_t kMaxOtherTimeNs = 3'000'000'000;
+constexpr uint64_t kShare = 50;
 constexpr uint64_t kBusy = 10;
+
+// What this process had used at its last look at itself.  Relaxed: looks at once have the time twice.
+std::atomic<uint64_t> g_looked_at_cpu_ns{0};
 
 struct Looking {
   platform::MemoryView view;
+  bool is_alone = false;  // it is this process, which has one thread
+  uint64_t in_place_start = 0;
+  uint64_t in_place_limit = 0;
   uint64_t time_ns = 0;
   uint64_t start_ns = platform::monotonic_ns();
-  uint64_t start_cpu_ns = platform::process_cpu_ns();
+  uint64_t start_cpu_ns = platform::thread_cpu_ns();
 
+  void take_time() {
+    const uint64_t now_ns = platform::cpu_ns_of(view);
+    const uint64_t before_ns =
+        view.is_own ? g_looked_at_cpu_ns.exchange(now_ns, std::memory_order_relaxed) : 0;
+    const uint64_t used_ns = now_ns > before_ns ? now_ns - before_ns : 0;
+    time_ns = view.is_own ? std::clamp(used_ns / kShare, kMinOwnTimeNs, kMaxOwnTimeNs)
+                          : std::clamp(used_ns / kShare, kMinOtherTimeNs, kMaxOtherTimeNs);
+  }
   static bool read(void* context, uint64_t address, void* bytes, size_t size_bytes) {
-    return platform::read_memory_of(static_cast<Looking*>(context)->view, address, bytes, size_bytes);
+    const auto& self = *static_cast<Looking*>(context);
+    if (address >= self.in_place_start && address < self.in_place_limit &&
+        size_bytes <= self.in_place_limit - address) {
+      std::memcpy(bytes, reinterpret_cast<const void*>(address), size_bytes);
+      return true;
+    }
+    return platform::read_memory_of(self.view, address, bytes, size_bytes);
+  }
+  static void set_in_place(void* context, uint64_t start, uint64_t limit) {
+    auto& self = *static_cast<Looking*>(context);
+    self.in_place_start = self.is_alone ? start : 0;
+    self.in_place_limit = self.is_alone ? limit : 0;
   }
   static uint64_t in_memory(void* context, resident::Pages what, uint64_t start, uint64_t limit) {
     const auto of =
@@ -36,15 +68,32 @@ struct Looking {
     return platform::pages_in_memory(static_cast<Looking*>(context)->view, of, start, limit);
   }
   static size_t read_map(void* context, char* text, size_t size_bytes) {
-    return platform::read_memory_map(static_cast<Looking*>(context)->view, text, size_bytes);
+    auto& self = *static_cast<Looking*>(context);
+    const size_t got = platform::read_memory_map(self.view, text, size_bytes);
+    if (got == 0 && !self.view.is_own) {
+      // The sums in the map of another process, which the kernel makes, take as long as they take.
+      self.start_cpu_ns = platform::thread_cpu_ns();
+      self.start_ns = platform::monotonic_ns();
+    }
+    return got;
+  }
+  uint64_t used_ns() const {
+    const uint64_t passed = platform::monotonic_ns() - start_ns;
+    return passed < time_ns || passed >= kBusy * time_ns
+               ? passed
+               : std::min(passed, platform::thread_cpu_ns() - start_cpu_ns);
   }
   static bool has_time(void* context) {
     const auto& self = *static_cast<Looking*>(context);
-    const uint64_t passed = platform::monotonic_ns() - self.start_ns;
-    return passed < self.time_ns ||
-           (passed < kBusy * self.time_ns && platform::process_cpu_ns() - self.start_cpu_ns < self.time_ns);
+    return self.used_ns() < self.time_ns;
   }
-  resident::MemorySource source() { return {this, read, in_memory, read_map, has_time}; }
+  static unsigned used_percent(void* context) {
+    const auto& self = *static_cast<Looking*>(context);
+    return static_cast<unsigned>(std::min<uint64_t>(100, 100 * self.used_ns() / self.time_ns));
+  }
+  resident::MemorySource source() {
+    return {this, read, in_memory, read_map, has_time, used_percent, is_alone, set_in_place};
+  }
 };
 
 int read_view(Looking* looking, Snapshot* s) {
@@ -59,6 +108,7 @@ int read_view(Looking* looking, Snapshot* s) {
     platform::set_last_error(error);
     return MEMPROF_ERR_SYSTEM;
   }
+  looking->is_alone = looking->view.is_own && totals.threads == 1;
   for (uint64_t i = 0; i < s->records.size; ++i) {
     const SnapshotRecord& r = s->records.data[i];
     s->resident_shares.data[i] = -1;
@@ -109,7 +159,7 @@ int read_resident_memory(Snapshot* snapshot, uint64_t process_id) {
     platform::set_last_error(error);
     return MEMPROF_ERR_SYSTEM;
   }
-  looking.time_ns = looking.view.is_own ? kOwnTimeNs : kOtherTimeNs;
+  looking.take_time();
   const int result = read_view(&looking, snapshot);
   if (result == MEMPROF_OK && !looking.view.is_own) {
     measure_mappings(&looking, snapshot);

@@ -17,6 +17,7 @@ struct MemoryTotals {
   uint64_t file_bytes = 0;
   uint64_t shared_bytes = 0;
   uint64_t swap_bytes = 0;
+  uint64_t threads = 0;  // 0: not known
 };
 
 // Opened by open_memory, closed by close_memory; one thread's.
@@ -30,6 +31,9 @@ struct MemoryView {
 // `process_id` 0: this one.  -EPERM also where this process is sandboxed.
 int open_memory(uint64_t process_id, MemoryView* view);
 void close_memory(MemoryView* view);
+
+// Processor time that all threads of the process used; 0: it cannot be had.
+uint64_t cpu_ns_of(const MemoryView& view);
 
 int read_memory_totals(const MemoryView& view, MemoryTotals* totals);
 

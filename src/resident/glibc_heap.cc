@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "resident/chunk_walk.h"
+
 namespace memprof::resident {
 namespace {
 
@@ -12,6 +14,11 @@ constexpr uint64_t kBinWords = 2 * kBins;
 constexpr uint64_t kMinEmpty = 64;       // of the main arena: no program fills so many lists
 constexpr uint64_t kMinEmptyOther = 16;  // where an arena is already expected
 constexpr uint64_t kMaxArenas = 1024;
+constexpr uint64_t kMaxHeaps = 1 << 16;
+// Chunks in lists that cost about as much as reading 64 KiB of the heap, where each is a system call and where not.
+constexpr uint64_t kListedPerWindow = 4;
+constexpr uint64_t kListedPerWindowInPlace = 32;
+constexpr uint64_t kMinListed = 32;
 constexpr uint64_t kMaxChunks = 1 << 20;
 constexpr uint64_t kMaxFastChunks = 1 << 16;
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 40;
@@ -32,6 +39,14 @@ struct Chunk {
   uint64_t next;
   uint64_t previous;
   uint64_t bytes() const { return size & ~kSizeFlags; }
+};
+
+// What a heap of an arena that is not the main one begins with; newer versions of glibc have more.
+struct HeapInfo {
+  uint64_t arena;
+  uint64_t previous;
+  uint64_t size;
+  uint64_t writable;
 };
 
 bool is_chunk_size(uint64_t bytes) {
@@ -59,18 +74,14 @@ bool is_empty(const uint64_t* words, uint64_t bins, uint64_t i) {
 
 class Walk {
  public:
-  Walk(const MemorySource& source, GlibcFree* sum) : source_(source), sum_(*sum) {}
+  Walk(const MemorySource& source, GlibcFree* sum, void* window)
+      : source_(source), sum_(*sum), window_(window) {}
 
-  void arena(uint64_t bins) {
+  // `break_start`: of the main arena; `first_chunk`: of another one, about; 0: not known.
+  void arena(uint64_t bins, uint64_t break_start, uint64_t first_chunk) {
     ++sum_.arenas;
-    top(bins);
-    // The largest chunks first: they matter where the time is over.
-    for (uint64_t i = kBins; i-- > 0;) {
-      uint64_t first = 0;
-      if (source_.load(bins + 2 * i * kWord, &first)) {
-        list(head_of(bins, i), first);
-      }
-    }
+    const uint64_t top = this->top(bins);
+    heap(bins, top, break_start, first_chunk);
     fast_lists(bins);
   }
 
@@ -99,6 +110,90 @@ class Walk {
   }
 
  private:
+  // By the lists where they are short, otherwise from chunk to chunk: large heaps may have little free, small ones holes.
+  void heap(uint64_t bins, uint64_t top, uint64_t break_start, uint64_t first_chunk) {
+    uint64_t system_bytes = 0;
+    if (window_ == nullptr || top == 0 || !source_.load(bins + kNextBehind + 3 * kWord, &system_bytes)) {
+      lists(bins, kMaxChunks);
+      return;
+    }
+    const GlibcFree before = sum_;
+    const uint64_t per_window = source_.is_in_place ? kListedPerWindowInPlace : kListedPerWindow;
+    if (lists(bins, kMinListed + system_bytes / ChunkWalk::kWindowBytes * per_window) || sum_.is_cut) {
+      return;
+    }
+    const GlibcFree by_lists = sum_;
+    sum_ = before;
+    ChunkWalk chunks(source_, window_);
+    const bool is_whole = break_start != 0 ? main_heap(system_bytes, break_start, top, &chunks)
+                                           : first_chunk != 0 && heaps(first_chunk, top, &chunks);
+    sum_.free_bytes += chunks.free_bytes();
+    sum_.free_resident_bytes += chunks.free_resident_bytes();
+    if (chunks.is_cut()) {
+      sum_ = sum_.free_bytes < by_lists.free_bytes ? by_lists : sum_;  // there is as much, at least
+      sum_.is_cut = true;
+    } else if (!is_whole) {
+      sum_ = before;
+      lists(bins, kMaxChunks);
+    }
+  }
+
+  // The break, from its begin to the top; not: somebody else moved the break, too.
+  bool main_heap(uint64_t system_bytes, uint64_t break_start, uint64_t top, ChunkWalk* chunks) {
+    uint64_t bytes = 0;
+    return break_start < top && source_.load(top + kWord, &bytes) &&
+           system_bytes == top + (bytes & ~kSizeFlags) - break_start && chunks->walk(break_start, top) == top;
+  }
+
+  // The heaps of another arena, from the last one, which has the top, to the first, which has the arena's state.
+  bool heaps(uint64_t first_chunk, uint64_t top, ChunkWalk* chunks) {
+    uint64_t heap = top / kHeapBytes * kHeapBytes;
+    uint64_t end = top;
+    for (uint64_t count = 0; count < kMaxHeaps; ++count) {
+      HeapInfo info;
+      if (!source_.load(heap, &info) || info.size > kHeapBytes || info.size < kPage) {
+        return false;
+      }
+      const bool is_first = info.previous == 0;
+      end = count != 0 ? heap + info.size : end;
+      const uint64_t begin = first_of_heap(is_first ? first_chunk : heap + sizeof(HeapInfo), end, chunks);
+      const uint64_t reached = begin != 0 ? chunks->walk(begin, end) : 0;
+      // All but the last heap end with small chunks that keep others from going on.
+      if (reached != end && (count == 0 || end - reached > kPage)) {
+        return false;
+      }
+      if (is_first || info.previous % kHeapBytes != 0) {
+        return is_first && first_chunk / kHeapBytes * kHeapBytes == heap;
+      }
+      heap = info.previous;
+    }
+    return false;
+  }
+
+  // Where a heap's chunks begin: a few words behind what glibc has in front of them, by its version.
+  static uint64_t first_of_heap(uint64_t about, uint64_t end, ChunkWalk* chunks) {
+    constexpr uint64_t kTries = 4;
+    for (uint64_t at = (about + 15) / 16 * 16, tries = 0; tries < kTries; ++tries, at += 16) {
+      if (chunks->may_be_first(at, end)) {
+        return at;
+      }
+    }
+    return 0;
+  }
+
+  // false: there are more chunks than that, and some were left out.
+  bool lists(uint64_t bins, uint64_t max_chunks) {
+    const uint64_t end = chunks_ + max_chunks;
+    // The largest chunks first: they matter where the time is over.
+    for (uint64_t i = kBins; i-- > 0 && chunks_ < end;) {
+      uint64_t first = 0;
+      if (source_.load(bins + 2 * i * kWord, &first)) {
+        list(head_of(bins, i), first, end);
+      }
+    }
+    return chunks_ < end;
+  }
+
   // [inside, ...) of a free chunk has pages that nothing uses.
   void add(uint64_t chunk, uint64_t bytes) {
     sum_.free_bytes += bytes;
@@ -111,13 +206,16 @@ class Walk {
     sum_.free_resident_bytes += absent < bytes ? bytes - absent : 0;
   }
 
-  void top(uint64_t bins) {
+  // Returns where it lies; 0: there is none.
+  uint64_t top(uint64_t bins) {
     uint64_t at = 0;
     Chunk chunk;
     if (source_.load(bins - kTopBefore, &at) && at % 16 == 0 && source_.load(at, &chunk) &&
         is_chunk_size(chunk.bytes())) {
       add(at, chunk.bytes());
+      return at;
     }
+    return 0;
   }
 
   bool may_go_on() {
@@ -127,9 +225,9 @@ class Walk {
     return !sum_.is_cut;
   }
 
-  void list(uint64_t head, uint64_t first) {
+  void list(uint64_t head, uint64_t first, uint64_t end) {
     uint64_t before = head;
-    for (uint64_t at = first; at != head && may_go_on();) {
+    for (uint64_t at = first; at != head && chunks_ < end && may_go_on();) {
       Chunk chunk;
       if (at % 16 != 0 || !source_.load(at, &chunk) || chunk.previous != before ||
           !is_chunk_size(chunk.bytes())) {
@@ -151,7 +249,7 @@ class Walk {
       const uint64_t expected = 32 + 16 * i;
       Chunk chunk;
       uint64_t count = 0;  // nothing points back: a circle would not be seen
-      for (uint64_t at = firsts[i]; at != 0 && at % 16 == 0 && may_go_on();) {
+      for (uint64_t at = firsts[i]; at != 0 && at % 16 == 0 && !sum_.is_cut && may_go_on();) {
         if (++count > kMaxFastChunks) {
           sum_.is_cut = true;
           return;
@@ -168,6 +266,7 @@ class Walk {
 
   const MemorySource& source_;
   GlibcFree& sum_;
+  void* const window_;
   uint64_t chunks_ = 0;
 };
 
@@ -224,11 +323,13 @@ bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit,
   return false;
 }
 
-GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64_t break_start) {
+GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64_t break_start,
+                          void* window) {
+  static_assert(kGlibcWindowBytes >= ChunkWalk::kWindowBytes);
   GlibcFree sum;
-  Walk walk(source, &sum);
+  Walk walk(source, &sum, window);
   sum.is_known = true;
-  walk.arena(main_bins);
+  walk.arena(main_bins, break_start, 0);
   if (break_start != 0) {
     walk.cache(break_start);
   }
@@ -250,10 +351,10 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
     if (!is_arena(source, next + bins_in)) {
       break;
     }
-    walk.arena(next + bins_in);
     // Behind the state of the arena, which ends some words behind its lists.
-    for (uint64_t at = (next + bins_in + kNextBehind + 32 + 15) / 16 * 16, tries = 0; tries < 4;
-         ++tries, at += 16) {
+    const uint64_t first_chunk = (next + bins_in + kNextBehind + 32 + 15) / 16 * 16;
+    walk.arena(next + bins_in, 0, first_chunk);
+    for (uint64_t at = first_chunk, tries = 0; tries < 4; ++tries, at += 16) {
       walk.cache(at);
     }
     if (!source.load(next + bins_in + kNextBehind, &next)) {
@@ -286,12 +387,7 @@ uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_
 }
 
 bool is_glibc_heap(const MemorySource& source, uint64_t start, uint64_t limit) {
-  struct {
-    uint64_t arena;
-    uint64_t previous;
-    uint64_t size;
-    uint64_t writable;
-  } heap;
+  HeapInfo heap;
   if (start % kHeapBytes != 0 || !source.load(start, &heap)) {
     return false;
   }

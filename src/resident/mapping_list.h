@@ -28,6 +28,7 @@ struct MappingEntry {
   bool is_accessible = false;
   bool is_anonymous = false;  // private, without a file: its pages can be counted by mincore
   bool is_break = false;      // [heap]
+  bool is_glibc = false;      // a heap of an arena of glibc's
   bool is_c_library = false;  // writable data of libc
   bool is_own_file = false;   // memprof's arena
 };

@@ -22,6 +22,12 @@ struct MemorySource {
   size_t (*read_map)(void* context, char* text, size_t size_bytes) = nullptr;
   // Whether there is time for more.
   bool (*has_time)(void* context) = nullptr;
+  // How much of the time is over, in percent; nullptr: only has_time knows.
+  unsigned (*used_percent)(void* context) = nullptr;
+  // It is this process, and it has no other thread: what its map says can be read can be read in place.
+  bool is_in_place = false;
+  // Where is_in_place is set: reads of [start, limit), which the map has, may be done so from now on; nullptr: not wanted.
+  void (*set_in_place)(void* context, uint64_t start, uint64_t limit) = nullptr;
 
   template <typename T>
   bool load(uint64_t address, T* value) const {
@@ -38,6 +44,9 @@ struct MemorySource {
                                                          : bytes;
   }
   bool may_go_on() const { return has_time(context); }
+  // The same for what may take the time only until so much of it is over: others come after it.
+  bool may_go_on_until(unsigned percent) const { return may_go_on() && used() < percent; }
+  unsigned used() const { return used_percent != nullptr ? used_percent(context) : 0; }
 };
 
 }  // namespace memprof::resident

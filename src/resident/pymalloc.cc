@@ -34,11 +34,15 @@ bool is_pool(const PoolHeader& h) {
 
 }  // namespace
 
-PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit) {
+PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit, unsigned until_percent) {
   PoolSums sums;
   const bool is_large = limit - start > kLarge;
   uint64_t at = (start + kPoolBytes - 1) / kPoolBytes * kPoolBytes;
-  while (at < limit && limit - at >= kPoolBytes && source.may_go_on()) {
+  while (at < limit && limit - at >= kPoolBytes) {
+    if (!source.may_go_on_until(until_percent)) {
+      sums.is_cut = true;
+      break;
+    }
     // In a large mapping, which may be a large array, a quarter of an arena is left out where a few places have no pool.
     uint64_t found = 0;
     uint64_t looked = 0;

@@ -21,9 +21,10 @@ inline constexpr uint64_t kPoolBytes = 16384;
 struct PoolSums {
   uint64_t resident_bytes = 0;  // of pools
   uint64_t free_bytes = 0;      // in them, without what was never touched
+  bool is_cut = false;          // the time was over before the end
 };
 
-// Of the pools in [start, limit).
-PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit);
+// Of the pools in [start, limit), until so much of the time is over.
+PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit, unsigned until_percent = 100);
 
 }  // namespace memprof::resident

@@ -28,7 +28,8 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   MemorySource source() {
-    return {this, read,
+    return {this,
+            read,
             [](void* context, Pages what, uint64_t start, uint64_t limit) {
               const MemorySource& of = self(context).source_;
               return of.in_memory(of.context, what, start, limit);
@@ -37,7 +38,9 @@ class ReadAhead {
               const MemorySource& of = self(context).source_;
               return of.read_map(of.context, text, size_bytes);
             },
-            [](void* context) { return self(context).source_.may_go_on(); }};
+            [](void* context) { return self(context).source_.may_go_on(); },
+            [](void* context) { return self(context).source_.used(); },
+            source_.is_in_place};
   }
 
  private:
@@ -48,6 +51,10 @@ class ReadAhead {
 
   static bool read(void* context, uint64_t address, void* bytes, size_t size_bytes) {
     auto* to = static_cast<char*>(bytes);
+    if (size_bytes > kWindowBytes) {
+      const MemorySource& of = self(context).source_;
+      return of.read(of.context, address, bytes, size_bytes);
+    }
     while (size_bytes != 0) {
       const uint64_t inside = address % kWindowBytes;
       const size_t part = std::min<size_t>(size_bytes, kWindowBytes - inside);

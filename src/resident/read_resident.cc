@@ -19,6 +19,15 @@ constexpr size_t kTextAt = 4096;  // behind the parser
 constexpr size_t kMaxBlocksLookedAt = 32768;
 // What is larger may take all the time that there is, so it comes last.
 constexpr uint64_t kLargeBytes = uint64_t{1} << 30;
+// Parts of the time, in percent, after which each has to leave the rest to what comes behind it.
+constexpr unsigned kUntilPages = 40;
+constexpr unsigned kUntilBlocks = 60;
+constexpr unsigned kUntilPools = 75;
+// Blocks are looked at in so many rounds, each through the whole heap: the first rounds stand for the others.
+constexpr size_t kRounds = 64;
+constexpr uint64_t kLargeBlockBytes = 64 << 10;
+constexpr size_t kEnoughBlocks = 1024;  // shares of them are within 3 % of those of all
+constexpr size_t kBlocksBetweenClocks = 32;
 
 uint64_t rounded(double bytes) {
   return bytes > 0 ? static_cast<uint64_t>(bytes + 0.5) : 0;
@@ -49,11 +58,12 @@ class Reader {
     std::sort(blocks_, blocks_ + block_count_,
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
+    find_break();
     find_glibc_heaps();
-    count_pages([](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
+    count_pages(kUntilPages, [](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
     look_at_blocks();
     find_pools(own, own_count);
-    count_pages([](const MappingEntry& m) { return m.limit - m.start > kLargeBytes; });
+    count_pages(100, [](const MappingEntry& m) { return m.limit - m.start > kLargeBytes; });
     sum_others();
     for (size_t i = 0; i < own_count; ++i) {
       take_out(own[i]);
@@ -67,6 +77,14 @@ class Reader {
   }
 
  private:
+  struct BlocksSeen {
+    size_t count = 0;
+    double live = 0;
+    double seen = 0;
+    double absent = 0;
+    double slack = 0;
+  };
+
   static void add_mapping(void* context, const Mapping& mapping) {
     static_cast<MappingList*>(context)->add(mapping);
   }
@@ -92,18 +110,19 @@ class Reader {
       if (m.is_anonymous && m.is_accessible && !m.is_break && m.kind != MappingKind::kCode &&
           is_glibc_heap(source_, m.start, m.limit)) {
         m.kind = MappingKind::kHeap;
+        m.is_glibc = true;
       }
     }
   }
 
   // Where the map has no sizes: of anonymous mappings page by page.
-  void count_pages(bool (*is_meant)(const MappingEntry&)) {
+  void count_pages(unsigned until, bool (*is_meant)(const MappingEntry&)) {
     for (MappingEntry& m : mappings_) {
       if (m.has_resident || !m.is_accessible || !is_meant(m)) {
         continue;
       }
       has_all_ = false;
-      if (!source_.may_go_on()) {
+      if (!source_.may_go_on_until(until)) {
         sum_.state |= kResidentCut;
         break;
       }
@@ -146,42 +165,71 @@ class Reader {
     }
   }
 
+  // All large ones, of which each may be much that was never touched; of the small ones a sample is enough where the time
+  // is short, and it is taken from the whole heap.
   void look_at_blocks() {
+    bool has_time = true;
     const size_t step = block_count_ / kMaxBlocksLookedAt + 1;
-    double live = 0;
-    double seen = 0;
-    double absent = 0;
-    double slack = 0;
     for (size_t i = 0; i < block_count_; ++i) {
-      const Block& b = blocks_[i];
-      live += b.weight_bytes;
-      MappingEntry* const m = mappings_.find(b.address);
-      if (i % step != 0 || m == nullptr || (i / step % 64 == 63 && !source_.may_go_on())) {
-        continue;
-      }
-      bool is_mapped = false;
-      const uint64_t chunk = glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped);
-      const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
-      const uint64_t end = b.address + std::max<uint64_t>(b.size_bytes, 1);
-      const double share = share_in_memory(b.address, end);
-      if (b.share != nullptr) {
-        *b.share = static_cast<float>(share);
-      }
-      seen += b.weight_bytes;
-      absent += b.weight_bytes * (1 - share);
-      const auto more = static_cast<double>(whole - b.size_bytes);
-      slack += b.weight_count * more;
-      if (is_mapped) {
-        add_mapped(m, b, chunk);
-      } else if (m->is_anonymous) {
-        m->kind = MappingKind::kHeap;
+      BlocksSeen& of = seen_[is_large(blocks_[i])];
+      of.live += blocks_[i].weight_bytes;
+      if (is_large(blocks_[i]) && has_time) {
+        has_time = look_at(blocks_[i], &of);
       }
     }
-    const double scale = seen > 0 ? live / seen : 0;
+    for (size_t round = 0; round < kRounds && has_time; ++round) {
+      for (size_t i = round * step; i < block_count_ && has_time; i += kRounds * step) {
+        has_time = is_large(blocks_[i]) || look_at(blocks_[i], &seen_[0]);
+      }
+    }
+    sum_.state |= has_time || seen_[0].count >= kEnoughBlocks ? 0 : kResidentCut;
+    double absent = 0;
+    double slack = 0;
+    for (const BlocksSeen& of : seen_) {
+      const double scale = of.seen > 0 ? of.live / of.seen : 0;
+      absent += of.absent * scale;
+      slack += of.slack * scale;
+    }
+    const double live = seen_[0].live + seen_[1].live;
+    const double seen = seen_[0].seen + seen_[1].seen;
     sum_.live_bytes = rounded(live);
-    sum_.absent_bytes = rounded(absent * scale);
-    sum_.slack_bytes = rounded(slack * scale);
-    mapped_scale_ = scale > 0 ? scale : 1;
+    sum_.absent_bytes = rounded(absent);
+    sum_.slack_bytes = rounded(slack);
+    mapped_scale_ = seen > 0 ? live / seen : 1;
+  }
+
+  static bool is_large(const Block& b) { return b.size_bytes >= kLargeBlockBytes; }
+
+  // false: there is no time for more.
+  bool look_at(const Block& b, BlocksSeen* of) {
+    if (++looked_ % kBlocksBetweenClocks == 0 && !source_.may_go_on_until(kUntilBlocks)) {
+      return false;
+    }
+    MappingEntry* const m = mappings_.find(b.address);
+    if (m == nullptr) {
+      return true;
+    }
+    // A chunk that is a mapping of its own begins with a page; where it was aligned, it is large.
+    const bool may_be_glibcs = m->is_break || m->is_glibc || is_large(b) || b.address % 4096 == 16;
+    bool is_mapped = false;
+    const uint64_t chunk =
+        may_be_glibcs ? glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped) : 0;
+    const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
+    const uint64_t end = b.address + std::max<uint64_t>(b.size_bytes, 1);
+    const double share = share_in_memory(*m, b.address, end);
+    if (b.share != nullptr) {
+      *b.share = static_cast<float>(share);
+    }
+    ++of->count;
+    of->seen += b.weight_bytes;
+    of->absent += b.weight_bytes * (1 - share);
+    of->slack += b.weight_count * static_cast<double>(whole - b.size_bytes);
+    if (is_mapped) {
+      add_mapped(m, b, chunk);
+    } else if (m->is_anonymous) {
+      m->kind = MappingKind::kHeap;
+    }
+    return true;
   }
 
   // Of a chunk that is a mapping of its own, which madvise may have split into several, and which others may lie beside.
@@ -212,7 +260,8 @@ class Reader {
           next =
               o->limit > at && o->start < m.limit && (next == nullptr || o->start < next->start) ? o : next;
         }
-        const PoolSums pools = read_pools(source_, at, next != nullptr ? next->start : m.limit);
+        const PoolSums pools = read_pools(source_, at, next != nullptr ? next->start : m.limit, kUntilPools);
+        sum_.state |= pools.is_cut ? kResidentCut : 0;
         mapped_bytes_[&m - mappings_.begin()] += static_cast<double>(pools.resident_bytes) / mapped_scale_;
         pool_free_bytes_ += pools.free_bytes;
         at = next != nullptr ? next->limit : m.limit;
@@ -220,8 +269,30 @@ class Reader {
     }
   }
 
-  double share_in_memory(uint64_t start, uint64_t end) const {
+  // Asked once for each MiB.
+  bool is_all_in_memory(uint64_t start, uint64_t end) {
+    constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+    constexpr size_t kSlots = kGlibcWindowBytes / sizeof(uint64_t);
+    auto* const known = static_cast<uint64_t*>(window());  // piece + 1, and whether all of it is in memory
+    for (uint64_t piece = start / kPieceBytes; piece <= (end - 1) / kPieceBytes; ++piece) {
+      uint64_t& slot = known[piece % kSlots];
+      if (slot / 2 != piece + 1) {
+        const uint64_t bytes = source_.count(Pages::kPrivate, piece * kPieceBytes, (piece + 1) * kPieceBytes);
+        slot = (piece + 1) * 2 + (bytes == kPieceBytes ? 1 : 0);
+      }
+      if (slot % 2 == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  double share_in_memory(const MappingEntry& m, uint64_t start, uint64_t end) {
     constexpr uint64_t kPage = 4096;
+    // Of most heaps all is in memory.
+    if (m.is_anonymous && end <= m.limit && is_all_in_memory(start, end)) {
+      return 1;
+    }
     const uint64_t first = start / kPage * kPage;
     const uint64_t last = (end + kPage - 1) / kPage * kPage;
     const auto whole = static_cast<double>(last - first);
@@ -245,12 +316,8 @@ class Reader {
 
   void read_free() {
     uint64_t bins = 0;
-    uint64_t break_start = 0;
     bool is_found = false;
     for (const MappingEntry& m : mappings_) {
-      if (m.is_break && break_start == 0) {
-        break_start = m.start;
-      }
       is_found = is_found || (m.is_c_library && find_main_arena(source_, m.start, m.limit, text_, &bins));
     }
     if (!is_found) {
@@ -258,10 +325,29 @@ class Reader {
       return;
     }
     ReadAhead ahead(source_, text_, kMapTextBytes);
-    const GlibcFree free = read_glibc_free(ahead.source(), bins, break_start);
+    const GlibcFree free =
+        read_glibc_free(source_.is_in_place ? source_ : ahead.source(), bins, break_start_, window());
     sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
   }
+
+  void find_break() {
+    for (const MappingEntry& m : mappings_) {
+      if (m.is_break && break_start_ == 0) {
+        break_start_ = m.start;
+        break_limit_ = m.start;
+      }
+      if (m.is_break && m.is_accessible && m.start == break_limit_) {
+        break_limit_ = m.limit;
+      }
+    }
+    if (source_.is_in_place && source_.set_in_place != nullptr) {
+      source_.set_in_place(source_.context, break_start_, break_limit_);
+    }
+  }
+
+  // Behind all else in the scratch memory.
+  void* window() { return mapped_bytes_ + kMaxMappings; }
 
   const MemorySource& source_;
   const Totals& totals_;
@@ -270,6 +356,10 @@ class Reader {
   char* text_;
   MappingList mappings_;
   double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for, and pools
+  BlocksSeen seen_[2];    // small ones, large ones
+  size_t looked_ = 0;
+  uint64_t break_start_ = 0;
+  uint64_t break_limit_ = 0;  // up to where all of it can be read
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
   bool has_all_ = true;  // the map has all sizes
@@ -281,7 +371,7 @@ class Reader {
 }  // namespace
 
 size_t scratch_bytes() {
-  return kMapTextBytes + kMaxMappings * (sizeof(MappingEntry) + sizeof(double));
+  return kMapTextBytes + kMaxMappings * (sizeof(MappingEntry) + sizeof(double)) + kGlibcWindowBytes;
 }
 
 ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "resident/glibc_heap.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace memprof::resident {
@@ -153,6 +161,64 @@ TEST(GlibcHeapTest, HeapsOfArenas) {
   EXPECT_FALSE(is_glibc_heap(process.source(), kHeap + 0x1000, kHeap + 0x21000));
   process.put(kHeap + 16, 0x21001);
   EXPECT_FALSE(is_glibc_heap(process.source(), kHeap, kHeap + 0x21000));
+}
+
+// This process itself, read as another one would be.
+struct OwnMemory {
+  uint64_t reads = 0;
+  int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+  MemorySource source() {
+    return {this,
+            [](void* context, uint64_t address, void* bytes, size_t size) {
+              auto* const self = static_cast<OwnMemory*>(context);
+              ++self->reads;
+              return pread(self->memory, bytes, size, static_cast<off_t>(address)) ==
+                     static_cast<ssize_t>(size);
+            },
+            [](void*, Pages, uint64_t start, uint64_t limit) { return limit - start; },
+            [](void*, char*, size_t) -> size_t { return 0; }, [](void*) { return true; }};
+  }
+};
+
+TEST(GlibcHeapTest, AHeapFullOfHolesIsReadInFewPieces) {
+  std::vector<std::unique_ptr<char[]> > blocks(60000);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = std::make_unique<char[]>(100 + i * 37 % 400);
+  for (size_t i = 0; i < blocks.size(); i += 2) blocks[i].reset();
+  if (mallinfo2().arena < 9'000'000) GTEST_SKIP() << "malloc is not glibc's";
+  OwnMemory memory;
+  const MemorySource source = memory.source();
+  std::vector<char> room(kGlibcScratchBytes);
+  uint64_t bins = 0;
+  uint64_t break_start = 0;
+  uint64_t break_limit = 0;
+  std::ifstream map("/proc/self/maps");
+  for (std::string line; std::getline(map, line);) {
+    uint64_t start = 0;
+    uint64_t limit = 0;
+    std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &start, &limit);
+    if (line.find("[heap]") != std::string::npos) {
+      break_start = start;
+      break_limit = limit;
+    } else if (bins == 0 && line.find(" rw-p ") != std::string::npos &&
+               line.find("/libc.so") != std::string::npos) {
+      find_main_arena(source, start, limit, room.data(), &bins);
+    }
+  }
+  if (bins == 0 || break_start == 0) GTEST_SKIP() << "no heap of glibc's";
+  std::vector<uint64_t> window(kGlibcWindowBytes / 8);
+  memory.reads = 0;
+  const GlibcFree free = read_glibc_free(source, bins, break_start, window.data());
+  const uint64_t reads = memory.reads;
+  const auto expected = static_cast<double>(mallinfo2().fordblks);
+  EXPECT_GT(expected, 5e6);
+  EXPECT_FALSE(free.is_cut);
+  EXPECT_NEAR(expected, static_cast<double>(free.free_bytes), expected / 20);
+  EXPECT_LE(reads, 2 * (break_limit - break_start) / kGlibcWindowBytes + 2000);  // and fast lists
+  memory.reads = 0;
+  const GlibcFree by_lists = read_glibc_free(source, bins, break_start);
+  EXPECT_NEAR(static_cast<double>(by_lists.free_bytes), static_cast<double>(free.free_bytes), 1000);
+  EXPECT_GT(memory.reads, 5 * reads);
 }
 
 }  // namespace

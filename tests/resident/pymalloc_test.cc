@@ -39,7 +39,8 @@ class Arenas {
                               [](void* context, Pages, uint64_t start, uint64_t limit) {
                                 return static_cast<Arenas*>(context)->in_memory(start, limit);
                               },
-                              [](void*, char*, size_t) -> size_t { return 0; }, [](void*) { return true; }};
+                              [](void*, char*, size_t) -> size_t { return 0; },
+                              [](void* context) { return static_cast<Arenas*>(context)->has_time_; }};
     return read_pools(source, kStart, limit());
   }
 
@@ -54,6 +55,7 @@ class Arenas {
   uint64_t away_start_ = 0;
   uint64_t away_limit_ = 0;
   int reads_ = 0;
+  bool has_time_ = true;
 };
 
 constexpr uint64_t kFirst = (kStart + kPoolBytes - 1) / kPoolBytes * kPoolBytes;
@@ -98,6 +100,16 @@ TEST(Pymalloc, OtherMemoryHasNone) {
   std::memcpy(arenas.at(kFirst), &count, sizeof(count));
   arenas.put_pool(kFirst + kPoolBytes, 32, 1);
   EXPECT_EQ(0u, arenas.read().resident_bytes);
+}
+
+TEST(Pymalloc, WithoutTimeItSaysSo) {
+  Arenas arenas;
+  arenas.put_pool(kFirst, 3, 100);
+  EXPECT_FALSE(arenas.read().is_cut);
+  arenas.has_time_ = false;
+  const PoolSums pools = arenas.read();
+  EXPECT_TRUE(pools.is_cut);
+  EXPECT_EQ(0u, pools.resident_bytes);
 }
 
 }  // namespace

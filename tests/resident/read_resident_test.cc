@@ -169,6 +169,27 @@ TEST(ReadResidentTest, WithoutTimeItSaysSo) {
   EXPECT_FALSE(process.read({}, {}).is_known());
 }
 
+TEST(ReadResidentTest, LargeBlocksAreLookedAtFirst) {
+  MadeUpMap process;
+  process.map = kMapText;
+  process.absent_start = 0x7f0000100000;
+  process.absent_limit = 0x7f0000300000;
+  std::vector<Block> blocks;
+  for (uint64_t i = 0; i < 2000; ++i) blocks.push_back({0x1000010 + 1008 * i, 1000, 1000, 1});
+  blocks.push_back({0x7f0000000010, 4 * kMiB - 4096, 4.0 * kMiB, 1});
+  process.has_time = false;
+  ResidentMemory m = process.read(blocks, {22 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(kResidentCut, m.state & kResidentCut);
+  EXPECT_NEAR(2.0 * kMiB, static_cast<double>(m.absent_bytes), 8192) << "of one that stands for itself";
+  EXPECT_NEAR(2000.0 * 24, static_cast<double>(m.slack_bytes), 5000)
+      << "some of the small ones stand for all";
+  process.has_time = true;
+  process.read_bytes = 0;
+  m = process.read(blocks, {22 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(0u, m.state);
+  EXPECT_NEAR(2.0 * kMiB, static_cast<double>(m.absent_bytes), 8192);
+}
+
 TEST(ReadResidentTest, WhatReservesTerabytesComesLastAndEndsWithTheTime) {
   MadeUpMap process;
   process.map =

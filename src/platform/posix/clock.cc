@@ -32,6 +32,9 @@ void stop_clock(bool stopped) {
 uint64_t process_cpu_ns() {
   return is_sandboxed() ? 0 : read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
+uint64_t thread_cpu_ns() {
+  return is_sandboxed() ? 0 : read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
 uint64_t unix_ns() {
   return read_clock(CLOCK_REALTIME);
 }

@@ -158,12 +158,6 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
   auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
   if (debug == nullptr && !file->has_debug_info()) debug = ask(file->build_id());
   const auto mini = debug == nullptr ? open_mini_symbols(*file) : nullptr;
-  SymbolTable symbols;
-  symbols.add(*file);
-  if (debug != nullptr) symbols.add(*debug);
-  if (mini != nullptr) symbols.add(*mini);
-  symbols.finish();
-
   std::vector<uint32_t> known;
   std::vector<uint64_t> vaddrs;
   for (const uint32_t index : locations) {
@@ -185,8 +179,21 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
       summary.warnings.push_back(described.path() + ": needs " + link->path +
                                  ", which is not there; some inlined functions have no names");
     }
-    if (const auto info = DebugInfo::open(described, alternate.get())) frames = info->frames_of(vaddrs);
+    if (const auto info = DebugInfo::open(described, alternate.get(), vaddrs))
+      frames = info->frames_of(vaddrs);
   }
+  // Of the file's symbols only those that are asked for.
+  std::vector<uint64_t> asked = vaddrs;
+  for (const std::vector<SourceFrame>& of_one : frames) {
+    for (const SourceFrame& frame : of_one) {
+      if (frame.code != 0) asked.push_back(frame.code);
+    }
+  }
+  SymbolTable symbols(std::move(asked));
+  symbols.add(*file);
+  if (debug != nullptr) symbols.add(*debug);
+  if (mini != nullptr) symbols.add(*mini);
+  symbols.finish();
   for (size_t i = 0; i < known.size(); ++i) {
     Location& location = profile.locations[known[i]];
     location.lines = lines_of(profile, frames[i], symbols, vaddrs[i]);

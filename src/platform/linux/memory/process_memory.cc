@@ -7,8 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "platform/clock.h"
 #include "platform/linux/memory/safe_read.h"
 #include "platform/process.h"
 #include "platform/resident.h"
@@ -74,6 +76,10 @@ class KilobyteLines {
       if (strncmp(line_, known.key, length) == 0) {
         *known.bytes = number_in(line_ + length) * 1024;
       }
+    }
+    constexpr char kThreads[] = "Threads:";
+    if (strncmp(line_, kThreads, sizeof(kThreads) - 1) == 0) {
+      totals->threads = number_in(line_ + sizeof(kThreads) - 1);
     }
   }
   static uint64_t number_in(const char* text) {
@@ -227,6 +233,19 @@ uint64_t pages_in_memory(const MemoryView& view, PagesOf what, uint64_t start, u
     return count_by_mincore(start, limit, page);
   }
   return view.pages >= 0 ? count_by_pagemap(view.pages, start, limit, page) : 0;
+}
+
+uint64_t cpu_ns_of(const MemoryView& view) {
+  if (view.is_own) {
+    return process_cpu_ns();
+  }
+  // As clock_getcpuclockid makes it.
+  constexpr int kUsedByAll = 2;
+  timespec used{};
+  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(view.process_id) << 3 | kUsedByAll);
+  return clock_gettime(clock, &used) == 0
+             ? static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec)
+             : 0;
 }
 
 bool read_memory_of(const MemoryView& view, uint64_t address, void* bytes, size_t size_bytes) {

@@ -72,11 +72,12 @@ void set_call(Dwarf_Die& call, Dwarf_Files* files, size_t file_count, SourceFram
 
 }  // namespace
 
-std::unique_ptr<DebugInfo> DebugInfo::open(const ElfFile& file, const ElfFile* alternate) {
+std::unique_ptr<DebugInfo> DebugInfo::open(const ElfFile& file, const ElfFile* alternate,
+                                           const std::vector<uint64_t>& vaddrs) {
   std::unique_ptr<DebugInfo> info(new DebugInfo(file, alternate));
   if (!info->begin()) return nullptr;
-  info->units_ = std::make_unique<UnitTable>(info->dwarf_);
-  if (info->units_->size() == 0) return nullptr;
+  info->units_ = std::make_unique<UnitTable>(info->dwarf_, vaddrs);
+  if (!info->units_->has_code()) return nullptr;
   return info;
 }
 

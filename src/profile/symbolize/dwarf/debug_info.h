@@ -36,14 +36,16 @@ struct SourceFrame {
 class DebugInfo {
  public:
   // nullptr: the file has none.  `alternate` (or nullptr) is the file of file.alternate_link().
-  static std::unique_ptr<DebugInfo> open(const ElfFile& file, const ElfFile* alternate);
+  // It is asked for `vaddrs`.
+  static std::unique_ptr<DebugInfo> open(const ElfFile& file, const ElfFile* alternate,
+                                         const std::vector<uint64_t>& vaddrs);
 
   ~DebugInfo();
   DebugInfo(const DebugInfo&) = delete;
   DebugInfo& operator=(const DebugInfo&) = delete;
 
   // The frames of each address, innermost first; none where the debug info does not know it.  Addresses are
-  // as symbols count; of a call, an address inside of the instruction.  In any order.
+  // as symbols count; of a call, an address inside of the instruction.  In any order; of those that open() had.
   std::vector<std::vector<SourceFrame>> frames_of(const std::vector<uint64_t>& vaddrs);
 
  private:

@@ -6,6 +6,7 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "profile/symbolize/elf/elf_file.h"
 
@@ -44,6 +45,27 @@ size_t leading_underscores(std::string_view name) {
 
 }  // namespace
 
+SymbolTable::SymbolTable(std::vector<uint64_t> addresses)
+    : has_all_(false), addresses_(std::move(addresses)) {
+  std::sort(addresses_.begin(), addresses_.end());
+  addresses_.erase(std::unique(addresses_.begin(), addresses_.end()), addresses_.end());
+  nearest_.resize(addresses_.size());
+}
+
+bool SymbolTable::is_asked(uint64_t begin, uint64_t end) const {
+  if (has_all_) return true;
+  const auto address = std::lower_bound(addresses_.begin(), addresses_.end(), begin);
+  return address != addresses_.end() && *address < end;
+}
+
+// By the first address that is not before it; finish() takes it on to the later ones.
+void SymbolTable::note_begin(uint64_t begin, std::vector<uint64_t>* nearest) const {
+  const auto address = std::lower_bound(addresses_.begin(), addresses_.end(), begin);
+  if (address == addresses_.end()) return;
+  uint64_t& at = (*nearest)[static_cast<size_t>(address - addresses_.begin())];
+  at = std::max(at, begin);
+}
+
 void SymbolTable::add(const ElfFile& file) {
   Elf* elf = file.handle();
   Elf_Scn* section = nullptr;
@@ -65,6 +87,7 @@ void SymbolTable::add_table(Elf* elf, Elf_Scn* section, bool is_dynamic) {
   const std::vector<Section> sections = read_sections(elf);
 
   const size_t first = symbols_.size();
+  std::vector<uint64_t> nearest_unsized(addresses_.size());
   bool has_local_functions = false;
   for (size_t i = 1; i < count; ++i) {
     GElf_Sym entry;
@@ -91,27 +114,42 @@ void SymbolTable::add_table(Elf* elf, Elf_Scn* section, bool is_dynamic) {
       symbol.end = symbol.begin + entry.st_size;
     }
     has_local_functions |= is_local && kind == 0;
-    symbols_.push_back(symbol);
+    note_begin(symbol.begin, symbol.is_unsized != 0 ? &nearest_unsized : &nearest_);
+    if (is_asked(symbol.begin, symbol.end)) symbols_.push_back(symbol);
   }
   if (is_dynamic || !has_local_functions) {
     // What lies behind an exported label may be a function whose symbol was stripped.
     symbols_.erase(std::remove_if(symbols_.begin() + static_cast<std::ptrdiff_t>(first), symbols_.end(),
                                   [](const Symbol& s) { return s.is_unsized != 0; }),
                    symbols_.end());
+  } else {
+    for (size_t i = 0; i < nearest_.size(); ++i) nearest_[i] = std::max(nearest_[i], nearest_unsized[i]);
   }
   tables_.push_back({elf, header.sh_link});
+}
+
+// A symbol without a size ends where the next one begins that is no alias.  Where only some addresses are asked for, it
+// ends at the first of them that has another one before it.
+void SymbolTable::end_unsized() {
+  for (size_t i = 1; i < nearest_.size(); ++i) nearest_[i] = std::max(nearest_[i], nearest_[i - 1]);
+  uint64_t next = UINT64_MAX;
+  for (size_t i = symbols_.size(); i-- > 0;) {
+    Symbol& symbol = symbols_[i];
+    if (i + 1 < symbols_.size() && symbols_[i + 1].begin != symbol.begin) next = symbols_[i + 1].begin;
+    if (!symbol.is_unsized) continue;
+    const uint64_t max = symbol.begin + std::min(kMaxUnsizedBytes, UINT64_MAX - symbol.begin);
+    symbol.end = std::min({symbol.end, next, max});
+    const auto another = std::upper_bound(nearest_.begin(), nearest_.end(), symbol.begin);
+    if (another != nearest_.end()) {
+      symbol.end = std::min(symbol.end, addresses_[static_cast<size_t>(another - nearest_.begin())]);
+    }
+  }
 }
 
 void SymbolTable::finish() {
   std::sort(symbols_.begin(), symbols_.end(),
             [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
-  uint64_t next = UINT64_MAX;  // begin of the next symbol that is not an alias
-  for (size_t i = symbols_.size(); i-- > 0;) {
-    if (i + 1 < symbols_.size() && symbols_[i + 1].begin != symbols_[i].begin) next = symbols_[i + 1].begin;
-    if (!symbols_[i].is_unsized) continue;
-    const uint64_t max = symbols_[i].begin + std::min(kMaxUnsizedBytes, UINT64_MAX - symbols_[i].begin);
-    symbols_[i].end = std::min({symbols_[i].end, next, max});
-  }
+  end_unsized();
   reach_.resize(symbols_.size());
   uint64_t reach = 0;
   for (size_t i = 0; i < symbols_.size(); ++i) {

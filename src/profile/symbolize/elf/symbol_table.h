@@ -6,6 +6,9 @@
 // whole: where local symbols were stripped, the code behind it may be anybody's.  There is no "nearest"
 // symbol.
 //
+// A table for some addresses keeps the symbols that have one of them, so that it is as large as what is named; it says of
+// these addresses what one with all symbols would.
+//
 // Threads: one object, one thread.
 // Owns: nothing; the ElfFiles that were added must live as long as it does.
 #pragma once
@@ -24,6 +27,11 @@ class ElfFile;
 
 class SymbolTable {
  public:
+  // For all addresses.
+  SymbolTable() = default;
+  // For these, in any order.
+  explicit SymbolTable(std::vector<uint64_t> addresses);
+
   // Adds the functions of a file.
   void add(const ElfFile& file);
 
@@ -58,11 +66,19 @@ class SymbolTable {
     size_t strings_section;
   };
 
+  bool is_asked(uint64_t begin, uint64_t end) const;
+  void note_begin(uint64_t begin, std::vector<uint64_t>* nearest) const;
+  void end_unsized();
+
   const Symbol* best_at(uint64_t vaddr) const;
   void add_table(Elf* elf, Elf_Scn* section, bool is_dynamic);
   std::string_view name_of(const Symbol& symbol) const;
   bool is_better(const Symbol& a, const Symbol& b) const;
 
+  const bool has_all_ = true;
+  std::vector<uint64_t> addresses_;  // ascending
+  std::vector<uint64_t>
+      nearest_;  // by address: where the last symbol at or before it begins, once finish() was called
   std::vector<Table> tables_;
   std::vector<Symbol> symbols_;  // by begin
   std::vector<uint64_t> reach_;  // reach_[i]: the largest end of symbols_[0..i]

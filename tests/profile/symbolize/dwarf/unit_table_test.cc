@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/profile/symbolize/dwarf_fixture.h"
 
 namespace memprof::profile {
@@ -37,6 +39,24 @@ TEST_P(UnitTableOf, CodeWithoutDebugInfoIsInNoUnit) {
   EXPECT_EQ(table.unit_of(program.function("_start").begin), UnitTable::kNone);
   EXPECT_EQ(table.unit_of(0), UnitTable::kNone);
   EXPECT_EQ(table.unit_of(UINT64_MAX), UnitTable::kNone);
+}
+
+TEST_P(UnitTableOf, ATableForSomeAddressesSaysTheSameOfThem) {
+  const fixture::OpenDwarf program(GetParam());
+  const UnitTable all(program.get());
+  std::vector<uint64_t> addresses = {program.function("_start").begin, 0, UINT64_MAX};
+  for (const char* function : {"main", "c_part", "compare", "_ZNSt8__detail8_ScannerIcE"}) {
+    const auto [begin, size] = program.function(function);
+    addresses.insert(addresses.end(), {begin, begin + size / 2, begin + size - 1, begin + size});
+  }
+  for (const uint64_t address : addresses) {
+    const UnitTable one(program.get(), {address});
+    EXPECT_EQ(one.unit_of(address), all.unit_of(address)) << address;
+    EXPECT_LE(one.size(), 1u);
+    EXPECT_TRUE(one.has_code());
+  }
+  const UnitTable some(program.get(), addresses);
+  for (const uint64_t address : addresses) EXPECT_EQ(some.unit_of(address), all.unit_of(address)) << address;
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, UnitTableOf, ::testing::Values("gcc5", "gcc4", "clang5", "clang4"));

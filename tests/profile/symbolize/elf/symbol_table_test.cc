@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "profile/symbolize/elf/elf_file.h"
 #include "tests/profile/symbolize/fixture.h"
 
@@ -60,6 +63,42 @@ TEST(SymbolTable, NeverTakesTheNearestSymbol) {
   EXPECT_EQ(stripped.at("fixture::(anonymous namespace)::anonymous(int)", 3), "");
   // Exported without a size, and what follows may be anybody's.
   EXPECT_EQ(stripped.at("unsized_first", 0), "");
+}
+
+TEST(SymbolTable, ATableForSomeAddressesSaysTheSameAndIsSmall) {
+  for (const char* name : {"pie", "exporting_stripped", "stripped"}) {
+    const Opened all(name);
+    std::vector<uint64_t> addresses;
+    for (const auto& [function, address] : all.running.functions) {
+      const auto vaddr =
+          all.file->vaddr_of_offset(address - all.running.mapping.start + all.running.mapping.file_offset);
+      if (!vaddr) continue;
+      for (const uint64_t distance : {0, 1, 7, 15, 16, 17, 31, 64, 300})
+        addresses.push_back(*vaddr + distance);
+    }
+    ASSERT_FALSE(addresses.empty());
+    SymbolTable some(addresses);
+    some.add(*all.file);
+    some.finish();
+    EXPECT_LE(some.size(), all.symbols.size());
+    for (const uint64_t address : addresses) {
+      SymbolTable one({address});
+      one.add(*all.file);
+      one.finish();
+      EXPECT_LE(one.size(), 4u) << "a function and its aliases, of " << all.symbols.size();
+      std::string expected;
+      std::string of_some;
+      std::string of_one;
+      const bool is_known = all.symbols.find(address, &expected);
+      EXPECT_EQ(is_known, some.find(address, &of_some)) << name << " " << address << " " << expected;
+      EXPECT_EQ(is_known, one.find(address, &of_one)) << name << " " << address << " " << expected;
+      EXPECT_EQ(expected, of_some);
+      EXPECT_EQ(expected, of_one);
+      for (const char* alias : {"plain_c", "__another_name_of_plain_c"}) {
+        EXPECT_EQ(all.symbols.usual_name(address, alias), one.usual_name(address, alias));
+      }
+    }
+  }
 }
 
 TEST(SymbolTable, AStrippedFileHasNoNames) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/host/process/process_ids.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +37,25 @@ bool parse_pid(const std::string& text, uint64_t* pid) {
 
 uint64_t own_process_id() {
   return static_cast<uint64_t>(getpid());
+}
+
+bool is_process_id(uint64_t id) {
+  const auto fd = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(id), 0));
+  if (fd >= 0) {
+    close(fd);
+    return true;
+  }
+  if (errno == ESRCH || errno == EINVAL || errno == ENOENT) return false;
+  // The kernel is older than that call, or it is not allowed.
+  std::ifstream status(proc_path(id, "status"));
+  constexpr char kField[] = "Tgid:";
+  for (std::string line; std::getline(status, line);) {
+    uint64_t process = 0;
+    if (line.rfind(kField, 0) == 0) {
+      return parse_pid(line.substr(line.find_last_of("\t ") + 1), &process) && process == id;
+    }
+  }
+  return false;
 }
 
 std::vector<uint64_t> all_processes() {

@@ -16,6 +16,9 @@ bool parse_pid(const std::string& text, uint64_t* pid);
 // Of this process.
 uint64_t own_process_id();
 
+// Whether it is the id of a process that is there; false: also that of a thread.
+bool is_process_id(uint64_t id);
+
 // All that can be seen, those in containers included, sorted.
 std::vector<uint64_t> all_processes();
 

@@ -22,12 +22,16 @@
 namespace memprof::cli {
 namespace {
 
-using Duration = std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;
 
 constexpr auto kFirstPause = std::chrono::milliseconds(10);
 constexpr auto kMinPause = std::chrono::milliseconds(100);
-// A look at the processes takes at most this share of a processor.
-constexpr int kLookShare = 20;
+constexpr auto kMinWholePause = std::chrono::seconds(60);
+// One part in so many of a processor is what looks take: while things happen in the run, while nothing does, and those
+// at all processes of the machine.
+constexpr int kShareOfNews = 20;
+constexpr int kShareOfNothing = 2500;
+constexpr int kShareOfWhole = 10000;
 constexpr char kSuffix[] = ".pb";
 
 }  // namespace
@@ -38,52 +42,73 @@ ProcessCollector::ProcessCollector(std::string arenas, std::string profiles, con
       run_token_(run.token),
       tally_(run.follow ? arenas_ : "", run.token),
       watched_(run.pid, std::to_string(run.token), run.follow),
-      executed_(tally_.tally()) {}
+      executed_(tally_.tally()),
+      events_(arenas_) {}
 
 ProcessCollector::~ProcessCollector() {
   stop();
 }
 
 bool ProcessCollector::start() {
-  return thread_.start([this] { run(); });
+  return events_.is_usable() && thread_.start([this] { run(); });
 }
 
 void ProcessCollector::run() {
   // The first looks come soon: there are programs that do not live for long.
   auto min = Duration(kFirstPause);
-  auto pause = min;
+  Duration pause = min;
+  Clock::time_point next_whole = Clock::now() + kMinWholePause;
+  RunEvents::News news;
   for (;;) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
-    lock.unlock();
-    // What is collected is work that is to be done anyway, and after a process that ends others may come soon.
-    Duration look{};
+    // What happens while we rest is there at its end: no event makes looks come more often than that.
+    if (events_.rest(min)) return;
+    news = events_.wait(pause - min);
+    if (news.is_woken) return;
     try {
-      const Duration before = processor_time_of_thread();
-      watched_.look();
-      executed_.look();
-      look = processor_time_of_thread() - before;
-      if (!arenas_.empty()) collect(Which::kOfTheDead);
+      const bool is_whole = Clock::now() >= next_whole;
+      Duration took = processor_time_of_thread();
+      const UnseenProcesses::Changes changes = look(news, is_whole);
+      took = processor_time_of_thread() - took;
+      const bool is_news = news.is_any() || changes.is_any || changes.is_open || !unseen_.empty();
+      if (!arenas_.empty() && (is_news || is_whole || !events_.tells_of_files())) {
+        took += collect(Which::kOfTheDead);
+      }
+      min = std::min<Duration>(2 * min, kMinPause);
+      if (is_whole) {
+        next_whole = Clock::now() + std::max<Duration>(kMinWholePause, took * kShareOfWhole);
+        pause = min;
+      } else {
+        min = std::max(min, is_news ? took * kShareOfNews : min);
+        pause = std::max(min, is_news ? min : took * kShareOfNothing);
+      }
     } catch (const std::exception&) {
       return;  // out of memory: finish() does what it can
     }
-    min = std::min<Duration>(2 * min, kMinPause);
-    pause = std::max<Duration>(min, look * kLookShare);
   }
 }
 
-void ProcessCollector::stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
+UnseenProcesses::Changes ProcessCollector::look(const RunEvents::News& news, bool is_whole) {
+  UnseenProcesses::Changes changes;
+  if (is_whole) {
+    changes = watched_.look_at_all();
+  } else if (news.has_files) {
+    changes = watched_.look_at_unseen(news.ended);
+  } else {
+    changes = watched_.look(news.ended);
   }
-  changed_.notify_all();
+  for (const uint64_t pid : changes.begun) events_.watch_end(pid);
+  executed_.look();
+  return changes;
+}
+
+void ProcessCollector::stop() {
+  events_.wake();
   thread_.join();
 }
 
 Collected ProcessCollector::finish() {
   stop();
-  watched_.look();
+  watched_.look_at_all();
   if (!arenas_.empty()) collect(Which::kAll);
   // What processes wrote themselves.
   std::vector<std::string> known;
@@ -149,9 +174,11 @@ void ProcessCollector::take_unseen() {
   collected_.more_unseen = watched_.more() + executed.more;
 }
 
-void ProcessCollector::collect(Which which) {
+ProcessCollector::Duration ProcessCollector::collect(Which which) {
+  const Duration before = processor_time_of_thread();
   std::set<std::string> unseen;
-  for (const ArenaFile& file : find_arenas(arenas_)) {
+  std::vector<std::pair<ArenaFile, bool>> found;  // and whether it still runs
+  for (ArenaFile& file : find_arenas(arenas_)) {
     if (stuck_.count(file.path) != 0) continue;
     const Owner owner = owner_of(file);
     // What a run starts is in our namespace or in one below, so we see it as long as it lives; at the second
@@ -159,9 +186,13 @@ void ProcessCollector::collect(Which which) {
     const bool is_gone = owner == Owner::kIsGone || (owner == Owner::kUnknown &&
                                                      (which == Which::kAll || unseen_.count(file.path) != 0));
     if (owner == Owner::kUnknown && !is_gone) unseen.insert(file.path);
-    if (is_gone || which == Which::kAll) collect(file, !is_gone);
+    if (owner == Owner::kLives && is_same_namespace(file)) events_.watch_end(file.pid);
+    if (is_gone || which == Which::kAll) found.emplace_back(std::move(file), !is_gone);
   }
   unseen_ = std::move(unseen);
+  const Duration took = processor_time_of_thread() - before;
+  for (const auto& [file, still_runs] : found) collect(file, still_runs);
+  return took;
 }
 
 void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {

@@ -10,12 +10,11 @@
 // Failure: an arena that cannot be read is counted.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/roomy_thread.h"
 #include "memprof/run/processes/executed_programs.h"
+#include "memprof/run/processes/run_events.h"
 #include "memprof/run/processes/run_tally_file.h"
 #include "memprof/run/processes/unseen_processes.h"
 #include "profile/model/model.h"
@@ -91,9 +91,13 @@ class ProcessCollector {
  private:
   enum class Which { kOfTheDead, kAll };
 
+  using Duration = std::chrono::nanoseconds;
+
   void run();
   void stop();
-  void collect(Which which);
+  UnseenProcesses::Changes look(const RunEvents::News& news, bool is_whole);
+  // Returns what the look at the arenas took, without that at what is collected.
+  Duration collect(Which which);
   void collect(const ArenaFile& file, bool still_runs);
   void take_unseen();
   bool has_later_profile(const UnseenProcess& unseen) const;
@@ -110,9 +114,7 @@ class ProcessCollector {
   Collected collected_;
   std::set<std::string> stuck_;   // files that cannot be removed
   std::set<std::string> unseen_;  // arenas of whose process the last look saw nothing
-  std::mutex mutex_;              // of stopping_
-  std::condition_variable changed_;
-  bool stopping_ = false;
+  RunEvents events_;
   RoomyThread thread_;
 };
 

@@ -28,6 +28,9 @@ constexpr unsigned kMaxDepth = 256;  // of a chain of parents that may change wh
 // A program that is being executed has no environment and no library for a moment.
 constexpr unsigned kLooksAtBeginning = 4;
 constexpr size_t kMaxKept = 4096;
+// Processes of the run are visited at so many looks after they executed a program, and then so many at each, in turn.
+constexpr unsigned kVisitsOfYoung = 8;
+constexpr size_t kVisitsInTurn = 8;
 constexpr char kLibrary[] = "libmemprof";
 
 uint64_t monotonic_ns() {
@@ -67,70 +70,114 @@ std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
 
 }  // namespace
 
-// Of /proc/PID/stat.
-struct UnseenProcesses::Stat {
-  uint64_t pid = 0;
-  uint64_t parent = 0;
-  uint64_t start = 0;
-  uint64_t stack_start = 0;  // 0: it is hidden from us
-  char state = '?';
-
-  bool has_memory() const { return state != 'Z' && state != 'X'; }
-
-  bool read(uint64_t id) {
-    const std::string text = read_whole(proc_path(id, "stat"));
-    const size_t name_end = text.rfind(')');  // the name may have anything in it
-    if (name_end == std::string::npos) return false;
-    std::istringstream fields(text.substr(name_end + 1));
-    pid = id;
-    fields >> state >> parent;
-    constexpr int kStart = 22;
-    constexpr int kStackStart = 28;
-    std::string skipped;
-    for (int field = 5; field < kStart; ++field) fields >> skipped;
-    fields >> start;
-    for (int field = kStart + 1; field < kStackStart; ++field) fields >> skipped;
-    return static_cast<bool>(fields >> stack_start);
-  }
-};
-
 UnseenProcesses::UnseenProcesses(uint64_t root, std::string token, bool follow)
-    : root_(root), token_(std::move(token)), follow_(follow) {
-  Stat stat;
+    : root_(root), token_(std::move(token)), follow_(follow), recent_(root) {
+  ProcessStat stat;
   if (stat.read(root_)) root_start_ = stat.start;
 }
 
-void UnseenProcesses::look() {
-  if (root_start_ == 0) return;  // no /proc
-  std::map<uint64_t, Stat> all;
-  for (const uint64_t pid : all_processes()) {
-    Stat stat;
-    // Who was there before the run is not of it.
-    if (stat.read(pid) && stat.start >= root_start_) all.emplace(pid, stat);
-  }
-  for (const auto& [pid, stat] : all) {
-    if (stat.has_memory() && is_of_run(stat, all, 0)) look_at(stat);
-  }
-  forget_gone(all);
+UnseenProcesses::Changes UnseenProcesses::look() {
+  return look({});
 }
 
-// A run may go on for weeks.
-void UnseenProcesses::forget_gone(const std::map<uint64_t, Stat>& all) {
-  const auto is_there = [&](uint64_t pid, uint64_t start) {
-    const auto found = all.find(pid);
-    return found != all.end() && found->second.start == start;
-  };
-  for (auto known = known_.begin(); known != known_.end();) {
-    if (is_there(known->first, known->second.process_start)) {
-      ++known;
-    } else {
-      keep(known->second);
-      known = known_.erase(known);
-    }
+UnseenProcesses::Changes UnseenProcesses::look(const std::vector<uint64_t>& ended) {
+  if (root_start_ == 0) return {};  // no /proc
+  std::vector<uint64_t> ids;
+  if (!recent_.take(&ids)) return look_at_all();
+  if (known_.count(root_) == 0) visit(root_);
+  // A process has its id before it can be seen.
+  const std::vector<uint64_t> once_more = std::move(not_there_);
+  not_there_.clear();
+  for (const uint64_t id : once_more) visit_new(id, true);
+  for (const uint64_t id : ids) visit_new(id, false);
+  for (const uint64_t pid : ended) visit(pid);
+  visit_young_and_some();
+  return end_look();
+}
+
+UnseenProcesses::Changes UnseenProcesses::look_at_unseen(const std::vector<uint64_t>& ended) {
+  std::vector<uint64_t> pids = ended;
+  for (const auto& [pid, known] : known_) {
+    if (known.verdict == Verdict::kUnseen) pids.push_back(pid);
   }
+  return look(pids);
+}
+
+UnseenProcesses::Changes UnseenProcesses::look_at_all() {
+  if (root_start_ == 0) return {};
+  std::vector<uint64_t> given;
+  static_cast<void>(recent_.take(&given));  // all of them are looked at now
+  not_there_ = std::move(given);            // but for what cannot be seen yet
+  for (const uint64_t pid : all_processes()) visit(pid);
+  std::vector<uint64_t> gone;
+  for (const auto& [pid, known] : known_) {
+    if (stats_.count(pid) == 0) gone.push_back(pid);
+  }
+  for (const uint64_t pid : gone) visit(pid);
+  // A run may go on for weeks.
   for (auto other = of_others_.begin(); other != of_others_.end();) {
-    other = is_there(other->first, other->second) ? std::next(other) : of_others_.erase(other);
+    const ProcessStat* const stat = stat_of(other->first);
+    const bool is_there = stat != nullptr && stat->start == other->second;
+    other = is_there ? std::next(other) : of_others_.erase(other);
   }
+  return end_look();
+}
+
+UnseenProcesses::Changes UnseenProcesses::end_look() {
+  stats_.clear();
+  return std::exchange(changes_, {});
+}
+
+const ProcessStat* UnseenProcesses::stat_of(uint64_t pid) {
+  const auto [entry, is_new] = stats_.try_emplace(pid);
+  if (is_new) {
+    ProcessStat stat;
+    if (stat.read(pid)) entry->second = stat;
+  }
+  return entry->second ? &*entry->second : nullptr;
+}
+
+void UnseenProcesses::visit_new(uint64_t id, bool is_last_try) {
+  if (is_process_id(id)) {
+    visit(id);
+  } else if (!is_last_try) {
+    not_there_.push_back(id);  // or it is a thread, or gone
+  }
+}
+
+void UnseenProcesses::visit(uint64_t pid) {
+  const ProcessStat* const stat = stat_of(pid);
+  const auto known = known_.find(pid);
+  if (known != known_.end() && (stat == nullptr || stat->start != known->second.process_start)) {
+    keep(known->second);
+    known_.erase(known);
+    changes_.is_any = true;
+  }
+  // Who was there before the run is not of it.
+  if (stat == nullptr || stat->start < root_start_) return;
+  if (stat->has_memory() && is_of_run(*stat, 0)) look_at(*stat);
+}
+
+// Looks come often, so that the number of visits is limited, however many processes the run has.
+void UnseenProcesses::visit_young_and_some() {
+  std::vector<uint64_t> young;
+  std::vector<uint64_t> others;
+  const auto choose = [&](auto from, auto to) {
+    for (auto at = from; at != to; ++at) {
+      if (stats_.count(at->first) != 0) continue;  // it was visited
+      if (at->second.visits < kVisitsOfYoung) {
+        young.push_back(at->first);
+      } else if (others.size() < kVisitsInTurn) {
+        others.push_back(at->first);
+      }
+    }
+  };
+  const auto next = known_.upper_bound(turn_);
+  choose(next, known_.end());
+  choose(known_.begin(), next);
+  if (!others.empty()) turn_ = others.back();
+  for (const uint64_t pid : young) visit(pid);
+  for (const uint64_t pid : others) visit(pid);
 }
 
 void UnseenProcesses::keep(const Known& known) {
@@ -142,35 +189,41 @@ void UnseenProcesses::keep(const Known& known) {
   }
 }
 
-bool UnseenProcesses::is_of_run(const Stat& stat, const std::map<uint64_t, Stat>& all, unsigned depth) {
+bool UnseenProcesses::is_of_run(const ProcessStat& stat, unsigned depth) {
   if (stat.pid == root_) return stat.start == root_start_;
-  if (!follow_ || depth > kMaxDepth) return false;
+  if (!follow_ || depth > kMaxDepth || stat.start < root_start_) return false;
   const auto known = known_.find(stat.pid);
   if (known != known_.end() && known->second.process_start == stat.start) return true;
-  const auto parent = all.find(stat.parent);
-  if (parent != all.end() && is_of_run(parent->second, all, depth + 1)) return true;
+  const ProcessStat* const parent = stat.parent != 0 ? stat_of(stat.parent) : nullptr;
+  if (parent != nullptr && is_of_run(*parent, depth + 1)) return true;
   if (depth != 0 || of_others_.count({stat.pid, stat.start}) != 0) return false;
   if (has_variable(read_whole(proc_path(stat.pid, "environ")), "MEMPROF_RUN_TOKEN", token_)) return true;
   of_others_.emplace(stat.pid, stat.start);
   return false;
 }
 
-void UnseenProcesses::look_at(const Stat& stat) {
+void UnseenProcesses::look_at(const ProcessStat& stat) {
   Known& known = known_[stat.pid];
-  if (known.process_start != stat.start) {
-    keep(known);
-    known = {};
+  if (known.process_start == 0) {
     known.process_start = stat.start;
+    changes_.begun.push_back(stat.pid);
+    changes_.is_any = true;
   }
-  const std::string program = program_of(stat.pid);
-  if (known.program != program || known.stack_start != stat.stack_start) {
-    known.verdict = Verdict::kUnknown;
-    known.unseen = {};
-    known.looks = 0;
-    known.program = program;
-    known.stack_start = stat.stack_start;
+  if (known.visits == 0 || !known.is_final() || !known.stat.has_program_of(stat)) {
+    const std::string program = program_of(stat.pid);
+    if (known.program != program || known.stat.stack_start != stat.stack_start) {
+      changes_.is_any = true;
+      known.verdict = Verdict::kUnknown;
+      known.unseen = {};
+      known.visits = 0;
+      known.looks = 0;
+      known.program = program;
+    }
+    known.stat = stat;
   }
+  ++known.visits;
   if (!known.is_final()) judge(stat.pid, &known);
+  changes_.is_open |= known.verdict == Verdict::kUnknown;
   if (known.verdict == Verdict::kUnseen && known.is_final()) known.unseen.seen_ns = monotonic_ns();
 }
 
@@ -230,7 +283,7 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
 }
 
 bool UnseenProcesses::lives(uint64_t pid, uint64_t process_start) {
-  Stat stat;
+  ProcessStat stat;
   return stat.read(pid) && stat.has_memory() && RunTally::is_same({pid, stat.start}, {pid, process_start});
 }
 

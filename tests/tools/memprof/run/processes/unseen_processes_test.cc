@@ -9,9 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "tests/tools/memprof/process.h"
 
@@ -164,6 +170,63 @@ TEST(UnseenProcesses, WithoutFollowingOnlyTheStartedOneCounts) {
   started.go();
   for (int looks = 0; looks < 8; ++looks) unseen.look();
   EXPECT_THAT(look(&unseen), SizeIs(1));
+}
+
+// Calls of read() by this thread; -1: the kernel does not count them.
+int64_t read_calls() {
+  std::ifstream file("/proc/thread-self/io");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("syscr: ", 0) == 0) return std::stoll(line.substr(7));
+  }
+  return -1;
+}
+
+TEST(UnseenProcesses, ALookCostsTheSameHoweverManyProcessesTheMachineHas) {
+  if (read_calls() < 0) GTEST_SKIP() << "the kernel does not count calls";
+  constexpr int kOthers = 150;
+  std::vector<std::unique_ptr<Child>> others;
+  for (int i = 0; i < kOthers; ++i) others.push_back(std::make_unique<Child>([] {}));
+  Child started([] { pause(); });
+  UnseenProcesses unseen(started.pid(), own_token(), true);
+  for (int looks = 0; looks < 10; ++looks) unseen.look();
+  const int64_t before = read_calls();
+  constexpr int kLooks = 20;
+  for (int looks = 0; looks < kLooks; ++looks) unseen.look();
+  // The last id that was given, and the process itself; and what other tests start meanwhile.
+  EXPECT_LT(read_calls() - before, kLooks * kOthers / 10);
+}
+
+TEST(UnseenProcesses, ALookCostsTheSameHoweverManyProcessesTheRunHas) {
+  if (read_calls() < 0) GTEST_SKIP() << "the kernel does not count calls";
+  constexpr int kOthers = 60;
+  // A run whose first process is this one.
+  std::vector<std::unique_ptr<Child>> others;
+  UnseenProcesses unseen(own_process_id(), own_token(), true);
+  for (int i = 0; i < kOthers; ++i) others.push_back(std::make_unique<Child>([] {}));
+  unseen.look_at_all();
+  EXPECT_THAT(unseen.processes(), SizeIs(kOthers + 1));
+  for (int looks = 0; looks < 10; ++looks) unseen.look();
+  const int64_t before = read_calls();
+  constexpr int kLooks = 20;
+  for (int looks = 0; looks < kLooks; ++looks) unseen.look();
+  EXPECT_LT(read_calls() - before, kLooks * kOthers / 5);
+  // Who is gone is noticed all the same, in turn.
+  others.clear();
+  int news = 0;
+  for (int looks = 0; looks < kOthers; ++looks) news += unseen.look().is_any ? 1 : 0;
+  EXPECT_GE(news, kOthers / 8);
+}
+
+TEST(UnseenProcesses, ANewProcessOfTheRunIsSeenAtTheNextLooks) {
+  UnseenProcesses unseen(own_process_id(), own_token(), true);
+  unseen.look_at_all();
+  const Child started([] { pause(); });
+  bool is_seen = false;
+  for (int looks = 0; looks < 3 && !is_seen; ++looks) {
+    const std::vector<uint64_t> begun = unseen.look().begun;
+    is_seen = std::find(begun.begin(), begun.end(), started.pid()) != begun.end();
+  }
+  EXPECT_TRUE(is_seen);
 }
 
 TEST(UnseenProcesses, WhoHasEndedDoesNotLive) {
