@@ -69,7 +69,9 @@ void add_facts(const Report& report, Json* json) {
   }
   for (const ProfileFact& fact : kProfileFacts) {
     if (!fact.is_reported || fact.part != FactPart::kMoments) continue;
-    (*json)[fact.json] = known(fact.of(report) != 0, fact.of(report));
+    (*json)[fact.json] = fact.flag != nullptr
+                             ? (report.from_memprof ? Json(fact.of(report) != 0) : Json(nullptr))
+                             : known(fact.of(report) != 0, fact.of(report));
   }
 }
 
