@@ -125,7 +125,7 @@ TEST(ReadResidentTest, PoolsRightBehindALibrarysDataAreTheAllocators) {
       "400000-500000 r-xp 0 1:1 5 /usr/bin/python3.11\nRss: 512 kB\n"
       "500000-501000 rw-p 100000 1:1 5 /usr/bin/python3.11\nRss: 4 kB\n"
       "501000-601000 rw-p 0 0:0 0 \nRss: 1024 kB\n";  // .bss and an arena of pymalloc
-  process.words[0x400000] = 0x00010102464c457f;  // an ELF file
+  process.words[0x400000] = 0x00010102464c457f;       // an ELF file
   // A pool of 100 blocks of 64 bytes.
   process.words[0x504000] = 100;
   process.words[0x504020] = uint64_t{3} << 32;
