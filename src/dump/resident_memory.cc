@@ -127,6 +127,11 @@ int read_view(Looking* looking, Snapshot* s) {
                                         blocks, s->records.size, scratch.as<void>(), own,
                                         looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
   add_counts(s->allocator_counts, looking->start_ns, &s->resident);
+  if (s->peak.is_open) {  // the peak is now
+    s->peak.is_resident_before = false;
+    s->peak.resident_bytes = totals.resident_bytes;
+    s->peak.files_bytes = totals.file_bytes + totals.shared_bytes;
+  }
   return MEMPROF_OK;
 }
 

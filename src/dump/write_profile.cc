@@ -196,6 +196,7 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   }
   p.peak_files_bytes = s.peak.files_bytes;
   p.peak_free_bytes = s.peak.free_bytes;
+  p.is_peak_resident_before = s.peak.is_resident_before;
   p.has_ended = s.end_ns != 0;
   p.is_before_end = s.end_begun_ns != 0;
   p.resident = s.resident;

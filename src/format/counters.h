@@ -102,7 +102,9 @@ namespace memprof {
   /* Slots that lead to memprof, as often as another tool wrote over them, and for how long, at most, what went */ \
   /* through them was not seen. */                                                                           \
   FILED(import_taken, LATER, kImports, kSum, kUnreported)                                                    \
-  FILED(import_unseen_ns, LATER, kImports, kMax, kUnreported)
+  FILED(import_unseen_ns, LATER, kImports, kMax, kUnreported)                                                \
+  /* peak_resident_bytes is of shortly before the peak: the heap grew until the process was killed. */         \
+  FACT(bool, is_peak_resident_before, "peak_resident_before", "peak_resident_is_before", kMoments, kOfOneProcess, kReported)
 // clang-format on
 
 // For lines that are not looked at.

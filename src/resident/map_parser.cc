@@ -118,7 +118,7 @@ bool MapParser::parse_mapping(std::string_view line) {
   m.is_shared = line[3] == 's';
   line.remove_prefix(4);
   uint64_t skipped = 0;
-  if (!take(&line, ' ') || !take_number(&line, 16, &skipped) || !take(&line, ' ') ||
+  if (!take(&line, ' ') || !take_number(&line, 16, &m.file_offset) || !take(&line, ' ') ||
       !take_number(&line, 16, &skipped) || !take(&line, ':') || !take_number(&line, 16, &skipped) ||
       !take(&line, ' ') || !take_number(&line, 10, &m.inode)) {
     return false;

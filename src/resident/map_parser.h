@@ -20,6 +20,7 @@ struct Mapping {
   bool is_writable = false;
   bool is_executable = false;
   bool is_shared = false;
+  uint64_t file_offset = 0;
   uint64_t inode = 0;  // 0: it has no file
   uint64_t resident_bytes = 0;
   uint64_t swap_bytes = 0;

@@ -67,6 +67,10 @@ MappingKind MappingList::kind_of(const Mapping& m) {
   before_limit_ = m.limit;
   const bool is_accessible = m.is_readable || m.is_writable || m.is_executable;
   if (m.inode != 0 || begins_with(m.name, "/")) {
+    if (m.inode != file_ || m.file_offset == 0) {
+      file_ = m.inode;
+      file_start_ = m.start;
+    }
     if (is_arena(m.name)) {
       return MappingKind::kMemprof;
     }
@@ -131,6 +135,8 @@ void MappingList::add(const Mapping& mapping) {
   entry.is_anonymous = mapping.inode == 0 && !mapping.is_shared && !begins_with(mapping.name, "/");
   entry.is_break = mapping.name == "[heap]" && entry.is_anonymous;
   entry.is_c_library = mapping.inode != 0 && mapping.is_writable && is_c_library(file_of(mapping.name));
+  entry.file_start =
+      entry.kind == MappingKind::kFiles && entry.is_anonymous && mapping.name.empty() ? file_start_ : 0;
   entry.is_own_file = entry.kind == MappingKind::kMemprof && !entry.is_anonymous && is_arena(mapping.name);
   entries_[size_++] = entry;
 }

@@ -23,6 +23,7 @@ struct MappingEntry {
   uint64_t limit = 0;
   uint64_t resident_bytes = 0;
   uint64_t swap_bytes = 0;
+  uint64_t file_start = 0;  // of kFiles without a file: where the first mapping of the file before it begins
   MappingKind kind = MappingKind::kAnonymous;
   bool has_resident = false;
   bool is_accessible = false;
@@ -63,6 +64,8 @@ class MappingList {
   bool has_python_ = false;
   Before before_ = Before::kNothing;  // what the last mapping was, if it ends at before_limit_
   uint64_t before_limit_ = 0;
+  uint64_t file_ = 0;  // the inode of the last file, and where its mappings begin
+  uint64_t file_start_ = 0;
 };
 
 }  // namespace memprof::resident

@@ -10,6 +10,7 @@
 #include "resident/mapping_list.h"
 #include "resident/pymalloc.h"
 #include "resident/read_ahead.h"
+#include "resident/static_data.h"
 
 namespace memprof::resident {
 namespace {
@@ -59,6 +60,7 @@ class Reader {
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
     find_break();
+    find_static_data();
     find_glibc_heaps();
     count_pages(kUntilPages, [](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
     look_at_blocks();
@@ -103,6 +105,15 @@ class Reader {
     }
     parser.finish();
     sum_.state |= mappings_.left_out() != 0 ? kResidentCut : 0;
+  }
+
+  // The map's neighbours say what may be static data, the file whether it is.
+  void find_static_data() {
+    for (MappingEntry& m : mappings_) {
+      if (m.file_start != 0 && !is_static_data(source_, m.file_start, m.start, m.limit)) {
+        m.kind = MappingKind::kAnonymous;
+      }
+    }
   }
 
   void find_glibc_heaps() {

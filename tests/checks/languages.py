@@ -36,6 +36,7 @@ EXCEPTIONS = {
     "src/resident/read_resident.cc": (r"CPython|has_python", "whether pools are looked for, and their classes of sizes"),
     "src/profile/memory/resident_text.cc": (r"V8|JVM|DotNet", "what the heap of each runtime is called"),
     "src/profile/memory/resident_text.h": (r"V8", "an example"),
+    "src/profile/memory/unseen_heap.cc": (r"", "a table of runtimes whose heap is not malloc's; a line for each"),
     "capi/include/memprof.h": (r"", PUBLIC),
     "capi/memprof.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),
     "capi/statistics.cc": (r"python_?|MEMPROF_RUNTIME_CPYTHON", PUBLIC),

@@ -191,7 +191,7 @@ class Lost(e2e.Test):
 
     def test_a_merged_profile_of_one_process(self):
         said = self.start("-r", "1T", "--merge", "-o", "x.pb.gz", "--", "sh", "-c", "/bin/true; exit 0").stderr.decode()
-        self.assertRegex(said, r"^memprof: no sample: \S+ allocated less than .*\nmemprof: wrote x.pb.gz, 1 process \(1 more process had no sample\); next: ")
+        self.assertRegex(said, r"^memprof: no sample: \S+ took less than .*\nmemprof: wrote x.pb.gz, 1 process \(1 more process had no sample\); next: ")
 
     # ---- processes without memprof
 

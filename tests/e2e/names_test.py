@@ -88,6 +88,19 @@ class Names(e2e.Test):
             self.assertRegex(names[1], r"lambda|\$_0")  # gcc | clang
             self.assertEqual(names[2:], ["app::Thing::fill(int)", "main"])
 
+    def test_a_library_that_was_opened_by_a_relative_path(self):
+        """As the loader knows it, it would be a file of the folder that the reader is in."""
+        (self.folder / "plugins").mkdir()
+        shutil.copy2(e2e.program("plugin_a.so"), self.folder / "plugins/plugin.so")
+        script = ("import ctypes, os\n"
+                  "plugin = ctypes.CDLL('./plugins/plugin.so')\n"
+                  "os.chdir('/')\n"
+                  "for _ in range(100): plugin.plugin_allocate(ctypes.c_size_t(1000))\n")
+        self.memprof("run", "--raw", "-r", "0", "-o", "out.pb.gz", "--", e2e.system_python(), "-c", script)
+        done = self.memprof("report", "out.pb.gz", "--metric", "live", "-n", "1000")
+        self.assertNotIn(b"absolute path", done.stderr)
+        self.assertIn("plugin_a_site", done.stdout.decode())
+
     def test_a_changed_binary_is_said_once_and_has_no_names(self):
         self.build()
         self.memprof("run", "--raw", "-r", "0", "-o", "out.pb.gz", "--", "./program")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program held when its heap was at its highest, and what it held before it cleaned up (rate 0: exactly)."""
 import json
+import subprocess
 import time
 
 import e2e
 
 CLEANS_UP = e2e.program("cleans_up")
+GROWS = e2e.program("grows")
 KEPT = {"hold_in_global": 1000 * 1000, "hold_in_static": 1000 * 2000, "hold_for_handler": 500000}
 AT_THE_PEAK = {**KEPT, "hold_for_a_while": 1000 * 5000}
 
@@ -77,6 +79,26 @@ class Peak(e2e.Test):
         self.assertEqual(done.returncode, 137, done.stderr)
         self.assertGreater(self.json(path)["max_resident_bytes"], 200 << 20)
         self.assertIn("most resident (VmHWM): ", self.report(path))
+
+    def test_what_was_resident_at_a_peak_that_was_cut_short(self):
+        """Not that of an earlier, smaller peak: of one that is killed a range, of one that runs what is now."""
+        report = self.json(self.profile_of(GROWS, "kill"))
+        self.assertTrue(report["peak_resident_is_before"])
+        self.assertTrue(80e6 * 0.93 < report["peak_resident_bytes"] <= report["max_resident_bytes"] < 100e6, report)
+        report = self.json(self.profile_of(GROWS, "large"))
+        self.assertTrue(80e6 * 0.93 < report["peak_resident_bytes"] < 100e6 < report["max_resident_bytes"])
+        self.assertRegex(self.report(self.folder / "p.pb.gz"), r"resident then: [0-9.]+ MiB to [0-9.]+ MiB; most resident")
+
+    def test_what_was_resident_at_a_peak_that_is_now(self):
+        environment = e2e.preloaded(self.folder / "x.%p.pb", 65536)
+        with subprocess.Popen([GROWS, "wait"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b"grown\n")
+            self.memprof("live", str(process.pid), "-o", self.folder / "now.pb")
+            process.stdin.close()
+        report = self.json(self.folder / "now.pb")
+        self.assertEqual(report["peak_resident_bytes"], report["resident"]["rss_bytes"])
+        self.assertTrue(80e6 < report["peak_resident_bytes"] < 100e6, report["peak_resident_bytes"])
+        self.assertFalse(report["peak_resident_is_before"])
 
     def test_a_python_program(self):
         script = self.folder / "script.py"

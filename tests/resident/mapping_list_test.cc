@@ -12,7 +12,8 @@ namespace {
 
 class MappingListTest : public testing::Test {
  protected:
-  void add(uint64_t start, uint64_t limit, const char* permissions, const std::string& name = "") {
+  void add(uint64_t start, uint64_t limit, const char* permissions, const std::string& name = "",
+           uint64_t file_offset = 0) {
     Mapping m;
     m.start = start;
     m.limit = limit;
@@ -21,6 +22,7 @@ class MappingListTest : public testing::Test {
     m.is_executable = permissions[2] == 'x';
     m.is_shared = permissions[3] == 's';
     m.inode = !name.empty() && name[0] == '/' ? 1 : 0;
+    m.file_offset = file_offset;
     m.name = name;
     list_.add(m);
   }
@@ -30,9 +32,28 @@ class MappingListTest : public testing::Test {
     return entry != nullptr ? entry->kind : MappingKind::kCode;
   }
 
+  uint64_t file_start(uint64_t address) { return list_.find(address)->file_start; }
+
   std::array<MappingEntry, 16> room_;
   MappingList list_{room_.data(), room_.size()};
 };
+
+// Two copies of a library, of which each has its .bss behind it.
+TEST_F(MappingListTest, StaticDataIsOfTheFileBeforeIt) {
+  add(0x1000, 0x2000, "r-xp", "/lib/copied.so");
+  add(0x2000, 0x3000, "rw-p", "/lib/copied.so", 0x1000);
+  add(0x3000, 0x4000, "rw-p");
+  add(0x4000, 0x5000, "r-xp", "/lib/copied.so");
+  add(0x5000, 0x6000, "rw-p", "/lib/copied.so", 0x1000);
+  add(0x6000, 0x7000, "r--p");
+  add(0x7000, 0x8000, "rw-p");
+  add(0x9000, 0xa000, "rw-p");
+  EXPECT_EQ(0x1000u, file_start(0x3000));
+  EXPECT_EQ(0x4000u, file_start(0x6000));
+  EXPECT_EQ(0x4000u, file_start(0x7000));
+  EXPECT_EQ(0u, file_start(0x1000)) << "a file's own mapping";
+  EXPECT_EQ(0u, file_start(0x9000)) << "behind no file";
+}
 
 TEST_F(MappingListTest, KindsByNamesAndNeighbours) {
   add(0x1000, 0x2000, "r-xp", "/bin/program");

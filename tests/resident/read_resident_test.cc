@@ -123,8 +123,9 @@ TEST(ReadResidentTest, PoolsRightBehindALibrarysDataAreTheAllocators) {
   MadeUpMap process;
   process.map =
       "400000-500000 r-xp 0 1:1 5 /usr/bin/python3.11\nRss: 512 kB\n"
-      "500000-501000 rw-p 0 1:1 5 /usr/bin/python3.11\nRss: 4 kB\n"
+      "500000-501000 rw-p 100000 1:1 5 /usr/bin/python3.11\nRss: 4 kB\n"
       "501000-601000 rw-p 0 0:0 0 \nRss: 1024 kB\n";  // .bss and an arena of pymalloc
+  process.words[0x400000] = 0x00010102464c457f;       // an ELF file
   // A pool of 100 blocks of 64 bytes.
   process.words[0x504000] = 100;
   process.words[0x504020] = uint64_t{3} << 32;
@@ -133,6 +134,17 @@ TEST(ReadResidentTest, PoolsRightBehindALibrarysDataAreTheAllocators) {
   EXPECT_EQ(16384u, m.heap_bytes);
   EXPECT_EQ(16384u - 48 - 6400, m.free_bytes);
   EXPECT_EQ((516u << 10) + kMiB - 16384, m.files_bytes);
+}
+
+// SBCL's heap, behind its image.
+TEST(ReadResidentTest, WhatLiesBehindAFileThatIsNoProgramIsNotItsData) {
+  MadeUpMap process;
+  process.map =
+      "400000-410000 rw-p 0 1:1 5 /usr/lib/lisp.core\nRss: 64 kB\n"
+      "410000-6810000 rw-p 0 0:0 0 \nRss: 102400 kB\n";
+  const ResidentMemory m = process.read({}, {101 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(64u << 10, m.files_bytes);
+  EXPECT_EQ(100 * kMiB, m.anonymous_bytes);
 }
 
 TEST(ReadResidentTest, PartsOfThisProcess) {

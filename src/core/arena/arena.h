@@ -121,7 +121,7 @@ struct PeakState {
   std::atomic<uint64_t> closed_ns;           // monotonic; when the peak was closed last
   std::atomic<uint64_t> resident_bytes;      // of the process, then; 0: unknown
   std::atomic<uint64_t> max_resident_bytes;  // the most that it was, when that was last asked
-  std::atomic<uint64_t> resident_at_bytes;   // highest_bytes when that was asked
+  std::atomic<uint64_t> resident_at_bytes;   // highest_bytes when that was asked; kAskedInRise: peak.cc
   uint64_t seed;                             // deals samples to the halves
 };
 

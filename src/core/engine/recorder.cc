@@ -321,6 +321,9 @@ HeapMap::Token begin_realloc(const void* block) {
 
 void commit_realloc(const void* block, HeapMap::Token token) {
   if (!token) {
+    if (is_following()) {
+      kept_from();  // a fork child's runtime may free what its parent allocated first when it ends
+    }
     return;
   }
   LiveSample freed;

@@ -70,6 +70,8 @@ struct SnapshotPeak {
   uint64_t time_ns = 0;  // monotonic; 0: unknown
   double weight_bytes = 0;
   double weight_count = 0;
+  bool is_open = false;  // the heap was never larger than now, and the process did not end by itself
+  bool is_resident_before = false;  // the next is of shortly before: the heap went on growing
   uint64_t resident_bytes = 0;      // of the process, then; 0: unknown
   uint64_t max_resident_bytes = 0;  // the most that it was, when that was last asked: at peaks and at the end
   uint64_t files_bytes = 0;         // of resident_bytes: files and shared memory

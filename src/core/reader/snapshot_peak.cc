@@ -136,6 +136,8 @@ void Snapshot::finish_peaks(const Source& source) {
     peak.files_bytes = counted_then.peak_files_bytes.load(std::memory_order_relaxed);
     peak.free_bytes = counted_then.peak_free_bytes.load(std::memory_order_relaxed);
   }
+  peak.is_open = end_ns == 0 && is_peak_open(peak_climb_);
+  peak.is_resident_before = peak.is_open && peak.resident_bytes != 0;
   copy_allocator_counts(source);
   if (is_moment_of_records(state, source.header().ending, peak_climb_, end_begun_ns)) {
     sum_records_as_peaks();

@@ -7,8 +7,14 @@
 namespace memprof {
 namespace {
 
-// By what part the peak has to grow before resident memory is asked for again.
+// By what part the peak has to grow before resident memory is asked for again: when it closes, and while it
+// rises, for a process that is killed before it closes. That costs 3 us, some 200 times up to a heap of 1 GiB.
 constexpr uint64_t kResidentShare = 64;
+constexpr uint64_t kRisingShare = 32;
+constexpr uint64_t kRisingBytes = 256 << 10;
+
+// In PeakState::resident_at_bytes: asked while the heap rose, when the latest block was not yet written to.
+constexpr uint64_t kAskedInRise = uint64_t{1} << 63;
 
 void copy(const PeakSums& from, PeakSums* to) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
@@ -61,6 +67,14 @@ void PeakTable::rise(uint64_t to_bytes, uint64_t time_ns) const {
   if (!is_peak_open(climb)) {
     s.climb.compare_exchange_strong(climb, climb + 1, std::memory_order_relaxed);
   }
+  const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed) & ~kAskedInRise;
+  const uint64_t step = known / kRisingShare > kRisingBytes ? known / kRisingShare : kRisingBytes;
+  if (to_bytes >= known + step) {
+    note_resident(true);
+    // After a large block, once more at the next rise: by then it may have been written to.
+    const uint64_t next = to_bytes - known > 2 * step ? to_bytes - step : to_bytes;
+    s.resident_at_bytes.store(next | kAskedInRise, std::memory_order_relaxed);
+  }
 }
 
 void PeakTable::fall(uint64_t to_bytes, uint64_t now_ns) const {
@@ -71,7 +85,7 @@ void PeakTable::fall(uint64_t to_bytes, uint64_t now_ns) const {
     return;
   }
   const uint64_t known = s.resident_at_bytes.load(std::memory_order_relaxed);
-  if (highest >= known + known / kResidentShare) {
+  if ((known & kAskedInRise) != 0 || highest >= known + known / kResidentShare) {
     note_resident(true);
   }
   s.closed_ns.store(now_ns, std::memory_order_relaxed);

@@ -58,6 +58,9 @@ struct ComparedFile {
 struct ComparedSide {
   std::vector<ComparedFile> files;
   SideFacts facts;
+  // Of the process, where the side is one file.
+  ResidentMemory resident;
+  uint64_t max_resident_bytes = 0;
 };
 
 struct ComparisonRow {

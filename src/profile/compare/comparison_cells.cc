@@ -47,6 +47,8 @@ std::string row_text(const FrameGroup& group, const RowNotes& notes) {
 
 std::string total_title(Metric metric) {
   switch (metric) {
+    case Metric::kResidentSpace:
+      return "in memory";  // "resident" is all of the process
     case Metric::kMappedResidentSpace:
       return "mapped, resident";
     case Metric::kMappedResidentObjects:

@@ -26,6 +26,10 @@ bool has_statistics(const Profile& profile) {
 ComparedSide side_of(const std::vector<ComparedProfile>& profiles) {
   ComparedSide side;
   side.facts.files = profiles.size();
+  if (profiles.size() == 1) {
+    side.resident = profiles[0].profile.resident;
+    side.max_resident_bytes = profiles[0].profile.max_resident_bytes;
+  }
   for (const ComparedProfile& one : profiles) {
     const Profile& profile = one.profile;
     side.files.push_back({one.name, profile.program, profile.pid, profile.time_unix_ns, profile.duration_ns,

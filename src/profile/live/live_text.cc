@@ -48,6 +48,7 @@ void write_header(const LiveModel& model, TextWriter* writer) {
     line += "; resident: " + format_bytes(static_cast<double>(model.resident_bytes()));
   }
   writer->sentence(line);
+  if (now.unseen_heap.is_known()) writer->sentence("Not in it: " + unseen_heap_text(now.unseen_heap));
   writer->sentence(fmt::format("Since this view began, {:.0f} s ago: {}; allocates {}", model.seconds(),
                                format_signed_bytes(model.total_growth()),
                                bytes_a_second(model.allocated_a_second())));

@@ -13,6 +13,13 @@ namespace {
 
 constexpr const char* kIndent = "           ";
 
+// Between what was resident shortly before and the most that ever was, where these differ.
+bool is_range(const ProfileFacts& facts) {
+  constexpr uint64_t kShown = 100;  // parts that figures are read to
+  return facts.is_peak_resident_before &&
+         facts.max_resident_bytes > facts.peak_resident_bytes + facts.peak_resident_bytes / kShown;
+}
+
 }  // namespace
 
 std::vector<std::string> peak_moment_lines(const ProfileFacts& facts, double heap_bytes) {
@@ -20,12 +27,16 @@ std::vector<std::string> peak_moment_lines(const ProfileFacts& facts, double hea
   std::vector<std::string> parts;
   if (facts.peak_after_ns != 0)
     parts.push_back(fmt::format("reached after {:.1f} s", static_cast<double>(facts.peak_after_ns) / 1e9));
-  if (facts.peak_resident_bytes != 0) parts.push_back("resident then: " + text(facts.peak_resident_bytes));
+  if (facts.peak_resident_bytes != 0) {
+    const std::string last = text(facts.peak_resident_bytes);
+    parts.push_back("resident then: " +
+                    (is_range(facts) ? fmt::format("{} to {}", last, text(facts.max_resident_bytes)) : last));
+  }
   if (facts.max_resident_bytes != 0)
     parts.push_back("most resident (VmHWM): " + text(facts.max_resident_bytes));
   std::vector<std::string> lines;
   if (!parts.empty()) lines.push_back(fmt::format("{}{}", kIndent, fmt::join(parts, "; ")));
-  if (heap_bytes <= 0) return lines;
+  if (heap_bytes <= 0 || is_range(facts)) return lines;
   const std::string divided =
       resident_at_peak(facts.peak_resident_bytes, facts.peak_files_bytes, facts.peak_free_bytes, heap_bytes);
   if (!divided.empty()) lines.push_back(kIndent + divided);

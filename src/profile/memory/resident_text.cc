@@ -27,9 +27,14 @@ struct Part {
 
 // Mappings that are no allocator's.
 std::vector<Part> other_parts(const ResidentMemory& m, const std::string& runtime) {
-  return {{"files and static data", m.files_bytes}, {"shared memory", m.shared_bytes},
-          {"thread stacks", m.stacks_bytes},        {"code made at run time", m.code_bytes},
-          {runtime.c_str(), m.runtime_bytes},       {"memprof", m.memprof_bytes}};
+  const uint64_t buffers = mapped_buffer_bytes(m);
+  return {{"files and static data", m.files_bytes},
+          {"shared memory", m.shared_bytes},
+          {"thread stacks", m.stacks_bytes},
+          {"code made at run time", m.code_bytes},
+          {runtime.c_str(), m.runtime_bytes - buffers},
+          {"mapped beside it (WebAssembly, resizable ArrayBuffers)", buffers},
+          {"memprof", m.memprof_bytes}};
 }
 
 // The sum goes on in a further line before a part that has no room, below where the first one begins.
@@ -62,10 +67,18 @@ void add_unexplained(const ResidentMemory& m, bool has_mappings, SumLines* lines
       bytes(elsewhere) + (has_mappings
                               ? " in mappings without a sampled block: --mmap lists the program's own"
                               : " in mappings of unknown origin");
-  if (in_heap < -min) {
+  if (elsewhere <= -min) {
+    const std::string heap =
+        in_heap >= min    ? bytes(in_heap) + " in the allocator's memory; "
+        : in_heap <= -min ? fmt::format("the heap's estimate is {} above what there is; ", bytes(-in_heap))
+                          : "";
+    lines->add(fmt::format(
+        "({}RSS is {} below the sum of the mappings: pages that were only read, or it changed meanwhile)",
+        heap, bytes(-elsewhere)));
+  } else if (in_heap < -min) {
     lines->add(
         fmt::format("({}; the heap's estimate is {} above what there is)", in_mappings, bytes(-in_heap)));
-  } else if (std::abs(elsewhere) >= min && in_heap >= min) {
+  } else if (elsewhere >= min && in_heap >= min) {
     lines->add(fmt::format("({} in the allocator's memory, {})", bytes(in_heap), in_mappings));
   } else if (elsewhere >= min && has_mappings) {
     lines->add(fmt::format("({})", in_mappings));
@@ -83,11 +96,14 @@ std::string js_line(const ResidentMemory& m) {
           ? ""
           : fmt::format(" (spaces: young {}, old {}, large objects {})", bytes(m.js_young_bytes),
                         bytes(m.js_old_bytes), bytes(m.js_large_bytes));
+  // A little more than all blocks is the error of their estimate.
+  const bool are_blocks = m.js_external_bytes <= m.live_bytes + m.live_bytes / 4;
   return fmt::format(
       "           V8 counts {} of its heap in memory{}: {}, room {}; machine code "
-      "{} of it; its objects keep {} of the blocks",
+      "{} of it; its objects keep {} {}",
       bytes(m.js_bytes), spaces, objects, bytes(m.js_bytes - std::min(m.js_used_bytes, m.js_bytes)),
-      bytes(m.js_code_bytes), bytes(m.js_external_bytes));
+      bytes(m.js_code_bytes), bytes(m.js_external_bytes),
+      are_blocks ? "of the blocks" : "beside it, in blocks and in mappings");
 }
 
 // Nothing here is added to the parts above.
@@ -114,6 +130,13 @@ std::string counting_allocators(const ResidentMemory& memory) {
          : is_jemalloc              ? "jemalloc"
          : is_tcmalloc              ? "tcmalloc"
                                     : "";
+}
+
+uint64_t mapped_buffer_bytes(const ResidentMemory& memory) {
+  constexpr uint64_t kOwnTables = uint64_t{4} << 20;  // V8 has mappings that it does not count as heap
+  if (memory.js_bytes == 0 || memory.runtime_bytes <= memory.js_bytes) return 0;
+  const uint64_t beside = memory.runtime_bytes - memory.js_bytes;
+  return beside > kOwnTables ? beside : 0;
 }
 
 std::string runtime_heap_name(const ResidentMemory& memory) {

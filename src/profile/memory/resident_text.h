@@ -12,6 +12,10 @@
 
 namespace memprof::profile {
 
+// Of what stands as V8's heap in its map, what V8 does not count as such: memory of WebAssembly and of resizable
+// ArrayBuffers. 0: little, or V8 was not asked.
+uint64_t mapped_buffer_bytes(const ResidentMemory& memory);
+
 // "V8's heap"; of no runtime: "".
 std::string runtime_heap_name(const ResidentMemory& memory);
 

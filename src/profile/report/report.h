@@ -19,6 +19,7 @@
 #include "format/profile_facts.h"
 #include "format/resident.h"
 #include "profile/matching/stack_filter.h"
+#include "profile/memory/unseen_heap.h"
 #include "profile/model/cut_stacks.h"
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
@@ -98,6 +99,7 @@ struct Report : ProfileFacts {
   double unknown_lifetime_bytes = 0;      // freed with unknown lifetime; set where temporary_ns is
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
   ResidentMemory resident;          // of the process when the profile was written; or nothing is known
+  UnseenHeap unseen_heap;           // of the process
   Runtimes runtimes;                // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack

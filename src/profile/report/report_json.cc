@@ -69,7 +69,9 @@ void add_facts(const Report& report, Json* json) {
   }
   for (const ProfileFact& fact : kProfileFacts) {
     if (!fact.is_reported || fact.part != FactPart::kMoments) continue;
-    (*json)[fact.json] = known(fact.of(report) != 0, fact.of(report));
+    (*json)[fact.json] = fact.flag != nullptr
+                             ? (report.from_memprof ? Json(fact.of(report) != 0) : Json(nullptr))
+                             : known(fact.of(report) != 0, fact.of(report));
   }
 }
 
@@ -170,6 +172,12 @@ std::string report_json(const Report& report) {
   }
   add_facts(report, &json);
   if (report.resident.is_known()) json["resident"] = resident(report.resident);
+  if (const UnseenHeap& unseen = report.unseen_heap; unseen.is_known()) {
+    json["unseen_heap"] = {{"bytes", unseen.unseen_bytes},
+                           {"anonymous_bytes", unseen.anonymous_bytes},
+                           {"owner", unseen.owner},
+                           {"way_out", unseen.way_out}};
+  }
   json["metric"] = metric_name(report.metric);
   if (report.temporary_ns != 0) {
     json["temporary_ns"] = report.temporary_ns;

@@ -31,6 +31,7 @@ Change change(double before, double after, double low, double high, double p) {
 TEST(ComparisonCells, NoTwoTotalsHaveOneTitle) {
   std::set<std::string> titles;
   for (const Metric metric : kMetrics) titles.insert(total_title(metric));
+  EXPECT_EQ("in memory", total_title(Metric::kResidentSpace)) << "resident is what RSS says";
   EXPECT_EQ(titles.size(), kMetricCount);
 }
 

@@ -65,7 +65,7 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
       "\"samples\":1001,\"live_samples\":1002,\"dropped_samples\":1003,\"dropped_weight_bytes\":1004,"
       "\"replaced_samples\":1005,\n"
       "\"peak_after_ns\":1006,\"peak_resident_bytes\":1007,\"max_resident_bytes\":1008,\"peak_files_bytes\":1009,"
-      "\"peak_free_bytes\":1010,\"ended\":true,"
+      "\"peak_free_bytes\":1010,\"peak_resident_is_before\":true,\"ended\":true,"
       "\"live_is_before_end\":false,\n"
       "\"folded_stacks\":1015,\"thinned_samples\":1016,\"folded_modules\":1022,"
       "\"folded_functions\":1023,\"folded_heaps\":1024,\"dropped_mappings\":1028,\"budget_ppm\":1019,"

@@ -25,6 +25,20 @@ TEST(PeakText, SaysWhenItWasAndWhatWasResident) {
   EXPECT_THAT(peak_moment_lines(profile, 0), ElementsAre(moment)) << "it is not known what the heap was";
 }
 
+TEST(PeakText, OfAKilledProcessItSaysWhatIsResidentAsARange) {
+  Profile profile;
+  profile.is_peak_resident_before = true;
+  profile.peak_resident_bytes = 70 << 20;
+  profile.peak_files_bytes = 2 << 20;
+  profile.max_resident_bytes = 79 << 20;
+  EXPECT_THAT(peak_moment_lines(profile, 74e6),
+              ElementsAre("           resident then: 70.0 MiB to 79.0 MiB; most resident (VmHWM): 79.0 MiB"));
+  profile.max_resident_bytes = (70 << 20) + 5000;
+  EXPECT_THAT(peak_moment_lines(profile, 60 << 20),
+              ElementsAre("           resident then: 70.0 MiB; most resident (VmHWM): 70.0 MiB",
+                          HasSubstr("heap 60.0 MiB, not split 8.0 MiB")));
+}
+
 // As of a shell with one sample, which is freed at the end and not of the half that tells the peak.
 TEST(PeakText, SaysWhatIsListedWhereNoSampleTellsThePeak) {
   Profile profile;

@@ -72,6 +72,36 @@ TEST(ResidentText, WhatTheRuntimeCountsIsNotAddedAgain) {
       resident_lines(m, false).back());
 }
 
+// As of 100 MiB of WebAssembly's memory, or of a resizable ArrayBuffer, which V8 maps and does not count as its heap.
+TEST(ResidentText, WhatNodeMapsBesideV8sHeapIsNotThatHeap) {
+  ResidentMemory m = memory();
+  m.runtime = static_cast<uint64_t>(ResidentRuntime::kV8);
+  m.js_bytes = m.runtime_bytes - 4 * kMiB;
+  EXPECT_EQ(0u, mapped_buffer_bytes(m)) << "V8's own tables";
+  EXPECT_THAT(resident_line(m), HasSubstr("V8's heap 15.0 MiB, not"));
+  m.runtime_bytes += 100 * kMiB;
+  m.total_bytes += 100 * kMiB;
+  m.js_external_bytes = 101 * kMiB;
+  EXPECT_THAT(resident_line(m), HasSubstr("V8's heap 11.0 MiB, mapped beside it (WebAssembly, resizable "
+                                          "ArrayBuffers) 104.0 MiB, not explained 11.0 MiB"));
+  EXPECT_THAT(resident_lines(m, false).back(),
+              HasSubstr("keep 101.0 MiB beside it, in blocks and in mappings"));
+  m.js_bytes = 0;
+  EXPECT_EQ(0u, mapped_buffer_bytes(m)) << "V8 was not asked";
+}
+
+// As before Linux 6.7 of a calloc that was only read.
+TEST(ResidentText, LessThanNothingIsNotExplainedHasItsReason) {
+  ResidentMemory m = memory();
+  m.total_bytes -= 60 * kMiB;
+  const std::vector<std::string> lines = resident_lines(m, false);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  EXPECT_THAT(text, HasSubstr("+ not explained -49.0 MiB"));
+  EXPECT_THAT(text,
+              HasSubstr("below the sum of the mappings: pages that were only read, or it changed meanwhile"));
+}
+
 TEST(ResidentText, WhatAnAllocatorCountsStandsBesideTheSamples) {
   ResidentMemory m = memory();
   const size_t lines = resident_lines(m, false).size();

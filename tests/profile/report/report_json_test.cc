@@ -37,7 +37,7 @@ TEST(ReportJson, HasTheDocumentedFields) {
             "anonymous_malloc_bytes anonymous_stacks_bytes anonymous_modules_bytes anonymous_own_bytes "
             "anonymous_unseen_bytes unsampled_processes "
             "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes "
-            "peak_files_bytes peak_free_bytes metric totals rows "
+            "peak_files_bytes peak_free_bytes peak_resident_is_before metric totals rows "
             "stack_health ");
   EXPECT_EQ(keys(json["totals"]),
             "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space ");

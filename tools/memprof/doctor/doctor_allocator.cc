@@ -3,6 +3,7 @@
 
 #include "format/affixes.h"
 #include "memprof/host/program/inner_allocators.h"
+#include "profile/memory/unseen_heap.h"
 
 namespace memprof::cli {
 namespace {
@@ -121,6 +122,13 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std
   }
   check_libraries(files, checks);
   check_own_interface(files.shown, facts, checks);
+  std::vector<std::string> names{files.path};
+  names.insert(names.end(), files.libraries.begin(), files.libraries.end());
+  if (const profile::RuntimeHeap* const heap = profile::runtime_heap_of(names); heap != nullptr) {
+    checks->note("heap",
+                 std::string(heap->name) + " is mapped memory, and not seen; what its C code allocates is",
+                 std::string("for its objects: ") + heap->way_out);
+  }
   if (facts.is_go) {
     checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",
                  "for Go's heap: runtime/pprof");

@@ -10,6 +10,7 @@
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
 #include "profile/compare/merge.h"
+#include "profile/memory/unseen_heap.h"
 #include "profile/model/estimate.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/symbolize/shared_names.h"
@@ -67,15 +68,29 @@ std::string and_unsampled(const Missing& missing) {
          (missing.unsampled == 1 ? " more process" : " more processes") + " had no sample)";
 }
 
+// "; not in it: 52.3 MiB of 55.1 MiB anonymous memory (...)"; empty: the profile tells of most of it.
+std::string not_in_it(const RunOutput& output) {
+  return output.unseen_heap.empty() ? "" : "; not in it: " + output.unseen_heap;
+}
+
+// What a process had without malloc; files, too, of which nothing is known then.
+std::string in_memory(const ProcessProfile& process) {
+  constexpr uint64_t kMuch = uint64_t{16} << 20;
+  if (process.max_resident_bytes < kMuch) return "";
+  return "; it had " + profile::format_bytes(static_cast<double>(process.max_resident_bytes)) +
+         " in memory, code and files included, which memprof run --mmap may show";
+}
+
 // Of a program whose profile is written though it shows nothing.
 void say_no_sample(const ProcessProfile& process) {
   const std::string program = process.program.empty() ? "the program" : process.program;
+  const bool is_large = !in_memory(process).empty();
   complain(process.rate_bytes <= 1
-               ? "no sample: " + program + " allocated nothing"
-               : "no sample: " + program + " allocated less than about " +
+               ? "no sample: " + program + " allocated nothing by malloc" + in_memory(process)
+               : "no sample: " + program + " took less than about " +
                      profile::format_bytes(profile::unlisted_bound_bytes(process.rate_bytes)) +
-                     ", too little for a rate of " + profile::format_rate(process.rate_bytes) +
-                     "; try -r 0, which records every allocation");
+                     " from malloc, too little for a rate of " + profile::format_rate(process.rate_bytes) +
+                     (is_large ? in_memory(process) : "; try -r 0, which records every allocation"));
 }
 
 void warn_of_dropped(const std::vector<RunOutput>& outputs) {
@@ -127,10 +142,10 @@ const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutp
 void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) {
   if (outputs.size() == 1) {
     const ProcessProfile& process = outputs[0].process;
-    if (process.samples == 0) say_no_sample(process);
+    if (process.samples == 0) say_no_sample(outputs[0].process);
     warn_of_dropped(outputs);
-    complain("wrote " + shell_word(outputs[0].path) + and_unsampled(missing) + "; next: memprof report " +
-             shell_word(outputs[0].path));
+    complain("wrote " + shell_word(outputs[0].path) + and_unsampled(missing) + not_in_it(outputs[0]) +
+             "; next: memprof report " + shell_word(outputs[0].path));
     return;
   }
   warn_of_dropped(outputs);
@@ -145,7 +160,8 @@ void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) 
     const ProcessProfile& process = output->process;
     complain("  " + shell_word(output->path) + "  " + process.program + ", pid " +
              std::to_string(process.pid) + ": " + profile::format_bytes(process.peak_bytes) +
-             " at its peak, " + profile::format_bytes(process.allocated_bytes) + " allocated");
+             " at its peak, " + profile::format_bytes(process.allocated_bytes) + " allocated" +
+             not_in_it(*output));
   }
   complain("next: memprof report " + shell_word(to_look_at(outputs, *largest[0]).path));
 }
@@ -214,7 +230,7 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
     // An id that two processes had, one after the other.
     for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
-    outputs.push_back({std::move(process), std::move(path)});
+    outputs.push_back({std::move(process), std::move(path), ""});
   }
   return outputs;
 }
@@ -248,6 +264,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
       if (&output == outputs.data()) note_missing(missing, &profile);
       write_profile(profile, output.path, options.force);
       written.push_back(output);
+      written.back().unseen_heap = profile::unseen_heap_text(profile::unseen_heap(profile));
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.
       folder.keep();

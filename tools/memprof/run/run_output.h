@@ -22,6 +22,7 @@ namespace memprof::cli {
 struct RunOutput {
   ProcessProfile process;
   std::string path;
+  std::string unseen_heap;  // profile::unseen_heap_text
 };
 
 struct RunFacts {

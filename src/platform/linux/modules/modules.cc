@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "platform/linux/modules/elf_image.h"
+#include "platform/linux/modules/module_map.h"
 #include "platform/modules.h"
 #include "platform/stack.h"
 #include "unwind/tables/rule_cache.h"
@@ -52,6 +53,14 @@ bool is_loaded(const ElfImage& elf, const ElfW(Phdr) & note) {
   return offset <= segment->p_filesz && note.p_memsz <= segment->p_filesz - offset;
 }
 
+// The loader knows a library that was opened by a relative path by that one, which is of the folder that the process
+// was in then. The kernel knows the whole path.
+const char* whole_path(uint64_t address, const char* path) {
+  LoadedSegment segment;
+  return path[0] != '/' && g_module_map.find(address, &segment) && segment.path[0] == '/' ? segment.path
+                                                                                          : path;
+}
+
 }  // namespace
 
 bool find_module(uint64_t address, ModuleInfo* info) {
@@ -63,7 +72,7 @@ bool find_module(uint64_t address, ModuleInfo* info) {
   info->start = elf.map_start;
   info->limit = elf.map_end;
   info->bias = elf.bias;
-  info->path = elf.path;
+  info->path = whole_path(address, elf.path);
   // The mapping of a profile is a segment: only within one does a file offset follow from an address.
   if (const ElfW(Phdr)* segment = find_segment(elf, address)) {
     const uint64_t start = elf.bias + segment->p_vaddr;

@@ -61,6 +61,18 @@ Json tree(const Comparison& comparison, const ComparisonTree& tree) {
   return {{"nodes", std::move(nodes)}, {"hidden", tree.hidden}};
 }
 
+// null: not known, as of a killed process, or of several files.
+Json resident(const ResidentMemory& memory) {
+  if (!memory.is_known()) return nullptr;
+  Json json;
+  for (const ResidentField& field : kResidentFields) {
+    if (field.json != nullptr) json[field.json] = memory.*field.member;
+  }
+  json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
+  json["fragmentation"] = memory.fragmentation();
+  return json;
+}
+
 void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all) {
   for (const ComparisonRow& row : rows) {
     if (all->size() >= max_rows) return;
@@ -99,6 +111,8 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
     one["significant"] = total.is_tested ? Json(is_significant(total)) : Json(nullptr);
     json["totals"][metric_name(metric)] = std::move(one);
   }
+  json["resident"] = {{"before", resident(comparison.before.resident)},
+                      {"after", resident(comparison.after.resident)}};
   json["rows"] = Json::array();
   add_rows(comparison.growth, max_rows, &json["rows"]);
   add_rows(comparison.shrinkage, max_rows, &json["rows"]);

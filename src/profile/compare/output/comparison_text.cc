@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/compare/comparison_cells.h"
+#include "profile/memory/resident_change.h"
 #include "profile/model/metric.h"
 #include "profile/report/report_cells.h"
 #include "profile/text/bar.h"
@@ -54,6 +55,7 @@ class ComparisonText {
     for (const Metric metric : kMetrics) {
       if (metric_is_bytes(metric) && metric != comparison_.metric) total(metric);
     }
+    resident();
   }
 
   void total(Metric metric) {
@@ -62,6 +64,15 @@ class ComparisonText {
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
     const std::string text = total_text(comparison_, metric);
     say(fmt::format("{:<10} {}", title + ":", metric == comparison_.metric ? writer_.bold(text) : text));
+  }
+
+  // Of the whole process, whatever the filter.
+  void resident() {
+    const ComparedSide& before = comparison_.before;
+    const ComparedSide& after = comparison_.after;
+    const std::string text = resident_change_text(before.resident, before.max_resident_bytes, after.resident,
+                                                  after.max_resident_bytes);
+    if (!text.empty()) say(fmt::format("{:<10} {}", "RSS:", text));
   }
 
   void table(const char* what, const std::vector<ComparisonRow>& rows) {

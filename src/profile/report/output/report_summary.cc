@@ -69,6 +69,8 @@ class Summary {
     if (report_.max_resident_bytes != 0)
       parts.push_back("process at most " + bytes(report_.max_resident_bytes) + " resident");
     if (!parts.empty()) writer_.sentence(fmt::format("Memory:  {}", fmt::join(parts, ", ")));
+    if (report_.unseen_heap.is_known())
+      writer_.sentence("Not in it: " + unseen_heap_text(report_.unseen_heap));
   }
 
   void sampling() {

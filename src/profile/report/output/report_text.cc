@@ -65,9 +65,10 @@ class TextReport {
         say("No allocation was made while the profiler was on: 0 samples at rate 0 (every allocation).");
       } else {
         say(fmt::format(
-            "No allocation was sampled: 0 samples at a rate of {}. The program allocated less than about "
-            "{} (95 %).",
+            "No allocation was sampled: 0 samples at a rate of {}. The program took less than about "
+            "{} from malloc (95 %).",
             format_rate(report_.rate_bytes), format_bytes(report_.unlisted_bound_bytes)));
+        if (report_.unseen_heap.is_known()) return true;  // what it has was not allocated by malloc
         say("Profile it again with `memprof run -r 0 -- CMD`, which records every allocation.");
       }
       return true;

@@ -68,6 +68,7 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
                     "--metric js lists them",
                     value_cell(report, Metric::kJsSpace, report.selected)));
   }
+  if (report.unseen_heap.is_known()) lines.push_back("Not in it: " + unseen_heap_text(report.unseen_heap));
   if (!report.has_metric[metric_index(Metric::kMappedSpace)]) return lines;
   const std::string count = value_cell(report, Metric::kMappedObjects, report.selected);
   std::string mapped =

@@ -40,6 +40,25 @@ TEST(ComparisonText, SaysWhatALineOfPythonAllocatesThroughAndForWhom) {
               HasSubstr("numeric.py:12  for prices (app.py:4) through array_empty"));
 }
 
+TEST(ComparisonText, RssAndItsPartsStandBesideTheHeap) {
+  std::vector<ComparedProfile> before = comparison_fixture::before();
+  std::vector<ComparedProfile> after = comparison_fixture::after();
+  EXPECT_THAT(text(), Not(HasSubstr("RSS:")));
+  for (auto* side : {&before, &after}) {
+    ResidentMemory& m = side->at(0).profile.resident;
+    m.files_bytes = 10 << 20;
+    m.heap_bytes = m.live_bytes = 20 << 20;
+    m.total_bytes = 30 << 20;
+  }
+  after[0].profile.resident.free_bytes = after[0].profile.resident.live_bytes;
+  after[0].profile.resident.heap_bytes += 20 << 20;
+  after[0].profile.resident.total_bytes += 20 << 20;
+  EXPECT_THAT(
+      comparison_text(compare(before, after, {}), 20, {}),
+      HasSubstr(
+          "RSS:       30.0 MiB to 50.0 MiB: +20.0 MiB (kept free +20.0 MiB); fragmentation 0 % to 50 %"));
+}
+
 TEST(ComparisonText, RowsBeyondTheLimitAreSaid) {
   EXPECT_THAT(text({}, 0), HasSubstr("0 of 1 rows shown; -n 1 shows all."));
 }

@@ -161,7 +161,7 @@ TEST_F(RunCommand, AnEmptyProfileIsWrittenWithTheRateToTry) {
   write_profile(testing_tools::empty_profile(524288));
   const Result result = run({"-o", "out.pb.gz", fixture("program")});
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.err, HasSubstr(" allocated less than about 1.5 MiB"));
+  EXPECT_THAT(result.err, HasSubstr(" took less than about 1.5 MiB from malloc"));
   EXPECT_THAT(result.err, HasSubstr("try -r 0"));
   EXPECT_EQ(profile::read_pprof_file(folder_ / "work/out.pb.gz").samples, 0u);
 }

@@ -48,6 +48,15 @@ TEST(DoctorAllocator, ALibraryThatDefinesMallocIsNamed) {
               HasSubstr("the C library's"));
 }
 
+TEST(DoctorAllocator, ARuntimesHeapThatIsNotMallocsIsNamed) {
+  const std::vector<Check> php = checks_of({}, "/usr/bin/php8.2");
+  EXPECT_EQ(php.back().verdict, Verdict::kNote);
+  EXPECT_THAT(php.back().found, HasSubstr("PHP's heap is mapped memory"));
+  EXPECT_THAT(php.back().to_do, HasSubstr("USE_ZEND_ALLOC=0"));
+  EXPECT_THAT(checks_of({}, "/usr/sbin/nginx", {"/usr/lib/libluajit-5.1.so.2"}).back().found,
+              HasSubstr("LuaJIT's heap"));
+}
+
 TEST(DoctorAllocator, Sanitizers) {
   ElfFacts facts;
   facts.sanitizer = &kSanitizers[0];

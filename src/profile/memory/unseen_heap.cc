@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/memory/unseen_heap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "format/affixes.h"
+#include "profile/memory/resident_text.h"
+#include "profile/model/estimate.h"
+#include "profile/text/units.h"
+
+namespace memprof::profile {
+namespace {
+
+// Below it the stacks, tables and pages of zeros of any process are a large part.
+constexpr uint64_t kMinBytes = uint64_t{8} << 20;
+
+constexpr const char* kByMappings = "memprof run --mmap shows who maps it";
+
+// First match; a library comes before the program that could be anything's.
+constexpr RuntimeHeap kRuntimeHeaps[] = {
+    {"libphp", "PHP's heap", "USE_ZEND_ALLOC=0 in its environment makes PHP use malloc"},
+    {"php", "PHP's heap", "USE_ZEND_ALLOC=0 in its environment makes PHP use malloc"},
+    {"libluajit", "LuaJIT's heap", "collectgarbage('count') says its size"},
+    {"luajit", "LuaJIT's heap", "collectgarbage('count') says its size"},
+    {"libjvm.so", "the JVM's heap", "jcmd PID GC.class_histogram lists its objects"},
+    {"libcoreclr.so", ".NET's heap", "dotnet-gcdump lists its objects"},
+    {"libmono", "Mono's heap", "mono --profile=log records its objects"},
+    {"mono", "Mono's heap", "mono --profile=log records its objects"},
+    {"libjulia", "Julia's heap", "Profile.take_heap_snapshot() writes its objects"},
+    {"libpypy", "PyPy's heap", "gc.get_stats() says its size"},
+    {"pypy", "PyPy's heap", "gc.get_stats() says its size"},
+    {"sbcl", "SBCL's heap", "(room) lists its objects"},
+    {"racket", "Racket's heap", "(dump-memory-stats) lists its objects"},
+    {"libguile", "Guile's heap", "(gc-stats) says its size"},
+    {"guile", "Guile's heap", "(gc-stats) says its size"},
+    {"libHSrts", "Haskell's heap", "+RTS -hT profiles it"},
+    {"ghc", "Haskell's heap", "+RTS -hT profiles it"},
+    {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
+    {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
+};
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// By what its map says; a program that is linked statically has no library to know it by.
+void set_owner(const ResidentMemory& resident, const std::vector<std::string>& files, bool has_mappings,
+               bool has_js, UnseenHeap* unseen) {
+  unseen->way_out = has_mappings ? "" : kByMappings;
+  const auto runtime = static_cast<ResidentRuntime>(resident.runtime);
+  const uint64_t buffers = mapped_buffer_bytes(resident);
+  if (runtime == ResidentRuntime::kV8 && buffers > resident.js_bytes) {
+    unseen->owner = "memory of WebAssembly and resizable ArrayBuffers";
+    return;
+  }
+  if (runtime == ResidentRuntime::kV8) {
+    unseen->way_out = has_js ? "--metric js lists its objects" : "docs/node.md says how its objects are seen";
+  } else if (runtime == ResidentRuntime::kGo) {
+    unseen->way_out = "runtime/pprof profiles it";
+  }
+  unseen->owner = runtime_heap_name(resident);
+  const RuntimeHeap* const known = runtime_heap_of(files);
+  if (known == nullptr || runtime == ResidentRuntime::kV8 || runtime == ResidentRuntime::kGo) return;
+  unseen->owner = known->name;
+  unseen->way_out = known->way_out;
+}
+
+}  // namespace
+
+const RuntimeHeap* runtime_heap_of(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    for (const RuntimeHeap& heap : kRuntimeHeaps) {
+      if (begins_with(file_name(file), heap.file)) return &heap;
+    }
+  }
+  return nullptr;
+}
+
+UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& resident, double seen_bytes,
+                            const std::vector<std::string>& files, bool has_mappings, bool has_js) {
+  const uint64_t other =
+      resident.is_known() ? resident.files_bytes + resident.shared_bytes : facts.peak_files_bytes;
+  const uint64_t most = std::max(facts.max_resident_bytes, resident.total_bytes);
+  if (other == 0 || other >= most) return {};
+  // What an allocator has that does not say what it keeps is not unseen, nor what one keeps that does.
+  double explained = seen_bytes;
+  if (resident.is_known()) {
+    const bool says_free = (resident.state & kResidentFreeKnown) != 0;
+    const double heap =
+        says_free ? resident.blocks_bytes() + static_cast<double>(resident.slack_bytes + resident.free_bytes)
+                  : static_cast<double>(resident.heap_bytes);
+    explained = std::max(explained, heap);
+  }
+  explained += static_cast<double>(resident.stacks_bytes + resident.memprof_bytes);
+  UnseenHeap unseen;
+  unseen.anonymous_bytes = most - other;
+  if (unseen.anonymous_bytes < kMinBytes || explained >= 0.5 * static_cast<double>(unseen.anonymous_bytes)) {
+    return {};
+  }
+  unseen.unseen_bytes = unseen.anonymous_bytes - static_cast<uint64_t>(explained);
+  set_owner(resident, files, has_mappings, has_js, &unseen);
+  return unseen;
+}
+
+UnseenHeap unseen_heap(const Profile& profile) {
+  if (!profile.from_memprof) return {};
+  const auto has = [&](Metric metric) { return profile.has_metric[static_cast<size_t>(metric)]; };
+  Accumulator sum;
+  for (const Stack& stack : profile.stacks) sum.add(stack);
+  const double blocks =
+      std::max(sum.estimate(Metric::kPeakSpace).high, sum.estimate(Metric::kInuseSpace).high);
+  std::vector<std::string> files{profile.program};
+  for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);
+  return find_unseen_heap(profile, profile.resident, blocks + sum.value(Metric::kMappedResidentSpace), files,
+                          has(Metric::kMappedSpace), has(Metric::kJsSpace));
+}
+
+std::string unseen_heap_text(const UnseenHeap& unseen) {
+  if (!unseen.is_known()) return {};
+  const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+  const std::string owner = unseen.owner.empty()
+                                ? "mapped by the program, or of an allocator that is not hooked"
+                                : unseen.owner + " is not malloc's";
+  return fmt::format("{} of {} anonymous memory ({}{})", text(unseen.unseen_bytes),
+                     text(unseen.anonymous_bytes), owner,
+                     unseen.way_out.empty() ? "" : "; " + unseen.way_out);
+}
+
+}  // namespace memprof::profile

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Anonymous memory of a process that no sample tells of: the heap of a runtime that maps its memory itself, an
+// allocator that is not hooked. Where it is more than half, readers are told so before they read rows.
+//
+// Threads: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/profile_facts.h"
+#include "format/resident.h"
+#include "profile/model/model.h"
+
+namespace memprof::profile {
+
+// A runtime whose objects are not malloc's.
+struct RuntimeHeap {
+  const char* file;     // how the name of its program or library begins
+  const char* name;     // "LuaJIT's heap"
+  const char* way_out;  // what shows its objects; one sentence without its dot
+};
+// By the files of a process, the program first, as paths; nullptr: none is known.
+const RuntimeHeap* runtime_heap_of(const std::vector<std::string>& files);
+
+struct UnseenHeap {
+  uint64_t unseen_bytes = 0;     // 0: the profile tells of half of the next or more, or that is not known
+  uint64_t anonymous_bytes = 0;  // when the process had most in memory; at least so much
+  std::string owner;             // empty: unknown
+  std::string way_out;
+
+  bool is_known() const { return unseen_bytes != 0; }
+};
+
+// `seen_bytes`: what blocks may have been at the peak, the upper end of the estimate, and mappings that were recorded.
+// `files`: as above.
+UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& resident, double seen_bytes,
+                            const std::vector<std::string>& files, bool has_mappings, bool has_js);
+// Of a whole profile.
+UnseenHeap unseen_heap(const Profile& profile);
+
+// "52.3 MiB of 55.1 MiB anonymous memory (LuaJIT's heap is not malloc's; WAY OUT)"; empty: nothing is unseen.
+std::string unseen_heap_text(const UnseenHeap& unseen);
+
+}  // namespace memprof::profile
