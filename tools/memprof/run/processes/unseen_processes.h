@@ -69,7 +69,7 @@ class UnseenProcesses {
   void forget_gone(const std::map<uint64_t, Stat>& all);
   void keep(const Known& known);
   void judge(uint64_t pid, Known* known) const;
-  void judge_with_library(uint64_t pid, Known* known) const;
+  void judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const;
 
   const uint64_t root_;
   const std::string token_;
