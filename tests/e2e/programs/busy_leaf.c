@@ -113,10 +113,11 @@ static leaf_t leaf;
   LEAF void caller_##n(void) {                                 \
     for (int i = 0; i < kCalls; ++i) keep(leaf(100 + 24 * n)); \
   }
-CALLER(0)
-CALLER(1)
-CALLER(2) CALLER(3) CALLER(4) CALLER(5) CALLER(6) CALLER(7) CALLER(8) CALLER(9) CALLER(10) CALLER(11)
-    CALLER(12) CALLER(13) CALLER(14) CALLER(15) static void (*const callers[kCallers])(void) = {
+// clang-format off
+CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) CALLER(6) CALLER(7)
+CALLER(8) CALLER(9) CALLER(10) CALLER(11) CALLER(12) CALLER(13) CALLER(14) CALLER(15)
+    // clang-format on
+    static void (*const callers[kCallers])(void) = {
         caller_0, caller_1, caller_2,  caller_3,  caller_4,  caller_5,  caller_6,  caller_7,
         caller_8, caller_9, caller_10, caller_11, caller_12, caller_13, caller_14, caller_15};
 

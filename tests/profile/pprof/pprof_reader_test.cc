@@ -136,7 +136,8 @@ TEST(PprofReader, says_what_is_wrong_with_a_file) {
             "NAME: truncated: its gzip data end too early");
   EXPECT_EQ(error_of_reading("hello, I am a text\n").substr(0, 28), "NAME: not a pprof profile, o");
   EXPECT_NE(error_of_reading("{\"a\": 1}").find("looks like JSON"), std::string::npos);
-  EXPECT_NE(error_of_reading("heap profile:  1: 2 [3: 4] @ heapprofile\n").find("heap profile of an allocator as text"),
+  EXPECT_NE(error_of_reading("heap profile:  1: 2 [3: 4] @ heapprofile\n")
+                .find("heap profile of an allocator as text"),
             std::string::npos);
   EXPECT_EQ(error_of_reading(
                 ForeignPprof(ForeignPprof::Types{{"samples", "count"}, {"cpu", "nanoseconds"}}).bytes()),

@@ -46,8 +46,9 @@ constexpr char kHelp[] =
                            [--no-debuginfod] [--no-pager]
 
 Shows a profile as a table. FILE is a pprof file, by memprof or others, or a heap
-profile of jemalloc or tcmalloc, or a .heapprofile; `-` is standard input. Of a series (docs/series.md) it shows how memory went over time,
-or with --at one of its looks.
+profile of jemalloc or tcmalloc, or a .heapprofile; `-` is standard input. Of a
+series (docs/series.md) it shows how memory went over time, or with --at one of
+its looks.
 
   -n N             rows to show (20, of a tree 40; with --json all)
   --by WHAT        a row for each function (default), line, file, module, thread
