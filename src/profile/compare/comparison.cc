@@ -226,7 +226,15 @@ Comparison compare(const std::vector<ComparedProfile>& before, const std::vector
   Comparison result = comparison_facts(before, after, options.metric);
   result.by = options.by;
   result.filter = filter_texts(options.filter);
-  Comparer comparer(options, &result);
+  ComparisonOptions alike = options;
+  if (!alike.view.all && !alike.view.forwarders) {
+    std::vector<const Profile*> profiles;
+    for (const auto* side : {&before, &after}) {
+      for (const ComparedProfile& one : *side) profiles.push_back(&one.profile);
+    }
+    alike.view.forwarders = find_forwarders(profiles);
+  }
+  Comparer comparer(alike, &result);
   for (const ComparedProfile& one : before) comparer.add(0, one.profile);
   for (const ComparedProfile& one : after) comparer.add(1, one.profile);
   comparer.finish();

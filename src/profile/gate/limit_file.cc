@@ -37,7 +37,7 @@ constexpr LimitKey kLimitKeys[] = {
 // Keys of a check that are no limits.
 const std::vector<std::string> kCheckKeys = {"name",       "command", "profile", "baseline",
                                              "fail_on",    "rate",    "process", "follow",
-                                             "iterations", "site",    "row"};
+                                             "iterations", "site",    "row",     "hide"};
 const std::vector<std::string> kSiteKeys = {"name", "focus", "ignore", "calls", "may_be_missing"};
 const std::vector<std::string> kRowKeys = {"name", "by", "focus", "ignore", "native"};
 // What the plugin of a test runner reads (docs/check.md).
@@ -234,6 +234,7 @@ GateCheck read_check(const TomlReader& table, const std::vector<std::string>& mo
   read_sources(table, &check);
   if (table.has("follow")) check.follow = table.boolean("follow");
   check.process = read_pattern(table, "process");
+  check.hide = read_pattern(table, "hide");
   read_fail_on(table, &check);
   GateScope whole;
   whole.line = table.line();

@@ -57,6 +57,7 @@ struct GateCheck {
   std::vector<uint64_t> iterations;  // none, one, or two in ascending order
   bool follow = true;                // the processes that the program starts
   std::optional<Pattern> process;    // only processes that match
+  std::optional<Pattern> hide;       // frames that count as their callers
   std::vector<Limit> fail_on;        // against the baseline
   std::vector<int> fail_on_lines;
   std::vector<GateScope> scopes;  // those that have limits

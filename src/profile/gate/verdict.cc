@@ -10,6 +10,7 @@
 
 #include "profile/compare/comparison_cells.h"
 #include "profile/compare/comparison_facts.h"
+#include "profile/matching/hidden_frames.h"
 #include "profile/model/error.h"
 #include "profile/report/report.h"
 #include "profile/text/units.h"
@@ -170,8 +171,15 @@ class Judge {
     return out + "$";
   }
 
+  FrameView view() const {
+    FrameView view;
+    if (check_.hide) view.hidden = hidden_frames(*check_.hide);
+    return view;
+  }
+
   void add_sites(const StackFilter& filter, GroupBy by, Metric metric, GateResult* result) const {
     ReportOptions options;
+    options.view = view();
     options.by = by;
     options.metric = metric;
     options.filter = filter;
@@ -186,6 +194,7 @@ class Judge {
 
   void judge_rows(const GateScope& scope, const GateLimit& limit, GateResult* result) {
     ReportOptions options;
+    options.view = view();
     options.by = scope.by;
     options.metric = limit.metric;
     options.filter = scope.filter;
@@ -240,10 +249,10 @@ class Judge {
     if (result->verdict == Verdict::kFail) add_growth(comparison, result);
   }
 
-  static Comparison compared(const std::vector<ComparedProfile>& before,
-                             const std::vector<ComparedProfile>& after, const StackFilter& filter,
-                             std::optional<Metric> metric, GroupBy by) {
+  Comparison compared(const std::vector<ComparedProfile>& before, const std::vector<ComparedProfile>& after,
+                      const StackFilter& filter, std::optional<Metric> metric, GroupBy by) const {
     ComparisonOptions options;
+    options.view = view();
     options.by = by;
     options.metric = metric;
     options.filter = filter;

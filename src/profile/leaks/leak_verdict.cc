@@ -2,6 +2,7 @@
 #include "profile/leaks/leak_verdict.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "profile/lifetimes/temporary.h"
 
@@ -111,6 +112,14 @@ const char* verdict_name(LeakVerdict verdict) {
   static constexpr const char* kNames[kLeakVerdicts] = {"leak", "level", "filled", "start",
                                                         "once", "young", "unknown"};
   return kNames[static_cast<size_t>(verdict)];
+}
+
+double needed_factor(LeakVerdict verdict, const Assessment& assessment) {
+  constexpr double kEnoughSamples = 20;
+  constexpr double kOld = 4;
+  constexpr double kLonger = 2;
+  const double for_samples = std::ceil(kEnoughSamples / std::max(assessment.live_samples, 1.0));
+  return std::max(verdict == LeakVerdict::kYoung ? kOld : kLonger, for_samples);
 }
 
 bool may_end(const Assessment& a) {

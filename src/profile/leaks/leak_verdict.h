@@ -49,6 +49,14 @@ struct Assessment {
   double oldest_ns = 0;           // an age that nearly nothing that lives has
 };
 
+// Nothing can be told of the place yet.
+inline bool is_untold(LeakVerdict verdict) {
+  return verdict == LeakVerdict::kUnknown || verdict == LeakVerdict::kYoung;
+}
+// About how many times as long the run has to be for a verdict: until there are enough samples, if the place goes on as
+// it did, and until what is young is old.
+double needed_factor(LeakVerdict verdict, const Assessment& assessment);
+
 // It grew, and there is a sign that it stops, by what may still be chance: no leak can be told.
 bool may_end(const Assessment& assessment);
 

@@ -232,7 +232,13 @@ bool comes_first(const LeakRow& a, const LeakRow& b) {
 void sum_up(Leaks* leaks) {
   double low = 0;
   double high = 0;
+  double largest = 0;
   for (const LeakRow& row : leaks->rows) {
+    if (is_untold(row.verdict)) leaks->untold_bytes += row.live_bytes.value;
+    if (is_untold(row.verdict) && row.live_bytes.value > largest) {
+      largest = row.live_bytes.value;
+      leaks->needed_ns = leaks->run_ns * needed_factor(row.verdict, row.assessment);
+    }
     ++leaks->numbers[static_cast<size_t>(row.verdict)];
     leaks->tested += row.assessment.is_tested ? 1 : 0;
     if (row.verdict != LeakVerdict::kLeak) continue;
@@ -344,10 +350,12 @@ Leaks find_leaks(std::vector<NamedProfile> profiles, const LeakOptions& options)
 Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profile_at,
                  const LeakOptions& options) {
   std::vector<Sites> looks(count);
+  LeakOptions alike = options;  // all looks have the wrappers of the last
   for (size_t i = count; i-- > 0;) {
     const NamedProfile one = profile_at(i);
     check_lives(one.name, one.profile);
-    looks[i] = sites_of(one, options);
+    if (!alike.view.all && !alike.view.forwarders) alike.view.forwarders = find_forwarders({&one.profile});
+    looks[i] = sites_of(one, alike);
     const bool is_last = i + 1 == looks.size();
     if (options.are_of_a_series && is_last && i > 0 && !has_chosen_process(looks[i], options)) {
       looks.pop_back();

@@ -69,8 +69,16 @@ struct Leaks {
     return load.is_known() ? std::max(run_ns - static_cast<double>(load.end_ns()), 0.0) : 0;
   }
   Estimate live_bytes;
+  double untold_bytes = 0;  // live, of places that nothing can be told of yet
+  double needed_ns = 0;  // about how long a run has to be that tells of the largest of them; 0: there is none
   double expected_bytes = 0;  // live, of stacks that `expected` names
   bool has_expected = false;
+
+  // No suspect, and most of what lives may be one: that is no answer.
+  bool is_open() const {
+    return suspects == 0 && heap.suspects == 0 && untold_bytes > 0 &&
+           2 * untold_bytes > live_bytes.value + expected_bytes;
+  }
 };
 
 struct LeakOptions {

@@ -33,6 +33,14 @@ std::string heap_growth(const HeapLeaks& heap) {
   return count_of(heap.suspects, "place") + (heap.suspects == 1 ? " grows" : " grow");
 }
 
+// How long a run has to be for an answer.
+std::string how_long(const Leaks& leaks) {
+  if (!(leaks.needed_ns > 0)) return "";
+  return fmt::format(
+      " It needs a run of about {} (this one: {}), or one that is sampled more often (memprof run -r 64k).",
+      format_duration_ns(leaks.needed_ns), format_duration_ns(leaks.run_ns));
+}
+
 std::string answer(const Leaks& leaks) {
   const size_t unknown = leaks.numbers[static_cast<size_t>(LeakVerdict::kUnknown)] +
                          leaks.numbers[static_cast<size_t>(LeakVerdict::kYoung)];
@@ -44,10 +52,13 @@ std::string answer(const Leaks& leaks) {
   }
   if (leaks.rows.empty()) return "No suspect: no place holds memory.";
   if (judged == 0) {
-    return fmt::format(
-        "Not enough data: {}, none with enough samples for a verdict. A longer run tells, or "
-        "one that is sampled more often (memprof run -r 64k).",
-        holders(unknown));
+    return fmt::format("Not enough data: {}, none with enough samples for a verdict.{}", holders(unknown),
+                       how_long(leaks));
+  }
+  if (leaks.is_open()) {
+    return fmt::format("Cannot tell yet: no suspect, but of {} of {} live there is not enough data ({}).{}",
+                       format_bytes(leaks.untold_bytes), format_bytes(leaks.live_bytes.value),
+                       count_of(unknown, "place"), how_long(leaks));
   }
   return fmt::format("No suspect: {}, and none grows on.{}", holders(judged),
                      unknown == 0 ? "" : fmt::format(" Of {} more there is not enough data.", unknown));
@@ -323,6 +334,9 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   json["profiles"] = leaks.profiles;
   json["judged_unix_ns"] = leaks.judged_unix_ns;
   json["suspects"] = leaks.suspects;
+  json["untold_space"] = std::llround(leaks.untold_bytes);
+  json["needed_ns"] = leaks.untold_bytes > 0 ? Json(std::llround(leaks.needed_ns)) : Json(nullptr);
+  json["is_open"] = leaks.is_open();
   json["tested"] = leaks.tested;
   json["growth_per_minute"] = rate_json(leaks.growth);
   json["inuse_space"] = estimate(leaks.live_bytes);

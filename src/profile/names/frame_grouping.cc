@@ -68,6 +68,9 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView
     : profile_(profile),
       by_(by),
       view_(view),
+      forwarders_(view.all          ? std::make_shared<const Forwarders>()
+                  : view.forwarders ? view.forwarders
+                                    : find_forwarders({&profile})),
       interpreter_(profile),
       at_location_(profile.locations.size()) {}
 
@@ -128,6 +131,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   interpreter_.mark_called(stack, &is_called_);
   bool is_below_lines = true;
   const KnownFrame* innermost = nullptr;  // that is seen
+  const KnownFrame* forwarder = nullptr;  // the outermost below it
   ImportScan imports;
   std::optional<GroupedFrame> outermost_allocation;
   const size_t python_end = interpreter_.executed_end(stack);
@@ -149,6 +153,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
         own_.push_back(known.frame);
       } else if (is_below_lines && own_.empty()) {
         note_callee(known);
+        if (known.of->is_forwarder) forwarder = &known;
       }
       is_below_lines = is_below_lines && !known.is_executed;
       look_for_import(known, &imports);
@@ -156,7 +161,10 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   }
   const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
   const bool is_line = has_places && !view_.all && innermost != nullptr && innermost->is_executed;
-  if (!is_line) has_callee_ = false;
+  if (!is_line) {
+    has_callee_ = has_places && !view_.all && innermost != nullptr && forwarder != nullptr;
+    if (has_callee_) callee_ = callee_of(*forwarder);
+  }
   const bool has_import = is_line && imports.first && !view_.imports;
   is_of_package_ = has_import || (is_line && !innermost->of->package.empty());
   if (has_import) fold_import(imports);
@@ -164,7 +172,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   if (!frames->empty()) return;
   if (!outermost_allocation) {
     Frame nowhere;
-    nowhere.name = kUnknownGroup;
+    nowhere.name = view_.hidden && !stack.locations.empty() ? kHiddenGroup : kUnknownGroup;
     outermost_allocation = known_frame(nowhere).frame;
   }
   frames->push_back(*outermost_allocation);
@@ -176,8 +184,12 @@ void FrameGrouping::note_callee(const KnownFrame& frame) {
   if (frame.is_executed || !callee_.function.empty()) return;
   if (!is_named && (frame.of->role != FrameRole::kNameless || has_callee_)) return;
   has_callee_ = true;
-  callee_.function = is_named ? frame.of->shown : "";
-  callee_.module = shown_module(location_module(profile_, profile_.locations[frame.frame.location]));
+  callee_ = callee_of(frame);
+  if (!is_named) callee_.function.clear();
+}
+
+NativeCallee FrameGrouping::callee_of(const KnownFrame& frame) const {
+  return {frame.of->shown, shown_module(location_module(profile_, profile_.locations[frame.frame.location]))};
 }
 
 std::optional<OwnLine> FrameGrouping::own_caller() const {
@@ -212,16 +224,19 @@ void FrameGrouping::fold_import(const ImportScan& scan) {
 }
 
 const std::vector<FrameGrouping::KnownFrame>& FrameGrouping::frames_at(uint32_t location) {
-  std::vector<KnownFrame>& known = at_location_[location];
-  if (known.empty()) {
-    for (const Frame& frame : location_frames(profile_, profile_.locations[location])) {
-      KnownFrame own = known_frame(frame);
-      own.frame.location = location;
-      own.frame.inlined = static_cast<uint32_t>(known.size());
-      known.push_back(own);
-    }
+  std::optional<std::vector<KnownFrame>>& known = at_location_[location];
+  if (known) return *known;
+  known.emplace();
+  uint32_t inlined = 0;
+  for (const Frame& frame : location_frames(profile_, profile_.locations[location])) {
+    const uint32_t place = inlined++;
+    if (view_.hidden && view_.hidden->has(frame)) continue;
+    KnownFrame own = known_frame(frame);
+    own.frame.location = location;
+    own.frame.inlined = place;
+    known->push_back(own);
   }
-  return known;
+  return *known;
 }
 
 const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& frame) {
@@ -231,6 +246,11 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
   if (!is_new) return function;
   function.index = function_named(frame.name);
   function.role = frame_role(frame);
+  if ((function.role == FrameRole::kOwn || function.role == FrameRole::kNameless) &&
+      forwarders_->has(frame)) {
+    function.role = FrameRole::kWrapper;
+    function.is_forwarder = true;
+  }
   function.file = frame.file;
   function.module = shown_module(frame.module);
   function.begins = begins_main(frame.symbol)    ? Beginning::kMain

@@ -3,7 +3,7 @@
 //
 // Model: every inlined function is a frame of its own.  What is not the program's (frame_role.h) is left out,
 // and what it allocates counts as its caller's: at the leaf allocation functions and known wrappers of them,
-// anywhere the standard libraries of the languages and Python's import machinery; in stacks with Python
+// (those that no list names too: forwarders.h), anywhere the standard libraries of the languages and Python's import machinery; in stacks with Python
 // frames also the interpreter's own functions, and native code under them (interpreter_frames.h), which is
 // remembered as what the line allocated through.  What importing an installed package of Python takes is one frame,
 // `importing numpy`.  A stack of nothing else keeps its frames, but for the allocation functions.
@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/names/forwarders.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"
 #include "profile/names/interpreter_frames.h"
@@ -37,6 +40,12 @@ inline bool is_by_code(GroupBy by) {
   return by != GroupBy::kHeap && by != GroupBy::kProcess && by != GroupBy::kThread;
 }
 
+// Frames that a reader does not want to see, whatever they are.
+struct HiddenFrames {
+  std::string text;  // the expression, as it was given
+  std::function<bool(const Frame&)> has;
+};
+
 // Which frames and names a reader wants to see.
 struct FrameView {
   bool interpreter = false;  // its own functions among Python frames
@@ -44,6 +53,9 @@ struct FrameView {
   bool full_names = false;   // as the profile has them; else as shown_name()
   bool native = false;       // named native functions that Python lines call; so does `interpreter`
   bool imports = false;      // the lines of packages that are imported
+  // Wrappers of the allocator that no list names; nullptr: those of the profile.
+  std::shared_ptr<const Forwarders> forwarders;
+  std::shared_ptr<const HiddenFrames> hidden;  // nullptr: none
 };
 
 // As who shows calls wants to see them.
@@ -59,7 +71,8 @@ struct FrameGroup {
 
 inline constexpr uint32_t kNowhere = UINT32_MAX;
 
-// Native code that a line of a language's runtime allocated through.
+// Code that was left out and that its caller allocated through: native code that a line of a language's runtime called,
+// or a wrapper that no list names.
 struct NativeCallee {
   std::string function;  // empty: it has no name
   std::string module;    // executable or library; empty: unknown
@@ -91,6 +104,8 @@ struct GroupedFrame {
 
 // What a stack without one frame is called.
 inline constexpr char kUnknownGroup[] = "[unknown]";
+// What a stack is called of which all frames are hidden.
+inline constexpr char kHiddenGroup[] = "[hidden]";
 // The heap of malloc, and of what allocators report without a name.
 inline constexpr char kDefaultHeap[] = "[default]";
 // By thread, what has no function that it began with.
@@ -110,7 +125,7 @@ class FrameGrouping {
   // Leaf first; at least one.  By heap, process or thread all of them have the stack's as their group.
   void frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
 
-  // Of the last stack: the innermost native function that was left out below the innermost frame; nullptr: there is none.
+  // Of the last stack: what it allocated through; nullptr: there is none.
   const NativeCallee* native_callee() const { return has_callee_ ? &callee_ : nullptr; }
   // The same of the program's own line that called the innermost frame, where that is of an installed package.
   std::optional<OwnLine> own_caller() const;
@@ -123,6 +138,7 @@ class FrameGrouping {
   const std::vector<FrameGroup>& groups() const { return groups_; }
   // Whole names, each once, whatever is grouped by.
   const std::vector<std::string>& functions() const { return functions_; }
+  const Forwarders& forwarders() const { return *forwarders_; }
 
  private:
   // Code of Python, as far as imports are concerned.
@@ -139,6 +155,7 @@ class FrameGrouping {
     std::string file;
     std::string module;  // as tables show it
     Beginning begins = Beginning::kNone;
+    bool is_forwarder = false;
   };
   struct KnownFrame {
     GroupedFrame frame;
@@ -162,6 +179,7 @@ class FrameGrouping {
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
   bool is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const;
   void note_callee(const KnownFrame& frame);
+  NativeCallee callee_of(const KnownFrame& frame) const;
   void look_for_import(const KnownFrame& frame, ImportScan* scan);
   void fold_import(const ImportScan& scan);
   const std::vector<KnownFrame>& frames_at(uint32_t location);
@@ -173,8 +191,9 @@ class FrameGrouping {
   const Profile& profile_;
   const GroupBy by_;
   const FrameView view_;
+  const std::shared_ptr<const Forwarders> forwarders_;
   const InterpreterFrames interpreter_;
-  std::vector<std::vector<KnownFrame>> at_location_;  // innermost first
+  std::vector<std::optional<std::vector<KnownFrame>>> at_location_;  // innermost first, without hidden ones
   std::map<GroupKey, uint32_t> group_index_;
   std::vector<FrameGroup> groups_;
   std::map<std::string, uint32_t, std::less<>> function_index_;

@@ -40,7 +40,19 @@ constexpr std::string_view kWrappers[] = {
     "AllocSetRealloc", "GenerationAlloc*", "SlabAlloc*", "BumpAlloc*",
     // Rust's, before the allocator
     "__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rdl_alloc", "__rdl_alloc_zeroed",
-    "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc"};
+    "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc",
+    // The JVM's, with parameters
+    "os::malloc(*", "os::realloc(*", "os::strdup(*", "AllocateHeap(*", "ReallocateHeap(*",
+    // 7-Zip, NSPR, Mono's GLib, Mosquitto, Check, OCaml, PHP
+    "MyAlloc", "MyRealloc", "MidAlloc", "BigAlloc", "PL_malloc", "PL_calloc", "PL_realloc", "PR_Malloc",
+    "PR_Calloc", "PR_Realloc", "monoeg_malloc*", "monoeg_g_malloc*", "monoeg_calloc", "monoeg_realloc",
+    "monoeg_g_realloc", "mosquitto__malloc", "mosquitto__calloc", "mosquitto__realloc", "mosquitto__strdup",
+    "mosquitto_malloc", "mosquitto_calloc", "mosquitto_realloc", "mosquitto_strdup", "ck_malloc", "ck_calloc",
+    "ck_realloc", "caml_stat_alloc*", "caml_stat_calloc*", "caml_stat_resize*", "caml_stat_strdup*",
+    "__zend_malloc", "__zend_calloc", "__zend_realloc"};
+
+// What a program gives Rust's library to allocate with: `<X as core::alloc::global::GlobalAlloc>::alloc`.
+constexpr std::string_view kRustAllocators[] = {"core::alloc::global::GlobalAlloc", "core::alloc::Allocator"};
 
 // Namespaces of C++'s library.
 constexpr std::string_view kCxxLibrary[] = {"std::", "__gnu_cxx::", "__cxxabiv1::"};
@@ -109,18 +121,33 @@ size_t bracketed(std::string_view name) {
   return name.size();
 }
 
-// `path::f`, `<Type>::f`, `<Type as Trait>::f`: a trait of the program on a type of the library is the
-// program's, and so is the other way round.
-bool is_rust_library(std::string_view name) {
-  if (!begins_with(name, "<")) return begins_with_one_of(name, kRustLibrary);
-  std::string_view type = name.substr(1, bracketed(name) - 2);
+// `Type` and `Trait` of `<Type as Trait>::f`; the trait is empty for `<Type>::f` and `path::f`.
+struct Implementer {
+  std::string_view type;
+  std::string_view trait;
+};
+Implementer implementer(std::string_view name) {
+  if (!begins_with(name, "<")) return {};
+  const std::string_view type = name.substr(1, bracketed(name) - 2);
   const size_t as = type.rfind(" as ");
   // Of the outermost brackets, not of those in the type.
   if (as == std::string_view::npos ||
       std::count(type.begin() + as, type.end(), '<') != std::count(type.begin() + as, type.end(), '>')) {
-    return is_of_rust_library(type);
+    return {type, {}};
   }
-  return is_of_rust_library(type.substr(0, as)) && is_of_rust_library(type.substr(as + std::strlen(" as ")));
+  return {type.substr(0, as), type.substr(as + std::strlen(" as "))};
+}
+
+// `path::f`, `<Type>::f`, `<Type as Trait>::f`: a trait of the program on a type of the library is the
+// program's, and so is the other way round.
+bool is_rust_library(std::string_view name) {
+  if (!begins_with(name, "<")) return begins_with_one_of(name, kRustLibrary);
+  const Implementer by = implementer(name);
+  return is_of_rust_library(by.type) && (by.trait.empty() || is_of_rust_library(by.trait));
+}
+
+bool is_rust_allocator(std::string_view name) {
+  return is_in(implementer(name).trait, kRustAllocators);
 }
 
 // A class's own.
@@ -215,6 +242,7 @@ FrameRole frame_role(const Frame& frame) {
   const std::string plain = shown_name(frame.name, "", frame.file);  // without `.part.0`
   if (is_in(plain, kWrappers) || is_operator_new(frame.name)) return FrameRole::kWrapper;
   if (is_in(plain, kStart)) return FrameRole::kLibrary;
+  if (is_rust(frame) && is_rust_allocator(frame.name)) return FrameRole::kWrapper;
   return (is_rust(frame) ? is_rust_library(frame.name) : is_cxx_library(frame)) ? FrameRole::kLibrary
                                                                                 : FrameRole::kOwn;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "format/affixes.h"
-#include "profile/names/character_width.h"
+#include "profile/names/characters/character_width.h"
 
 namespace memprof::profile {
 namespace {

@@ -21,7 +21,7 @@ uint32_t PageFrames::site_of(const PageSite& site) {
   return known->second;
 }
 
-PageSite PageFrames::frame_of(const Frame& frame, const std::string& path) {
+PageSite PageFrames::frame_of(const Frame& frame, const std::string& path, bool is_forwarder) {
   PageFrame own;
   own.name = texts_.index_of(frame.name);
   own.symbol = texts_.index_of(frame.symbol);
@@ -30,6 +30,7 @@ PageSite PageFrames::frame_of(const Frame& frame, const std::string& path) {
   own.path = texts_.index_of(path);
   own.line = frame.line;
   const uint32_t kind = (frame.is_named ? kIsNamed : 0) | (frame.is_executed ? kIsExecuted : 0);
+  constexpr auto kWrapper = static_cast<uint32_t>(FrameRole::kWrapper);
   const auto [known, is_new] =
       function_index_.emplace(FunctionKey(own.name, own.symbol, own.file, own.module, kind), Function());
   Function& function = known->second;
@@ -48,11 +49,15 @@ PageSite PageFrames::frame_of(const Frame& frame, const std::string& path) {
   own.flags = function.flags;
   const auto [place, is_new_frame] = frame_index_.emplace(own, static_cast<uint32_t>(frames_.size()));
   if (is_new_frame) frames_.push_back(own);
-  return {place->second, function.role};
+  return {place->second, is_forwarder ? kWrapper : function.role};
 }
 
 ProfileFrames::ProfileFrames(const Profile& profile, PageFrames* frames)
-    : profile_(profile), frames_(*frames), interpreter_(profile), at_location_(profile.locations.size()) {}
+    : profile_(profile),
+      frames_(*frames),
+      forwarders_(find_forwarders(profile)),
+      interpreter_(profile),
+      at_location_(profile.locations.size()) {}
 
 const std::vector<PageSite>& ProfileFrames::at(uint32_t location) {
   std::vector<PageSite>& known = at_location_[location];
@@ -60,7 +65,9 @@ const std::vector<PageSite>& ProfileFrames::at(uint32_t location) {
     const Location& own = profile_.locations[location];
     const std::string path =
         own.mapping < profile_.mappings.size() ? profile_.mappings[own.mapping].path : std::string();
-    for (const Frame& frame : location_frames(profile_, own)) known.push_back(frames_.frame_of(frame, path));
+    for (const Frame& frame : location_frames(profile_, own)) {
+      known.push_back(frames_.frame_of(frame, path, forwarders_.has(frame)));
+    }
   }
   return known;
 }
@@ -83,7 +90,7 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   if (sites.empty()) {
     Frame nowhere;
     nowhere.name = kUnknownGroup;
-    PageSite site = frames_.frame_of(nowhere, "");
+    PageSite site = frames_.frame_of(nowhere, "", false);
     site.role = static_cast<uint32_t>(FrameRole::kOwn);
     sites.push_back(frames_.site_of(site));
   }

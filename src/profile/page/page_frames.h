@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/names/forwarders.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"
 #include "profile/names/interpreter_frames.h"
@@ -83,7 +84,7 @@ class PageFrames {
  private:
   friend class ProfileFrames;
   uint32_t site_of(const PageSite& site);
-  PageSite frame_of(const Frame& frame, const std::string& path);
+  PageSite frame_of(const Frame& frame, const std::string& path, bool is_forwarder);
 
   // What of a frame depends on its function alone.
   struct Function {
@@ -116,6 +117,7 @@ class ProfileFrames {
 
   const Profile& profile_;
   PageFrames& frames_;
+  const Forwarders forwarders_;
   const InterpreterFrames interpreter_;
   std::vector<std::vector<PageSite>> at_location_;  // innermost first
   std::vector<bool> is_called_;                     // of the stack that is looked at

@@ -15,6 +15,7 @@
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
 #include "profile/files/protobuf_outline.h"
+#include "profile/foreign/sample_type.h"
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
@@ -29,24 +30,11 @@ namespace {
 namespace field = schema::profile_field;
 using protozero::pbf_reader;
 
-// How well a sample type fits a metric: our own names before the names that others use for live memory.
-struct MetricMatch {
-  Metric metric;
-  int rank;
+// A sample type, and its unit.
+struct SampleType {
+  std::string_view name;
+  std::string_view unit;
 };
-
-std::optional<MetricMatch> match_metric(std::string_view type) {
-  if (const auto metric = metric_from_file(type)) {
-    return MetricMatch{*metric, 2};
-  }
-  if (type == "objects") {
-    return MetricMatch{Metric::kInuseObjects, 1};
-  }
-  if (type == "space") {
-    return MetricMatch{Metric::kInuseSpace, 1};
-  }
-  return std::nullopt;
-}
 
 constexpr size_t kDeepestStack = size_t{1} << 20;
 
@@ -96,8 +84,9 @@ class Reader {
     }
     switch (reader.tag_and_type()) {
       case bytes_field(field::kSampleType): {
-        budget_.charge(sizeof(std::string_view));
-        sample_types_.push_back(tables_.string(read_value_type(reader.get_message()).first));
+        budget_.charge(sizeof(SampleType));
+        const auto [type, unit] = read_value_type(reader.get_message());
+        sample_types_.push_back({tables_.string(type), tables_.string(unit)});
         return true;
       }
       case bytes_field(field::kPeriodType): {
@@ -105,6 +94,9 @@ class Reader {
         has_space_period_ = tables_.string(type) == "space" && tables_.string(unit) == "bytes";
         return true;
       }
+      case number_field(field::kDefaultSampleType):
+        default_type_ = tables_.string(reader.get_uint64());
+        return true;
       case number_field(field::kDropFrames):
         profile_.drop_frames = tables_.copy(reader.get_uint64());
         return true;
@@ -184,7 +176,9 @@ class Reader {
     for (const Metric metric : kMetrics) {
       const size_t i = metric_index(metric);
       if (profile_.has_metric[i]) {
-        values[i] = static_cast<double>(sample_values_[column_[i]]);
+        for (const auto& [column, factor] : columns_[i]) {
+          values[i] += static_cast<double>(sample_values_[column]) * factor;
+        }
       }
     }
     folder_.add(sample_locations_, std::move(labels), values);
@@ -221,19 +215,36 @@ class Reader {
     }
     std::array<int, kMetricCount> ranks{};
     for (size_t column = 0; column < sample_types_.size(); ++column) {
-      const auto match = match_metric(sample_types_[column]);
-      if (match && match->rank > ranks[metric_index(match->metric)]) {
-        ranks[metric_index(match->metric)] = match->rank;
-        profile_.has_metric[metric_index(match->metric)] = true;
-        column_[metric_index(match->metric)] = column;
-      }
+      const auto match = match_sample_type(sample_types_[column].name, sample_types_[column].unit);
+      if (match) use_column(column, *match, &ranks);
     }
+    if (profile_.has_metric == std::array<bool, kMetricCount>{}) use_default_type(&ranks);
     if (profile_.has_metric == std::array<bool, kMetricCount>{}) {
       std::string types;
       for (size_t i = 0; i < sample_types_.size() && i < 8; ++i) {
-        types += fmt::format("{}{}", i == 0 ? "" : ", ", sample_types_[i].substr(0, 64));
+        types += fmt::format("{}{}", i == 0 ? "" : ", ", sample_types_[i].name.substr(0, 64));
       }
       throw Error(fmt::format("a pprof profile, but not of memory: its sample types are {}", types));
+    }
+  }
+
+  // The best match of a metric; several that are parts of one metric are added up.
+  void use_column(size_t column, const SampleTypeMatch& match, std::array<int, kMetricCount>* ranks) {
+    const size_t metric = metric_index(match.metric);
+    if (match.rank < (*ranks)[metric] || (match.rank == (*ranks)[metric] && !match.is_part)) return;
+    if (match.rank > (*ranks)[metric]) columns_[metric].clear();
+    (*ranks)[metric] = match.rank;
+    profile_.has_metric[metric] = true;
+    columns_[metric].push_back({column, match.factor});
+  }
+
+  // A type that no table has, and that the file itself puts first: what it counts, its unit says.
+  void use_default_type(std::array<int, kMetricCount>* ranks) {
+    for (size_t column = 0; column < sample_types_.size(); ++column) {
+      if (default_type_.empty() || sample_types_[column].name != default_type_) continue;
+      const auto match = match_unit(sample_types_[column].unit);
+      if (match) use_column(column, *match, ranks);
+      return;
     }
   }
 
@@ -245,8 +256,13 @@ class Reader {
   StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;
   std::vector<std::string_view> comments_;
-  std::vector<std::string_view> sample_types_;
-  std::array<size_t, kMetricCount> column_{};
+  struct Column {
+    size_t column;
+    double factor;
+  };
+  std::vector<SampleType> sample_types_;
+  std::string_view default_type_;
+  std::array<std::vector<Column>, kMetricCount> columns_{};
   std::vector<uint32_t> sample_locations_;
   std::vector<int64_t> sample_values_;
 };
@@ -255,7 +271,7 @@ class Reader {
 const char* other_kind(std::string_view data) {
   const auto begins = [data](std::string_view prefix) { return data.substr(0, prefix.size()) == prefix; };
   if (begins("heap profile:") || begins("heap_v2/") || begins("--- heap")) {
-    return " (it looks like a text heap profile: `pprof -proto` converts it)";
+    return " (it looks like a heap profile of an allocator as text: give it as a file)";
   }
   if (begins("{") || begins("[")) {
     return " (it looks like JSON)";

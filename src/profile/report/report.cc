@@ -361,14 +361,18 @@ Report build_report(const Profile& profile, const ReportOptions& options) {
   report.has_table = options.has_table;
   report.tree_limits = options.tree;
   const std::vector<const Stack*> stacks = selected_stacks(profile, options.filter, &report);
+  FrameView own_view = options.view;
+  if (!own_view.all && !own_view.forwarders) own_view.forwarders = find_forwarders({&profile});
+  if (!own_view.all) report.forwarders = own_view.forwarders->names();
+  if (own_view.hidden) report.hidden = own_view.hidden->text;
   report.heaps = heaps_of(stacks, options.metric);
   report.has_sizes = options.has_sizes;
   if (options.has_sizes) report.sizes = size_rows(stacks);
   if (options.has_table) {
-    FrameGrouping rows(profile, options.by, options.view);
+    FrameGrouping rows(profile, options.by, own_view);
     add_table(stacks, options, &rows, &report);
   }
-  FrameView view = view_of_calls(options.view);
+  FrameView view = view_of_calls(own_view);
   if (!view.all && (options.callers || options.callees)) {
     FrameGrouping own(profile, options.by, view);
     view.all = asks_for_all_frames(profile, options, &own);

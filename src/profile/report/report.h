@@ -124,6 +124,10 @@ struct Report : ProfileFacts {
   std::optional<CallTree> tree;
   std::vector<ReportCalls> calls;  // callers first
 
+  std::vector<std::string>
+      forwarders;      // wrappers of the allocator that were found, and left out (forwarders.h)
+  std::string hidden;  // the expression of frames that were left out; empty: none
+
   bool is_filtered() const { return !filter.is_empty(); }
 };
 

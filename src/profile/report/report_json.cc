@@ -207,6 +207,8 @@ std::string report_json(const Report& report) {
     json["process"] = or_null(report.filter.process);
     json["selected"] = estimates(report, report.selected);
   }
+  if (!report.hidden.empty()) json["hide"] = report.hidden;
+  if (!report.forwarders.empty()) json["forwarders"] = report.forwarders;
   if (report.tree) json["tree"] = tree(report, *report.tree);
   for (const ReportCalls& one : report.calls) {
     json[one.edges.direction == Direction::kCallers ? "callers" : "callees"] = calls(report, one);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "profile/names/character_width.h"
+#include "profile/names/characters/character_width.h"
 #include "profile/names/short_name.h"
 #include "profile/text/text_writer.h"
 

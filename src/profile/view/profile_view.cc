@@ -200,9 +200,47 @@ void drop_unused(Profile* profile) {
   }
 }
 
+void hide_frames(const HiddenFrames& hidden, Profile* profile) {
+  const size_t count = profile->locations.size();
+  std::vector<uint32_t> without(count, kNowhere);  // the location that stands for it; kNowhere: none
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::vector<Frame> frames = location_frames(*profile, profile->locations[i]);
+    std::vector<Line> lines;
+    size_t kept = 0;
+    for (size_t frame = 0; frame < frames.size(); ++frame) {
+      if (hidden.has(frames[frame])) continue;
+      ++kept;
+      if (frame < profile->locations[i].lines.size()) lines.push_back(profile->locations[i].lines[frame]);
+    }
+    if (kept == frames.size()) without[i] = i;
+    if (kept == frames.size() || kept == 0) continue;
+    without[i] = static_cast<uint32_t>(profile->locations.size());
+    Location location = profile->locations[i];
+    location.lines = std::move(lines);
+    profile->locations.push_back(std::move(location));
+  }
+  std::vector<Stack> stacks;
+  StackSums sums(&stacks);
+  for (Stack& stack : profile->stacks) {
+    std::vector<uint32_t> seen;
+    for (const uint32_t location : stack.locations) {
+      if (without[location] != kNowhere) seen.push_back(without[location]);
+    }
+    if (seen.empty() && !stack.locations.empty()) seen.push_back(stack.locations.back());
+    stack.locations = std::move(seen);
+    sums.add(std::move(stack));
+  }
+  profile->stacks = std::move(stacks);
+}
+
 Profile view_of(Profile profile, const ViewRequest& request) {
+  ViewRequest seen = request;
+  // Of the whole profile, so that a filter does not change what is a wrapper.
+  if (!seen.view.all && !seen.view.forwarders) seen.view.forwarders = find_forwarders({&profile});
   keep_selected(request.filter, &profile);
-  fold(request, &profile);
+  if (request.view.hidden) hide_frames(*request.view.hidden, &profile);
+  seen.view.hidden.reset();
+  fold(seen, &profile);
   drop_unused(&profile);
   name_functions(request.names, &profile);
   return profile;

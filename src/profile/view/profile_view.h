@@ -31,6 +31,9 @@ struct ViewRequest {
 
 Profile view_of(Profile profile, const ViewRequest& request);
 
+// Without these frames.  A stack that has no other keeps its outermost one.
+void hide_frames(const HiddenFrames& hidden, Profile* profile);
+
 // Only the stacks that the filter leaves.
 void keep_selected(const StackFilter& filter, Profile* profile);
 

@@ -91,6 +91,32 @@ TEST(LeaksReport, says_where_there_is_no_suspect_or_no_data) {
       StartsWith("No suspect: 1 place holds memory, and none grows on. Of 1 more there is not enough data."));
 }
 
+TEST(LeaksReport, says_that_it_cannot_tell_yet_and_how_long_it_needs) {
+  Simulation s(600, 0, 1);
+  s.block("load_tables", 1 << 20, 10);
+  for (int i = 0; i < 20; ++i) s.block("load_tables", 1 << 10, 10 + i);
+  s.block("recent", 40 << 20, 590);
+  s.block("recent", 40 << 20, 599);
+  const Made made = make(s);
+  EXPECT_TRUE(made.leaks.is_open());
+  EXPECT_GE(made.leaks.needed_ns, 2 * made.leaks.run_ns);
+  EXPECT_THAT(
+      leaks_text(made.leaks, made.report, {}),
+      StartsWith("Cannot tell yet: no suspect, but of 80.0 MiB of 81.0 MiB live there is not enough data "
+                 "(1 place). It needs a run of about "));
+  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  EXPECT_EQ(json["is_open"], true);
+  EXPECT_EQ(json["untold_space"], 80 << 20);
+}
+
+TEST(LeaksReport, a_little_that_is_untold_leaves_the_answer) {
+  Simulation level(600, 0, 1);
+  start(level);
+  const Made made = make(level);
+  EXPECT_GT(made.leaks.untold_bytes, 0);
+  EXPECT_FALSE(made.leaks.is_open());
+}
+
 TEST(LeaksReport, says_what_is_left_out_and_what_no_place_holds) {
   Simulation s(600, 0, 1);
   leak(s);

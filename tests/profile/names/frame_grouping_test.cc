@@ -55,7 +55,9 @@ TEST(FrameGrouping, TheInterpretersOwnFunctionsAreLeftOutAmongPythonFrames) {
       .stack({list, call, thread}, 1, 1);
   EXPECT_EQ(groups_of(b, GroupBy::kFunction),
             "f main start_thread | f | PyList_New _PyObject_Call start_thread | ");
-  EXPECT_EQ(groups_of(b, GroupBy::kFunction, {true, false, false}),
+  FrameView interpreter;
+  interpreter.interpreter = true;
+  EXPECT_EQ(groups_of(b, GroupBy::kFunction, interpreter),
             "PyList_New f _PyObject_Call main _PyObject_Call start_thread | PyList_New array_empty "
             "_PyObject_Call f | "
             "PyList_New _PyObject_Call start_thread | ");

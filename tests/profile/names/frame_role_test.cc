@@ -30,9 +30,23 @@ TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
   EXPECT_EQ(role_of("operator new(unsigned long)", "_Znwm"), FrameRole::kAllocation);
   for (const char* name :
        {"zmalloc_usable", "AllocSetAllocFromNewBlock", "palloc0", "ngx_alloc", "xmalloc", "xmalloc.part.0",
-        "g_malloc0_n", "CRYPTO_zalloc", "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc",
-        "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
+        "g_malloc0_n", "CRYPTO_zalloc", "os::malloc(unsigned long, MEMFLAGS)", "BigAlloc", "monoeg_malloc0",
+        "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc", "Node::operator new(unsigned long)",
+        "Node<A>::operator new[](unsigned long)"}) {
     EXPECT_EQ(role_of(name), FrameRole::kWrapper) << name;
+  }
+}
+
+TEST(FrameRole, WhatGivesRustsLibraryItsMemoryIsAWrapper) {
+  for (const char* name : {"<rcount::Counting as core::alloc::global::GlobalAlloc>::alloc",
+                           "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::realloc",
+                           "<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::alloc_zeroed",
+                           "<bump::Bump<N> as core::alloc::Allocator>::allocate"}) {
+    EXPECT_EQ(role_of(name, "_RNvX"), FrameRole::kWrapper) << name;
+  }
+  for (const char* name : {"<rcount::Counting as core::fmt::Debug>::fmt", "rcount::leak_one",
+                           "<rcount::Counting as rcount::GlobalAlloc>::alloc"}) {
+    EXPECT_EQ(role_of(name, "_RNvX"), FrameRole::kOwn) << name;
   }
 }
 

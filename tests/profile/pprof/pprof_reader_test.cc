@@ -74,6 +74,36 @@ TEST(PprofReader, objects_and_space_of_tcmalloc_are_live_memory) {
   EXPECT_EQ(read_pprof(both.bytes(), "x").stacks[0].values[3], 2);
 }
 
+TEST(PprofReader, sample_types_of_other_profilers) {
+  ForeignPprof datadog(ForeignPprof::Types{{"cpu-time", "nanoseconds"},
+                                           {"alloc-samples", "count"},
+                                           {"alloc-size", "bytes"},
+                                           {"heap-live-samples", "count"},
+                                           {"heap-live-size", "kilobytes"}});
+  datadog.sample({}, {9, 4, 400, 3, 30});
+  EXPECT_EQ(read_pprof(datadog.bytes(), "x").stacks[0].values,
+            (std::array<double, kMetricCount>{4, 400, 3, 30 * 1024}));
+  // Two parts of one.
+  ForeignPprof jfr(ForeignPprof::Types{{"alloc_in_new_tlab_objects", "count"},
+                                       {"alloc_in_new_tlab_bytes", "bytes"},
+                                       {"alloc_outside_tlab_objects", "count"},
+                                       {"alloc_outside_tlab_bytes", "bytes"}});
+  jfr.sample({}, {4, 400, 1, 1000});
+  EXPECT_EQ(read_pprof(jfr.bytes(), "x").stacks[0].values, (std::array<double, kMetricCount>{5, 1400}));
+}
+
+TEST(PprofReader, an_unknown_type_that_the_file_puts_first_is_read_by_its_unit) {
+  ForeignPprof other(ForeignPprof::Types{{"cpu", "nanoseconds"}, {"retained", "megabytes"}});
+  other.sample({}, {7, 2});
+  EXPECT_THROW(read_pprof(other.bytes(), "x"), Error);
+  other.writer().add_int64(14, other.string("retained"));
+  EXPECT_EQ(read_pprof(other.bytes(), "x").stacks[0].values[3], 2 << 20);
+  ForeignPprof time(ForeignPprof::Types{{"cpu", "nanoseconds"}});
+  time.sample({}, {7});
+  time.writer().add_int64(14, time.string("cpu"));
+  EXPECT_THROW(read_pprof(time.bytes(), "x"), Error);
+}
+
 TEST(PprofReader, a_period_of_something_else_is_not_our_rate) {
   ForeignPprof other(ForeignPprof::Types{{"inuse_space", "bytes"}});
   other.period("cpu", "nanoseconds", 10000000);
@@ -106,7 +136,8 @@ TEST(PprofReader, says_what_is_wrong_with_a_file) {
             "NAME: truncated: its gzip data end too early");
   EXPECT_EQ(error_of_reading("hello, I am a text\n").substr(0, 28), "NAME: not a pprof profile, o");
   EXPECT_NE(error_of_reading("{\"a\": 1}").find("looks like JSON"), std::string::npos);
-  EXPECT_NE(error_of_reading("heap profile:  1: 2 [3: 4] @ heapprofile\n").find("text heap profile"),
+  EXPECT_NE(error_of_reading("heap profile:  1: 2 [3: 4] @ heapprofile\n")
+                .find("heap profile of an allocator as text"),
             std::string::npos);
   EXPECT_EQ(error_of_reading(
                 ForeignPprof(ForeignPprof::Types{{"samples", "count"}, {"cpu", "nanoseconds"}}).bytes()),

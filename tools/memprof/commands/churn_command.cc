@@ -38,9 +38,9 @@ standard input.
   -n N             rows to show (20; with --json all)
   --by WHAT        a row for each function (default), line, file or module
   --blocks         most blocks first, instead of most bytes
-  --focus REGEX, --ignore REGEX, --process REGEX
+  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
                    only stacks with, or without, a frame that matches; only of
-                   a process that does
+                   a process that does; without such frames
   --json           print JSON for programs (docs/churn.md describes it)
   --native, --imports, --all-frames, --native-interpreter, --full-names,
   --source-maps, --source-maps-in DIR, --no-debuginfod

@@ -56,9 +56,9 @@ without a name by build id and place in the file.
                    alloc, temporary (freed within the time of --younger); or a
                    name of pprof's: peak_objects, inuse_objects ...
   --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h
-  --focus REGEX, --ignore REGEX, --process REGEX
+  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
                    only stacks with, or without, a frame that matches; only of
-                   a process that does
+                   a process that does; without such frames
   --tree           the calls from the root down to what changed
   --native, --imports, --all-frames, --native-interpreter, --full-names,
   --source-maps, --source-maps-in DIR, --no-debuginfod, --no-pager

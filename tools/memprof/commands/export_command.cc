@@ -22,7 +22,7 @@ namespace {
 constexpr char kHelp[] =
     R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
                            [--younger TIME] [--focus REGEX] [--ignore REGEX]
-                           [--process REGEX]
+                           [--process REGEX] [--hide REGEX]
                            [--by function|line|file|module|heap|process]
                            [--native] [--imports] [--all-frames]
                            [--native-interpreter] [--full-names]

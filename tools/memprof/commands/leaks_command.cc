@@ -28,6 +28,7 @@ namespace {
 
 constexpr size_t kTableRows = 10;
 constexpr int kHasSuspect = 1;
+constexpr int kCannotTell = 3;
 
 constexpr char kHelp[] =
     R"(usage: memprof leaks FILE...|PID [-n N] [--why] [--expect REGEX]
@@ -56,15 +57,16 @@ largest holders are shown.
                    the low end of the interval counts. May be repeated. LIMIT is
                    "growth > 5MB", of all suspects, or "row > 1MB", of any one
   --by WHAT        a row for each function (default), line, file or module
-  --focus REGEX, --ignore REGEX, --process REGEX
+  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
                    only stacks with, or without, a frame that matches; only of
-                   a process that does
+                   a process that does; without such frames
   --json           print JSON for programs (docs/leaks.md describes it)
   --native, --imports, --all-frames, --native-interpreter, --full-names,
   --source-maps, --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
-The status is 1 where there is a suspect, else 0.
+The status is 1 where there is a suspect, 3 where there is none but of most of what
+lives nothing can be told yet, else 0. With --fail-on it is 0 or 1.
 )";
 
 struct Options {
@@ -208,7 +210,9 @@ int leaks_command(const std::vector<std::string>& arguments) {
   } else {
     print(profile::leaks_text(leaks, report, options->rows, terminal_text_options()));
   }
-  if (options->limits.empty()) return leaks.suspects != 0 || leaks.heap.suspects != 0 ? kHasSuspect : 0;
+  if (options->limits.empty()) {
+    return leaks.suspects != 0 || leaks.heap.suspects != 0 ? kHasSuspect : leaks.is_open() ? kCannotTell : 0;
+  }
   bool is_exceeded = false;
   for (const profile::LeakLimit& limit : options->limits) {
     const profile::LeakLimitResult result = profile::check_leak_limit(leaks, limit);

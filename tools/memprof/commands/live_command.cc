@@ -125,9 +125,10 @@ void check(const ArgumentParser& parser, const Options& options) {
                   ": is for one process; call it once for each of several");
   }
   if (options.record) {
-    for (const char* option : {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count", "--by",
-                               "--metric", "--resident", "--focus", "--ignore", "--process", "--all-frames",
-                               "--native", "--imports", "--native-interpreter", "--full-names"}) {
+    for (const char* option :
+         {"--output", "--raw", "-n", "--sort", "--tree", "--interval", "--count", "--by", "--metric",
+          "--resident", "--focus", "--ignore", "--process", "--hide", "--all-frames", "--native", "--imports",
+          "--native-interpreter", "--full-names"}) {
       if (!parser.is_given(option)) continue;
       throw Failure(std::string(option) +
                     ": not with --record; `memprof report FILE` shows what was recorded");
@@ -137,8 +138,8 @@ void check(const ArgumentParser& parser, const Options& options) {
     throw Failure("live: --force and --raw need -o; --force goes with --record, too");
   }
   if (options.output) {
-    for (const char* option :
-         {"--tree", "--sort", "--by", "--metric", "--resident", "--focus", "--ignore", "--process"}) {
+    for (const char* option : {"--tree", "--sort", "--by", "--metric", "--resident", "--focus", "--ignore",
+                               "--process", "--hide"}) {
       if (!parser.is_given(option)) continue;
       throw Failure(std::string("live: -o writes all there is; ") + option +
                     " and others like it are for the view, and for memprof report");

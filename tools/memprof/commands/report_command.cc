@@ -34,7 +34,8 @@ constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabyte
 constexpr char kHelp[] =
     R"(usage: memprof report FILE [-n N] [--by WHAT]
                            [--metric METRIC] [--younger TIME] [--focus REGEX]
-                           [--ignore REGEX] [--process REGEX] [--tree]
+                           [--ignore REGEX] [--process REGEX] [--hide REGEX]
+                           [--tree]
                            [--min-percent P] [--depth N]
                            [--callers FUNCTION] [--callees FUNCTION]
                            [--sizes] [--json | --csv]
@@ -44,9 +45,10 @@ constexpr char kHelp[] =
                            [--source-maps] [--source-maps-in DIR]
                            [--no-debuginfod] [--no-pager]
 
-Shows a profile as a table. FILE is a pprof file, by memprof or others; `-` is
-standard input. Of a series (docs/series.md) it shows how memory went over time,
-or with --at one of its looks.
+Shows a profile as a table. FILE is a pprof file, by memprof or others, or a heap
+profile of jemalloc or tcmalloc, or a .heapprofile; `-` is standard input. Of a
+series (docs/series.md) it shows how memory went over time, or with --at one of
+its looks.
 
   -n N             rows to show (20, of a tree 40; with --json all)
   --by WHAT        a row for each function (default), line, file, module, thread
@@ -153,9 +155,9 @@ struct Options {
 
 // What shows one profile shows nothing of a series.
 void require_series_options(const ArgumentParser& parser) {
-  for (const char* option :
-       {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by", "--metric", "--younger",
-        "--focus", "--ignore", "--process", "--mmap", "--resident", "--details", "--sizes", "--csv"}) {
+  for (const char* option : {"--min-percent", "--depth", "--callers", "--callees", "--tree", "--by",
+                             "--metric", "--younger", "--focus", "--ignore", "--process", "--hide", "--mmap",
+                             "--resident", "--details", "--sizes", "--csv"}) {
     if (parser.is_given(option)) {
       throw Failure(std::string(option) + ": is for one look of a series; add --at MOMENT, like --at last");
     }

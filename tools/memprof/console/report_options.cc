@@ -4,6 +4,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
 #include "profile/lifetimes/temporary.h"
+#include "profile/matching/hidden_frames.h"
 #include "profile/model/error.h"
 
 namespace memprof::cli {
@@ -37,7 +38,9 @@ const char kFilterHelp[] =
 )";
 
 const char kFrameHelp[] =
-    R"(  --native         show the functions of extension modules. By default what native
+    R"(  --hide REGEX     without the frames whose function, source file or module
+                   matches: what they allocate counts as their callers'
+  --native         show the functions of extension modules. By default what native
                    code below Python or JavaScript allocates counts as that of
                    the line that called it
   --imports        show the lines of installed packages that are imported. By
@@ -45,13 +48,14 @@ const char kFrameHelp[] =
                    pandas"; trees have them always
   --all-frames     show all frames. By default what these allocate counts as their
                    caller's, too: known wrappers of malloc (xmalloc, g_malloc
-                   ...); the standard libraries of C, C++ and Rust; Python's
+                   ...), and functions that are seen to be such ("through
+                   BigAlloc"); the standard libraries of C, C++ and Rust; Python's
                    import machinery
   --native-interpreter  show the functions of the Python interpreter itself, too
 )";
 
 ReaderOptions::ReaderOptions(ArgumentParser& parser) : parser_(parser) {
-  for (const char* option : {"--by", "--metric", "--younger", "--focus", "--ignore", "--process"}) {
+  for (const char* option : {"--by", "--metric", "--younger", "--focus", "--ignore", "--process", "--hide"}) {
     parser.add_option(option, values_[option]);
   }
   parser.add_flag("--native", view_.native);
@@ -71,6 +75,7 @@ ReaderChoice ReaderOptions::choice() const {
     if (option == "--younger") choice.younger_ns = parse_duration_ns(option, text);
     if (option == "--focus") choice.filter.focus = parse_pattern(option, text);
     if (option == "--ignore") choice.filter.ignore = parse_pattern(option, text);
+    if (option == "--hide") choice.view.hidden = profile::hidden_frames(parse_pattern(option, text));
     if (option == "--process") choice.filter.process = parse_pattern(option, text);
   }
   return choice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options by which a reader says what to see of a profile, the same in all commands that show or write
-// one: --by, --metric, --younger, --focus, --ignore, --process, --native, --imports, --all-frames,
+// one: --by, --metric, --younger, --focus, --ignore, --process, --hide, --native, --imports, --all-frames,
 // --native-interpreter, --full-names.
 //
 // Failure: throws Failure.

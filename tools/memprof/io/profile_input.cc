@@ -12,6 +12,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/arena_profile.h"
+#include "profile/foreign/foreign_profile.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/series/series_choice.h"
@@ -140,8 +141,9 @@ profile::Profile SeriesLooks::look(size_t index) {
 
 profile::Profile read_profile(const std::string& path) {
   if (auto look = look_of_series(path)) return std::move(*look);
-  return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
-                             : profile::read_pprof_file(path);
+  if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof, path);
+  if (auto foreign = profile::read_foreign_file(path)) return std::move(*foreign);
+  return profile::read_pprof_file(path);
 }
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers) {

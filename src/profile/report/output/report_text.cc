@@ -197,7 +197,27 @@ class TextReport {
     if (!report_.rows.empty()) write_rows(report_, &writer_);
     writer_.blank();
     single_rows();
+    left_out();
     not_all(report_.rows.size(), report_.row_count);
+  }
+
+  void left_out() {
+    if (!report_.hidden.empty()) {
+      say(writer_.faint(
+          fmt::format("Without frames that match '{}'; what these allocate counts as their callers'.",
+                      printable(report_.hidden))));
+    }
+    if (report_.forwarders.empty()) return;
+    std::string names;
+    for (size_t i = 0; i < report_.forwarders.size() && i < kMaxNames; ++i) {
+      names += (i == 0 ? "" : ", ") + short_in_sentence(report_.forwarders[i]);
+    }
+    if (report_.forwarders.size() > kMaxNames) names += " ...";
+    const bool is_one = report_.forwarders.size() == 1;
+    say(writer_.faint(fmt::format(
+        "{} only {} sizes on to the allocator: what {} counts as {} callers'; --all-frames shows {}.",
+        printable(names), is_one ? "hands" : "hand", is_one ? "it allocates" : "they allocate",
+        is_one ? "its" : "their", is_one ? "it" : "them")));
   }
 
   void single_rows() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/text/markup/csv_text.h"
 
-#include "profile/names/character_width.h"
+#include "profile/names/characters/character_width.h"
 
 namespace memprof::profile {
 namespace {

@@ -139,16 +139,22 @@ Collected ProcessCollector::finish() {
   return std::move(collected_);
 }
 
-// Of a program that it executed after we saw it without memprof, or whose allocator was hooked after our last look: what
-// a process wrote itself has no times.
-bool ProcessCollector::has_later_profile(const UnseenProcess& unseen) const {
+bool is_overruled(const UnseenProcess& unseen, const ProcessProfile& process) {
+  if (process.pid != unseen.pid) return false;
+  if (process.start_ns == 0) return unseen.has_library;  // what a process wrote itself has no times
+  if (!RunTally::is_same({process.pid, process.process_start}, {unseen.pid, unseen.process_start}))
+    return false;
+  // The kernel cuts names.
+  constexpr size_t kLongestName = 15;
+  const bool is_of_program =
+      process.program.substr(0, kLongestName) == unseen.program.substr(0, kLongestName);
+  return process.start_ns > unseen.seen_ns || (unseen.has_library && is_of_program && process.samples != 0);
+}
+
+bool ProcessCollector::is_overruled_by_profile(const UnseenProcess& unseen) const {
   const auto& processes = collected_.processes;
-  return std::any_of(processes.begin(), processes.end(), [&](const ProcessProfile& process) {
-    if (process.pid != unseen.pid) return false;
-    if (process.start_ns == 0) return unseen.has_library;
-    return RunTally::is_same({process.pid, process.process_start}, {unseen.pid, unseen.process_start}) &&
-           process.start_ns > unseen.seen_ns;
-  });
+  return std::any_of(processes.begin(), processes.end(),
+                     [&](const ProcessProfile& process) { return is_overruled(unseen, process); });
 }
 
 void ProcessCollector::take_unseen() {
@@ -161,7 +167,7 @@ void ProcessCollector::take_unseen() {
   };
   const auto is_known = [&](const UnseenProcess& executed) {
     return wrote_itself(executed) || UnseenProcesses::lives(executed.pid, executed.process_start) ||
-           has_later_profile(executed) ||
+           is_overruled_by_profile(executed) ||
            std::any_of(seen.begin(), seen.end(), [&](const UnseenProcess& unseen) {
              return RunTally::is_same({unseen.pid, unseen.process_start},
                                       {executed.pid, executed.process_start});
@@ -169,7 +175,7 @@ void ProcessCollector::take_unseen() {
   };
   ExecutedPrograms::Found executed = executed_.take(is_known);
   std::copy_if(seen.begin(), seen.end(), std::back_inserter(collected_.unseen),
-               [this](const UnseenProcess& unseen) { return !has_later_profile(unseen); });
+               [this](const UnseenProcess& unseen) { return !is_overruled_by_profile(unseen); });
   std::move(executed.processes.begin(), executed.processes.end(), std::back_inserter(collected_.unseen));
   collected_.more_unseen = watched_.more() + executed.more;
 }

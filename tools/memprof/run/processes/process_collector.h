@@ -54,6 +54,10 @@ struct ProcessProfile {
   bool is_empty() const { return samples == 0 && !has_mappings; }
 };
 
+// Whether a profile tells that memprof was in the process after all: it began after the process was seen without, or,
+// where that was only guessed from the program's file, it is of that program and has samples.
+bool is_overruled(const UnseenProcess& unseen, const ProcessProfile& process);
+
 // Whose processes are collected.
 struct RunIdentity {
   uint64_t pid = 0;    // of the process that was started
@@ -100,7 +104,7 @@ class ProcessCollector {
   Duration collect(Which which);
   void collect(const ArenaFile& file, bool still_runs);
   void take_unseen();
-  bool has_later_profile(const UnseenProcess& unseen) const;
+  bool is_overruled_by_profile(const UnseenProcess& unseen) const;
   void add_unreadable(const std::exception& reason);
   // `pprof` is written to process.path; empty: it is there already.
   void add(profile::Profile profile, const std::string& pprof, ProcessProfile process);

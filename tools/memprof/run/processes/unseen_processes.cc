@@ -229,17 +229,19 @@ void UnseenProcesses::look_at(const ProcessStat& stat) {
 
 // An arena tells that it records.  The started process makes it at its start; others when they have a sample, so
 // that their allocator may be hooked though they have none.
-void UnseenProcesses::judge_with_library(uint64_t pid, Known* known) const {
+void UnseenProcesses::judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const {
   if (known->verdict == Verdict::kUnseen) return;
   const std::string path = proc_path(pid, "exe");
   const auto hooked = pid == root_ ? HookedAllocators::kNone : HookedAllocators::kAllThatCanBe;
   const std::string why = without_path(allocator_obstacle_of(path, hooked), path);
   known->verdict = why.empty() ? Verdict::kHasMemprof : Verdict::kUnseen;
-  if (!why.empty()) known->unseen = {pid, known->process_start, monotonic_ns(), known->program, why, true};
+  if (!why.empty()) known->unseen = {pid, known->process_start, looked_ns, known->program, why, true};
 }
 
 void UnseenProcesses::judge(uint64_t pid, Known* known) const {
   ++known->looks;
+  const uint64_t looked_ns =
+      monotonic_ns();  // before the maps are read: an arena that is made meanwhile is later
   bool has_library = false;
   bool has_arena = false;
   bool has_libraries = false;  // the loader is past those that are preloaded
@@ -254,7 +256,7 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
   const bool is_hidden = error == EACCES || error == EPERM;
   if (error != 0 && !is_hidden) return;  // it is gone
   if (has_library && !has_arena) {
-    if (has_begun) judge_with_library(pid, known);
+    if (has_begun) judge_with_library(pid, looked_ns, known);
     return;
   }
   std::string why;

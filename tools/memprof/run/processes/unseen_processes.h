@@ -90,7 +90,7 @@ class UnseenProcesses {
   const ProcessStat* stat_of(uint64_t pid);
   void keep(const Known& known);
   void judge(uint64_t pid, Known* known) const;
-  void judge_with_library(uint64_t pid, Known* known) const;
+  void judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const;
 
   const uint64_t root_;
   const std::string token_;

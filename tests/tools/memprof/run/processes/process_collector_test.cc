@@ -43,6 +43,32 @@ TEST(ProcessCollector, TakesWhatProcessesWroteThemselves) {
   EXPECT_EQ(collected.unreadable, 1u);
 }
 
+TEST(ProcessCollector, WhatWasCollectedOverrulesWhatWasGuessed) {
+  UnseenProcess guessed{12, 500, 1000, "rustc", "contains an allocator", true};
+  ProcessProfile process;
+  process.program = "rustc";
+  process.pid = 12;
+  process.process_start = 500;
+  process.start_ns = 900;  // before the look
+  process.samples = 3;
+  EXPECT_TRUE(is_overruled(guessed, process));
+  process.samples = 0;
+  EXPECT_FALSE(is_overruled(guessed, process));
+  process.start_ns = 1100;
+  EXPECT_TRUE(is_overruled(guessed, process));
+
+  process.start_ns = 900;
+  process.samples = 3;
+  process.program = "env";  // what it was before
+  EXPECT_FALSE(is_overruled(guessed, process));
+  process.program = "rustc";
+  process.pid = 13;
+  EXPECT_FALSE(is_overruled(guessed, process));
+  process.pid = 12;
+  guessed.has_library = false;  // it was seen without memprof: no guess
+  EXPECT_FALSE(is_overruled(guessed, process));
+}
+
 TEST(ProcessCollector, AnArenaThatIsGarbageIsRemoved) {
   const Folders folders;
   testing_tools::write_file(folders.folder / "arenas/memprof-4000000000-1.arena", std::string(10000, 'x'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/names/character_width.h"
+#include "profile/names/characters/character_width.h"
 
 #include <algorithm>
 #include <iterator>
