@@ -278,6 +278,8 @@ void end_of_process() {
   if (g_keep_arena && has_file) {
     return;
   }
+  // Handlers of exit that come later tell of the begin of the end: nobody would read what a look found then.
+  profiler::watch_end(nullptr);
   if (g_profile_path[0] != '\0') {
     write_at_end();
   }

@@ -26,7 +26,6 @@ constexpr uint64_t kHeapBytes = 64 << 20;  // of an arena that is not the main o
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSizeFlags = 7;
 constexpr uint64_t kMappedFlag = 2;
-// Around the heads of the lists.
 constexpr uint64_t kTopBefore = 2 * kWord;
 constexpr uint64_t kFastBefore = kTopBefore + 10 * kWord;
 constexpr uint64_t kNextBehind = kBinWords * kWord + 16;
@@ -113,13 +112,12 @@ class Walk {
   // By the lists where they are short, otherwise from chunk to chunk: large heaps may have little free, small ones holes.
   void heap(uint64_t bins, uint64_t top, uint64_t break_start, uint64_t first_chunk) {
     uint64_t system_bytes = 0;
-    if (window_ == nullptr || top == 0 || !source_.load(bins + kNextBehind + 3 * kWord, &system_bytes)) {
-      lists(bins, kMaxChunks);
-      return;
-    }
+    const bool may_walk =
+        window_ != nullptr && top != 0 && source_.load(bins + kNextBehind + 3 * kWord, &system_bytes);
     const GlibcFree before = sum_;
     const uint64_t per_window = source_.is_in_place ? kListedPerWindowInPlace : kListedPerWindow;
-    if (lists(bins, kMinListed + system_bytes / ChunkWalk::kWindowBytes * per_window) || sum_.is_cut) {
+    const uint64_t max = kMinListed + system_bytes / ChunkWalk::kWindowBytes * per_window;
+    if (lists(bins, may_walk ? max : kMaxChunks) || sum_.is_cut || !may_walk) {
       return;
     }
     const GlibcFree by_lists = sum_;
@@ -138,14 +136,14 @@ class Walk {
     }
   }
 
-  // The break, from its begin to the top; not: somebody else moved the break, too.
+  // Not: somebody else moved the break, too.
   bool main_heap(uint64_t system_bytes, uint64_t break_start, uint64_t top, ChunkWalk* chunks) {
     uint64_t bytes = 0;
     return break_start < top && source_.load(top + kWord, &bytes) &&
            system_bytes == top + (bytes & ~kSizeFlags) - break_start && chunks->walk(break_start, top) == top;
   }
 
-  // The heaps of another arena, from the last one, which has the top, to the first, which has the arena's state.
+  // The heaps of another arena, from the last one, which has the top, to the first.
   bool heaps(uint64_t first_chunk, uint64_t top, ChunkWalk* chunks) {
     uint64_t heap = top / kHeapBytes * kHeapBytes;
     uint64_t end = top;
@@ -172,13 +170,11 @@ class Walk {
 
   // Where a heap's chunks begin: a few words behind what glibc has in front of them, by its version.
   static uint64_t first_of_heap(uint64_t about, uint64_t end, ChunkWalk* chunks) {
-    constexpr uint64_t kTries = 4;
-    for (uint64_t at = (about + 15) / 16 * 16, tries = 0; tries < kTries; ++tries, at += 16) {
-      if (chunks->may_be_first(at, end)) {
-        return at;
-      }
+    uint64_t at = (about + 15) / 16 * 16;
+    for (uint64_t tries = 0; tries < 4 && !chunks->may_be_first(at, end); ++tries) {
+      at += 16;
     }
-    return 0;
+    return chunks->may_be_first(at, end) ? at : 0;
   }
 
   // false: there are more chunks than that, and some were left out.
@@ -194,7 +190,6 @@ class Walk {
     return chunks_ < end;
   }
 
-  // [inside, ...) of a free chunk has pages that nothing uses.
   void add(uint64_t chunk, uint64_t bytes) {
     sum_.free_bytes += bytes;
     const uint64_t inside = (chunk + sizeof(Chunk) + 2 * kWord + kPage - 1) / kPage * kPage;
@@ -285,17 +280,21 @@ bool are_bins(const MemorySource& source, uint64_t bins, uint64_t min_empty) {
   return empty >= min_empty;
 }
 
-// What stands behind the lists: the next arena, and how much the arena has of the system, in pages.  A window of the
-// words that is a few lists off has something else there.
+// Behind the lists; in pages what the arena has of the system.  A window that is a few lists off has something else.
+struct BehindLists {
+  uint64_t next;
+  uint64_t next_free;
+  uint64_t attached_threads;
+  uint64_t system_bytes;
+  bool is_state() const {
+    return next > kPage && next % kWord == 0 && system_bytes != 0 && system_bytes % kPage == 0 &&
+           attached_threads < (1U << 22);
+  }
+};
+
 bool is_state(const MemorySource& source, uint64_t bins) {
-  struct {
-    uint64_t next;
-    uint64_t next_free;
-    uint64_t attached_threads;
-    uint64_t system_bytes;
-  } state;
-  return source.load(bins + kNextBehind, &state) && state.next > kPage && state.next % kWord == 0 &&
-         state.system_bytes != 0 && state.system_bytes % kPage == 0 && state.attached_threads < (1U << 22);
+  BehindLists state;
+  return source.load(bins + kNextBehind, &state) && state.is_state();
 }
 
 bool is_arena(const MemorySource& source, uint64_t bins) {
@@ -315,7 +314,11 @@ bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit,
     const uint64_t at = start + i * kWord;
     const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) ||
                         is_empty(words + i, at, 60) || is_empty(words + i, at, 40);
-    if (may_be && count_empty(words + i, at, 0, kBins) >= kMinEmpty && is_state(source, at)) {
+    // Of the windows that are a few lists off there are dozens: no call for each.
+    const uint64_t behind = i + kNextBehind / kWord;
+    const bool is_here = behind + sizeof(BehindLists) / kWord <= size / kWord;
+    if (may_be && count_empty(words + i, at, 0, kBins) >= kMinEmpty &&
+        (is_here ? reinterpret_cast<const BehindLists*>(words + behind)->is_state() : is_state(source, at))) {
       *bins = at;
       return true;
     }
@@ -367,18 +370,15 @@ GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64
 uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_t size_bytes,
                            bool* is_mapped) {
   *is_mapped = false;
-  struct {
-    uint64_t before;
-    uint64_t size;
-  } header;
-  if (address % 16 != 0 || address < 16 || !source.load(address - 16, &header)) {
+  Chunk header;
+  if (address % 16 != 0 || address < 16 || !source.read(source.context, address - 16, &header, 2 * kWord)) {
     return 0;
   }
-  const uint64_t bytes = header.size & ~kSizeFlags;
+  const uint64_t bytes = header.bytes();
   if ((header.size & kMappedFlag) != 0) {
     // `before`: what an alignment left unused in front.
-    *is_mapped = (bytes + header.before) % kPage == 0 && bytes >= size_bytes + 16 &&
-                 header.before < bytes + kPage && bytes - size_bytes - 16 < 2 * kPage + size_bytes / 2;
+    *is_mapped = (bytes + header.size_before) % kPage == 0 && bytes >= size_bytes + 16 &&
+                 header.size_before < bytes + kPage && bytes - size_bytes - 16 < 2 * kPage + size_bytes / 2;
     return *is_mapped ? bytes : 0;
   }
   // A remainder that is too small for a chunk of its own stays with the block.

@@ -336,8 +336,7 @@ class Reader {
       return;
     }
     ReadAhead ahead(source_, text_, kMapTextBytes);
-    const GlibcFree free =
-        read_glibc_free(source_.is_in_place ? source_ : ahead.source(), bins, break_start_, window());
+    const GlibcFree free = read_glibc_free(ahead.source(), bins, break_start_, window());
     sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
 #include "core/sampling/sampler.h"
@@ -237,6 +238,18 @@ TEST(Autostart, StartsAndWritesAtTheEnd) {
               std::filesystem::remove(written);
               end_of_process();  // once
               EXPECT_EQ(0u, folder.entries());
+            }));
+}
+
+// Where memprof was preloaded, handlers of exit that it registered run after its end.
+TEST(Autostart, WhenTheProfileIsWrittenNothingIsLookedAtAgain) {
+  const TemporaryFolder folder;
+  EXPECT_EQ("", said({{"MEMPROF_PROFILE", folder.path("out.pb")}}, [&] {
+              autostart();
+              end_of_process();
+              EXPECT_EQ(1u, folder.entries());
+              profiler::note_end_begun();
+              EXPECT_EQ(0u, profiler::arena().header().resident.is_kept.load());
             }));
 }
 

@@ -78,6 +78,7 @@ TEST(GlibcHeapTest, TheMainArenaIsFoundByItsLists) {
   uint64_t bins = 0;
   ASSERT_TRUE(find_main_arena(process.source(), kData, kData + 0x2000, room.data(), &bins));
   EXPECT_EQ(kBins, bins);
+  EXPECT_EQ(1u, process.reads());
   EXPECT_FALSE(find_main_arena(MadeUp().source(), kData, kData + 0x2000, room.data(), &bins));
   EXPECT_FALSE(find_main_arena(process.source(), kData + 0x2000, kData, room.data(), &bins));
 }

@@ -144,6 +144,9 @@ void SymbolTable::end_unsized() {
       symbol.end = std::min(symbol.end, addresses_[static_cast<size_t>(another - nearest_.begin())]);
     }
   }
+  symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(),
+                                [this](const Symbol& s) { return !is_asked(s.begin, s.end); }),
+                 symbols_.end());
 }
 
 void SymbolTable::finish() {
