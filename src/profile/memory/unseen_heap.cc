@@ -82,7 +82,8 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
                             const std::vector<std::string>& files, bool has_mappings, bool has_js) {
   const uint64_t other =
       resident.is_known() ? resident.files_bytes + resident.shared_bytes : facts.peak_files_bytes;
-  const uint64_t most = std::max(facts.max_resident_bytes, resident.total_bytes);
+  // Not the most that was ever resident: the system keeps that of the program before, where a process executed another.
+  const uint64_t most = std::max(facts.peak_resident_bytes, resident.total_bytes);
   if (other == 0 || other >= most) return {};
   // What an allocator has that does not say what it keeps is not unseen, nor what one keeps that does.
   double explained = seen_bytes;

@@ -26,7 +26,7 @@ const RuntimeHeap* runtime_heap_of(const std::vector<std::string>& files);
 
 struct UnseenHeap {
   uint64_t unseen_bytes = 0;     // 0: the profile tells of half of the next or more, or that is not known
-  uint64_t anonymous_bytes = 0;  // when the process had most in memory; at least so much
+  uint64_t anonymous_bytes = 0;  // at the end, or at the peak of the heap where that was more
   std::string owner;             // empty: unknown
   std::string way_out;
 

@@ -53,12 +53,12 @@ int main(int argc, char** argv) {
     kept[0] = zeroed_and_read(32 * MIB);
     kept[1] = zeroed_and_written(16 * MIB);
   } else {
-    kept[0] = zeroed_and_written(3 * MIB);
     if (strcmp(way, "image") == 0) {
       map_behind_image(60 * MIB);
     } else {
       memset(map(NULL, 60 * MIB, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1), 1, 60 * MIB);
     }
+    kept[0] = zeroed_and_written(3 * MIB);
   }
   if (strcmp(way, "killed") == 0) kill(getpid(), SIGKILL);
   puts("ready");

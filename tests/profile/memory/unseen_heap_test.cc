@@ -17,7 +17,7 @@ constexpr uint64_t kMiB = 1 << 20;
 // 60 MiB, of which 10 are files.
 ProfileFacts facts() {
   ProfileFacts facts;
-  facts.max_resident_bytes = 60 * kMiB;
+  facts.peak_resident_bytes = 60 * kMiB;
   facts.peak_files_bytes = 10 * kMiB;
   return facts;
 }
@@ -57,8 +57,12 @@ TEST(UnseenHeap, IsNothingWhereItIsNotKnownOrLittle) {
   ProfileFacts unknown = facts();
   unknown.peak_files_bytes = 0;
   EXPECT_EQ(0u, unseen_mib(unknown, {}, 0)) << "all of it may be files";
+  ProfileFacts inherited = facts();
+  inherited.peak_resident_bytes = 5 * kMiB;
+  inherited.max_resident_bytes = 60 * kMiB;
+  EXPECT_EQ(0u, unseen_mib(inherited, {}, 0)) << "of the program that executed this one";
   ProfileFacts small = facts();
-  small.max_resident_bytes = 17 * kMiB;
+  small.peak_resident_bytes = 17 * kMiB;
   EXPECT_EQ(0u, unseen_mib(small, {}, 0));
 }
 
