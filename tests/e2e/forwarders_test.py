@@ -11,6 +11,29 @@ import e2e
 
 ANSWERS = ("new_node", "cell_alloc", "inner_or_leaf", "copy_string", "intern_token", "read_block", "cache_insert",
            "append", "map_insert", "arena_alloc", "make_tensor", "image_alloc")
+# Its rows have to be those of leak_one and cache.
+RUST = """
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+struct Counting;
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, l: Layout) -> *mut u8 { LIVE.fetch_add(l.size(), Ordering::Relaxed); System.alloc(l) }
+    unsafe fn dealloc(&self, p: *mut u8, l: Layout) { LIVE.fetch_sub(l.size(), Ordering::Relaxed); System.dealloc(p, l) }
+}
+#[global_allocator]
+static A: Counting = Counting;
+#[inline(never)]
+fn leak_one(v: &mut Vec<Box<[u8]>>) { v.push(vec![2u8; 4000].into_boxed_slice()); }
+#[inline(never)]
+fn cache() -> Vec<Vec<u8>> { (0..2000).map(|_| vec![3u8; 3000]).collect() }
+fn main() {
+    let c = cache();
+    let mut leak = Vec::new();
+    for _ in 0..3000 { leak_one(&mut leak); }
+    std::mem::forget((c, leak));
+}
+"""
 WRAPPERS = {"grab": {"grab"}, "heap_alloc": {"heap_alloc"}, "upper_alloc": {"upper_alloc", "lower"}}
 
 
@@ -66,6 +89,22 @@ class Forwarders(e2e.Test):
         self.assertGreater(len(rows), 12)
         rows, _ = self.rows(stripped, "copy_string")
         self.assertGreater(rows[0]["self"]["alloc_space"]["value"], 16 * 60 * 30)
+
+    def test_the_allocator_that_a_rust_program_brings(self):
+        rustc = shutil.which("rustc")
+        if rustc is None or e2e.run([rustc, "--version"]).returncode != 0:
+            self.skipTest("no Rust compiler here")
+        source = self.folder / "counting.rs"
+        source.write_text(RUST)
+        done = e2e.run([rustc, "--edition", "2021", "-O", "-g", "-o", self.folder / "counting", source])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows, _ = self.rows(self.folder / "counting", "")
+        # Vec's own growth is leak_one's, too.
+        self.assertEqual(rows[0]["name"].split("::")[-1], "leak_one")
+        self.assertGreaterEqual(rows[0]["self"]["alloc_space"]["value"], 12_000_000)
+        of_cache = sum(row["self"]["alloc_space"]["value"] for row in rows if "cache" in row["name"])
+        self.assertGreaterEqual(of_cache, 6_000_000)
+        self.assertEqual([row for row in rows if "GlobalAlloc" in row["name"]], [])
 
     def test_frames_that_the_reader_hides(self):
         profile = self.folder / "new_node.pb.gz"

@@ -105,7 +105,9 @@ class Live(e2e.Test):
         (name,) = [name for name in self.arenas() if name.startswith(f"memprof-{process.pid}-")]
         path = os.path.join(e2e.ARENAS.name, name)
         listed = self.memprof("list").stdout.decode()
-        self.assertRegex(listed, rf"{process.pid} +python3\S* +dead +\d\d\.\d MiB +\S+ KiB +{re.escape(path)}")
+        self.assertRegex(listed, rf"{process.pid} +python3\S* +dead +\d\d\.\d MiB +\S+ KiB +(just now|[\d.]+ \S+ ago) +"
+                                 rf"{re.escape(path)}")
+        self.assertRegex(listed, r"\n\d+ running: .*; [1-9]\d* dead: .*iB\n")
         self.assertGreater(self.report(path)["totals"]["inuse_space"]["value"], 20_000_000)
         self.memprof("export", path, "-o", str(self.folder / "of_dead.pb.gz"))
         running = self.begin()

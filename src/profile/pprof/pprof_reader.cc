@@ -40,7 +40,8 @@ constexpr size_t kDeepestStack = size_t{1} << 20;
 
 class Reader {
  public:
-  Reader(std::string_view data, uint64_t max_model_bytes) : data_(data), budget_(max_model_bytes) {}
+  Reader(std::string_view data, uint64_t max_model_bytes, const std::string& only)
+      : data_(data), budget_(max_model_bytes), only_(only) {}
 
   // Fields may come in any order, hence one pass for each kind that others refer to.
   Profile read() {
@@ -216,15 +217,19 @@ class Reader {
     std::array<int, kMetricCount> ranks{};
     for (size_t column = 0; column < sample_types_.size(); ++column) {
       const auto match = match_sample_type(sample_types_[column].name, sample_types_[column].unit);
-      if (match) use_column(column, *match, &ranks);
+      if (match && (only_.empty() || sample_types_[column].name == only_)) use_column(column, *match, &ranks);
     }
-    if (profile_.has_metric == std::array<bool, kMetricCount>{}) use_default_type(&ranks);
+    if (profile_.has_metric == std::array<bool, kMetricCount>{}) {
+      use_type(only_.empty() ? default_type_ : std::string_view(only_), &ranks);
+    }
     if (profile_.has_metric == std::array<bool, kMetricCount>{}) {
       std::string types;
       for (size_t i = 0; i < sample_types_.size() && i < 8; ++i) {
         types += fmt::format("{}{}", i == 0 ? "" : ", ", sample_types_[i].name.substr(0, 64));
       }
-      throw Error(fmt::format("a pprof profile, but not of memory: its sample types are {}", types));
+      throw Error(only_.empty()
+                      ? fmt::format("a pprof profile, but not of memory: its sample types are {}", types)
+                      : fmt::format("no sample type '{}' in bytes or blocks; there are {}", only_, types));
     }
   }
 
@@ -238,10 +243,10 @@ class Reader {
     columns_[metric].push_back({column, match.factor});
   }
 
-  // A type that no table has, and that the file itself puts first: what it counts, its unit says.
-  void use_default_type(std::array<int, kMetricCount>* ranks) {
+  // A type that no table has, and that the file itself puts first, or that is asked for: its unit says what it counts.
+  void use_type(std::string_view type, std::array<int, kMetricCount>* ranks) {
     for (size_t column = 0; column < sample_types_.size(); ++column) {
-      if (default_type_.empty() || sample_types_[column].name != default_type_) continue;
+      if (type.empty() || sample_types_[column].name != type) continue;
       const auto match = match_unit(sample_types_[column].unit);
       if (match) use_column(column, *match, ranks);
       return;
@@ -250,6 +255,7 @@ class Reader {
 
   std::string_view data_;
   ReadBudget budget_;
+  const std::string& only_;
   Profile profile_;
   PprofTables tables_{profile_, budget_};
   StackFolder folder_{profile_.stacks, budget_};
@@ -335,7 +341,7 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
     }
   }
   try {
-    return Reader(data, std::min(options.max_model_bytes, model_by_ratio)).read();
+    return Reader(data, std::min(options.max_model_bytes, model_by_ratio), options.sample_type).read();
   } catch (const protozero::exception&) {
     throw no_profile(name, data);
   } catch (const Error& error) {

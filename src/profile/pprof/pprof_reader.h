@@ -24,6 +24,7 @@ struct ReadOptions {
   // is more, and never more than max_model_bytes.
   uint64_t max_model_ratio = 256;
   uint64_t max_model_bytes = uint64_t{8} << 30;
+  std::string sample_type = {};  // this one alone is read, by its unit; empty: those that are of memory
 };
 
 // `name` stands in messages: the file's name as the user gave it.

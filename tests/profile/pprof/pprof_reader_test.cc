@@ -104,6 +104,20 @@ TEST(PprofReader, an_unknown_type_that_the_file_puts_first_is_read_by_its_unit) 
   EXPECT_THROW(read_pprof(time.bytes(), "x"), Error);
 }
 
+TEST(PprofReader, one_sample_type_that_is_asked_for) {
+  ForeignPprof other(
+      ForeignPprof::Types{{"inuse_space", "bytes"}, {"retained", "kilobytes"}, {"cpu", "nanoseconds"}});
+  other.sample({}, {7, 2, 3});
+  ReadOptions options;
+  options.sample_type = "retained";
+  const Profile profile = read_pprof(other.bytes(), "x", options);
+  EXPECT_EQ(profile.stacks[0].values[3], 2048);
+  for (const char* missing : {"absent", "cpu"}) {
+    options.sample_type = missing;
+    EXPECT_THROW(read_pprof(other.bytes(), "x", options), Error);
+  }
+}
+
 TEST(PprofReader, a_period_of_something_else_is_not_our_rate) {
   ForeignPprof other(ForeignPprof::Types{{"inuse_space", "bytes"}});
   other.period("cpu", "nanoseconds", 10000000);

@@ -59,6 +59,7 @@ without a name by build id and place in the file.
   --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
                    only stacks with, or without, a frame that matches; only of
                    a process that does; without such frames
+  --sample-type TYPE  as in memprof report
   --tree           the calls from the root down to what changed
   --native, --imports, --all-frames, --native-interpreter, --full-names,
   --source-maps, --source-maps-in DIR, --no-debuginfod, --no-pager
@@ -94,6 +95,7 @@ struct Options {
   bool json = false;
   bool markdown = false;
   std::string junit;
+  std::string sample_type;
   std::string output;
   bool force = false;
   bool may_page = true;
@@ -188,6 +190,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> limits;
   std::map<std::string, std::string> values;
   parser.add_option("FILES", files);
+  parser.add_option("--sample-type", options.sample_type);
   for (const char* option : {"-n", "--junit"}) parser.add_option(option, values[option]);
   ReaderOptions reader(parser);
   const SourceMapOption source_maps(parser);
@@ -231,20 +234,21 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 }
 
 // A file, standard input, or a process: its id, where no file is called so.
-profile::ComparedProfile load(const std::string& input, AskServers ask_servers) {
+profile::ComparedProfile load(const std::string& input, AskServers ask_servers,
+                              const std::string& sample_type) {
   uint64_t pid = 0;
   std::error_code missing;
   if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
     return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
   }
-  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
+  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers, sample_type)};
 }
 
 std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& inputs,
                                                const Options& options) {
   std::vector<profile::ComparedProfile> profiles;
   for (const std::string& input : inputs) {
-    profiles.push_back(load(input, options.ask_servers));
+    profiles.push_back(load(input, options.ask_servers, options.sample_type));
     profile::ComparedProfile& last = profiles.back();
     last.profile = with_source_lines(std::move(last.profile), options.source_maps);
     if (options.younger_ns) profile::set_temporary(*options.younger_ns, last.name, &last.profile);

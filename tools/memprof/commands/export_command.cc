@@ -54,6 +54,7 @@ constexpr char kLastHelp[] =
     R"(  --since OLD      only what was allocated since OLD, an earlier profile of the
                    process: increments, as services that collect profiles want
                    them. What is live, and the peak, are those of FILE
+  --sample-type TYPE  as in memprof report
   --at MOMENT      of a series (docs/series.md) the look at 14:05, +10m, peak,
                    first or last (default)
   --source         a page (.html) carries the source lines that it names, and
@@ -96,6 +97,7 @@ struct Options {
   std::string output;
   std::string format;
   std::string since;
+  std::string sample_type;
   bool force = false;
   bool has_sources = false;
   std::vector<std::string> source_roots;
@@ -109,6 +111,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
   ArgumentParser parser("export");
   parser.add_option("FILE", options.input);
+  parser.add_option("--sample-type", options.sample_type);
   parser.add_option("-o,--output", options.output);
   parser.add_option("--format", options.format);
   parser.add_option("--since", options.since);
@@ -167,7 +170,7 @@ void check(const Options& options, const ExportFormat& format) {
 profile::Profile increment_since(const std::string& since, const Options& options,
                                  const profile::Profile& later) {
   const profile::Profile earlier =
-      with_source_lines(load_profile(since, options.ask_servers), options.source_maps);
+      with_source_lines(load_profile(since, options.ask_servers, options.sample_type), options.source_maps);
   if (const std::string why = profile::why_no_increment(earlier, later); !why.empty()) {
     throw Failure("--since: " + (since == "-" ? "standard input" : since) + ": " + why);
   }
@@ -212,8 +215,8 @@ int export_command(const std::vector<std::string>& arguments) {
   const std::string& output = options->output;
   const ExportFormat& format = choose_format(output, options->format);
   check(*options, format);
-  profile::Profile profile =
-      with_source_lines(load_profile(input, options->ask_servers), options->source_maps);
+  profile::Profile profile = with_source_lines(
+      load_profile(input, options->ask_servers, options->sample_type), options->source_maps);
   if (!options->since.empty()) profile = increment_since(options->since, *options, profile);
   if (options->reader.younger_ns) profile::set_temporary(*options->reader.younger_ns, input, &profile);
   if (options->reader.metric) require_metric(profile, *options->reader.metric, input);

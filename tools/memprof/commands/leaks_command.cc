@@ -65,8 +65,8 @@ largest holders are shown.
   --source-maps, --source-maps-in DIR, --no-debuginfod
                    as in memprof report
 
-The status is 1 where there is a suspect, 3 where there is none but of most of what
-lives nothing can be told yet, else 0. With --fail-on it is 0 or 1.
+The status is 1 where there is a suspect, 3 where there is none but of most of
+what lives nothing can be told yet, else 0. With --fail-on it is 0 or 1.
 )";
 
 struct Options {

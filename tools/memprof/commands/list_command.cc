@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "format/files/arena_name.h"
 #include "format/files/run_tally.h"
@@ -38,7 +40,9 @@ constexpr char kListHelp[] =
 
 Lists the processes that have memprof in them, and the data that killed ones left
 behind: the process id, whether it runs, what it holds (held), how much memory
-the file takes, and the file. The file of a dead process is a profile:
+the file takes, how long it has run, or how long ago a dead one last wrote (age),
+and the file. Those that run come first, then the latest. The file of a dead
+process is a profile:
 
   memprof report FILE
   memprof export FILE -o OUT
@@ -121,6 +125,11 @@ bool is_own_folder(const std::string& path) {
   return read_file_facts(path, &facts) == 0 && facts.is_folder && may_change_of(facts.user_id);
 }
 
+// Those that run before those that may, and the dead last.
+int place_of(Owner owner) {
+  return owner == Owner::kLives ? 0 : owner == Owner::kUnknown ? 1 : 2;
+}
+
 Everything find_everything() {
   Everything everything;
   for (const std::string& place : places()) {
@@ -134,8 +143,10 @@ Everything find_everything() {
       if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
     }
   }
-  std::sort(everything.files.begin(), everything.files.end(),
-            [](const Found& a, const Found& b) { return a.changed_s < b.changed_s; });
+  std::sort(everything.files.begin(), everything.files.end(), [](const Found& a, const Found& b) {
+    return std::make_tuple(place_of(a.owner), -a.changed_s, a.file.path) <
+           std::make_tuple(place_of(b.owner), -b.changed_s, b.file.path);
+  });
   return everything;
 }
 
@@ -182,14 +193,40 @@ void say_others(const Everything& everything) {
   print("\nThere are processes of " + profile::printable(names) + ", too: sudo memprof list shows all.\n");
 }
 
+// How long a process has run; of a dead one, how long ago it last wrote.
+std::string age_text(const Found& found, const profile::Profile& profile) {
+  constexpr double kSecond = 1e9;
+  if (found.owner != Owner::kIsGone)
+    return profile::format_duration_ns(static_cast<double>(profile.duration_ns));
+  const int64_t since = std::time(nullptr) - found.changed_s;
+  return since <= 0 ? "just now" : profile::format_duration_ns(static_cast<double>(since) * kSecond) + " ago";
+}
+
+// "2 running: 1.2 MiB; 3 dead: 30.1 MiB"
+std::string sums_text(const Everything& everything) {
+  size_t dead = 0;
+  uint64_t dead_bytes = 0;
+  uint64_t bytes = 0;
+  for (const Found& found : everything.files) {
+    const bool is_dead = found.owner == Owner::kIsGone;
+    dead += is_dead ? 1 : 0;
+    (is_dead ? dead_bytes : bytes) += found.memory_bytes;
+  }
+  return fmt::format("\n{} running: {}; {} dead: {}\n", everything.files.size() - dead,
+                     profile::format_bytes(static_cast<double>(bytes)), dead,
+                     profile::format_bytes(static_cast<double>(dead_bytes)));
+}
+
 profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable) {
   profile::TextRow row;
   std::string program = "?";
   std::string held = "?";
+  std::string age = "?";
   try {
     const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
     program = profile::printable(profile.program);
     held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
+    age = age_text(found, profile);
   } catch (const profile::Error& error) {
     held = "unreadable";
     const std::string prefix = found.file.path + ": ";
@@ -197,8 +234,12 @@ profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable
     if (what.compare(0, prefix.size(), prefix) == 0) what.erase(0, prefix.size());
     unreadable->push_back(prefix + why_unreadable(found.file.path, what));
   }
-  row.numbers = {std::to_string(found.file.pid), program, state_text(found.owner), held,
-                 profile::format_bytes(static_cast<double>(found.memory_bytes))};
+  row.numbers = {std::to_string(found.file.pid),
+                 program,
+                 state_text(found.owner),
+                 held,
+                 profile::format_bytes(static_cast<double>(found.memory_bytes)),
+                 age};
   row.name_text = profile::printable(found.file.path);
   return row;
 }
@@ -220,7 +261,7 @@ int list_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   profile::TextRow titles;
-  titles.numbers = {"pid", "program", "state", "held", "memory"};
+  titles.numbers = {"pid", "program", "state", "held", "memory", "age"};
   titles.name_text = "file";
   profile::TextTable table(std::move(titles));
   bool has_dead = false;
@@ -234,6 +275,7 @@ int list_command(const std::vector<std::string>& arguments) {
   profile::TextWriter writer(options);
   table.write(&writer);
   print(writer.take());
+  print(sums_text(everything));
   if (!unreadable.empty()) print("\nunreadable:\n");
   for (const std::string& why : unreadable) print("  " + profile::printable(why) + "\n");
   if (has_dead)

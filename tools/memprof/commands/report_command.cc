@@ -102,6 +102,8 @@ constexpr char kLastHelp[] =
                    clones (.isra.0), with a row for each; --json has them
   --at MOMENT      of a series the look at 14:05, 2026-05-01T14:05, +10m (after
                    its first), -10m (before its last), first, last, or peak
+  --sample-type TYPE  of a pprof file by another profiler only this sample type,
+                   whatever it is called: bytes or blocks, as its unit says
   --details        print all that is known of the run above the table: intervals,
                    what the resident memory consists of, how complete stacks are
   --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
@@ -144,6 +146,7 @@ struct Options {
   std::optional<size_t> depth;
   std::optional<std::string> callers;
   std::optional<std::string> callees;
+  std::string sample_type;
   bool json = false;
   bool csv = false;
   bool sizes = false;
@@ -183,6 +186,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   ArgumentParser parser("report");
   std::map<std::string, std::string> values;
   parser.add_option("FILE", options.file);
+  parser.add_option("--sample-type", options.sample_type);
   for (const char* option : {"-n", "--min-percent", "--depth", "--callers", "--callees"}) {
     parser.add_option(option, values[option]);
   }
@@ -312,9 +316,10 @@ int report_command(const std::vector<std::string>& arguments) {
     show_series(*options);
     return 0;
   }
-  profile::Profile profile = with_source_lines(
-      load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo),
-      options->source_maps);
+  profile::Profile profile =
+      with_source_lines(load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo,
+                                     options->sample_type),
+                        options->source_maps);
   if (options->choice.younger_ns) {
     profile::set_temporary(*options->choice.younger_ns,
                            options->file == "-" ? "standard input" : options->file, &profile);

@@ -14,6 +14,7 @@
 #include "memprof/doctor/doctor_limits.h"
 #include "memprof/doctor/doctor_program.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/other_user.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_facts.h"
 #include "memprof/host/process/running_process.h"
@@ -46,8 +47,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
     return true;
   }
   if (facts.error == EACCES || facts.error == EPERM) {
-    checks->no("process", described(pid) + " is not yours: " + error_text(facts.error),
-               "try as its user, or as root");
+    checks->no("process", described(pid) + " is not yours: " + error_text(facts.error), how_to_look());
   } else if (!is_running(pid)) {
     checks->no("process", "process " + std::to_string(pid) + " does not exist",
                "`memprof list` shows those with memprof");
@@ -69,7 +69,7 @@ void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& ar
   } else if (!arena.empty()) {
     checks->no("memprof", "it is profiled, but its data (" + arena + ") cannot be read: " + error_text(error),
                error == ENOENT ? "the file was removed: its profile is written when it ends; or start it anew"
-                               : "try as its user, or as root");
+                               : how_to_look());
   } else if (is_loaded) {
     checks->no("memprof", "the library is loaded, but not started, or its data are in private memory",
                "`memprof attach " + id +

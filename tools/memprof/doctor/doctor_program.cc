@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -147,6 +148,12 @@ void check_names(const ProgramFiles& files, const std::string& shown, const prof
                asks ? "" : kGetDebugFile);
 }
 
+bool is_shell(const std::string& path) {
+  static constexpr const char* kShells[] = {"sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "mksh"};
+  return std::any_of(std::begin(kShells), std::end(kShells),
+                     [name = path.substr(path.rfind('/') + 1)](const char* shell) { return name == shell; });
+}
+
 }  // namespace
 
 void check_program(const ProgramFiles& files, Checks* checks) {
@@ -222,6 +229,12 @@ void check_command(const std::string& command, Checks* checks) {
   checks->yes("program",
               target.path + (target.elf == target.path ? "" : ", executed by " + target.elf) +
                   (has_memprof ? ": memprof is linked into it" : ": a library can be preloaded into it"));
+  if (target.elf != target.path && is_shell(target.elf)) {
+    // What is to be known of the shell itself helps nobody.
+    checks->note("script", target.path + " is run by a shell; the programs that it starts are not looked at",
+                 "memprof doctor -- PROGRAM, for each of them that matters");
+    return;
+  }
   check_program(files_of(target.elf), checks);
 }
 

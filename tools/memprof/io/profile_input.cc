@@ -146,9 +146,13 @@ profile::Profile read_profile(const std::string& path) {
   return profile::read_pprof_file(path);
 }
 
-profile::Profile load_profile(const std::string& path, AskServers ask_servers) {
-  profile::Profile profile =
-      path == "-" ? profile::read_pprof_from(STDIN_FILENO, "standard input") : read_profile(path);
+profile::Profile load_profile(const std::string& path, AskServers ask_servers,
+                              const std::string& sample_type) {
+  profile::ReadOptions options;
+  options.sample_type = sample_type;
+  profile::Profile profile = path == "-" ? profile::read_pprof_from(STDIN_FILENO, "standard input", options)
+                             : !sample_type.empty() ? profile::read_pprof_file(path, options)
+                                                    : read_profile(path);
   add_names(profile, ask_servers);
   return profile;
 }

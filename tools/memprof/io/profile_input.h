@@ -44,7 +44,9 @@ class SeriesLooks {
 profile::Profile read_profile(const std::string& path);
 
 // `path` may be `-`, standard input, or the arena of a process.  Warnings are printed.
-profile::Profile load_profile(const std::string& path, AskServers ask_servers);
+// `sample_type`: of a pprof file by others only this one (--sample-type); empty: those that are of memory.
+profile::Profile load_profile(const std::string& path, AskServers ask_servers,
+                              const std::string& sample_type = "");
 
 // Names, and prints the warnings, few of many.
 void add_names(profile::Profile& profile, AskServers ask_servers);

@@ -132,12 +132,20 @@ class TextReport {
     const auto& values = has_row ? report_.rows[0].self : report_.selected;
     const double error = relative_error(values[metric_index(report_.metric)]);
     if (error <= kTooWide) return;
-    const uint64_t samples = metric_is_live(report_.metric) ? report_.live_samples : report_.samples;
-    say(fmt::format(
-        "Few samples ({}{}{}), and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
-        format_count(static_cast<double>(samples)), metric_is_live(report_.metric) ? " live" : "",
-        report_.is_filtered() ? ", fewer in these stacks" : "", has_row ? "first row" : "sum", 100 * error,
-        better_rate_text(values), rates_text()));
+    say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
+                    how_many(), has_row ? "first row" : "sum", 100 * error, better_rate_text(values),
+                    rates_text()));
+  }
+
+  // Of the peak a report does not have the number: that of all samples says nothing of it.
+  std::string how_many() const {
+    const char* const fewer = report_.is_filtered() ? ", fewer in these stacks" : "";
+    if (metric_is_peak(report_.metric))
+      return report_.is_filtered() ? " in these stacks at the peak" : " at the peak";
+    const bool is_live = metric_is_live(report_.metric);
+    const uint64_t samples = is_live ? report_.live_samples : report_.samples;
+    return fmt::format(" ({}{}{})", format_count(static_cast<double>(samples)), is_live ? " live" : "",
+                       fewer);
   }
 
   // The rate at which the interval of so much would be 7 % on either side, rounded down.

@@ -304,6 +304,20 @@ TEST(ReportText, OfAWideFirstRowTheRateIsSaidThatWouldGiveSevenPercent) {
   EXPECT_THAT(text_of(few),
               HasSubstr("Few samples (32 live), and the first row is within 42 %: -r 16k would make that "
                         "about 7 % (now 512 KiB).\n"));
+  // The number of all samples says nothing of those that lived then.
+  Builder peak(512 * 1024);
+  peak.stack({peak.at("f")}, 1000, 5000, 0);
+  Stack& stack = peak.profile().stacks[0];
+  stack.peak = stack.allocated;
+  stack.peak.samples = 30;
+  stack.peak.weight_bytes /= 100;
+  stack.peak.weight_count /= 100;
+  peak.profile().has_metric[metric_index(Metric::kPeakSpace)] = true;
+  peak.profile().has_metric[metric_index(Metric::kPeakObjects)] = true;
+  ReportOptions of_peak;
+  of_peak.metric = Metric::kPeakSpace;
+  EXPECT_THAT(report_text(build_report(peak.profile(), of_peak)),
+              HasSubstr("Few samples at the peak, and the first row "));
   Builder at_that(16 * 1024);
   at_that.stack({at_that.at("f")}, 1000, 930);
   EXPECT_THAT(text_of(at_that), HasSubstr("6.4%"));

@@ -46,6 +46,16 @@ TEST(ListCommand, ShowsWhatCannotBeRead) {
   EXPECT_THAT(result.out, HasSubstr("unreadable:\n  " + path + ": is not a memprof file\n"));
 }
 
+TEST(ListCommand, DeadOnesComeLastAndAreSummed) {
+  Place place;
+  const std::string dead = place.add("memprof-2147483647-" + std::to_string(own_space()) + ".arena");
+  const std::string in_container = place.add("memprof-7-12345.arena");
+  const std::string out = place.memprof({"list"}).out;
+  ASSERT_NE(out.find(dead), std::string::npos);
+  EXPECT_LT(out.find(in_container), out.find(dead));
+  EXPECT_THAT(out, ::testing::ContainsRegex("\n1 running: .*iB; 1 dead: .*iB\n"));
+}
+
 TEST(ListCommand, SaysWhySomethingCannotBeRead) {
   Place place;
   const std::string path = place.folder / ("memprof-2147483647-" + std::to_string(own_space()) + ".arena");

@@ -116,6 +116,12 @@ TEST(DoctorProgram, TheCodeOfAStubIsInItsLibrary) {
 
 TEST(DoctorProgram, ScriptsAreWhatExecutesThem) {
   const testing_tools::Folder folder;
+  testing_tools::write_file(folder / "wrapper", "#!/bin/sh\nexec server\n");
+  chmod((folder / "wrapper").c_str(), 0755);
+  const Checks of_shell = of_command(folder / "wrapper");
+  EXPECT_THAT(named(of_shell, "script").found, HasSubstr("the programs that it starts are not looked at"));
+  EXPECT_EQ(of_shell.text(0, false).find("stripped"), std::string::npos);
+
   testing_tools::write_file(folder / "script", "#!" + fixture("own_malloc") + "\n");
   chmod((folder / "script").c_str(), 0755);
   const Checks checks = of_command(folder / "script");

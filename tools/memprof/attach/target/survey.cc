@@ -12,6 +12,7 @@
 #include "memprof/attach/processor/processor.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/process/other_user.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/target_program.h"
@@ -249,7 +250,7 @@ std::string ptrace_refusal(uint64_t pid, const std::string& shown, int error) {
     return line + "; try as root, or let root set kernel.yama.ptrace_scope to 0 (it is " +
            std::to_string(scope) + ")";
   }
-  return line + "; try as its user or as root, in a container with the capability SYS_PTRACE";
+  return line + "; " + how_to_look();
 }
 
 Target find_target(uint64_t pid) {
@@ -267,7 +268,7 @@ TargetMemory read_ranges(Target* target) {
   target->auxiliary_vector = auxiliary_vector(target->pid);
   target->ranges = memory_ranges(target->pid, &error);
   if (target->ranges.empty() && (error == EACCES || error == EPERM)) {
-    refuse(target->shown + " is not yours: " + error_text(error) + "; try as its user, or as root");
+    refuse(target->shown + " is not yours: " + error_text(error) + "; " + how_to_look());
   }
   if (target->ranges.empty()) {
     refuse(target->shown + " has no memory: it has ended, or is a kernel thread");

@@ -16,6 +16,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/host/command_names.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/host/process/other_user.h"
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 
@@ -62,7 +63,7 @@ RunningProcess look_at(uint64_t pid) {
   if (error == ENOENT || !is_running(pid))
     throw Failure("process " + std::to_string(pid) + " does not exist");
   if (error == EACCES || error == EPERM) {
-    throw Failure(described(pid) + " is not yours: " + error_text(error) + "; try as its user, or as root");
+    throw Failure(described(pid) + " is not yours: " + error_text(error) + "; " + how_to_look());
   }
   if (error == ESRCH) throw Failure(described(pid) + " has no memory: it has ended, or is a kernel thread");
   if (error != 0) throw Failure(described(pid) + ": " + error_text(error));
