@@ -49,6 +49,8 @@ std::optional<MetricMatch> match_metric(std::string_view type) {
 }
 
 constexpr size_t kDeepestStack = size_t{1} << 20;
+// A vector that grows moves what it has, into pages that nobody had touched.
+constexpr size_t kMaxReservedStacks = size_t{1} << 19;
 
 class Reader {
  public:
@@ -63,6 +65,7 @@ class Reader {
     pass([this](pbf_reader& reader) { return read_header(reader); });
     match_sample_types();
     pass([this](pbf_reader& reader) { return tables_.read_location(reader); });
+    profile_.stacks.reserve(std::min(samples_, kMaxReservedStacks));
     pass([this](pbf_reader& reader) { return read_sample(reader); });
     for (const std::string_view comment : comments_) {
       statistics_.comment(comment, profile_);
@@ -95,6 +98,9 @@ class Reader {
       return true;
     }
     switch (reader.tag_and_type()) {
+      case bytes_field(field::kSample):
+        ++samples_;
+        return false;
       case bytes_field(field::kSampleType): {
         budget_.charge(sizeof(std::string_view));
         sample_types_.push_back(tables_.string(read_value_type(reader.get_message()).first));
@@ -244,6 +250,7 @@ class Reader {
   StackFolder folder_{profile_.stacks, budget_};
   StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;
+  size_t samples_ = 0;
   std::vector<std::string_view> comments_;
   std::vector<std::string_view> sample_types_;
   std::array<size_t, kMetricCount> column_{};

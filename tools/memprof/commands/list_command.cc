@@ -187,7 +187,8 @@ profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable
   std::string program = "?";
   std::string held = "?";
   try {
-    const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
+    const profile::Profile profile =
+        profile::read_pprof(read_arena(found.file.path).pprof.view(), found.file.path);
     program = profile::printable(profile.program);
     held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
   } catch (const profile::Error& error) {

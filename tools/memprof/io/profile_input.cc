@@ -140,7 +140,7 @@ profile::Profile SeriesLooks::look(size_t index) {
 
 profile::Profile read_profile(const std::string& path) {
   if (auto look = look_of_series(path)) return std::move(*look);
-  return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof, path)
+  return is_arena_path(path) ? profile::read_pprof(read_arena(without_links(path)).pprof.view(), path)
                              : profile::read_pprof_file(path);
 }
 
