@@ -112,7 +112,7 @@ class StackId {
   }
   uint64_t value() const { return hash_.value(); }
 
-  // The locations of neighbouring stacks, which takes a third of the time of one after the other.  depth_of(row): how many
+  // The locations of neighbouring stacks, whose multiplications need not wait for each other.  depth_of(row): how many
   // row has; key_of(row, i): the key of its location i.
   static constexpr size_t kTogether = 4;
   template <typename DepthOf, typename KeyOf>
