@@ -286,6 +286,17 @@ class RawPprofWriter {
     return 0;
   }
 
+  // Of the stacks from `first` on.  Returns of how many.
+  size_t add_locations(size_t first, StackId (&ids)[StackId::kTogether]) const {
+    const size_t left = profile_.stack_count - first;
+    const size_t count = left < StackId::kTogether ? left : StackId::kTogether;
+    const RawStack* const stacks = profile_.stacks + first;
+    StackId::add_locations(
+        ids, count, [stacks](size_t row) { return stacks[row].depth; },
+        [this, stacks](size_t row, size_t i) { return key_of(stacks[row], i); });
+    return count;
+  }
+
   void write_comments() {
     const uint32_t first = next_string_;
     {
@@ -312,6 +323,9 @@ class RawPprofWriter {
       write_string(profile_.note, text_size(profile_.note));
     }
     size_t live = 0;
+    StackId ids[StackId::kTogether];  // of the stacks from first_known up to `known`
+    size_t first_known = 0;
+    size_t known = 0;
     for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
       const RawStack& stack = profile_.stacks[i];
       const size_t first_live = live;
@@ -321,10 +335,11 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live) {
         continue;
       }
-      StackId id;
-      for (size_t frame = 0; frame < stack.depth; ++frame) {
-        id.add(key_of(stack, frame));
+      if (i >= known) {
+        known = i + add_locations(i, ids);
+        first_known = i;
       }
+      StackId& id = ids[i - first_known];
       id.add_heap(heap_of(stack), text_size(heap_of(stack)));
       CommentText comment;
       stack_comment(comment, id.value(), stack);

@@ -112,6 +112,10 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
       live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
+  if (s.process_id != platform::process_id()) {  // in the program's own process memory counts more than time
+    platform::advise_dense(stacks.as<void>(), s.stacks.size * sizeof(profile::RawStack));
+    platform::advise_dense(frame_modules.as<void>(), s.frames.size * sizeof(uint32_t));
+  }
   profile::RawProfile p;
   p.modules = modules.as<profile::RawModule>();
   p.module_count = s.modules.size;

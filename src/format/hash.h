@@ -29,6 +29,16 @@ class Fnv1a {
   }
   uint64_t value() const { return hash_; }
 
+  // One word more of each row.  The multiplications of a row wait for each other, those of several rows do not.
+  template <size_t kRows>
+  static void add_words(Fnv1a (&rows)[kRows], const uint64_t (&words)[kRows]) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      for (size_t row = 0; row < kRows; ++row) {
+        rows[row].byte(words[row] >> shift);
+      }
+    }
+  }
+
  private:
   uint64_t hash_ = 0xcbf29ce484222325u;
 };

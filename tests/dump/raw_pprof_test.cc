@@ -316,6 +316,23 @@ TEST(StackId, is_fnv_1a) {
   EXPECT_EQ(id.value(), expected);
 }
 
+TEST(StackId, of_stacks_together_is_the_one_of_each_alone) {
+  const std::vector<std::vector<uint64_t>> all = {{1, 2, 3}, {uint64_t{1} << 63, 2}, {7, 8, 9, 10}, {}, {4}};
+  for (size_t first = 0; first < all.size(); ++first) {
+    for (size_t count = 1; count <= StackId::kTogether && first + count <= all.size(); ++count) {
+      StackId ids[StackId::kTogether];
+      StackId::add_locations(
+          ids, count, [&](size_t row) { return all[first + row].size(); },
+          [&](size_t row, size_t i) { return all[first + row][i]; });
+      for (size_t row = 0; row < count; ++row) {
+        StackId alone;
+        for (const uint64_t key : all[first + row]) alone.add(key);
+        EXPECT_EQ(ids[row].value(), alone.value()) << first << " " << row << " of " << count;
+      }
+    }
+  }
+}
+
 TEST(CarriedRounding, survives_what_is_not_a_number) {
   CarriedRounding rounding;
   EXPECT_EQ(rounding.round(NAN), 0);

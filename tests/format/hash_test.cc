@@ -18,6 +18,21 @@ TEST(Hash, Fnv1aIsTheKnownOne) {
   EXPECT_EQ(hash_bytes("foobar\0", 8), word.value());
 }
 
+TEST(Hash, RowsOfWordsTogetherAreTheRowsAlone) {
+  Fnv1a together[3];
+  Fnv1a alone[3];
+  for (uint64_t i = 0; i < 50; ++i) {
+    const uint64_t words[3] = {i, i * kGolden, ~i};
+    Fnv1a::add_words(together, words);
+    for (size_t row = 0; row < 3; ++row) {
+      alone[row].word(words[row]);
+    }
+  }
+  for (size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(alone[row].value(), together[row].value());
+  }
+}
+
 TEST(Hash, ARowOfWordsDependsOnItsOrder) {
   std::set<uint64_t> seen;
   for (uint64_t a = 0; a < 100; ++a) {

@@ -13,7 +13,8 @@
 namespace memprof {
 namespace {
 
-// Open addressing; at most half full.
+// Open addressing; at most half full.  It begins small and doubles into pages of its own, so that what is touched is in
+// proportion to the different keys, not to all frames.
 class IndexOfKey {
  public:
   struct Slot {
@@ -21,29 +22,57 @@ class IndexOfKey {
     uint32_t index_plus_one;  // 0: empty
   };
 
-  static uint64_t slots_for(uint64_t keys) {
-    uint64_t slots = 64;
-    while (slots < 2 * keys) {
-      slots *= 2;
-    }
-    return slots;
-  }
+  IndexOfKey() : slots_(new_slots(kFirstSlots)), count_(kFirstSlots) {}
+  ~IndexOfKey() { release(slots_, count_); }
+  IndexOfKey(const IndexOfKey&) = delete;
+  IndexOfKey& operator=(const IndexOfKey&) = delete;
 
-  IndexOfKey() = default;
-  IndexOfKey(Slot* slots, uint64_t count) : slots_(slots), mask_(count - 1) {}
+  // The slot of the key, or the empty one where it belongs: until the next insert().  nullptr: there is no memory.
+  Slot* find(uint64_t key) const { return slots_ != nullptr ? &find_in(slots_, count_, key) : nullptr; }
 
-  Slot& find(uint64_t key) {
-    for (uint64_t i = mix_hash(key) & mask_;; i = (i + 1) & mask_) {
-      if (slots_[i].index_plus_one == 0 || slots_[i].key == key) {
-        slots_[i].key = key;
-        return slots_[i];
-      }
+  // Into the slot that find() found empty.
+  void insert(Slot* empty, uint64_t key, uint32_t index_plus_one) {
+    *empty = {key, index_plus_one};
+    if (++size_ > count_ / 2) {
+      grow();
     }
   }
 
  private:
-  Slot* slots_ = nullptr;
-  uint64_t mask_ = 0;
+  static constexpr uint64_t kFirstSlots = 4096;
+
+  static Slot* new_slots(uint64_t count) {
+    return static_cast<Slot*>(platform::reserve_pages(count * sizeof(Slot)));
+  }
+  static void release(Slot* slots, uint64_t count) {
+    if (slots != nullptr) {
+      platform::release_pages(slots, count * sizeof(Slot));
+    }
+  }
+
+  static Slot& find_in(Slot* slots, uint64_t count, uint64_t key) {
+    for (uint64_t i = mix_hash(key) & (count - 1);; i = (i + 1) & (count - 1)) {
+      if (slots[i].index_plus_one == 0 || slots[i].key == key) {
+        return slots[i];
+      }
+    }
+  }
+
+  void grow() {
+    Slot* const larger = new_slots(2 * count_);
+    for (uint64_t i = 0; larger != nullptr && i < count_; ++i) {
+      if (slots_[i].index_plus_one != 0) {
+        find_in(larger, 2 * count_, slots_[i].key) = slots_[i];
+      }
+    }
+    release(slots_, count_);
+    slots_ = larger;
+    count_ *= 2;
+  }
+
+  Slot* slots_;
+  uint64_t count_;  // a power of two
+  uint64_t size_ = 0;
 };
 
 // Two instructions of one line are one place.
@@ -56,20 +85,14 @@ uint64_t place_key(uint32_t code, uint32_t line) {
 // The frames of runtimes that a snapshot has, each place once.
 class Snapshot::RuntimeFrames {
  public:
-  // `count`: the most that index_of() is asked for.
-  RuntimeFrames(Snapshot* snapshot, Source* source, uint64_t count)
+  RuntimeFrames(Snapshot* snapshot, Source* source)
       : snapshot_(*snapshot),
         source_(*source),
         names_(source->count<NameEntry>(kNameSection)),
         codes_(source->count<CodeEntry>(kCodeSection)),
-        slots_(IndexOfKey::slots_for(count)),
-        scratch_bytes_(2 * slots_ * sizeof(IndexOfKey::Slot) + names_ * sizeof(uint64_t) +
-                       codes_ * sizeof(uint16_t) + CodeTable::kMaxLinesBytes),
+        scratch_bytes_(names_ * sizeof(uint64_t) + codes_ * sizeof(uint16_t) + CodeTable::kMaxLinesBytes),
         scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
-    auto* slots = reinterpret_cast<IndexOfKey::Slot*>(scratch_);
-    of_frame_ = IndexOfKey(slots, slots_);
-    of_place_ = IndexOfKey(slots + slots_, slots_);
-    name_offsets_ = reinterpret_cast<uint64_t*>(slots + 2 * slots_);
+    name_offsets_ = reinterpret_cast<uint64_t*>(scratch_);
     if (scratch_ != nullptr) {
       note_reuses(source);
     }
@@ -84,19 +107,30 @@ class Snapshot::RuntimeFrames {
 
   bool ok() const { return scratch_ != nullptr; }
 
-  // The index of its place.
-  uint32_t index_of(uint64_t frame) {
-    IndexOfKey::Slot& known = of_frame_.find(frame);
-    if (known.index_plus_one == 0) {
-      const uint32_t code = code_of(frame);
-      const uint32_t line = line_of(code, position_of(frame));
-      IndexOfKey::Slot& place = of_place_.find(place_key(code, line));
-      if (place.index_plus_one == 0) {
-        place.index_plus_one = enter(code, line);
-      }
-      known.index_plus_one = place.index_plus_one;
+  // Its place, with an index: true.  false: there is no memory.
+  bool find_index(uint64_t frame, uint32_t* index) {
+    IndexOfKey::Slot* const known = of_frame_.find(frame);
+    if (known == nullptr) {
+      return false;
     }
-    return known.index_plus_one - 1;
+    if (known->index_plus_one != 0) {
+      *index = known->index_plus_one - 1;
+      return true;
+    }
+    const uint32_t code = code_of(frame);
+    const uint32_t line = line_of(code, position_of(frame));
+    IndexOfKey::Slot* const place = of_place_.find(place_key(code, line));
+    if (place == nullptr) {
+      return false;
+    }
+    uint32_t index_plus_one = place->index_plus_one;
+    if (index_plus_one == 0) {
+      index_plus_one = enter(code, line);
+      of_place_.insert(place, place_key(code, line), index_plus_one);
+    }
+    of_frame_.insert(known, frame, index_plus_one);
+    *index = index_plus_one - 1;
+    return true;
   }
 
  private:
@@ -216,7 +250,6 @@ class Snapshot::RuntimeFrames {
   const Source& source_;
   const uint64_t names_;
   const uint64_t codes_;
-  const uint64_t slots_;
   const uint64_t scratch_bytes_;
   uint8_t* const scratch_;
   uint16_t* reuses_ = nullptr;
@@ -239,13 +272,17 @@ bool Snapshot::copy_runtime_frames(Source* source) {
   runtime_mapping_bytes_ = count * sizeof(SnapshotRuntimeFrame);
   runtime_mapping_ = platform::reserve_pages(runtime_mapping_bytes_);
   runtime_frames.data = static_cast<SnapshotRuntimeFrame*>(runtime_mapping_);
-  RuntimeFrames found(this, source, count);
+  RuntimeFrames found(this, source);
   if (runtime_mapping_ == nullptr || !found.ok()) {
     return false;
   }
   for (uint64_t i = 0; i < frames.size; ++i) {
     if (is_runtime_frame(frames.data[i])) {
-      frames.data[i] = kRuntimeFrame | found.index_of(frames.data[i]);
+      uint32_t index = 0;
+      if (!found.find_index(frames.data[i], &index)) {
+        return false;
+      }
+      frames.data[i] = kRuntimeFrame | index;
     }
   }
   return true;

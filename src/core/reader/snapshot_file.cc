@@ -63,6 +63,7 @@ bool Snapshot::Source::open_file(int fd, uint64_t length, bool* has_memory) {
 }
 
 void Snapshot::Source::copy_part(uint64_t offset, uint64_t size_bytes) {
+  platform::advise_dense(const_cast<uint8_t*>(base) + offset, size_bytes);
   is_cut |= !platform::file_read(file, offset, const_cast<uint8_t*>(base) + offset, size_bytes);
 }
 

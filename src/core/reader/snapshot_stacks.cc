@@ -11,6 +11,7 @@
 #include "core/reader/snapshot_source.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/stack_table.h"
+#include "platform/memory.h"
 #include "platform/process.h"
 
 namespace memprof {
@@ -97,6 +98,11 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
     source->refresh();  // and the units that the entries name
     source->load(kLifetimeSection);
     frames.size = lifetimes.size = 0;
+    if (source->file >= 0) {  // in the program's own process memory counts more than time
+      platform::advise_dense(stacks.data, stacks.size * sizeof(SnapshotStack));
+      platform::advise_dense(frames.data, source->used[kFrameSection]);
+      platform::advise_dense(frame_modules.data, source->count<uint64_t>(kFrameSection) * sizeof(uint32_t));
+    }
     for (uint64_t i = 0; i < stacks.size; ++i) {
       stacks.data[i] = {};
       lifetime_places_.data[i] = {};

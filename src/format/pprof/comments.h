@@ -112,6 +112,36 @@ class StackId {
   }
   uint64_t value() const { return hash_.value(); }
 
+  // The locations of neighbouring stacks, whose multiplications need not wait for each other.  depth_of(row): how many
+  // row has; key_of(row, i): the key of its location i.
+  static constexpr size_t kTogether = 4;
+  template <typename DepthOf, typename KeyOf>
+  static void add_locations(StackId (&ids)[kTogether], size_t count, const DepthOf& depth_of,
+                            const KeyOf& key_of) {
+    Fnv1a rows[kTogether];
+    size_t depths[kTogether] = {};
+    for (size_t row = 0; row < count; ++row) {
+      depths[row] = depth_of(row);
+    }
+    size_t together = depths[0];
+    for (const size_t depth : depths) {
+      together = depth < together ? depth : together;  // of a group that is not full: 0
+    }
+    for (size_t i = 0; i < together; ++i) {
+      uint64_t keys[kTogether];
+      for (size_t row = 0; row < kTogether; ++row) {
+        keys[row] = key_of(row, i);
+      }
+      Fnv1a::add_words(rows, keys);
+    }
+    for (size_t row = 0; row < count; ++row) {
+      ids[row].hash_ = rows[row];
+      for (size_t i = together; i < depths[row]; ++i) {
+        ids[row].add(key_of(row, i));
+      }
+    }
+  }
+
  private:
   Fnv1a hash_;
 };

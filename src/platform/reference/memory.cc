@@ -61,6 +61,8 @@ bool copy_text(const char*, char*, size_t) {
 
 void advise_sparse(void*, size_t) {}
 
+void advise_dense(void*, size_t) {}
+
 uint64_t resident_bytes(uint64_t* max, uint64_t* files) {
   *max = 0;
   if (files != nullptr) {

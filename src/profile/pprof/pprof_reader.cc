@@ -37,6 +37,8 @@ struct SampleType {
 };
 
 constexpr size_t kDeepestStack = size_t{1} << 20;
+// A vector that grows moves what it has, into pages that nobody had touched.
+constexpr size_t kMaxReservedStacks = size_t{1} << 19;
 
 class Reader {
  public:
@@ -52,6 +54,7 @@ class Reader {
     pass([this](pbf_reader& reader) { return read_header(reader); });
     match_sample_types();
     pass([this](pbf_reader& reader) { return tables_.read_location(reader); });
+    profile_.stacks.reserve(std::min(samples_, kMaxReservedStacks));
     pass([this](pbf_reader& reader) { return read_sample(reader); });
     for (const std::string_view comment : comments_) {
       statistics_.comment(comment, profile_);
@@ -84,6 +87,9 @@ class Reader {
       return true;
     }
     switch (reader.tag_and_type()) {
+      case bytes_field(field::kSample):
+        ++samples_;
+        return false;
       case bytes_field(field::kSampleType): {
         budget_.charge(sizeof(SampleType));
         const auto [type, unit] = read_value_type(reader.get_message());
@@ -261,6 +267,7 @@ class Reader {
   StackFolder folder_{profile_.stacks, budget_};
   StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;
+  size_t samples_ = 0;
   std::vector<std::string_view> comments_;
   struct Column {
     size_t column;

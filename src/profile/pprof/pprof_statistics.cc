@@ -268,27 +268,37 @@ std::vector<uint64_t> location_keys(const Profile& profile) {
   return keys;
 }
 
-namespace {
-
-uint64_t id_of(const Stack& stack, const std::vector<uint64_t>& keys) {
-  StackId id;
-  for (const uint32_t location : stack.locations) {
-    id.add(keys[location]);
+std::vector<uint64_t> stack_ids(const Profile& profile) {
+  const std::vector<uint64_t> keys = location_keys(profile);
+  std::vector<uint64_t> ids;
+  ids.reserve(profile.stacks.size());
+  for (size_t first = 0; first < profile.stacks.size(); first += StackId::kTogether) {
+    const Stack* const stacks = &profile.stacks[first];
+    const size_t count = std::min(StackId::kTogether, profile.stacks.size() - first);
+    StackId of_stacks[StackId::kTogether];
+    StackId::add_locations(
+        of_stacks, count, [stacks](size_t row) { return stacks[row].locations.size(); },
+        [&keys, stacks](size_t row, size_t i) { return keys[stacks[row].locations[i]]; });
+    for (size_t row = 0; row < count; ++row) {
+      of_stacks[row].add_heap(stacks[row].heap.data(), stacks[row].heap.size());
+      of_stacks[row].add_process(stacks[row].process.data(), stacks[row].process.size());
+      ids.push_back(of_stacks[row].value());
+    }
   }
-  id.add_heap(stack.heap.data(), stack.heap.size());
-  id.add_process(stack.process.data(), stack.process.size());
-  return id.value();
+  return ids;
 }
+
+namespace {
 
 // Stacks of one id are one: a runtime can have several pieces of code of one name, file and line, which are
 // apart in the file, and which nobody can tell apart.  Their comment is of all.  The ids of those that stay.
-std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>& keys,
-                                   std::vector<uint32_t>* samples_of) {
-  std::vector<uint64_t> ids;
+std::vector<uint64_t> unite_stacks(Profile& profile, std::vector<uint32_t>* samples_of) {
+  std::vector<uint64_t> ids = stack_ids(profile);
   std::unordered_map<uint64_t, size_t> first;
+  first.reserve(ids.size());
+  size_t to = 0;  // so many stay
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
-    const uint64_t id = id_of(profile.stacks[i], keys);
-    const size_t to = ids.size();
+    const uint64_t id = ids[i];
     const auto [known, is_new] = first.emplace(id, to);
     if (!is_new) {
       add_to_stack(profile.stacks[i], &profile.stacks[known->second]);
@@ -299,8 +309,9 @@ std::vector<uint64_t> unite_stacks(Profile& profile, const std::vector<uint64_t>
       profile.stacks[to] = std::move(profile.stacks[i]);
       (*samples_of)[to] = (*samples_of)[i];
     }
-    ids.push_back(id);
+    ids[to++] = id;
   }
+  ids.resize(to);
   profile.stacks.resize(ids.size());
   samples_of->resize(ids.size());
   return ids;
@@ -353,7 +364,7 @@ void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of)
                                                                   profile.has_metric.begin() + kFirstMetrics,
                                                                   [](bool has) { return has; });
   const std::vector<uint64_t> ids =
-      has_statistics ? unite_stacks(profile, location_keys(profile), &samples_of) : std::vector<uint64_t>();
+      has_statistics ? unite_stacks(profile, &samples_of) : std::vector<uint64_t>();
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     Stack& stack = profile.stacks[i];
     if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {

@@ -55,4 +55,7 @@ class StatisticsReader {
 // For each location what StackId takes of it (format/pprof/comments.h).
 std::vector<uint64_t> location_keys(const Profile& profile);
 
+// The StackId of each stack.
+std::vector<uint64_t> stack_ids(const Profile& profile);
+
 }  // namespace memprof::profile

@@ -354,19 +354,14 @@ class Writer {
       write_comment_of([&](CommentText& text) { resident_comment(text, profile_.resident); });
     if (profile_.load.is_known())
       write_comment_of([&](CommentText& text) { load_comment(text, profile_.load); });
-    const std::vector<uint64_t> keys = location_keys(profile_);
+    const std::vector<uint64_t> ids = stack_ids(profile_);
     std::vector<IdentifiedStatistics> stacks;
-    for (const Stack& stack : profile_.stacks) {
+    for (size_t i = 0; i < profile_.stacks.size(); ++i) {
+      const Stack& stack = profile_.stacks[i];
       if (!stack.has_statistics || is_only_apart(stack)) {
         continue;
       }
-      StackId id;
-      for (const uint32_t location : stack.locations) {
-        id.add(keys[location]);
-      }
-      id.add_heap(stack.heap.data(), stack.heap.size());
-      id.add_process(stack.process.data(), stack.process.size());
-      stacks.push_back({id.value(), as_packed(stack, profile_.rate_bytes)});
+      stacks.push_back({ids[i], as_packed(stack, profile_.rate_bytes)});
     }
     for (const std::string& comment : pack_statistics(std::move(stacks), profile_.rate_bytes)) {
       write_comment(comment);

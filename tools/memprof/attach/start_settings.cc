@@ -18,7 +18,7 @@ std::string at_work_there(uint64_t pid) {
 bool records_mappings(uint64_t pid) {
   int error = 0;
   const std::string arena = arena_of_process(pid, &error);
-  const profile::Profile profile = profile::read_pprof(read_arena(arena).pprof, arena);
+  const profile::Profile profile = profile::read_pprof(read_arena(arena).pprof.view(), arena);
   return profile.has_metric[profile::metric_index(profile::Metric::kMappedSpace)];
 }
 

@@ -223,7 +223,8 @@ profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable
   std::string held = "?";
   std::string age = "?";
   try {
-    const profile::Profile profile = profile::read_pprof(read_arena(found.file.path).pprof, found.file.path);
+    const profile::Profile profile =
+        profile::read_pprof(read_arena(found.file.path).pprof.view(), found.file.path);
     program = profile::printable(profile.program);
     held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
     age = age_text(found, profile);

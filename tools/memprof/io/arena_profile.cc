@@ -2,11 +2,13 @@
 #include "memprof/io/arena_profile.h"
 
 #include <linux/memfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "format/files/arena_name.h"
 #include "memprof.h"
@@ -33,16 +35,14 @@ class MemoryFile {
 
   int fd() const { return fd_; }
 
-  std::string content() const {
-    std::string data(static_cast<size_t>(lseek(fd_, 0, SEEK_END)), '\0');
-    size_t at = 0;
-    while (at < data.size()) {
-      const ssize_t got = pread(fd_, data.data() + at, data.size() - at, static_cast<off_t>(at));
-      if (got <= 0) break;
-      at += static_cast<size_t>(got);
-    }
-    data.resize(at);
-    return data;
+  // Mapped, not copied: of a large arena it is hundreds of megabytes.  Nothing: it cannot be mapped.
+  std::optional<ProfileBytes> content() const {
+    const off_t size = lseek(fd_, 0, SEEK_END);
+    if (size <= 0) return std::nullopt;
+    const auto bytes = static_cast<size_t>(size);
+    void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    if (pages == MAP_FAILED) return std::nullopt;
+    return ProfileBytes(pages, bytes);
   }
 
  private:
@@ -74,6 +74,10 @@ void read_resident(memprof_snapshot* snapshot, ResidentReads* reads) {
 
 }  // namespace
 
+ProfileBytes::~ProfileBytes() {
+  if (pages_ != nullptr) munmap(const_cast<void*>(pages_), size_);
+}
+
 ArenaContent read_arena(const std::string& path, ResidentReads* resident) {
   memprof_snapshot* opened = nullptr;
   if (const int error = memprof_snapshot_open(path.c_str(), &opened); error != MEMPROF_OK) fail(path, error);
@@ -87,7 +91,9 @@ ArenaContent read_arena(const std::string& path, ResidentReads* resident) {
     error = file.fd() >= 0 ? memprof_snapshot_write_fd(opened, file.fd()) : MEMPROF_ERR_SYSTEM;
   }
   if (error != MEMPROF_OK) fail(path, error);
-  return {file.content(), info.end_ns != 0, info.start_ns};
+  std::optional<ProfileBytes> content = file.content();
+  if (!content) fail(path, MEMPROF_ERR_NO_MEMORY);
+  return {std::move(*content), info.end_ns != 0, info.start_ns};
 }
 
 bool is_arena_path(const std::string& path) {

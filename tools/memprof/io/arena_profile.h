@@ -6,15 +6,42 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "profile/model/model.h"
 
 namespace memprof::cli {
 
+// The bytes of a profile, in pages that are given back with it.
+class ProfileBytes {
+ public:
+  ProfileBytes() = default;
+  ProfileBytes(const void* pages, size_t size) : pages_(pages), size_(size) {}
+  ~ProfileBytes();
+  ProfileBytes(ProfileBytes&& other) noexcept { swap(other); }
+  ProfileBytes& operator=(ProfileBytes&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::string_view view() const { return {static_cast<const char*>(pages_), size_}; }
+
+ private:
+  void swap(ProfileBytes& other) {
+    std::swap(pages_, other.pages_);
+    std::swap(size_, other.size_);
+  }
+
+  const void* pages_ = nullptr;
+  size_t size_ = 0;
+};
+
 struct ArenaContent {
-  std::string pprof;       // without names
+  ProfileBytes pprof;      // without names
   bool has_ended = false;  // the process came to its end by itself
   uint64_t start_ns = 0;   // when it was made, on a clock of the machine
 };

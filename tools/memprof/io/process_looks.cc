@@ -40,7 +40,7 @@ profile::Profile ProcessLooks::look_at_end() {
 
 profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* resident, bool raw) {
   const ArenaContent arena = read_arena(path, resident);
-  profile::Profile profile = profile::read_pprof(arena.pprof, process_.arena);
+  profile::Profile profile = profile::read_pprof(arena.pprof.view(), process_.arena);
   if (resident_.is_always && !profile.has_metric[profile::metric_index(profile::Metric::kResidentSpace)]) {
     throw profile::Error("process " + std::to_string(process_.pid) +
                          ": what of its blocks is in memory cannot be read; it takes the same user, or root");

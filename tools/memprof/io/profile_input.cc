@@ -141,7 +141,7 @@ profile::Profile SeriesLooks::look(size_t index) {
 
 profile::Profile read_profile(const std::string& path) {
   if (auto look = look_of_series(path)) return std::move(*look);
-  if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof, path);
+  if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
   if (auto foreign = profile::read_foreign_file(path)) return std::move(*foreign);
   return profile::read_pprof_file(path);
 }

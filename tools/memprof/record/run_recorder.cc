@@ -69,7 +69,7 @@ void RunRecorder::look() {
     try {
       ResidentReads& resident = resident_[file.pid];
       resident.pid = file.pid;
-      profiles.push_back(profile::read_pprof(read_arena(file.path, &resident).pprof, file.path));
+      profiles.push_back(profile::read_pprof(read_arena(file.path, &resident).pprof.view(), file.path));
     } catch (const profile::Error&) {
       continue;  // it has ended meanwhile
     }

@@ -61,6 +61,18 @@ void advise_sparse(void* start, size_t size_bytes) {
   madvise(start, size_bytes, MADV_NOHUGEPAGE);
 }
 
+void advise_dense(void* start, size_t size_bytes) {
+  constexpr uintptr_t kHugeBytes = uintptr_t{2} << 20;
+  constexpr size_t kMinBytes = 8 * kHugeBytes;
+  if (size_bytes < kMinBytes || is_sandboxed()) {
+    return;
+  }
+  // Whole ones only: no page more than is touched.
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(start) + kHugeBytes - 1) / kHugeBytes * kHugeBytes;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(start) + size_bytes) / kHugeBytes * kHugeBytes;
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);  // else small ones, as before
+}
+
 bool is_sandboxed() {
   return g_is_sandboxed.load(std::memory_order_relaxed);
 }

@@ -44,6 +44,8 @@ TEST(Platform, ReservedPagesAreZeroAndSparse) {
   p[kSize - 1] = 1;
   platform::advise_sparse(p, kSize);
   EXPECT_EQ(1, p[kSize - 1]);
+  platform::advise_dense(p, kSize);
+  EXPECT_EQ(1, p[kSize - 1]);
   platform::release_pages(p, kSize);
   EXPECT_FALSE(platform::is_readable(reinterpret_cast<uint64_t>(p)));
 }

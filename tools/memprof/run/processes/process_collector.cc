@@ -220,7 +220,7 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
       const ArenaContent content = read_arena(file.path);
       process.start_ns = content.start_ns;
       process.has_ended = content.has_ended;
-      add(profile::read_pprof(content.pprof, file.path), content.pprof, std::move(process));
+      add(profile::read_pprof(content.pprof.view(), file.path), content.pprof.view(), std::move(process));
     } catch (const std::exception& error) {
       add_unreadable(error);
     }
@@ -232,14 +232,15 @@ void ProcessCollector::add_unreadable(const std::exception& reason) {
   if (collected_.unreadable++ == 0) collected_.unreadable_why = reason.what();
 }
 
-void ProcessCollector::add(profile::Profile profile, const std::string& pprof, ProcessProfile process) {
+void ProcessCollector::add(profile::Profile profile, std::string_view pprof, ProcessProfile process) {
   const size_t functions = profile.functions.size();
   add_jit_names(profile);
   profile::PprofWriteOptions options;
   options.gzip = false;
   const bool has_more = profile.functions.size() != functions;
   if (has_more || !pprof.empty()) {
-    profile::write_file_atomically(process.path, has_more ? profile::write_pprof(profile, options) : pprof,
+    const std::string named = has_more ? profile::write_pprof(profile, options) : "";
+    profile::write_file_atomically(process.path, has_more ? std::string_view(named) : pprof,
                                    profile::IfExists::kReplace);
   }
   process.program = profile.program;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memprof/host/process/arena_files.h"
@@ -107,7 +108,7 @@ class ProcessCollector {
   bool is_overruled_by_profile(const UnseenProcess& unseen) const;
   void add_unreadable(const std::exception& reason);
   // `pprof` is written to process.path; empty: it is there already.
-  void add(profile::Profile profile, const std::string& pprof, ProcessProfile process);
+  void add(profile::Profile profile, std::string_view pprof, ProcessProfile process);
 
   const std::string arenas_;
   const std::string profiles_;
