@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
@@ -33,9 +32,6 @@ std::atomic<uint64_t> g_looked_at_cpu_ns{0};
 
 struct Looking {
   platform::MemoryView view;
-  bool is_alone = false;  // it is this process, which has one thread
-  uint64_t in_place_start = 0;
-  uint64_t in_place_limit = 0;
   uint64_t time_ns = 0;
   uint64_t start_ns = platform::monotonic_ns();
   uint64_t start_cpu_ns = platform::thread_cpu_ns();
@@ -49,18 +45,7 @@ struct Looking {
                           : std::clamp(used_ns / kShare, kMinOtherTimeNs, kMaxOtherTimeNs);
   }
   static bool read(void* context, uint64_t address, void* bytes, size_t size_bytes) {
-    const auto& self = *static_cast<Looking*>(context);
-    if (address >= self.in_place_start && address < self.in_place_limit &&
-        size_bytes <= self.in_place_limit - address) {
-      std::memcpy(bytes, reinterpret_cast<const void*>(address), size_bytes);
-      return true;
-    }
-    return platform::read_memory_of(self.view, address, bytes, size_bytes);
-  }
-  static void set_in_place(void* context, uint64_t start, uint64_t limit) {
-    auto& self = *static_cast<Looking*>(context);
-    self.in_place_start = self.is_alone ? start : 0;
-    self.in_place_limit = self.is_alone ? limit : 0;
+    return platform::read_memory_of(static_cast<Looking*>(context)->view, address, bytes, size_bytes);
   }
   static uint64_t in_memory(void* context, resident::Pages what, uint64_t start, uint64_t limit) {
     const auto of =
@@ -91,9 +76,7 @@ struct Looking {
     const auto& self = *static_cast<Looking*>(context);
     return static_cast<unsigned>(std::min<uint64_t>(100, 100 * self.used_ns() / self.time_ns));
   }
-  resident::MemorySource source() {
-    return {this, read, in_memory, read_map, has_time, used_percent, is_alone, set_in_place};
-  }
+  resident::MemorySource source() { return {this, read, in_memory, read_map, has_time, used_percent}; }
 };
 
 int read_view(Looking* looking, Snapshot* s) {
@@ -108,7 +91,6 @@ int read_view(Looking* looking, Snapshot* s) {
     platform::set_last_error(error);
     return MEMPROF_ERR_SYSTEM;
   }
-  looking->is_alone = looking->view.is_own && totals.threads == 1;
   for (uint64_t i = 0; i < s->records.size; ++i) {
     const SnapshotRecord& r = s->records.data[i];
     s->resident_shares.data[i] = -1;

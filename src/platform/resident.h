@@ -17,7 +17,6 @@ struct MemoryTotals {
   uint64_t file_bytes = 0;
   uint64_t shared_bytes = 0;
   uint64_t swap_bytes = 0;
-  uint64_t threads = 0;  // 0: not known
 };
 
 // Opened by open_memory, closed by close_memory; one thread's.

@@ -15,9 +15,8 @@ constexpr uint64_t kMinEmpty = 64;       // of the main arena: no program fills 
 constexpr uint64_t kMinEmptyOther = 16;  // where an arena is already expected
 constexpr uint64_t kMaxArenas = 1024;
 constexpr uint64_t kMaxHeaps = 1 << 16;
-// Chunks in lists that cost about as much as reading 64 KiB of the heap, where each is a system call and where not.
+// Chunks in lists that cost about as much as reading 64 KiB of the heap: each is a system call.
 constexpr uint64_t kListedPerWindow = 4;
-constexpr uint64_t kListedPerWindowInPlace = 32;
 constexpr uint64_t kMinListed = 32;
 constexpr uint64_t kMaxChunks = 1 << 20;
 constexpr uint64_t kMaxFastChunks = 1 << 16;
@@ -115,8 +114,7 @@ class Walk {
     const bool may_walk =
         window_ != nullptr && top != 0 && source_.load(bins + kNextBehind + 3 * kWord, &system_bytes);
     const GlibcFree before = sum_;
-    const uint64_t per_window = source_.is_in_place ? kListedPerWindowInPlace : kListedPerWindow;
-    const uint64_t max = kMinListed + system_bytes / ChunkWalk::kWindowBytes * per_window;
+    const uint64_t max = kMinListed + system_bytes / ChunkWalk::kWindowBytes * kListedPerWindow;
     if (lists(bins, may_walk ? max : kMaxChunks) || sum_.is_cut || !may_walk) {
       return;
     }

@@ -24,10 +24,6 @@ struct MemorySource {
   bool (*has_time)(void* context) = nullptr;
   // How much of the time is over, in percent; nullptr: only has_time knows.
   unsigned (*used_percent)(void* context) = nullptr;
-  // It is this process, and it has no other thread: what its map says can be read can be read in place.
-  bool is_in_place = false;
-  // Where is_in_place is set: reads of [start, limit), which the map has, may be done so from now on; nullptr: not wanted.
-  void (*set_in_place)(void* context, uint64_t start, uint64_t limit) = nullptr;
 
   template <typename T>
   bool load(uint64_t address, T* value) const {

@@ -39,8 +39,7 @@ class ReadAhead {
               return of.read_map(of.context, text, size_bytes);
             },
             [](void* context) { return self(context).source_.may_go_on(); },
-            [](void* context) { return self(context).source_.used(); },
-            source_.is_in_place};
+            [](void* context) { return self(context).source_.used(); }};
   }
 
  private:

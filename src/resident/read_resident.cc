@@ -345,14 +345,7 @@ class Reader {
     for (const MappingEntry& m : mappings_) {
       if (m.is_break && break_start_ == 0) {
         break_start_ = m.start;
-        break_limit_ = m.start;
       }
-      if (m.is_break && m.is_accessible && m.start == break_limit_) {
-        break_limit_ = m.limit;
-      }
-    }
-    if (source_.is_in_place && source_.set_in_place != nullptr) {
-      source_.set_in_place(source_.context, break_start_, break_limit_);
     }
   }
 
@@ -369,7 +362,6 @@ class Reader {
   BlocksSeen seen_[2];    // small ones, large ones
   size_t looked_ = 0;
   uint64_t break_start_ = 0;
-  uint64_t break_limit_ = 0;  // up to where all of it can be read
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
   bool has_all_ = true;  // the map has all sizes

@@ -62,9 +62,9 @@ TEST(HeapText, WhatTcmallocWritesOfEveryAllocation) {
 TEST(HeapText, WhatWasSampledIsScaledUp) {
   const double scale = 1 / (1 - std::exp(-1024.0 / 2048.0));
   for (const char* kind : {"heap_v2/2048", "heapz_v2/2048", "heap/4096"}) {
-    const Profile profile = read_heap_text(
-        std::string("heap profile: 4: 4096 [4: 4096] @ ") + kind + "\n4: 4096 [4: 4096] @ 0x401001\n" + kHeapMap,
-        "x.heap");
+    const Profile profile = read_heap_text(std::string("heap profile: 4: 4096 [4: 4096] @ ") + kind +
+                                               "\n4: 4096 [4: 4096] @ 0x401001\n" + kHeapMap,
+                                           "x.heap");
     EXPECT_EQ(value(profile, 0, Metric::kInuseSpace), std::round(4096 * scale)) << kind;
     EXPECT_EQ(value(profile, 0, Metric::kInuseObjects), std::round(4 * scale)) << kind;
     EXPECT_EQ(profile.rate_bytes, 2048u) << kind;

@@ -77,10 +77,6 @@ class KilobyteLines {
         *known.bytes = number_in(line_ + length) * 1024;
       }
     }
-    constexpr char kThreads[] = "Threads:";
-    if (strncmp(line_, kThreads, sizeof(kThreads) - 1) == 0) {
-      totals->threads = number_in(line_ + sizeof(kThreads) - 1);
-    }
   }
   static uint64_t number_in(const char* text) {
     uint64_t number = 0;
