@@ -187,11 +187,20 @@ class Report(e2e.Test):
         for part in (str(path), *parts):
             self.assertIn(part, said)
 
+    def cut_inside_a_message(self, plain):
+        """About half of a profile. Cut between two messages it would be a whole one, of fewer of them."""
+        for size in (len(plain) // 2, len(plain) // 2 + 1):
+            try:
+                list(e2e.message_fields(plain[:size]))
+            except (AssertionError, IndexError):
+                return plain[:size]
+        self.fail("both cuts lie between messages")
+
     def test_bad_files(self):
         good = EXACT.read_bytes()
         plain = gzip.decompress(good)
         cases = {"empty": b"", "text": b"hello, world\n" * 100, "truncated.gz": good[:len(good) // 2],
-                 "truncated.pb": plain[:len(plain) // 2], "zeros": bytes(10000), "ones": b"\xff" * 10000,
+                 "truncated.pb": self.cut_inside_a_message(plain), "zeros": bytes(10000), "ones": b"\xff" * 10000,
                  "elf": pathlib.Path(e2e.program("ending")).read_bytes(),
                  "bomb.gz": gzip.compress(bytes(200 << 20), 1), "flipped.gz": bytes(b ^ 0x55 for b in good),
                  "json": b'{"program": 1}'}

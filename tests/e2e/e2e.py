@@ -105,7 +105,7 @@ class Profile:
         data = pathlib.Path(path).read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        fields = list(_fields(data))
+        fields = list(message_fields(data))
         self.strings = [value.decode() for key, value in fields if key == 6]
         if not self.strings or self.strings[0] != "":
             raise AssertionError(f"{path}: the string table does not begin with the empty string")
@@ -122,7 +122,7 @@ class Profile:
                 "has_functions": mapping.get(7, 0)}
         self.functions = {f[1]: self.strings[f.get(2, 0)] for f in (_last(v) for k, v in fields if k == 5)}
         self.locations = {}
-        for body in (list(_fields(v)) for k, v in fields if k == 4):
+        for body in (list(message_fields(v)) for k, v in fields if k == 4):
             simple = dict((k, v) for k, v in body if k != 4)
             names = [self.functions[_last(v)[1]] for k, v in body if k == 4]
             self.locations[simple[1]] = Frame(simple.get(3, 0), self.mappings.get(simple.get(2, 0)), names)
@@ -138,7 +138,7 @@ class Profile:
 
     def _sample(self, data):
         ids, values, labels = [], [], {}
-        for key, value in _fields(data):
+        for key, value in message_fields(data):
             if key in (1, 2):
                 numbers = _varints(value) if isinstance(value, bytes) else [value]
                 (ids if key == 1 else values).extend(numbers)
@@ -191,7 +191,8 @@ def _varints(data):
     return values
 
 
-def _fields(data):
+def message_fields(data):
+    """(number, value) of each field of an encoded message."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -208,7 +209,7 @@ def _fields(data):
 
 
 def _last(data):
-    return dict(_fields(data))
+    return dict(message_fields(data))
 
 
 class Test(unittest.TestCase):
