@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,8 +20,15 @@ namespace {
 // Among what events tell of, beside process ids, which are smaller.
 constexpr uint64_t kWake = UINT64_MAX;
 constexpr uint64_t kFiles = UINT64_MAX - 1;
-// The descriptors of a process are few (ulimit -n), and what the command reads needs some.
+// The descriptors of a process are few (ulimit -n), and what the command reads needs most of them.
 constexpr size_t kMaxEnds = 256;
+constexpr rlim_t kPartForEnds = 4;
+
+size_t most_ends() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<size_t>(std::min<rlim_t>(kMaxEnds, limit.rlim_cur / kPartForEnds));
+}
 
 int milliseconds(std::chrono::nanoseconds time) {
   const auto count = std::chrono::ceil<std::chrono::milliseconds>(time).count();
@@ -34,7 +42,9 @@ void close_if_open(int fd) {
 }  // namespace
 
 RunEvents::RunEvents(const std::string& folder)
-    : events_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : max_ends_(most_ends()),
+      events_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!is_usable() || !add(wake_, kWake)) return;
   if (folder.empty()) return;
   files_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -63,7 +73,7 @@ bool RunEvents::add(int fd, uint64_t what) {
 
 bool RunEvents::watch_end(uint64_t pid) {
   if (ends_.count(pid) != 0) return true;
-  if (ends_.size() >= kMaxEnds) return false;
+  if (ends_.size() >= max_ends_) return false;
   // Its descriptor is closed on exec.
   const auto fd = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
   if (fd < 0) return false;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -47,6 +48,7 @@ class RunEvents {
  private:
   bool add(int fd, uint64_t what);
 
+  const size_t max_ends_;
   int events_ = -1;
   int wake_ = -1;
   int files_ = -1;

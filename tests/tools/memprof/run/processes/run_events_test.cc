@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "format/files/run_tally.h"
 #include "tests/tools/memprof/process.h"
@@ -35,6 +38,33 @@ TEST(RunEvents, AnEndIsTold) {
   waitpid(child, nullptr, 0);
   EXPECT_THAT(events.wait(std::chrono::nanoseconds(0)).ended, IsEmpty()) << "it is told once";
   EXPECT_FALSE(events.watch_end(pid));
+}
+
+TEST(RunEvents, MostDescriptorsAreLeftToOthers) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  RunEvents events("");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(events.is_usable());
+  int watched = 0;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+    children.push_back(child);
+    watched += events.watch_end(static_cast<uint64_t>(child)) ? 1 : 0;
+  }
+  for (const pid_t child : children) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  if (watched == 0) GTEST_SKIP() << "the kernel has no pidfd_open";
+  EXPECT_EQ(watched, 16);
 }
 
 TEST(RunEvents, WhatIsMadeInTheFolderIsTold) {
