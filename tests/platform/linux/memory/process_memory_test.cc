@@ -48,6 +48,8 @@ void expect_half(uint64_t process_id) {
   EXPECT_EQ(child == 0, view.is_own);
   platform::MemoryTotals totals;
   ASSERT_EQ(0, platform::read_memory_totals(view, &totals));
+  // The child may not have run yet.
+  for (int tries = 0; tries < 10'000 && platform::cpu_ns_of(view) == 0; ++tries) usleep(1000);
   EXPECT_LT(0u, platform::cpu_ns_of(view));
   EXPECT_EQ(totals.resident_bytes, totals.anonymous_bytes + totals.file_bytes + totals.shared_bytes);
   EXPECT_EQ(kBytes / 2, platform::pages_in_memory(view, platform::PagesOf::kPrivate, half.address(),
