@@ -133,7 +133,7 @@ class TextReport {
     const double error = relative_error(values[metric_index(report_.metric)]);
     if (error <= kTooWide) return;
     say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
-                    how_many(), has_row ? "first row" : "sum", 100 * error, better_rate_text(values),
+                    how_many(), has_row ? "first row" : "sum", 100 * error, better_rate_text(values, error),
                     rates_text()));
   }
 
@@ -149,8 +149,9 @@ class TextReport {
   }
 
   // The rate at which the interval of so much would be 7 % on either side, rounded down.
-  std::string better_rate_text(const std::array<Estimate, kMetricCount>& values) const {
-    constexpr double kWanted = 0.07 / 1.96;  // a standard deviation
+  std::string better_rate_text(const std::array<Estimate, kMetricCount>& values, double error) const {
+    constexpr double kWantedError = 0.07;
+    constexpr double kWanted = kWantedError / 1.96;  // a standard deviation
     constexpr double kMinRate = 1024;
     const size_t metric = metric_index(report_.metric);
     const double bytes = values[metric | 1].value;
@@ -158,7 +159,10 @@ class TextReport {
     // Of n blocks of one size, each sampled with probability p, the variance is (1 - p) / p / n of the square of the
     // sum; half of the samples tell the peak.
     const double of_blocks = kWanted * kWanted * (metric_is_peak(report_.metric) ? blocks / 2 : blocks);
-    const double wanted = bytes / blocks / std::log1p(1 / of_blocks);
+    // What no sample tells of is in proportion to the rate: nearly all of the interval of a few large blocks.
+    const uint64_t rate_bytes = report_.rates.empty() ? report_.rate_bytes : report_.rates.back().rate_bytes;
+    const double wanted = std::min(bytes / blocks / std::log1p(1 / of_blocks),
+                                   static_cast<double>(rate_bytes) * kWantedError / error);
     return rate_argument(wanted < kMinRate ? 0 : std::exp2(std::floor(std::log2(wanted))));
   }
 

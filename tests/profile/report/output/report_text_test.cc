@@ -336,6 +336,14 @@ TEST(ReportText, OfAWideFirstRowTheRateIsSaidThatWouldGiveSevenPercent) {
   Builder blocks(2048 * 1024);
   blocks.stack({blocks.at("f")}, 256 * 1024, 10);
   EXPECT_THAT(text_of(blocks), HasSubstr(": -r 64k would make that about 7 % (now 2 MiB)."));
+  // Of a large block that was sampled for certain the interval is what no sample tells of; a coarser rate tells less.
+  Builder lone(64 * 1024);
+  lone.stack({lone.at("f")}, 1 << 19, 1, 1).stack({lone.at("f")}, 40'000, 1, 0);
+  for (Stack& s : lone.profile().stacks) s.peak = s.allocated;
+  lone.profile().has_metric[metric_index(Metric::kPeakSpace)] = true;
+  lone.profile().has_metric[metric_index(Metric::kPeakObjects)] = true;
+  EXPECT_THAT(report_text(build_report(lone.profile(), of_peak)),
+              HasSubstr(": -r 8k would make that about 7 % (now 64 KiB)."));
   Builder exact;
   exact.stack({exact.at("f")}, 1000, 1);
   EXPECT_THAT(text_of(exact), Not(HasSubstr("Few samples")));
