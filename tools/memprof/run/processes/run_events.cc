@@ -24,7 +24,7 @@ constexpr uint64_t kFiles = UINT64_MAX - 1;
 constexpr size_t kMaxEnds = 256;
 constexpr rlim_t kPartForEnds = 4;
 
-size_t most_ends() {
+size_t end_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   return static_cast<size_t>(std::min<rlim_t>(kMaxEnds, limit.rlim_cur / kPartForEnds));
@@ -42,7 +42,7 @@ void close_if_open(int fd) {
 }  // namespace
 
 RunEvents::RunEvents(const std::string& folder)
-    : max_ends_(most_ends()),
+    : max_ends_(end_limit()),
       events_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!is_usable() || !add(wake_, kWake)) return;
