@@ -18,21 +18,10 @@
 namespace memprof {
 namespace {
 
-#if defined(__has_feature)
-#define MEMPROF_HAS_FEATURE(name) __has_feature(name)
-#else
-#define MEMPROF_HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || MEMPROF_HAS_FEATURE(address_sanitizer)
-constexpr uint64_t kSlower = 6;  // they reserve terabytes, which are looked at, too
-#else
-constexpr uint64_t kSlower = 1;
-#endif
-
 // So much processor time: one part in fifty of what the program used since the last look, but at least 50 ms, and of its own
 // not so much that somebody would notice. On a busy machine that may last ten times as long as the most that it can be.
-constexpr uint64_t kMinOwnTimeNs = kSlower * 50'000'000;
-constexpr uint64_t kMinOtherTimeNs = kSlower * 200'000'000;  // which is not the program's
+constexpr uint64_t kMinOwnTimeNs = 50'000'000;
+constexpr uint64_t kMinOtherTimeNs = 200'000'000;  // which is not the program's
 constexpr uint64_t kMaxOwnTimeNs = 300'000'000;
 constexpr uint64_t kMaxOtherTimeNs = 3'000'000'000;
 constexpr uint64_t kShare = 50;
