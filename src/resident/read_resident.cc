@@ -84,6 +84,8 @@ class Reader {
     double live = 0;
     double seen = 0;
     double absent = 0;
+    size_t chunks = 0;  // of how many the slack is known
+    double chunks_seen = 0;
     double slack = 0;
   };
 
@@ -199,7 +201,7 @@ class Reader {
     for (const BlocksSeen& of : seen_) {
       const double scale = of.seen > 0 ? of.live / of.seen : 0;
       absent += of.absent * scale;
-      slack += of.slack * scale;
+      slack += of.chunks_seen > 0 ? of.slack * of.live / of.chunks_seen : 0;
     }
     const double live = seen_[0].live + seen_[1].live;
     const double seen = seen_[0].seen + seen_[1].seen;
@@ -220,12 +222,7 @@ class Reader {
     if (m == nullptr) {
       return true;
     }
-    // A chunk that is a mapping of its own begins with a page; where it was aligned, it is large.
-    const bool may_be_glibcs = m->is_break || m->is_glibc || is_large(b) || b.address % 4096 == 16;
-    bool is_mapped = false;
-    const uint64_t chunk =
-        may_be_glibcs ? glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped) : 0;
-    const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
+    const uint64_t mapped_bytes = look_at_chunk(*m, b, of);
     const uint64_t end = b.address + std::max<uint64_t>(b.size_bytes, 1);
     const double share = share_in_memory(*m, b.address, end);
     if (b.share != nullptr) {
@@ -234,13 +231,30 @@ class Reader {
     ++of->count;
     of->seen += b.weight_bytes;
     of->absent += b.weight_bytes * (1 - share);
-    of->slack += b.weight_count * static_cast<double>(whole - b.size_bytes);
-    if (is_mapped) {
-      add_mapped(m, b, chunk);
+    if (mapped_bytes != 0) {
+      add_mapped(m, b, mapped_bytes);
     } else if (m->is_anonymous) {
       m->kind = MappingKind::kHeap;
     }
     return true;
+  }
+
+  // How large the chunk is, if it is a mapping of its own; else 0.
+  uint64_t look_at_chunk(const MappingEntry& m, const Block& b, BlocksSeen* of) {
+    const bool is_in_heap = m.is_break || m.is_glibc;
+    // A chunk that is a mapping of its own begins with a page; where it was aligned, it is large.
+    const bool may_be_mapped = is_large(b) || b.address % 4096 == 16;
+    if (is_in_heap && !may_be_mapped && of->chunks >= kEnoughBlocks) {
+      return 0;
+    }
+    bool is_mapped = false;
+    const uint64_t chunk =
+        is_in_heap || may_be_mapped ? glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped) : 0;
+    const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
+    ++of->chunks;
+    of->chunks_seen += b.weight_bytes;
+    of->slack += b.weight_count * static_cast<double>(whole - b.size_bytes);
+    return is_mapped ? chunk : 0;
   }
 
   // Of a chunk that is a mapping of its own, which madvise may have split into several, and which others may lie beside.

@@ -162,20 +162,20 @@ uint64_t ask_now(Source* source, uint64_t now_ns, uint64_t live_bytes, const pla
     return now_ns + kPauseNs;
   }
   const MuteScope mute;
+  const uint64_t start_cpu_ns = platform::thread_cpu_ns();
   CountedAllocator& place = state->allocators[source->place - 1];
   if (!ask(source->interface, source->function, &place)) {
     return UINT64_MAX;
   }
   place.time_ns.store(now_ns, std::memory_order_relaxed);
-  const uint64_t end_ns = platform::monotonic_ns();
-  // A thread that waited for a processor meanwhile did not ask for so long: one that takes long counts in part, several
-  // count.
+  // Processor time: a thread that waits for a processor meanwhile does not ask.  One answer that takes long counts in part.
   const uint64_t usual_ns = source->cost_ns != 0 ? source->cost_ns : kFirstCostNs;
-  const uint64_t took_ns = end_ns - now_ns < 4 * usual_ns ? end_ns - now_ns : 4 * usual_ns;
+  const uint64_t spent_ns = platform::thread_cpu_ns() - start_cpu_ns;
+  const uint64_t took_ns = spent_ns < 4 * usual_ns ? spent_ns : 4 * usual_ns;
   const uint64_t cost_ns = (3 * usual_ns + took_ns) / 4 + 1;
   source->cost_ns = cost_ns < kMaxCreditNs ? cost_ns : kMaxCreditNs;
   source->credit_ns -= took_ns < source->credit_ns ? took_ns : source->credit_ns;
-  return end_ns + kPauseNs;
+  return platform::monotonic_ns() + kPauseNs;
 }
 
 }  // namespace
