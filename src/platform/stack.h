@@ -60,6 +60,8 @@ struct KnownCode {
 // also where these cannot be told; what lies behind code that is in no module (a program compiles it while it runs) is
 // not looked at.
 bool may_be_called_by(const Entry& entry, const KnownCode& code);
+// The same, but false where the frames cannot be told.
+bool is_called_by(const Entry& entry, const KnownCode& code);
 
 // A module was unloaded and another one is where it was: drops what capture_stack remembers of code.
 void forget_code();

@@ -56,6 +56,35 @@ class InnerAllocators(e2e.Test):
                 if re.search(rf"\b{pattern}", row["name"])]
         return [sum(row["self"][metric]["value"] for row in rows) for metric in ("inuse_space", "inuse_objects")]
 
+    def mappings(self, profile):
+        """Of each function the bytes that it mapped; and what the text says of the rest."""
+        report = self.report(profile, "--metric", "mapped_space")
+        rows = {row["name"]: row["cumulative"]["mapped_space"]["value"] for row in report["rows"]}
+        rows = {name: value for name, value in rows.items() if value != 0}
+        return rows, report, self.memprof("report", profile, "--mmap").stdout.decode()
+
+    def test_what_an_allocator_maps_is_not_listed_beside_its_blocks(self):
+        """The library's allocator maps a pool of 64 MiB, the program 3 MiB, and memprof pages beside the library's code."""
+        truth, profile = self.profiled(e2e.program("inner_host"), e2e.program("inner_plugin.so"), "1000", "1",
+                                       MEMPROF_MMAP="1")
+        rows, report, text = self.mappings(profile)
+        self.assertEqual(report["totals"]["mapped_space"]["value"], 3 << 20, rows)
+        self.assertEqual(rows["map_itself"], 3 << 20)
+        self.assertGreaterEqual(report["anonymous_allocator_bytes"], truth[0])
+        self.assertRegex(text, r"(?m)^Not listed: \d+\.\d MiB in memory, mapped by allocators whose blocks are counted\.$")
+        _, profile = self.profiled(e2e.program("inner_host"), e2e.program("inner_plugin.so"), "1000", MEMPROF_MMAP="1")
+        rows, _, text = self.mappings(profile)
+        self.assertEqual(rows, {})
+        self.assertRegex(text, r"The program itself mapped nothing that is left\.\nNot listed: ")
+
+    def test_what_static_allocators_map_is_not_listed_beside_their_blocks(self):
+        for name in static_programs():
+            truth, profile = self.profiled(e2e.program(name), MEMPROF_MMAP="1")
+            rows, report, _ = self.mappings(profile)
+            self.assertEqual(rows, {}, name)
+            # tcmalloc moves the break, as malloc does.
+            self.assertGreater(report["anonymous_allocator_bytes"] + report["anonymous_malloc_bytes"], truth[0] * 0.9, name)
+
     def heaps(self, profile):
         return {row["name"]: row["self"] for row in self.report(profile, "--by", "heap")["rows"]}
 

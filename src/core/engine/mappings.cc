@@ -6,6 +6,7 @@
 #include "core/engine/ending.h"
 #include "core/engine/ownership.h"
 #include "core/engine/recorder.h"
+#include "core/mappings/allocator_code.h"
 #include "core/mappings/mapping_log.h"
 #include "core/mappings/mapping_measure.h"
 #include "core/sampling/sampler.h"
@@ -35,6 +36,11 @@ struct Code {
 };
 Code g_allocators[kMaxAllocators];
 std::atomic<uint32_t> g_allocator_count{0};
+AllocatorCode g_allocator_functions;
+
+bool is_in_functions(const void*, uint64_t address) {
+  return g_allocator_functions.contains(address);
+}
 
 MappingState& state() {
   return profiler::g_arena.header().mappings;
@@ -118,7 +124,15 @@ void add_allocator(uint64_t start, uint64_t limit) {
   }
 }
 
-MappedBy caller_kind(const void* caller) {
+void add_allocator_function(uint64_t start, uint64_t limit) {
+  g_allocator_functions.add(start, limit);
+}
+
+void remove_allocator_function(uint64_t start) {
+  g_allocator_functions.remove(start);
+}
+
+MappedBy caller_kind(const void* caller, const platform::Entry& entry) {
   const uint64_t address = reinterpret_cast<uint64_t>(caller);
   for (const Code& code : g_allocators) {
     // acquire pairs with the release in add_allocator().
@@ -127,7 +141,9 @@ MappedBy caller_kind(const void* caller) {
       return MappedBy::kAllocator;
     }
   }
-  return MappedBy::kProgram;
+  const bool is_functions = !g_allocator_functions.is_empty() && platform::has_stack_for_walk(entry, 0) &&
+                            platform::is_called_by(entry, {is_in_functions, nullptr});
+  return is_functions ? MappedBy::kAllocator : MappedBy::kProgram;
 }
 
 uint64_t round_to_pages(uint64_t size_bytes) {
@@ -152,7 +168,7 @@ void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void
   }
   MappingEvent event;
   event.kind = MappingEvent::Kind::kAdd;
-  event.range = describe(caller_kind(caller), entry);
+  event.range = describe(caller_kind(caller, entry), entry);
   event.range.start = at;
   event.range.limit = at + size_bytes;
   put(event);
@@ -179,7 +195,7 @@ void moved(const void* from, uint64_t old_bytes, const void* to, uint64_t new_by
   }
   MappingEvent event;
   event.kind = keeps_old ? MappingEvent::Kind::kMoveKeeping : MappingEvent::Kind::kMove;
-  event.range = describe(caller_kind(caller), entry);
+  event.range = describe(caller_kind(caller, entry), entry);
   event.range.start = reinterpret_cast<uint64_t>(to);
   event.from = reinterpret_cast<uint64_t>(from);
   event.old_bytes = old_bytes;

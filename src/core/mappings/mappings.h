@@ -39,7 +39,11 @@ void attach(const Arena& arena);
 
 // Code of an allocator whose blocks are seen: what is called from there is no mapping of the program's.  A few.
 void add_allocator(uint64_t start, uint64_t limit);
-MappedBy caller_kind(const void* caller);
+// A function of such an allocator in the midst of other code: what is mapped while it runs is none of the program's, too.
+// Many.
+void add_allocator_function(uint64_t start, uint64_t limit);
+void remove_allocator_function(uint64_t start);
+MappedBy caller_kind(const void* caller, const platform::Entry& entry);
 
 // Before a call that may unmap: the ticket for unmapped() or moved().  Where a runtime is found ending, what is
 // resident is measured here, while it is.

@@ -134,6 +134,29 @@ const char* find_rust(const char* name) {
   return find(kRust, name);
 }
 
+// Does `name` end in `end`, but for what compilers add to the names of a function's copies (".constprop.0")?
+bool ends_in(const char* name, const char* end) {
+  const char* dot = strchr(name, '.');
+  const size_t bytes = dot != nullptr ? static_cast<size_t>(dot - name) : strlen(name);
+  const size_t end_bytes = strlen(end);
+  return bytes >= end_bytes && memcmp(name + bytes - end_bytes, end, end_bytes) == 0;
+}
+
+// The length of `name` without that, too.
+size_t length_before(const char* name, const char* end) {
+  const char* dot = strchr(name, '.');
+  return (dot != nullptr ? static_cast<size_t>(dot - name) : strlen(name)) - strlen(end);
+}
+
+bool is_prefix_of_private(const char* name, size_t bytes, const char* prefix) {
+  const size_t prefix_bytes = strlen(prefix);
+  if (bytes < prefix_bytes || memcmp(name, prefix, prefix_bytes) != 0) {
+    return false;
+  }
+  const size_t rest = bytes - prefix_bytes;
+  return rest == 0 ? prefix_bytes != 0 : rest == 3 && memcmp(name + prefix_bytes, "je_", 3) == 0;
+}
+
 }  // namespace
 
 bool is_known_family(const char* family) {
@@ -218,6 +241,28 @@ const char* AllocatorNames::family_of_malloc() const {
     }
   }
   return kMalloc;
+}
+
+bool AllocatorNames::may_map(const char* name) {
+  for (const MappingFunction& f : kMappingFunctions) {
+    if (ends_in(name, f.name) && (f.after_prefix || length_before(name, f.name) == 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int AllocatorNames::mapped_for(const char* name) const {
+  for (uint32_t i = 0; i < count_; ++i) {
+    for (const MappingFunction& f : kMappingFunctions) {
+      if (strcmp(f.family, found_[i].family) == 0 && ends_in(name, f.name) &&
+          (f.after_prefix ? is_prefix_of_private(name, length_before(name, f.name), found_[i].prefix)
+                          : length_before(name, f.name) == 0)) {
+        return static_cast<int>(i);
+      }
+    }
+  }
+  return -1;
 }
 
 int AllocatorNames::match(const char* name, AllocatorSignature* signature) {

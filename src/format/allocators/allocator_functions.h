@@ -82,6 +82,10 @@ class AllocatorNames {
 
   // Is the function one of an allocator's?  The index of it, and how the function is called; -1: it is none.
   int match(const char* name, AllocatorSignature* signature);
+  // May the function be one that maps memory for an allocator?
+  static bool may_map(const char* name);
+  // After match() of all names: for which allocator the function maps memory; -1: for none that was found.
+  int mapped_for(const char* name) const;
 
  private:
   void note_plain(const char* name);  // neither of C++ nor of Rust

@@ -282,6 +282,25 @@ inline constexpr char kMalloc[] = "malloc";
 inline constexpr const char* kJemallocMarkers[] = {"mallocx", "rallocx", "dallocx", "mallctl"};
 // jemalloc, where the linker left out what shows it.
 inline constexpr const char* kJemallocPrefixes[] = {"je_", "_rjem_", "duckdb_je_", "je_arrow_", "_rjem_je_"};
+// Functions, exported or not, that map an allocator's memory: where what the program calls ends in a jump to other code, one of
+// these is still on the stack.  `after_prefix`: behind the allocator's prefix, and "je_" or not.
+struct MappingFunction {
+  const char* family;
+  const char* name;
+  bool after_prefix;
+};
+inline constexpr MappingFunction kMappingFunctions[] = {
+    {kJemalloc, "pages_map", true},
+    {kJemalloc, "extent_alloc_mmap", true},
+    {kJemalloc, "extent_alloc_dss", true},
+    {kJemalloc, "os_pages_map", false},
+    {kJemalloc, "pages_map_slow", false},
+    {"mimalloc", "_mi_malloc_generic", false},
+    {"mimalloc", "_mi_prim_alloc", false},
+    {"mimalloc", "_mi_os_alloc", false},
+    {"mimalloc", "_mi_os_alloc_aligned", false},
+    {"mimalloc", "unix_mmap", false},
+};
 inline constexpr const char* kExcluded[] = {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init",
                                             "memprof_init"};
 

@@ -32,6 +32,10 @@ bool may_be_called_by(const Entry& entry, const KnownCode& code) {
   return code.contains(code.owner, static_cast<const uint64_t*>(entry.frame_address)[1] - 1);
 }
 
+bool is_called_by(const Entry& entry, const KnownCode& code) {
+  return may_be_called_by(entry, code);
+}
+
 void forget_code() {}
 
 }  // namespace memprof::platform

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads a library that has an allocator inside, and calls plugin_run() in it.
 //   inner_host LIBRARY ROUNDS         once; says "truth BYTES COUNT"
+//   inner_host LIBRARY ROUNDS 1       the same, and maps 3 MiB itself
 //   inner_host LIBRARY ROUNDS TIMES   loads, runs and unloads it so often, while threads allocate
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "truth.h"
 
@@ -14,9 +16,16 @@ static void* allocate(void* argument) {
   return argument;
 }
 
+__attribute__((noinline)) static void map_itself(void) {
+  void* mapped = mmap(NULL, 3 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) die("no memory");
+  memset(mapped, 1, 1 << 20);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) die("which library, how many rounds?");
   const int times = argc > 3 ? atoi(argv[3]) : 1;
+  if (argc > 3 && times == 1) map_itself();
   pthread_t threads[2];
   for (int i = 0; times > 1 && i < 2; ++i) pthread_create(&threads[i], NULL, allocate, NULL);
   size_t kept = 0;

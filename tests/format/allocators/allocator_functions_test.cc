@@ -116,6 +116,34 @@ TEST(AllocatorFunctions, SanitizersAndMemprofAreLeftAlone) {
   }
 }
 
+TEST(AllocatorFunctions, FunctionsThatMapMemory) {
+  AllocatorNames names(true);
+  const std::initializer_list<const char*> all = {"_rjem_mallocx", "_rjem_malloc", "mallocx", "malloc",
+                                                  "mi_malloc"};
+  for (const char* name : all) names.note(name);
+  const auto found = [&](const char* name) -> std::string {
+    const int i = names.mapped_for(name);
+    if (!AllocatorNames::may_map(name)) return i < 0 ? "never" : "wrong";
+    return i < 0 ? "none"
+                 : std::string(names[static_cast<uint32_t>(i)].family) + " " +
+                       names[static_cast<uint32_t>(i)].prefix;
+  };
+  EXPECT_EQ(found("_rjem_je_pages_map"), "none") << "no allocator was found yet";
+  AllocatorSignature signature;
+  for (const char* name : all) names.match(name, &signature);
+  EXPECT_EQ(found("_rjem_je_pages_map"), "jemalloc _rjem_");
+  EXPECT_EQ(found("_rjem_pages_map"), "jemalloc _rjem_");
+  EXPECT_EQ(found("je_extent_alloc_mmap"), "jemalloc ");
+  EXPECT_EQ(found("os_pages_map.constprop.0"), "jemalloc _rjem_");
+  EXPECT_EQ(found("_mi_prim_alloc"), "mimalloc ");
+  EXPECT_EQ(found("other_pages_map"), "none");
+  EXPECT_EQ(found("pages_map"), "none");
+  EXPECT_EQ(found("my_os_pages_map2"), "never");
+  EXPECT_EQ(found("x_mi_prim_alloc"), "never");
+  EXPECT_EQ(found("malloc"), "never");
+  EXPECT_EQ(found(".map"), "never");
+}
+
 TEST(AllocatorFunctions, MoreThanThereIsRoomFor) {
   AllocatorNames names(false);
   for (int i = 0; i < 20; ++i) {

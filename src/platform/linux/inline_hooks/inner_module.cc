@@ -5,10 +5,12 @@
 #include <sys/mman.h>
 
 #include "platform/linux/inline_hooks/code/code_writer.h"
+#include "platform/linux/inline_hooks/code/mapping_code.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/stubs.h"
 #include "platform/linux/inline_hooks/module_symbols.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
+#include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"
 
 namespace memprof::platform {
@@ -16,6 +18,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint32_t kMaxFunctions = 256;
+constexpr uint32_t kMaxMappingFunctions = 16;
 
 struct Function {
   const char* name;
@@ -26,12 +29,31 @@ struct Function {
   bool is_local;
 };
 
+// One that may map memory for an allocator.
+struct MappingCode {
+  const char* name;
+  InnerHeap::Code code;
+};
+
 // The functions of a module's allocators, each once.
 struct Functions {
   uint32_t count;
   uint64_t low;
   uint64_t high;
   Function all[kMaxFunctions];
+  uint32_t mapping_count;
+  MappingCode mapping[kMaxMappingFunctions];
+
+  void add_mapping(const FunctionSymbol& symbol) {
+    for (uint32_t i = 0; i < mapping_count; ++i) {
+      if (mapping[i].code.start == symbol.address) {  // of several tables
+        return;
+      }
+    }
+    if (mapping_count < kMaxMappingFunctions) {
+      mapping[mapping_count++] = {symbol.name, {symbol.address, symbol.address + symbol.size_bytes}};
+    }
+  }
 
   void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -111,6 +133,8 @@ void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functio
     const int heap = names->match(f.name, &signature);
     if (heap >= 0) {
       functions->add(f, signature, static_cast<uint32_t>(heap));
+    } else if (AllocatorNames::may_map(f.name)) {
+      functions->add_mapping(f);
     }
   };
   symbols.each_function(match, marks.words());
@@ -176,6 +200,11 @@ class Hooker {
       result_->refusal = "the system does not let code be changed";
       unhook_all();
     }
+    for (uint32_t h = 0; h < result_->heap_count && result_->refusal == nullptr; ++h) {
+      if (result_->heaps[h].reason == nullptr) {
+        note_mapping_code(result_->heaps[h]);
+      }
+    }
     return result_;
   }
 
@@ -207,8 +236,20 @@ class Hooker {
         }
       }
       judge(&heap);
+      find_mapping(&heap, h);
       if (is_for_tracer && heap.reason == nullptr) {
         heap.state.store(InnerState::kPrepared, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  // The allocator is on trial at first, and its memory its own: try_allocator() tells where it fails.
+  void find_mapping(InnerHeap* heap, uint32_t index) {
+    for (uint32_t i = 0; i < functions_.mapping_count; ++i) {
+      const MappingCode& f = functions_.mapping[i];
+      if (heap->mapping_count < InnerHeap::kMaxMapping &&
+          names_.mapped_for(f.name) == static_cast<int>(index)) {
+        heap->mapping[heap->mapping_count++] = f.code;
       }
     }
   }
@@ -348,8 +389,9 @@ InnerModule* hook_module(const dl_phdr_info& module, const char* path, const cha
 void release_module(InnerModule* module) {
   for (uint32_t h = 0; h < module->heap_count; ++h) {
     counts::forget(&module->heaps[h].counts);
+    forget_mapping_code(module->heaps[h]);
   }
-  munmap(module, module->region_bytes);
+  unmap_own(module, module->region_bytes);
 }
 
 }  // namespace memprof::platform

@@ -15,6 +15,7 @@
 #include "platform/linux/inline_hooks/code/relocation.h"
 #include "platform/linux/inline_hooks/late_patches.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
+#include "platform/linux/memory/own_pages.h"
 #include "unwind/walk/call_site.h"
 
 namespace memprof::platform {
@@ -79,7 +80,7 @@ WatchJump prepare_jump(uint64_t function) {
   }
   write_stub(static_cast<uint8_t*>(page), on_loader_state, gate);
   if (mprotect(page, kStubPage, PROT_READ | PROT_EXEC) != 0) {
-    munmap(page, kStubPage);
+    unmap_own(page, kStubPage);
     return {};
   }
   return {function + r.entry_bytes, reinterpret_cast<uint64_t>(page)};
@@ -97,7 +98,7 @@ bool put_jump(uint64_t function) {
   if (jump.at == 0 || write_jump(jump.at, jump.page)) {
     return jump.at != 0;
   }
-  munmap(reinterpret_cast<void*>(jump.page), kStubPage);
+  unmap_own(reinterpret_cast<void*>(jump.page), kStubPage);
   return false;
 }
 #endif

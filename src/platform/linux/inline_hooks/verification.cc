@@ -6,6 +6,7 @@
 
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
+#include "platform/linux/inline_hooks/code/mapping_code.h"
 #include "platform/linux/inline_hooks/complaints.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/mappings.h"
@@ -322,6 +323,9 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
                     : is_mallocs ? InnerState::kThroughMalloc
                                  : InnerState::kRefused,
                     std::memory_order_release);
+  if (!is_seen) {  // what it maps from now on is the program's
+    forget_mapping_code(*heap);
+  }
   if (reason != nullptr) {  // the rest was said when they were hooked
     complain_of(*heap);
   }

@@ -13,9 +13,8 @@ bool is_in_module(uint64_t address) {
   return find_elf(address, &module);
 }
 
-}  // namespace
-
-bool may_be_called_by(const Entry& entry, const KnownCode& code) {
+// `is_unknown`: what it is where the frames cannot be told.
+bool is_among_callers(const Entry& entry, const KnownCode& code, bool is_unknown) {
   uint64_t frames[kFrames];
   const WalkResult walk = walk_native(entry, frames, kFrames);
   for (uint32_t i = 0; i < walk.depth; ++i) {
@@ -25,7 +24,17 @@ bool may_be_called_by(const Entry& entry, const KnownCode& code) {
     }
   }
   const bool is_done = !is_cut(walk.reason) || walk.reason == Walk::kDepthLimit;
-  return walk.depth == 0 || (!is_done && is_in_module(frames[walk.depth - 1]));
+  return is_unknown && (walk.depth == 0 || (!is_done && is_in_module(frames[walk.depth - 1])));
+}
+
+}  // namespace
+
+bool may_be_called_by(const Entry& entry, const KnownCode& code) {
+  return is_among_callers(entry, code, true);
+}
+
+bool is_called_by(const Entry& entry, const KnownCode& code) {
+  return is_among_callers(entry, code, false);
 }
 
 }  // namespace memprof::platform

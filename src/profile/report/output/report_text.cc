@@ -12,6 +12,7 @@
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_summary.h"
 #include "profile/report/output/report_tree_text.h"
+#include "profile/report/output/seen_memory.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_columns.h"
 #include "profile/text/units.h"
@@ -81,6 +82,7 @@ class TextReport {
       return true;
     }
     say(why_nothing_is_listed());
+    if (const std::string counted = counted_mappings_text(report_); !counted.empty()) say(counted);
     return true;
   }
 
@@ -115,6 +117,8 @@ class TextReport {
                          report_.is_filtered() ? " of these stacks" : "",
                          format_duration_ns(static_cast<double>(report_.temporary_ns)));
     }
+    if (metric_is_mapped(report_.metric) && !report_.is_filtered() && is_zero(Metric::kMappedSpace))
+      return "The program itself mapped nothing that is left.";
     return fmt::format("Nothing to list for {}.", metric_name(report_.metric));
   }
 
@@ -306,6 +310,9 @@ class TextReport {
   }
 
   void footer() {
+    if (const std::string counted = counted_mappings_text(report_); !counted.empty()) {
+      say(writer_.faint(counted));
+    }
     if (!report_.has_intervals) return;
     if (is_exact(report_)) {
       if (is_whole(report_)) {

@@ -56,6 +56,12 @@ std::optional<Metric> metric_of_much_mapped(const Report& report) {
   return mapped > 0 && mapped >= kMuch * process ? std::optional(metric) : std::nullopt;
 }
 
+std::string counted_mappings_text(const Report& report) {
+  if (!metric_is_mapped(report.metric) || report.anonymous_allocator_bytes == 0) return {};
+  return fmt::format("Not listed: {} in memory, mapped by allocators whose blocks are counted.",
+                     bytes_text(report.anonymous_allocator_bytes));
+}
+
 bool has_mapped_in_memory(const Report& report) {
   return report.totals[metric_index(Metric::kMappedResidentSpace)].value > 0;
 }

@@ -23,6 +23,8 @@ constexpr double kSeenEnough = 0.8;  // below it reports warn
 // The metric of the program's own mappings where they are a tenth of the process or more; of those in memory, where that was
 // measured.
 std::optional<Metric> metric_of_much_mapped(const Report& report);
+// What was mapped, and is in no row of mappings, because its blocks are counted.  Empty: nothing, or it was not measured.
+std::string counted_mappings_text(const Report& report);
 
 // Was something of the program's own mappings found in memory, whatever stacks are selected?
 bool has_mapped_in_memory(const Report& report);

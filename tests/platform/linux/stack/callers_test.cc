@@ -12,6 +12,9 @@ namespace {
 // Where the allocator below has called the hook.
 uint64_t g_call;
 
+// What is_called_by() said the last time.
+bool g_is_certain;
+
 bool is_the_call(const void*, uint64_t address) {
   return address == g_call - 1;
 }
@@ -22,7 +25,9 @@ bool none(const void*, uint64_t) {
 
 // As a hook: asks about its own caller and those behind it.  `behind` more calls lie between.
 [[gnu::noinline]] bool hook(const KnownCode& code, int behind) {
-  bool found = behind > 0 ? hook(code, behind - 1) : may_be_called_by({__builtin_frame_address(0)}, code);
+  const Entry entry{__builtin_frame_address(0)};
+  bool found = behind > 0 ? hook(code, behind - 1) : may_be_called_by(entry, code);
+  g_is_certain = behind > 0 ? g_is_certain : is_called_by(entry, code);
   asm volatile("" : "+r"(found));  // no tail call
   return found;
 }
@@ -42,13 +47,16 @@ bool none(const void*, uint64_t) {
 
 TEST(CallersTest, CodeOnTheStackIsFoundAmongTheInnermostFrames) {
   EXPECT_TRUE(allocator(0));
+  EXPECT_TRUE(g_is_certain);
   EXPECT_TRUE(allocator(40));
+  EXPECT_TRUE(g_is_certain);
 }
 
 TEST(CallersTest, OtherCodeIsNot) {
   EXPECT_TRUE(allocator(0));
   EXPECT_FALSE(hook({is_the_call, nullptr}, 0)) << "it has returned";
   EXPECT_FALSE(hook({none, nullptr}, 3));
+  EXPECT_FALSE(g_is_certain);
 }
 
 #if defined(__x86_64__)
@@ -70,6 +78,7 @@ memprof_test_lost:
 TEST(CallersTest, BehindAFrameThatIsNotUnderstoodMayBeAnybody) {
   const KnownCode code{none, nullptr};
   EXPECT_TRUE(memprof_test_lost(&code));
+  EXPECT_FALSE(g_is_certain) << "nor is anybody known to be there";
   EXPECT_FALSE(memprof_test_found(&code));
 }
 #endif

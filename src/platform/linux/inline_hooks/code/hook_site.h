@@ -72,6 +72,14 @@ struct InnerHeap {
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
   uint64_t visit_heap;
   uint64_t default_heap;
+  // Functions besides these that map its memory.
+  struct Code {
+    uint64_t start;
+    uint64_t limit;
+  };
+  static constexpr uint32_t kMaxMapping = 8;
+  uint32_t mapping_count;
+  Code mapping[kMaxMapping];
   counts::Source counts;  // asked by threads that are in the module's code: it cannot be unloaded meanwhile
 };
 

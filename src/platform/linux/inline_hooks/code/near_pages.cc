@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "platform/linux/memory/mappings.h"
+#include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"
 
 #if !defined(MAP_FIXED_NOREPLACE)
@@ -60,12 +61,12 @@ void* map_near(uint64_t low, uint64_t high, size_t size_bytes) {
       break;
     }
     void* wanted = reinterpret_cast<void*>(place);
-    void* pages = mmap(wanted, size_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void* pages = map_own(wanted, size_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (pages == wanted) {
       found = pages;
     } else if (pages != MAP_FAILED) {  // a kernel that does not know the flag
-      munmap(pages, size_bytes);
+      unmap_own(pages, size_bytes);
     }
   }
   if (buffer != nullptr) {

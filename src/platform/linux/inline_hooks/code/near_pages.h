@@ -10,7 +10,7 @@
 namespace memprof::platform {
 
 // Zeroed pages, readable and writable, so that what lies in [low, high) and what lies in them are less than 2 GiB apart.
-// nullptr: there is no such place.  To be given back by munmap.
+// nullptr: there is no such place.  To be given back by unmap_own.
 void* map_near(uint64_t low, uint64_t high, size_t size_bytes);
 
 }  // namespace memprof::platform
