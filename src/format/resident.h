@@ -42,6 +42,10 @@ inline constexpr uint64_t kResidentTcmalloc = 16;  // ... a tcmalloc
 inline constexpr uint64_t kResidentCounted =
     32;  // counted_bytes are the blocks of the allocator behind malloc, and no other is known
 
+inline constexpr uint64_t kResidentNoGlibc =
+    64;  // free memory is not known: the process has no glibc that is a library
+inline constexpr uint64_t kResidentOtherHeap = 128;  // ... it has one, whose malloc has no heap
+
 struct ResidentMemory {
   uint64_t total_bytes = 0;  // RSS; 0: nothing is known
   uint64_t swap_bytes = 0;
@@ -155,6 +159,8 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
     *sum = {};
     return;
   }
+  const uint64_t known = (more.state ^ sum->state) & kResidentFreeKnown;
+  const bool is_part = known != 0 && ((more.state & known) != 0 ? *sum : more).heap_bytes != 0;
   const bool is_counted = (more.state & sum->state & kResidentCounted) != 0;
   for (const ResidentField& field : kResidentFields) {
     const bool is_sum = field.member != &ResidentMemory::runtime && field.member != &ResidentMemory::state &&
@@ -165,6 +171,7 @@ inline void add_resident(const ResidentMemory& more, ResidentMemory* sum) {
          : field.member == &ResidentMemory::state ? (to | from)
                                                   : (to > from ? to : from);
   }
+  sum->state |= is_part ? kResidentFreeCut : 0;
   if (!is_counted) {
     sum->state &= ~kResidentCounted;
   }

@@ -4,15 +4,12 @@
 #include <cstring>
 
 #include "resident/chunk_walk.h"
+#include "resident/glibc_layout.h"
 
 namespace memprof::resident {
 namespace {
 
-constexpr uint64_t kBins = 127;
-constexpr uint64_t kWord = sizeof(uint64_t);
-constexpr uint64_t kBinWords = 2 * kBins;
-constexpr uint64_t kMinEmpty = 64;       // of the main arena: no program fills so many lists
-constexpr uint64_t kMinEmptyOther = 16;  // where an arena is already expected
+constexpr uint64_t kMinEmptyOther = 2;  // where an arena is already expected; a program can fill nearly all
 constexpr uint64_t kMaxArenas = 1024;
 constexpr uint64_t kMaxHeaps = 1 << 16;
 // Chunks in lists that cost about as much as reading 64 KiB of the heap: each is a system call.
@@ -20,24 +17,12 @@ constexpr uint64_t kListedPerWindow = 4;
 constexpr uint64_t kMinListed = 32;
 constexpr uint64_t kMaxChunks = 1 << 20;
 constexpr uint64_t kMaxFastChunks = 1 << 16;
-constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 40;
 constexpr uint64_t kHeapBytes = 64 << 20;  // of an arena that is not the main one: size and alignment
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kSizeFlags = 7;
 constexpr uint64_t kMappedFlag = 2;
 constexpr uint64_t kTopBefore = 2 * kWord;
 constexpr uint64_t kFastBefore = kTopBefore + 10 * kWord;
-constexpr uint64_t kNextBehind = kBinWords * kWord + 16;
 // From the begin of an arena's state to the heads: glibc 2.26 to 2.42; before; without fast lists.
 constexpr uint64_t kBinsIn[] = {112, 104, 32, 24};
-
-struct Chunk {
-  uint64_t size_before;
-  uint64_t size;
-  uint64_t next;
-  uint64_t previous;
-  uint64_t bytes() const { return size & ~kSizeFlags; }
-};
 
 // What a heap of an arena that is not the main one begins with; newer versions of glibc have more.
 struct HeapInfo {
@@ -46,29 +31,6 @@ struct HeapInfo {
   uint64_t size;
   uint64_t writable;
 };
-
-bool is_chunk_size(uint64_t bytes) {
-  return bytes >= 32 && bytes % 16 == 0 && bytes < kMaxChunkBytes;
-}
-
-// Where the head of list `i` would lie as a chunk.
-uint64_t head_of(uint64_t bins, uint64_t i) {
-  return bins + (2 * i - 2) * kWord;
-}
-
-// How many of `count` heads from list `first` on, whose words are given, are of empty lists.
-uint64_t count_empty(const uint64_t* words, uint64_t bins, uint64_t first, uint64_t count) {
-  uint64_t empty = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t head = head_of(bins, first + i);
-    empty += words[2 * i] == head && words[2 * i + 1] == head ? 1 : 0;
-  }
-  return empty;
-}
-
-bool is_empty(const uint64_t* words, uint64_t bins, uint64_t i) {
-  return count_empty(words + 2 * i, bins, i, 1) == 1;
-}
 
 class Walk {
  public:
@@ -278,51 +240,11 @@ bool are_bins(const MemorySource& source, uint64_t bins, uint64_t min_empty) {
   return empty >= min_empty;
 }
 
-// Behind the lists; in pages what the arena has of the system.  A window that is a few lists off has something else.
-struct BehindLists {
-  uint64_t next;
-  uint64_t next_free;
-  uint64_t attached_threads;
-  uint64_t system_bytes;
-  bool is_state() const {
-    return next > kPage && next % kWord == 0 && system_bytes != 0 && system_bytes % kPage == 0 &&
-           attached_threads < (1U << 22);
-  }
-};
-
-bool is_state(const MemorySource& source, uint64_t bins) {
-  BehindLists state;
-  return source.load(bins + kNextBehind, &state) && state.is_state();
-}
-
 bool is_arena(const MemorySource& source, uint64_t bins) {
   return are_bins(source, bins, kMinEmptyOther) && is_state(source, bins);
 }
 
 }  // namespace
-
-bool find_main_arena(const MemorySource& source, uint64_t start, uint64_t limit, void* room, uint64_t* bins) {
-  const uint64_t size = limit - start < kGlibcScratchBytes ? limit - start : kGlibcScratchBytes;
-  if (start >= limit || start % kWord != 0 || !source.read(source.context, start, room, size)) {
-    return false;
-  }
-  const auto* const words = static_cast<const uint64_t*>(room);
-  for (uint64_t i = 0; i + kBinWords <= size / kWord; ++i) {
-    // The last list is nearly always empty; any of a few is.
-    const uint64_t at = start + i * kWord;
-    const bool may_be = is_empty(words + i, at, 126) || is_empty(words + i, at, 125) ||
-                        is_empty(words + i, at, 60) || is_empty(words + i, at, 40);
-    // Of the windows that are a few lists off there are dozens: no call for each.
-    const uint64_t behind = i + kNextBehind / kWord;
-    const bool is_here = behind + sizeof(BehindLists) / kWord <= size / kWord;
-    if (may_be && count_empty(words + i, at, 0, kBins) >= kMinEmpty &&
-        (is_here ? reinterpret_cast<const BehindLists*>(words + behind)->is_state() : is_state(source, at))) {
-      *bins = at;
-      return true;
-    }
-  }
-  return false;
-}
 
 GlibcFree read_glibc_free(const MemorySource& source, uint64_t main_bins, uint64_t break_start,
                           void* window) {

@@ -3,10 +3,10 @@
 // goes on, in a signal handler, or from outside.
 //
 // Model: the state of the main arena lies in the data of libc.so, and nothing exports it.  It has 127 lists, each
-// with a head of two pointers that point to the head itself while the list is empty: such a run of words is nothing
-// else.  Where one arena is, its pointer to the next one leads to all of them.  Free chunks are found by going through
-// the heaps (chunk_walk.h); where a heap has something else between its chunks, by the lists.  These are doubly linked;
-// a link that does not point back ends the walk of a list, because somebody is changing it.
+// with a head of two pointers: to the head itself while the list is empty, else to chunks that point back.  Such a run of
+// words is nothing else.  Where one arena is, its pointer to the next one leads to all of them.  Free chunks are found by
+// going through the heaps (chunk_walk.h); where a heap has something else between its chunks, by the lists.  These are
+// doubly linked; a link that does not point back ends the walk of a list, because somebody is changing it.
 //
 // Threads: the process goes on; what is read may be off by what it does meanwhile, and is never trusted.
 // Allocates: never.

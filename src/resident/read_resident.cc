@@ -342,11 +342,14 @@ class Reader {
   void read_free() {
     uint64_t bins = 0;
     bool is_found = false;
+    bool has_glibc = false;
     for (const MappingEntry& m : mappings_) {
+      has_glibc = has_glibc || m.is_c_library;
       is_found = is_found || (m.is_c_library && find_main_arena(source_, m.start, m.limit, text_, &bins));
     }
     if (!is_found) {
       sum_.free_bytes = std::min(pool_free_bytes_, sum_.heap_bytes);
+      sum_.state |= has_glibc ? kResidentOtherHeap : (sum_.state & kResidentCut) == 0 ? kResidentNoGlibc : 0;
       return;
     }
     ReadAhead ahead(source_, text_, kMapTextBytes);

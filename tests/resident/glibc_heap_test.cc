@@ -10,78 +10,19 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/support/made_up_process.h"
+
 namespace memprof::resident {
 namespace {
 
-// A process that is made up: words at addresses; all of it is in memory.
-class MadeUp {
- public:
-  void put(uint64_t address, uint64_t word) { words_[address] = word; }
-  uint64_t get(uint64_t address) const {
-    const auto found = words_.find(address);
-    return found == words_.end() ? 0 : found->second;
-  }
-
-  // An arena with empty lists, whose heads begin at `bins`; 112 bytes of its state come before them.
-  void add_arena(uint64_t bins) {
-    for (uint64_t i = 0; i < 127; ++i) {
-      put(bins + 16 * i, bins + 16 * i - 16);
-      put(bins + 16 * i + 8, bins + 16 * i - 16);
-    }
-    put(bins + 2032 + 16, bins - 112);
-    put(bins + 2032 + 40, 0x21000);
-  }
-  void add_chunk(uint64_t bins, uint64_t list, uint64_t address, uint64_t bytes) {
-    const uint64_t head = bins + 16 * list - 16;
-    const uint64_t first = get(head + 16);
-    put(address + 8, bytes | 1);
-    put(address + 16, first);
-    put(address + 24, head);
-    put(first + 24, address);
-    put(head + 16, address);
-  }
-
-  MemorySource source() {
-    return {this,
-            [](void* context, uint64_t address, void* bytes, size_t size) {
-              auto* const self = static_cast<MadeUp*>(context);
-              ++self->reads_;
-              for (size_t i = 0; i < size; i += 8) {
-                const uint64_t word = self->get(address + i);
-                std::memcpy(static_cast<char*>(bytes) + i, &word, std::min<size_t>(8, size - i));
-              }
-              return address != 0;
-            },
-            [](void*, Pages, uint64_t start, uint64_t limit) { return limit - start; },
-            [](void*, char*, size_t) -> size_t { return 0; }, [](void*) { return true; }};
-  }
-  uint64_t reads() const { return reads_; }
-
- private:
-  std::map<uint64_t, uint64_t> words_;
-  uint64_t reads_ = 0;
-};
+using testing_support::MadeUp;
 
 constexpr uint64_t kData = 0x7f0000000000;
 constexpr uint64_t kBins = kData + 0x460;
-
-TEST(GlibcHeapTest, TheMainArenaIsFoundByItsLists) {
-  MadeUp process;
-  process.add_arena(kBins);
-  process.put(kData + 16, kData);  // other words that point nearby
-  std::vector<char> room(kGlibcScratchBytes);
-  uint64_t bins = 0;
-  ASSERT_TRUE(find_main_arena(process.source(), kData, kData + 0x2000, room.data(), &bins));
-  EXPECT_EQ(kBins, bins);
-  EXPECT_EQ(1u, process.reads());
-  EXPECT_FALSE(find_main_arena(MadeUp().source(), kData, kData + 0x2000, room.data(), &bins));
-  EXPECT_FALSE(find_main_arena(process.source(), kData + 0x2000, kData, room.data(), &bins));
-}
 
 // Where its lists begin several places fit, but for what stands behind them; where it is the only one, its next is itself.
 TEST(GlibcHeapTest, OneArenaIsCountedOnce) {
@@ -116,6 +57,21 @@ TEST(GlibcHeapTest, ListsTopAndOtherArenas) {
   EXPECT_EQ(2u, free.arenas);
   EXPECT_EQ(0x21000u + 0x500 + 0x100000 + 0x40 + 0x4000, free.free_bytes);
   EXPECT_EQ(free.free_bytes, free.free_resident_bytes);
+}
+
+TEST(GlibcHeapTest, AnotherArenaMayHaveNearlyAllListsFilled) {
+  MadeUp process;
+  process.add_arena(kBins);
+  constexpr uint64_t kOther = 0x7e0000000030 + 112;
+  process.add_arena(kOther);
+  process.put(kBins + 2032 + 16, kOther - 112);
+  process.put(kOther + 2032 + 16, kBins - 112);
+  for (uint64_t list = 0; list < 120; ++list) {
+    process.add_chunk(kOther, list, 0x7e0000010000 + list * 0x10000, 0x500);
+  }
+  const GlibcFree free = read_glibc_free(process.source(), kBins, 0);
+  EXPECT_EQ(2u, free.arenas);
+  EXPECT_EQ(120u * 0x500, free.free_bytes);
 }
 
 // Lists that somebody changes, or that are lies.

@@ -88,7 +88,7 @@ TEST(ReadResidentTest, PartsOfAnotherProcess) {
   EXPECT_EQ(0u, m.absent_bytes);
   EXPECT_EQ(201327u, m.slack_bytes);  // 24 bytes each: the class of 1,024
   EXPECT_EQ(0u, m.free_bytes);
-  EXPECT_EQ(0u, m.state);
+  EXPECT_EQ(kResidentNoGlibc, m.state);
   EXPECT_EQ(4096u, m.swap_bytes);
   EXPECT_DOUBLE_EQ(static_cast<double>(8 * kMiB - 201327), m.unexplained_heap_bytes());
   EXPECT_DOUBLE_EQ(0.5, m.fragmentation());
@@ -198,7 +198,7 @@ TEST(ReadResidentTest, LargeBlocksAreLookedAtFirst) {
   process.has_time = true;
   process.read_bytes = 0;
   m = process.read(blocks, {22 * kMiB, 0, 0, 0, 0});
-  EXPECT_EQ(0u, m.state);
+  EXPECT_EQ(kResidentNoGlibc, m.state);
   EXPECT_NEAR(2.0 * kMiB, static_cast<double>(m.absent_bytes), 8192);
 }
 

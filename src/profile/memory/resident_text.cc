@@ -58,30 +58,58 @@ double min_shown(const ResidentMemory& m) {
   return kFew * static_cast<double>(m.total_bytes);
 }
 
+// Why the size of what allocators keep is not known.
+const char* unknown_free(const ResidentMemory& m) {
+  return (m.state & kResidentNoGlibc) != 0     ? "unknown (no glibc, whose lists could be read, is loaded)"
+         : (m.state & kResidentOtherHeap) != 0 ? "unknown (an allocator other than glibc's does not say)"
+         : (m.state & kResidentCut) != 0       ? "unknown (there was no time to look)"
+                                               : "unknown";
+}
+
+std::string in_mappings(double size_bytes, bool has_mappings) {
+  return bytes(size_bytes) + (has_mappings
+                                  ? " in mappings without a sampled block: --mmap lists the program's own"
+                                  : " in mappings of unknown origin");
+}
+
+// Why less than nothing is not explained.
+std::string reason_below_zero(const ResidentMemory& m, bool has_mappings) {
+  const double in_heap = m.unexplained_heap_bytes();
+  const double elsewhere = m.unexplained_bytes() - in_heap;
+  const double min = min_shown(m);
+  const std::string estimate = fmt::format("the heap's estimate is {} above what there is", bytes(-in_heap));
+  const bool is_elsewhere = elsewhere <= -min || elsewhere < in_heap;
+  if (!is_elsewhere)
+    return elsewhere >= min ? in_mappings(elsewhere, has_mappings) + "; " + estimate : estimate;
+  const std::string heap = in_heap >= min    ? bytes(in_heap) + " in the allocator's memory; "
+                           : in_heap <= -min ? estimate + "; "
+                                             : "";
+  return fmt::format(
+      "{}RSS is {} below the sum of the mappings: pages that were only read, or it changed meanwhile", heap,
+      bytes(-elsewhere));
+}
+
+// Below zero the reason stands in the same line.
 void add_unexplained(const ResidentMemory& m, bool has_mappings, SumLines* lines) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
-  lines->add("+ not explained " + bytes(m.unexplained_bytes()));
   const double min = min_shown(m);
-  const std::string in_mappings =
-      bytes(elsewhere) + (has_mappings
-                              ? " in mappings without a sampled block: --mmap lists the program's own"
-                              : " in mappings of unknown origin");
-  if (elsewhere <= -min) {
-    const std::string heap =
-        in_heap >= min    ? bytes(in_heap) + " in the allocator's memory; "
-        : in_heap <= -min ? fmt::format("the heap's estimate is {} above what there is; ", bytes(-in_heap))
-                          : "";
-    lines->add(fmt::format(
-        "({}RSS is {} below the sum of the mappings: pages that were only read, or it changed meanwhile)",
-        heap, bytes(-elsewhere)));
-  } else if (in_heap < -min) {
-    lines->add(
-        fmt::format("({}; the heap's estimate is {} above what there is)", in_mappings, bytes(-in_heap)));
+  const std::string text = "+ not explained " + bytes(m.unexplained_bytes());
+  const std::string mappings = in_mappings(elsewhere, has_mappings);
+  if (m.unexplained_bytes() < 0) {
+    lines->add(fmt::format("{} ({})", text, reason_below_zero(m, has_mappings)));
+    return;
+  }
+  lines->add(text);
+  if (elsewhere <= -min || in_heap <= -min) {
+    lines->add(fmt::format("({})", elsewhere <= -min
+                                       ? reason_below_zero(m, has_mappings)
+                                       : fmt::format("{}; the heap's estimate is {} above what there is",
+                                                     mappings, bytes(-in_heap))));
   } else if (elsewhere >= min && in_heap >= min) {
-    lines->add(fmt::format("({} in the allocator's memory, {})", bytes(in_heap), in_mappings));
+    lines->add(fmt::format("({} in the allocator's memory, {})", bytes(in_heap), mappings));
   } else if (elsewhere >= min && has_mappings) {
-    lines->add(fmt::format("({})", in_mappings));
+    lines->add(fmt::format("({})", mappings));
   }
 }
 
@@ -113,12 +141,12 @@ std::string counted_line(const ResidentMemory& m) {
   if ((m.state & kResidentCounted) != 0) {
     text += fmt::format(" (the samples say {} with slack); by its count not explained is {}",
                         bytes(m.live_bytes + m.slack_bytes), bytes(m.unexplained_by_count_bytes()));
+    if (m.unexplained_by_count_bytes() < 0) text += " (it counts pages that are not in memory, and is older)";
   }
-  constexpr double kNsPerSecond = 1e9;
-  if (const double age = static_cast<double>(m.counted_age_ns) / kNsPerSecond; age >= 1) {
-    text += fmt::format("; asked {:.0f} s before, at the last sample", age);
-  }
-  return text;
+  return text + (m.counted_age_ns == 0
+                     ? "; asked then"
+                     : fmt::format("; asked {} before, at the last sample",
+                                   format_duration_ns(static_cast<double>(m.counted_age_ns))));
 }
 
 }  // namespace
@@ -165,7 +193,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
     sum.add(fmt::format("+ free, kept by the allocator {}{}",
                         (m.state & kResidentFreeCut) != 0 ? "at least " : "", bytes(m.free_bytes)));
   } else if (m.heap_bytes != 0) {
-    sum.add("+ free, kept by the allocator: unknown");
+    sum.add(std::string("+ free, kept by the allocator: ") + unknown_free(m));
   }
   const std::string runtime = runtime_heap_name(m);
   for (const Part& part : other_parts(m, runtime)) {
@@ -208,7 +236,8 @@ std::string resident_line(const ResidentMemory& m) {
   for (const Part& part : parts) {
     if (static_cast<double>(part.value) >= min) text += fmt::format(", {} {}", part.name, bytes(part.value));
   }
-  return text + fmt::format(", not explained {})", bytes(m.unexplained_bytes()));
+  text += ", not explained " + bytes(m.unexplained_bytes());
+  return text + (m.unexplained_bytes() < 0 ? ": " + reason_below_zero(m, false) : "") + ")";
 }
 
 }  // namespace memprof::profile

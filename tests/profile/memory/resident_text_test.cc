@@ -96,10 +96,18 @@ TEST(ResidentText, LessThanNothingIsNotExplainedHasItsReason) {
   m.total_bytes -= 60 * kMiB;
   const std::vector<std::string> lines = resident_lines(m, false);
   std::string text;
-  for (const std::string& line : lines) text += line;
-  EXPECT_THAT(text, HasSubstr("+ not explained -49.0 MiB"));
-  EXPECT_THAT(text,
-              HasSubstr("below the sum of the mappings: pages that were only read, or it changed meanwhile"));
+  for (const std::string& line : lines) text += line + "\n";
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "+ not explained -49.0 MiB (6.0 MiB in the allocator's memory; RSS is 55.0 MiB below the sum of "
+          "the mappings: pages that were only read, or it changed meanwhile)\n"));
+  // However little it is.
+  m = memory();
+  m.total_bytes -= 5 * kMiB + 1;
+  m.heap_bytes -= 6 * kMiB;
+  m.files_bytes += 6 * kMiB;
+  EXPECT_THAT(resident_line(m), HasSubstr("not explained -1 B: RSS is 1 B below the sum of the mappings"));
 }
 
 TEST(ResidentText, WhatAnAllocatorCountsStandsBesideTheSamples) {
@@ -111,14 +119,18 @@ TEST(ResidentText, WhatAnAllocatorCountsStandsBesideTheSamples) {
   m.tables_bytes = 3 * kMiB;
   m.counted_age_ns = 999'000'000;
   ASSERT_EQ(lines + 1, resident_lines(m, false).size());
-  EXPECT_EQ("           jemalloc counts 55.0 MiB in blocks and 3.0 MiB for its tables",
-            resident_lines(m, false).back());
+  EXPECT_EQ(
+      "           jemalloc counts 55.0 MiB in blocks and 3.0 MiB for its tables; asked 999 ms before, at the "
+      "last sample",
+      resident_lines(m, false).back());
+  m.counted_age_ns = 0;
+  EXPECT_THAT(resident_lines(m, false).back(), HasSubstr("its tables; asked then"));
   m.state |= kResidentCounted;
   m.counted_age_ns = 2'400'000'000;
   EXPECT_EQ(
       "           jemalloc counts 55.0 MiB in blocks and 3.0 MiB for its tables (the samples say 52.0 MiB "
       "with slack); by its "
-      "count not explained is 8.0 MiB; asked 2 s before, at the last sample",
+      "count not explained is 8.0 MiB; asked 2.4 s before, at the last sample",
       resident_lines(m, false).back());
   m.state |= kResidentTcmalloc;
   EXPECT_EQ("jemalloc and tcmalloc", counting_allocators(m));
@@ -147,8 +159,11 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   EXPECT_THAT(text, HasSubstr("(RSS at the end)"));
   EXPECT_THAT(text, HasSubstr("at least 12.0 MiB"));
   EXPECT_THAT(text,
-              HasSubstr("+ not explained -19.0 MiB\n           (5.0 MiB in mappings of unknown origin; the "
+              HasSubstr("\n           + not explained -19.0 MiB (5.0 MiB in mappings of unknown origin; the "
                         "heap's estimate is 24.0 MiB above what there is)\n"));
+  EXPECT_THAT(resident_line(m),
+              HasSubstr(", not explained -19.0 MiB: 5.0 MiB in mappings of unknown origin; the "
+                        "heap's estimate is 24.0 MiB above what there is)"));
   EXPECT_THAT(text, HasSubstr("fragmentation 0 %"));
   EXPECT_THAT(text, HasSubstr("swapped out: 1.0 MiB\n"));
   EXPECT_THAT(text, HasSubstr("Not all mappings"));
@@ -171,7 +186,16 @@ TEST(ResidentText, WithoutTheAllocatorsStatisticsNothingIsClaimed) {
   ResidentMemory m = memory();
   m.state = 0;
   m.free_bytes = 0;
-  EXPECT_THAT(resident_lines(m, false)[1], HasSubstr("kept by the allocator: unknown"));
+  EXPECT_THAT(resident_lines(m, false)[1], HasSubstr("kept by the allocator: unknown +"));
+  for (const auto& [state, reason] :
+       {std::pair(kResidentNoGlibc, "no glibc, whose lists could be read, is loaded"),
+        {kResidentOtherHeap, "an allocator other than glibc's does not say"},
+        {kResidentCut, "there was no time to look"}}) {
+    m.state = state;
+    EXPECT_THAT(resident_lines(m, false)[1],
+                HasSubstr(std::string("kept by the allocator: unknown (") + reason + ")"));
+  }
+  m.state = 0;
   EXPECT_THAT(resident_line(m), Not(HasSubstr("kept")));
   for (const auto& [runtime, name] : {std::pair(ResidentRuntime::kV8, "V8's heap"),
                                       {ResidentRuntime::kGo, "Go's heap"},
