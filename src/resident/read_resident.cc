@@ -349,7 +349,8 @@ class Reader {
     }
     if (!is_found) {
       sum_.free_bytes = std::min(pool_free_bytes_, sum_.heap_bytes);
-      sum_.state |= has_glibc ? kResidentOtherHeap : (sum_.state & kResidentCut) == 0 ? kResidentNoGlibc : 0;
+      const bool is_whole = (sum_.state & kResidentCut) == 0;
+      sum_.state |= has_glibc ? kResidentOtherHeap : is_whole ? kResidentNoGlibc : 0;
       return;
     }
     ReadAhead ahead(source_, text_, kMapTextBytes);
@@ -360,9 +361,7 @@ class Reader {
 
   void find_break() {
     for (const MappingEntry& m : mappings_) {
-      if (m.is_break && break_start_ == 0) {
-        break_start_ = m.start;
-      }
+      break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
     }
   }
 
