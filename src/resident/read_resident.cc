@@ -342,15 +342,14 @@ class Reader {
   void read_free() {
     uint64_t bins = 0;
     bool is_found = false;
-    bool has_glibc = false;
+    uint64_t if_not = (sum_.state & kResidentCut) == 0 ? kResidentNoGlibc : 0;
     for (const MappingEntry& m : mappings_) {
-      has_glibc = has_glibc || m.is_c_library;
+      if_not = m.is_c_library ? kResidentOtherHeap : if_not;
       is_found = is_found || (m.is_c_library && find_main_arena(source_, m.start, m.limit, text_, &bins));
     }
     if (!is_found) {
       sum_.free_bytes = std::min(pool_free_bytes_, sum_.heap_bytes);
-      const bool is_whole = (sum_.state & kResidentCut) == 0;
-      sum_.state |= has_glibc ? kResidentOtherHeap : is_whole ? kResidentNoGlibc : 0;
+      sum_.state |= if_not;
       return;
     }
     ReadAhead ahead(source_, text_, kMapTextBytes);
@@ -360,9 +359,8 @@ class Reader {
   }
 
   void find_break() {
-    for (const MappingEntry& m : mappings_) {
+    for (const MappingEntry& m : mappings_)
       break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
-    }
   }
 
   // Behind all else in the scratch memory.
