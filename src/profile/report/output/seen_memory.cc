@@ -104,8 +104,9 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
 }
 
 std::string past_memprof(const Report& report) {
-  return fmt::format("what was allocated in {} at most, when another tool had written over memprof's imports",
-                     format_duration_ns(static_cast<double>(report.import_unseen_ns)));
+  return fmt::format(
+      "what was allocated in {} at most, while another tool had put its own functions in place of memprof's",
+      format_duration_ns(static_cast<double>(report.import_unseen_ns)));
 }
 
 }  // namespace memprof::profile
