@@ -9,7 +9,7 @@
 
 #include "core/arena/arena.h"
 #include "core/counts/runtime_heap.h"
-#include "format/command_line.h"
+#include "format/programs/command_line.h"
 
 namespace memprof::profiler {
 

@@ -11,12 +11,12 @@
 #include <string_view>
 
 #include "format/birth.h"
-#include "format/command_line.h"
 #include "format/hash.h"
 #include "format/lifetime_class.h"
 #include "format/load/load_clock.h"
 #include "format/pprof/comment_text.h"
 #include "format/profile_facts.h"
+#include "format/programs/command_line.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
 #include "format/runtime_frame.h"
@@ -271,7 +271,7 @@ inline void load_comment(CommentText& text, const LoadTimes& load) {
 }
 static_assert(sizeof(kLoadComment) + 32 + (kBirthParts + 1) * 21 <= CommentText::kCapacity);
 
-// As format/command_line.h has it.
+// As format/programs/command_line.h has it.
 inline void command_line_comment(CommentText& text, std::string_view command_line) {
   text.literal(kCommandLineComment);
   text.text("text", command_line, kMaxCommandLineBytes);

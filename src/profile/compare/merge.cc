@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "profile/matching/stack_filter.h"
+#include "profile/model/process_names.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/interpreter_frames.h"
-#include "profile/names/process_names.h"
 
 namespace memprof::profile {
 namespace {

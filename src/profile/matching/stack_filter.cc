@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "profile/model/process_names.h"
 #include "profile/names/allocator_frames.h"
 #include "profile/names/frame_name.h"
-#include "profile/names/process_names.h"
 #include "profile/names/short_name.h"
 
 namespace memprof::profile {

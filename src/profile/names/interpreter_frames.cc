@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/names/interpreter_frames.h"
-#include "profile/names/process_names.h"
+#include "profile/model/process_names.h"
 
 #include <algorithm>
 #include <iterator>

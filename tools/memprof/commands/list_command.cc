@@ -26,7 +26,7 @@
 #include "memprof/io/arena_profile.h"
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
-#include "profile/names/process_names.h"
+#include "profile/model/process_names.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"

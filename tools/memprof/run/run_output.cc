@@ -12,7 +12,7 @@
 #include "profile/compare/merge.h"
 #include "profile/memory/unseen_heap.h"
 #include "profile/model/estimate.h"
-#include "profile/names/process_names.h"
+#include "profile/model/process_names.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/symbolize/shared_names.h"
 #include "profile/text/units.h"

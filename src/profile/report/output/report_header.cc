@@ -224,19 +224,7 @@ class Header {
 
   // Of a process that loaded memprof at run time.
   void imports() {
-    const uint64_t closed = report_.import_refused + report_.import_unbound;
-    if (closed != 0) {
-      say(fmt::format(
-          "In {} place{} calls of malloc, free and their like could not be led to memprof: what libraries "
-          "allocate there is missing below.",
-          number(closed), closed == 1 ? "" : "s"));
-    }
-    if (report_.import_foreign != 0) {
-      say(fmt::format(
-          "In {} place{} libraries call another allocator than the program's malloc, for example one of their "
-          "own: what they allocate there is missing below.",
-          number(report_.import_foreign), report_.import_foreign == 1 ? "" : "s"));
-    }
+    for (const std::string& line : unhooked_calls(report_)) say(line);
     if (report_.import_taken != 0) say("Missing below: " + past_memprof(report_) + ".");
   }
 

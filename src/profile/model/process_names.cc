@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/names/process_names.h"
+#include "profile/model/process_names.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 
-#include "format/command_line.h"
+#include "format/programs/command_line.h"
 
 namespace memprof::profile {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/names/process_names.h"
+#include "profile/model/process_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -18,7 +18,7 @@ struct CommandLine {
   std::vector<std::string> arguments;  // from its own name on; empty: not known
 };
 
-// `text`: as format/command_line.h has it.
+// `text`: as format/programs/command_line.h has it.
 CommandLine command_line_of(const std::string& program, std::string_view text);
 
 // For each what tells it from the others of the same program; empty: nothing does. That is the first argument in which
