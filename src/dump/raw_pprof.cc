@@ -304,6 +304,11 @@ class RawPprofWriter {
       profile_comment(text, profile_.program, text_size(profile_.program), profile_);
       write_string(text.data(), text.size());
     }
+    if (profile_.command_line[0] != '\0') {
+      CommentText text;
+      command_line_comment(text, {profile_.command_line, text_size(profile_.command_line)});
+      write_string(text.data(), text.size());
+    }
     if (profile_.rate_count > 1) {
       CommentText text;
       rates_comment(text, profile_.rates, profile_.rate_count);

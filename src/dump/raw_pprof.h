@@ -125,6 +125,8 @@ struct RawProfile : ProfileFacts {
   bool has_js = false;        // the runtime was asked for its own heap
 
   const char* program = "";  // file name without folder
+  const char* command_line =
+      "";  // of another process, for who names it (format/programs/command_line.h); empty: none
   uint64_t pid = 0;
   uint64_t rate_bytes = 0;
   uint64_t time_unix_ns = 0;       // when the snapshot was taken

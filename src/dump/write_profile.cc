@@ -179,6 +179,10 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   p.live = live.as<profile::RawLive>();
   p.live_count = convert_live(s, live.as<profile::RawLive>());
   p.program = file_name_of(s.program());
+  // A process's own profile goes to whom it may concern; command lines have passwords in them.
+  if (s.process_id != platform::process_id()) {
+    p.command_line = s.command_line();
+  }
   p.pid = s.process_id;
   p.rate_bytes = s.rate_bytes;
   p.time_unix_ns = s.time_unix_ns;

@@ -45,6 +45,8 @@ const char* program_path();
 // What the program was executed with, from its name on, each with a NUL behind it, as far as it fits: bytes.  0: unknown.
 // A program that shows another name (setproctitle) has written over it.
 size_t program_arguments(char* text, size_t size_bytes);
+// What the system calls the process (prctl PR_SET_NAME), without an end, as far as it fits: bytes.  0: unknown.
+size_t process_name(char* text, size_t size_bytes);
 
 // The process is privileged (set-uid, set-gid, file capabilities): it ignores the environment and the files of the user
 // who started it.

@@ -93,6 +93,17 @@ class Lost(e2e.Test):
         done = self.check(e2e.run([*ids, e2e.system_python(), "-c", script]))
         self.assertEqual(len(list(arenas.iterdir())), 2, done.stdout)
 
+    def test_what_killed_processes_left_is_told_apart(self):
+        arenas = self.folder / "arenas"
+        arenas.mkdir()
+        environment = e2e.preloaded(self.folder / "%p.pb", 0, MEMPROF_ARENA_DIR=str(arenas))
+        # A second argument is the first that differs; the program looks at the first one alone.
+        for more in ("--queue=mail", "--queue=bills"):
+            self.assertEqual(e2e.run([e2e.program("ending"), "kill", more], environment).returncode, -signal.SIGKILL)
+        listed = e2e.run([e2e.COMMAND, "list"], e2e.plain_environment(MEMPROF_ARENA_DIR=str(arenas)))
+        for more in ("--queue=mail", "--queue=bills"):
+            self.assertRegex(listed.stdout.decode(), rf"(?m)^ *\d+ +ending {more} +dead ")
+
     def test_another_user_in_the_same_process(self):
         if os.getuid() != 0:
             self.skipTest("only root can become another user")

@@ -339,6 +339,23 @@ class Page(e2e.Test):
             self.assertEqual(viewer.wait(e2e.WATCHDOG_S), 0)
             viewer.stdout.close()
 
+    def test_view_hides_frames_as_export_does(self):
+        profile = self.profile()
+        whole = Block(self.page(profile)).rows_of("inuse_space", False)
+        known = Block(self.page(profile, "--hide", "decode"))
+        viewer = subprocess.Popen([e2e.COMMAND, "view", profile, "--no-open", "--hide", "decode"], stdout=subprocess.PIPE,
+                                  text=True, stderr=subprocess.DEVNULL, env=e2e.plain_environment())
+        try:
+            url = viewer.stdout.readline().strip()
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            rows = Block(opener.open(url, timeout=e2e.WATCHDOG_S).read().decode()).rows_of("inuse_space", False)
+            self.assertEqual(rows, known.rows_of("inuse_space", False))
+            self.assertNotEqual(rows, whole)
+        finally:
+            viewer.send_signal(signal.SIGINT)
+            self.assertEqual(viewer.wait(e2e.WATCHDOG_S), 0)
+            viewer.stdout.close()
+
     def test_view_of_a_process_looks_anew_at_each_request(self):
         program = "import sys\nkept = []\nprint('ready', flush=True)\nfor line in sys.stdin:\n" \
                   "    kept.append(bytearray(8 << 20))\n    print('more', flush=True)\n"

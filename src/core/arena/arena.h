@@ -255,7 +255,8 @@ struct ArenaHeader {
   uint64_t start_unix_ns;        // the same moment
   std::atomic<uint64_t> end_ns;  // monotonic; 0: the process did not come to its end yet, or was killed
   uint32_t is_file;
-  uint32_t reserved;
+  // The name of the process's command line (core/engine/facts.h) + 1; 0: not known, as in older files.  Release.
+  std::atomic<uint32_t> command_line;
   Limits limits;
   std::atomic<uint64_t> rate_bytes;
   Section sections[kFirstSections];

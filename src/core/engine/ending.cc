@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "core/engine/facts.h"
 #include "core/engine/ownership.h"
 #include "core/mappings/mappings.h"
 #include "platform/clock.h"
@@ -29,6 +30,7 @@ void begin_end(EndBegun by) {
                          now - ending.begun_ns.load(std::memory_order_relaxed) > kRuntimeEndNs);
   if (is_first) {
     mappings::note_end();
+    store_command_line();
     ending.begun_ns.store(now, std::memory_order_relaxed);
     ending.begun_climb.store(g_arena.header().peak.climb.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);

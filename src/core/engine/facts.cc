@@ -5,12 +5,18 @@
 
 #include "core/engine/ownership.h"
 #include "platform/imports.h"
+#include "platform/process.h"
 
 namespace memprof::profiler {
 namespace {
 
 std::atomic<bool> g_hooks{false};       // relaxed: set before main
 RuntimeFacts g_runtimes[kMaxRuntimes];  // relaxed
+
+// Not on the stack of a hook, which may be small.  Who sets the flag (acquire, pairs with the release behind) has it; a
+// fork in between leaves the child without.
+std::atomic<bool> g_is_command_line_taken{false};
+char g_command_line[kMaxCommandLineBytes];
 
 }  // namespace
 
@@ -64,6 +70,30 @@ void announce_hooks() {
 
 bool has_hooks() {
   return g_hooks.load(std::memory_order_relaxed);
+}
+
+void store_command_line() {
+  ArenaHeader& header = g_arena.header();
+  // Of memory that only this process has there is no reader who needs it.
+  if (header.is_file == 0 || g_is_command_line_taken.exchange(true, std::memory_order_acquire)) {
+    return;
+  }
+  size_t size = platform::process_name(g_command_line, sizeof(g_command_line) - 1);
+  g_command_line[size++] = kCommandLineEnd;
+  const size_t arguments = platform::program_arguments(g_command_line + size, sizeof(g_command_line) - size);
+  for (const size_t end = size + arguments; size < end; ++size) {
+    if (g_command_line[size] == '\0') {
+      g_command_line[size] = kCommandLineEnd;
+    }
+  }
+  if (const uint32_t name = g_names.intern(g_command_line, size); name != NameTable::kNone) {
+    // release pairs with the acquire in snapshot.cc.
+    const uint32_t before = header.command_line.exchange(name + 1, std::memory_order_acq_rel);
+    if (before != 0) {
+      g_names.release(before - 1);
+    }
+  }
+  g_is_command_line_taken.store(false, std::memory_order_release);
 }
 
 }  // namespace memprof::profiler

@@ -9,6 +9,7 @@
 
 #include "core/arena/arena.h"
 #include "core/counts/runtime_heap.h"
+#include "format/programs/command_line.h"
 
 namespace memprof::profiler {
 
@@ -29,7 +30,13 @@ void note_runtime_stacks(uint32_t id, uint32_t stacks);
 // And what it tells of its own heap.  false: there are no tables of this process, or there is no room.
 bool note_runtime_heap(const RuntimeHeapTable& heap, const RuntimeHeapSums& sums);
 
-// Writes all of it but the last to tables that have just been made.
+// Who reads the arena from outside may tell processes of one program apart by what they were executed with, or call
+// themselves: the system's name of the process, then its arguments, each with kCommandLineEnd between, in the table of
+// names.  Called when the tables were made, and again when the end of the process begins, as it may have changed.
+// By one thread at a time; where another one is at it: nothing.
+void store_command_line();
+
+// Writes all of it but the last two to tables that have just been made.
 void store_facts(ArenaHeader* header);
 
 }  // namespace memprof::profiler

@@ -124,6 +124,7 @@ bool make_tables(const ProcessIdentity& owner) {
   budget::attach(arena);
   counts::attach(arena);
   store_facts(&arena.header());
+  store_command_line();
   return true;
 }
 

@@ -133,7 +133,7 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   const uint64_t max_modules = std::min(source.capacities[kModuleSection] / sizeof(ModuleEntry), kMaxModules);
   const uint64_t max_heaps = HeapNames::kMaxHeaps + 1;
   // Names of runtimes are copied once each.
-  const uint64_t max_text = 1 + (max_modules + max_heaps) * (NameTable::kMaxNameBytes + 1) +
+  const uint64_t max_text = 1 + (max_modules + max_heaps + 1) * (NameTable::kMaxNameBytes + 1) +
                             2 * source.capacities[kTextSection] + kUnknownCodeNameBytes;
   const uint64_t records_at = (sizeof(Snapshot) + 63) / 64 * 64;
   const uint64_t stacks_at = records_at + max_records * sizeof(SnapshotRecord);
@@ -213,6 +213,10 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   // looked at before and after.
   for (const SectionId id : {kHeapSection, kModuleSection, kCodeSection, kNameSection, kTextSection}) {
     source.load(id);
+  }
+  // acquire pairs with the release in facts.cc.
+  if (const uint32_t name = header.command_line.load(std::memory_order_acquire); name != 0) {
+    s->command_line_ = s->copy_name(source, name - 1);
   }
   s->copy_heaps(source);
   s->copy_modules(source, module_of_entry);

@@ -155,6 +155,8 @@ class Snapshot {
   uint64_t sum_younger(uint64_t lifetime_ns, SnapshotTotals* totals, uint64_t count) const;
 
   const char* program() const { return program_; }
+  // As store_command_line() of core/engine/facts.h has it; empty: not known.
+  const char* command_line() const { return strings.data + command_line_; }
 
   uint32_t process_id = 0;
   uint64_t rate_bytes = 0;
@@ -262,6 +264,7 @@ class Snapshot {
   void* runtime_heap_mapping_ = nullptr;
   uint64_t runtime_heap_mapping_bytes_ = 0;
   RateUse rates_[RateLog::kPlaces];
+  uint64_t command_line_ = 0;  // its offset in `strings`
   char program_[512];
 };
 

@@ -16,6 +16,7 @@
 #include "format/load/load_clock.h"
 #include "format/pprof/comment_text.h"
 #include "format/profile_facts.h"
+#include "format/programs/command_line.h"
 #include "format/rate_use.h"
 #include "format/resident.h"
 #include "format/runtime_frame.h"
@@ -30,6 +31,8 @@ inline constexpr char kStacksComment[] = "#memprof.stacks";  // those of many st
 inline constexpr char kRatesComment[] = "#memprof.rates";    // more than one rate was in force
 inline constexpr char kLoadComment[] = "#memprof.load";      // when the process was busy
 inline constexpr char kResidentComment[] = "#memprof.resident";
+inline constexpr char kCommandLineComment[] = "#memprof.command_line";  // never in a file that memprof named
+inline constexpr char kToldApartComment[] = "#memprof.told_apart";  // what tells it from others of its run
 inline constexpr uint64_t kCommentVersion = 1;
 
 // What tells a location: its address; and, in the 16 bits above it, the id (index + 1) of its mapping where
@@ -267,6 +270,20 @@ inline void load_comment(CommentText& text, const LoadTimes& load) {
   }
 }
 static_assert(sizeof(kLoadComment) + 32 + (kBirthParts + 1) * 21 <= CommentText::kCapacity);
+
+// As format/programs/command_line.h has it.
+inline void command_line_comment(CommentText& text, std::string_view command_line) {
+  text.literal(kCommandLineComment);
+  text.text("text", command_line, kMaxCommandLineBytes);
+}
+static_assert(sizeof(kCommandLineComment) + sizeof("text=") + 3 * kMaxCommandLineBytes <=
+              CommentText::kCapacity);
+
+inline constexpr size_t kMaxToldApart = 400;
+inline void told_apart_comment(CommentText& text, std::string_view part) {
+  text.literal(kToldApartComment);
+  text.text("by", part, kMaxToldApart);
+}
 
 // How totals are called in a stack's comment.
 struct TotalsKeys {

@@ -75,6 +75,9 @@ const char* program_path() {
 size_t program_arguments(char* /*text*/, size_t /*size_bytes*/) {
   return 0;
 }
+size_t process_name(char* /*text*/, size_t /*size_bytes*/) {
+  return 0;
+}
 const char* arena_folder() {
   return "";
 }

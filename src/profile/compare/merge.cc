@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "profile/matching/stack_filter.h"
+#include "profile/model/process_names.h"
 #include "profile/model/rate_uses.h"
 #include "profile/names/interpreter_frames.h"
 
@@ -140,7 +141,7 @@ void Merger::add(const Profile& profile) {
   add_facts(profile);
   std::string process = process_label(profile);
   const unsigned count = ++processes_[process];
-  if (count > 1) process += " #" + std::to_string(count);
+  process = process_label(profile.program, profile.pid, profile.told_apart, count);
   for (Stack& stack : own_stacks(profile, process)) {
     if (processes_mode_ == Processes::kAddedUp) {
       sums_.add(std::move(stack));

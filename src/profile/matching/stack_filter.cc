@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "profile/model/process_names.h"
 #include "profile/names/allocator_frames.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/short_name.h"
@@ -72,7 +73,7 @@ FilterTexts filter_texts(const StackFilter& filter) {
 }
 
 std::string process_label(const Profile& profile) {
-  return (profile.program.empty() ? "?" : profile.program) + " " + std::to_string(profile.pid);
+  return process_label(profile.program, profile.pid, profile.told_apart);
 }
 
 std::vector<bool> select_stacks(const Profile& profile, const StackFilter& filter) {

@@ -180,6 +180,9 @@ inline void combine_runtimes(Runtimes& sum, const Runtimes& more) {
 struct Profile : ProfileFacts {
   std::string program;
   uint64_t pid = 0;
+  std::string
+      command_line;  // as format/programs/command_line.h has it; never written: command lines have passwords in them
+  std::string told_apart;   // what tells the process from others of its run (profile/model/process_names.h)
   uint64_t rate_bytes = 0;  // period
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;

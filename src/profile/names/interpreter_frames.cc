@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/names/interpreter_frames.h"
+#include "profile/model/process_names.h"
 
 #include <algorithm>
 #include <iterator>
@@ -108,10 +109,7 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
 // `process` as in process_label(); empty: the profile's.
 InterpreterFrames::Modules InterpreterFrames::modules_of_program(const std::string& process) const {
   std::string_view program = process.empty() ? std::string_view(profile_.program) : process;
-  if (!process.empty()) {  // "cc 4711", "cc 4711 #2"
-    program = program.substr(0, program.rfind(" #"));
-    program = program.substr(0, program.rfind(' '));
-  }
+  if (!process.empty()) program = program_of_label(process);
   if (program.empty() && !profile_.mappings.empty()) program = file_name(profile_.mappings[0].path);
   Modules own;
   if (program.empty() || is_interpreter_file(program)) return own;

@@ -165,6 +165,10 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     facts.walk = static_cast<Walk>(walk);
     add(id, facts, &stacks_);
+  } else if (const auto line_text = after(kCommandLineComment, text)) {
+    profile.command_line = CommentFields(*line_text).text("text");
+  } else if (const auto part_text = after(kToldApartComment, text)) {
+    profile.told_apart = CommentFields(*part_text).text("by");
   } else if (const auto rates_text = after(kRatesComment, text)) {
     profile.rates = add_rates(profile.rates, CommentFields(*rates_text).rates("used"));
   } else if (const auto load_text = after(kLoadComment, text)) {

@@ -347,6 +347,8 @@ class Writer {
     write_comment_of([&](CommentText& text) {
       profile_comment(text, profile_.program.data(), profile_.program.size(), profile_);
     });
+    if (!profile_.told_apart.empty())
+      write_comment_of([&](CommentText& text) { told_apart_comment(text, profile_.told_apart); });
     if (profile_.rates.size() > 1)
       write_comment_of(
           [&](CommentText& text) { rates_comment(text, profile_.rates.data(), profile_.rates.size()); });

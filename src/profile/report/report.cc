@@ -283,6 +283,7 @@ ReportCalls calls_of(const Profile& profile, const std::vector<const Stack*>& st
 Report header_of(const Profile& profile) {
   Report report;
   report.program = profile.program;
+  report.told_apart = profile.told_apart;
   report.pid = profile.pid;
   report.time_unix_ns = profile.time_unix_ns;
   report.duration_ns = profile.duration_ns;

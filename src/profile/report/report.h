@@ -87,6 +87,7 @@ struct Report : ProfileFacts {
   Metric metric = Metric::kInuseSpace;
 
   std::string program;
+  std::string told_apart;  // Profile::told_apart
   uint64_t pid = 0;
   uint64_t time_unix_ns = 0;
   uint64_t duration_ns = 0;

@@ -26,6 +26,7 @@
 #include "memprof/io/arena_profile.h"
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
+#include "profile/model/process_names.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -61,6 +62,8 @@ of other users.
          cannot tell whether they still run. (Such a process goes on, but
          `memprof live` and `memprof run` can no longer read it.)
 )";
+
+constexpr size_t kProgramColumn = 1;
 
 struct Found {
   ArenaFile file;
@@ -217,7 +220,8 @@ std::string sums_text(const Everything& everything) {
                      profile::format_bytes(static_cast<double>(dead_bytes)));
 }
 
-profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable) {
+profile::TextRow row_of(const Found& found, profile::CommandLine* command_line,
+                        std::vector<std::string>* unreadable) {
   profile::TextRow row;
   std::string program = "?";
   std::string held = "?";
@@ -226,6 +230,7 @@ profile::TextRow row_of(const Found& found, std::vector<std::string>* unreadable
     const profile::Profile profile =
         profile::read_pprof(read_arena(found.file.path).pprof.view(), found.file.path);
     program = profile::printable(profile.program);
+    *command_line = profile::command_line_of(profile.program, profile.command_line);
     held = profile::format_bytes(profile::estimated_total(profile, profile::Metric::kInuseSpace));
     age = age_text(found, profile);
   } catch (const profile::Error& error) {
@@ -267,9 +272,16 @@ int list_command(const std::vector<std::string>& arguments) {
   profile::TextTable table(std::move(titles));
   bool has_dead = false;
   std::vector<std::string> unreadable;
+  std::vector<profile::TextRow> rows;
+  std::vector<profile::CommandLine> command_lines(everything.files.size());
   for (const Found& found : everything.files) {
-    table.add(row_of(found, &unreadable));
+    rows.push_back(row_of(found, &command_lines[rows.size()], &unreadable));
     has_dead |= found.owner == Owner::kIsGone;
+  }
+  const std::vector<std::string> parts = profile::tell_apart(command_lines);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!parts[i].empty()) rows[i].numbers[kProgramColumn] += " " + profile::printable(parts[i]);
+    table.add(std::move(rows[i]));
   }
   profile::TextOptions options;
   options.has_utf8 = wants_utf8();

@@ -12,6 +12,7 @@
 #include "memprof/console/browser.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/report_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/profile_input.h"
@@ -28,6 +29,7 @@
 #include "profile/page/page_html.h"
 #include "profile/series/series_file.h"
 #include "profile/text/units.h"
+#include "profile/view/profile_view.h"
 
 namespace memprof::cli {
 namespace {
@@ -36,7 +38,8 @@ constexpr char kHelp[] =
     R"(usage: memprof view FILE | PID... [--run] [--no-open] [--port PORT]
                     [--listen ADDRESS] [--record FILE.series [--every TIME]
                     [--limit SIZE] [--force]] [--source-root DIR]
-                    [--source-maps] [--source-maps-in DIR] [--no-debuginfod]
+                    [--source-maps] [--source-maps-in DIR] [--hide REGEX]
+                    [--sample-type TYPE] [--no-debuginfod]
 
 Shows a profile in the browser: a flame graph (as an icicle graph, from the root
 down) and a table, with intervals, search, callers and callees. FILE is a pprof
@@ -66,6 +69,9 @@ the profile names and that are on this machine (not with --listen).
   --every TIME        time between two of them: 10s (default), 500ms, 5m, 1h
   --limit SIZE        of FILE (256m): the older, the further apart are looks kept
   --force             replace FILE if it exists
+  --hide REGEX        without the frames whose function, source file or module
+                      matches: what they allocate counts as their callers'
+  --sample-type TYPE  as in memprof report
   --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
 )";
 
@@ -79,6 +85,8 @@ struct Options {
   bool opens = true;
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
+  std::shared_ptr<const profile::HiddenFrames> hidden;
+  std::string sample_type;
   std::optional<RecordChoice> record;
   std::vector<std::string> source_roots;
   bool is_elsewhere = false;  // --listen
@@ -95,6 +103,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_option("FILE", options.inputs);
   parser.add_option("--port", port_text);
   parser.add_option("--listen", options.address.address);
+  std::string hidden;
+  parser.add_option("--hide", hidden);
+  parser.add_option("--sample-type", options.sample_type);
   parser.add_flag("--run", options.whole_run);
   parser.add_flag("--force", force);
   parser.add_flag("--no-open");
@@ -110,6 +121,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   options.opens = !parser.is_given("--no-open");
   options.is_elsewhere = parser.is_given("--listen");
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
+  if (parser.is_given("--hide")) options.hidden = parse_hidden("--hide", hidden);
   options.record = record.choice();
   options.source_maps = source_maps.choice();
   options.source_roots = source_root.roots();
@@ -185,7 +197,14 @@ std::string title_of(const Options& options) {
   return title + (options.whole_run ? " and its run" : "");
 }
 
+// A series has no others, and neither has a process.
+void require_no_sample_type(const Options& options) {
+  if (!options.sample_type.empty())
+    throw Failure("--sample-type: is for a pprof file by another profiler; leave it out");
+}
+
 void view_processes(const Options& options) {
+  require_no_sample_type(options);
   if (options.source_maps) {
     throw Failure(
         "--source-maps: is for a profile in a file; memprof live PID -o FILE writes one of a process");
@@ -203,7 +222,7 @@ void view_processes(const Options& options) {
   std::optional<LivePage::Recording> recording;
   if (options.record) recording = LivePage::Recording{*options.record, processes.front()};
   SourceFiles sources(rule);
-  LivePage page(&looks, title_of(options), recording, options.sources_at(&sources));
+  LivePage page(&looks, title_of(options), recording, options.sources_at(&sources), options.hidden);
   serve(&page, options.address, options.opens, options.sources_at(&sources));
   const std::string recorded = page.summary();
   if (!recorded.empty()) complain(recorded);
@@ -229,14 +248,16 @@ void view_file(const Options& options) {
       throw Failure(
           "--source-maps: is for one profile; memprof export FILE --at TIME -o OUT.pb.gz writes one of a series");
     }
-    SeriesFollower looks(input, options.ask_servers);
+    require_no_sample_type(options);
+    SeriesFollower looks(input, options.ask_servers, options.hidden);
     LivePage page(&looks, file_name(input), {}, sources);
     return serve(&page, options.address, options.opens, sources);
   }
   const auto read = [&] {
     if (!is_own_profile(input)) files.distrust();  // it may be another file than before
-    const profile::Profile profile =
-        with_source_lines(load_profile(input, options.ask_servers), options.source_maps);
+    profile::Profile profile =
+        with_source_lines(load_profile(input, options.ask_servers, options.sample_type), options.source_maps);
+    if (options.hidden != nullptr) profile::hide_frames(*options.hidden, &profile);
     return page_text(profile, input == "-" ? profile.program : file_name(input), sources);
   };
   // What a pipe had is gone once it is read.

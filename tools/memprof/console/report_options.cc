@@ -28,13 +28,19 @@ profile::Pattern parse_pattern(const std::string& option, const std::string& tex
   }
 }
 
+std::shared_ptr<const profile::HiddenFrames> parse_hidden(const std::string& option,
+                                                          const std::string& text) {
+  return profile::hidden_frames(parse_pattern(option, text));
+}
+
 const char kFilterHelp[] =
     R"(  --focus REGEX    only stacks with a frame whose function, source file or
                    module matches, or whose heap or process does; percents
                    stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
-  --process REGEX  only stacks of a process whose "NAME PID" matches, in a file
-                   of several (memprof run --merge)
+  --process REGEX  only stacks of a process whose "NAME PID", or "NAME PID: PART of
+                   its command line", matches, in a file of several (memprof run
+                   --merge)
 )";
 
 const char kFrameHelp[] =
@@ -75,7 +81,7 @@ ReaderChoice ReaderOptions::choice() const {
     if (option == "--younger") choice.younger_ns = parse_duration_ns(option, text);
     if (option == "--focus") choice.filter.focus = parse_pattern(option, text);
     if (option == "--ignore") choice.filter.ignore = parse_pattern(option, text);
-    if (option == "--hide") choice.view.hidden = profile::hidden_frames(parse_pattern(option, text));
+    if (option == "--hide") choice.view.hidden = parse_hidden(option, text);
     if (option == "--process") choice.filter.process = parse_pattern(option, text);
   }
   return choice;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,9 @@ class ReaderOptions {
 
 // The expression of an option.
 profile::Pattern parse_pattern(const std::string& option, const std::string& text);
+
+// The frames that --hide names.
+std::shared_ptr<const profile::HiddenFrames> parse_hidden(const std::string& option, const std::string& text);
 
 // Gives --younger its default where what is temporary is asked for.  Failure: throws Failure where it was given
 // and neither that nor anything else uses it.

@@ -145,9 +145,8 @@ void check_preloadable(const std::string& executable, const std::string& shown, 
     return;
   }
   if (obstacle.compare(0, executable.size(), executable) == 0) obstacle.replace(0, executable.size(), shown);
-  const size_t split = obstacle.find("; ");
-  checks->no("program", obstacle.substr(0, split),
-             split != std::string::npos ? obstacle.substr(split + 2) : "");
+  const Obstacle parts = split_obstacle(obstacle);
+  checks->no("program", parts.found, parts.to_do);
 }
 
 }  // namespace

@@ -31,8 +31,6 @@ constexpr char kGetDebugFile[] =
     "(https://debuginfod.elfutils.org "
     "knows many distributions), or build it with -g";
 
-constexpr char kOtherBuild[] = "profile another build of it: 64 bits, for this processor, with glibc";
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
@@ -212,14 +210,8 @@ void check_command(const std::string& command, Checks* checks) {
   const ElfFacts facts = file != nullptr ? read_elf_facts(*file) : ElfFacts();
   const bool has_memprof = facts.has_memprof;
   if (!target.obstacle.empty() && !has_memprof) {
-    const size_t split = target.obstacle.find("; ");
-    std::string to_do = kOtherBuild;
-    if (facts.is_go) {
-      to_do = "it is Go: its own heap profile is runtime/pprof";
-    } else if (split != std::string::npos) {
-      to_do = target.obstacle.substr(split + 2);
-    }
-    checks->no("program", target.obstacle.substr(0, split), to_do);
+    const Obstacle obstacle = split_obstacle(target.obstacle);
+    checks->no("program", obstacle.found, obstacle.to_do);
     return;
   }
   if (target.elf.empty()) {

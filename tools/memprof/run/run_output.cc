@@ -12,6 +12,7 @@
 #include "profile/compare/merge.h"
 #include "profile/memory/unseen_heap.h"
 #include "profile/model/estimate.h"
+#include "profile/model/process_names.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/symbolize/shared_names.h"
 #include "profile/text/units.h"
@@ -158,7 +159,8 @@ void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) 
            (outputs.size() > largest.size() ? "; those with the most memory:" : ":"));
   for (const RunOutput* output : largest) {
     const ProcessProfile& process = output->process;
-    complain("  " + shell_word(output->path) + "  " + process.program + ", pid " +
+    complain("  " + shell_word(output->path) + "  " + process.program +
+             (output->told_apart.empty() ? "" : " ") + output->told_apart + ", pid " +
              std::to_string(process.pid) + ": " + profile::format_bytes(process.peak_bytes) +
              " at its peak, " + profile::format_bytes(process.allocated_bytes) + " allocated" +
              not_in_it(*output));
@@ -230,8 +232,14 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
     // An id that two processes had, one after the other.
     for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
-    outputs.push_back({std::move(process), std::move(path), ""});
+    outputs.push_back({std::move(process), std::move(path), "", ""});
   }
+  std::vector<profile::CommandLine> command_lines;
+  for (const RunOutput& output : outputs) {
+    command_lines.push_back(profile::command_line_of(output.process.program, output.process.command_line));
+  }
+  const std::vector<std::string> parts = profile::tell_apart(command_lines);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].told_apart = parts[i];
   return outputs;
 }
 
@@ -252,6 +260,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
     profile::Profile profile = output.process.profile ? std::move(*output.process.profile)
                                                       : profile::read_pprof_file(output.process.path);
     names.apply(profile);
+    profile.told_apart = output.told_apart;
     // The library asks at peaks and at the end: of a program that was ended by a signal it does not know the most.
     profile.max_resident_bytes = std::max(profile.max_resident_bytes, output.process.max_resident_bytes);
     return profile;

@@ -23,6 +23,7 @@ struct RunOutput {
   ProcessProfile process;
   std::string path;
   std::string unseen_heap;  // profile::unseen_heap_text
+  std::string told_apart;   // Profile::told_apart
 };
 
 struct RunFacts {

@@ -20,6 +20,7 @@
 #include "profile/page/page_data.h"
 #include "profile/page/page_html.h"
 #include "profile/pprof/pprof_writer.h"
+#include "profile/view/profile_view.h"
 
 namespace memprof::cli {
 namespace {
@@ -60,8 +61,13 @@ std::string look_event(const char* type, uint64_t look, const std::string& data)
 }  // namespace
 
 LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording,
-                   SourceFiles* sources)
-    : looks_(*looks), sources_(sources), name_(std::move(name)), began_(Clock::now()), looked_(began_) {
+                   SourceFiles* sources, std::shared_ptr<const profile::HiddenFrames> hidden)
+    : looks_(*looks),
+      sources_(sources),
+      name_(std::move(name)),
+      hidden_(std::move(hidden)),
+      began_(Clock::now()),
+      looked_(began_) {
   profile::LiveLook first = looks_.look();  // with all names: later ones take less
   if (recording) begin(*recording);
   take(std::move(first));
@@ -106,13 +112,14 @@ void LivePage::take(profile::LiveLook look) {
         std::chrono::duration<double, std::nano>(look.time_unix_ns - began_unix_ns_).count() / kNanoseconds;
   }
   last_ = std::move(look.profile);
+  record();
+  if (hidden_ != nullptr) profile::hide_frames(*hidden_, &last_);
   if (sources_ != nullptr) sources_->know(last_);
   live_ = {{"events", "events"},  {"profile", "profile.pb.gz"},
            {"seconds", seconds_}, {"resident", look.resident_bytes},
            {"who", look.who},     {"recording", recorder_ ? recorder_->path() : std::string()},
            {"between", kBetween}, {"timeline", timeline()}};
   stream_.add(last_, profile::live_page_facts(last_, name_, live_));
-  record();
 }
 
 void LivePage::record() {

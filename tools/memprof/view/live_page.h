@@ -22,6 +22,7 @@
 #include "memprof/serve/page_source.h"
 #include "memprof/serve/source_files.h"
 #include "memprof/view/live_timeline.h"
+#include "profile/names/frame_grouping.h"
 #include "profile/page/page_stream.h"
 
 namespace memprof::cli {
@@ -35,8 +36,9 @@ class LivePage : public PageSource {
   };
 
   // Looks for the first time.  `looks` must outlive it, and `sources`, which learns of all files.  `name`: the page's title.
+  // What is recorded has the frames that are hidden here.
   LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {},
-           SourceFiles* sources = nullptr);
+           SourceFiles* sources = nullptr, std::shared_ptr<const profile::HiddenFrames> hidden = nullptr);
 
   std::string page() override;
   // "profile.pb.gz": the last look; "between-MS-MS"
@@ -70,6 +72,7 @@ class LivePage : public PageSource {
   LookSource& looks_;
   SourceFiles* const sources_;
   const std::string name_;
+  const std::shared_ptr<const profile::HiddenFrames> hidden_;  // nullptr: none
   profile::PageStream stream_;
   profile::Profile last_;
   nlohmann::ordered_json live_;  // facts of the last look

@@ -12,6 +12,7 @@
 #include "profile/files/growing_file.h"
 #include "profile/model/error.h"
 #include "profile/page/page_html.h"
+#include "profile/view/profile_view.h"
 
 namespace memprof::cli {
 namespace {
@@ -33,8 +34,9 @@ double allocated(const profile::SeriesLook& look) {
 
 }  // namespace
 
-SeriesFollower::SeriesFollower(std::string path, AskServers ask_servers)
-    : path_(std::move(path)), ask_servers_(ask_servers) {
+SeriesFollower::SeriesFollower(std::string path, AskServers ask_servers,
+                               std::shared_ptr<const profile::HiddenFrames> hidden)
+    : path_(std::move(path)), ask_servers_(ask_servers), hidden_(std::move(hidden)) {
   bool is_said = false;
   while (true) {
     const bool is_recorded = SeriesFollower::is_there();
@@ -82,6 +84,7 @@ bool SeriesFollower::has_news() {
 profile::Profile SeriesFollower::profile_of(const profile::SeriesLook& look) {
   profile::Profile profile = reader_->profile_of(look);
   add_names(profile, ask_servers_);
+  if (hidden_ != nullptr) profile::hide_frames(*hidden_, &profile);
   return profile;
 }
 

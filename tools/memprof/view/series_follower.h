@@ -16,6 +16,7 @@
 
 #include "memprof/io/profile_input.h"
 #include "memprof/live/look_source.h"
+#include "profile/names/frame_grouping.h"
 #include "profile/series/series_file.h"
 
 namespace memprof::cli {
@@ -23,7 +24,9 @@ namespace memprof::cli {
 class SeriesFollower : public LookSource {
  public:
   // Waits for its first look where it is being recorded and has none.
-  SeriesFollower(std::string path, AskServers ask_servers);
+  // `hidden`: nullptr, or frames that no look has.
+  SeriesFollower(std::string path, AskServers ask_servers,
+                 std::shared_ptr<const profile::HiddenFrames> hidden = nullptr);
 
   profile::LiveLook look() override;
   std::optional<profile::LiveLook> look_at_end() override;
@@ -46,6 +49,7 @@ class SeriesFollower : public LookSource {
 
   const std::string path_;
   const AskServers ask_servers_;
+  const std::shared_ptr<const profile::HiddenFrames> hidden_;
   const std::vector<uint64_t> no_pids_;
   std::unique_ptr<profile::SeriesReader> reader_;  // never null
   std::string state_of_file_;                      // when it was read

@@ -160,6 +160,11 @@ size_t program_arguments(char* text, size_t size_bytes) {
   return is_sandboxed() ? 0 : read_proc("/proc/self/cmdline", text, size_bytes);
 }
 
+size_t process_name(char* text, size_t size_bytes) {
+  const size_t got = is_sandboxed() ? 0 : read_proc("/proc/self/comm", text, size_bytes);
+  return got != 0 && text[got - 1] == '\n' ? got - 1 : got;
+}
+
 const char* program_path() {
   if (g_program_path[0] == '\0') {
     const ssize_t length = readlink("/proc/self/exe", g_program_path, sizeof(g_program_path) - 1);

@@ -224,17 +224,7 @@ class Header {
 
   // Of a process that loaded memprof at run time.
   void imports() {
-    const uint64_t closed = report_.import_refused + report_.import_unbound;
-    if (closed != 0) {
-      say(fmt::format(
-          "{} import{} of allocation functions could not be pointed at memprof: what goes through {} is "
-          "missing below.",
-          number(closed), closed == 1 ? "" : "s", closed == 1 ? "it" : "them"));
-    }
-    if (report_.import_foreign != 0) {
-      say(fmt::format("{} import{} lead to another allocator than the program's, which is not profiled.",
-                      number(report_.import_foreign), report_.import_foreign == 1 ? "" : "s"));
-    }
+    for (const std::string& line : unhooked_calls(report_)) say(line);
     if (report_.import_taken != 0) say("Missing below: " + past_memprof(report_) + ".");
   }
 
@@ -345,6 +335,11 @@ class Header {
     } else if (report_.from_memprof && report_.samples != 0 && has(Metric::kPeakSpace)) {
       for (const std::string& line : untold_peak_lines(report_, report_.metric)) say(line);
     } else {
+      // No peak of the heap was seen: that of the process is known.
+      if (report_.from_memprof && report_.samples == 0 && report_.max_resident_bytes != 0) {
+        say("Process:   most resident (VmHWM): " +
+            format_bytes(static_cast<double>(report_.max_resident_bytes)));
+      }
       return;
     }
     for (const std::string& line : peak_moment_lines(report_, bytes)) say(line);
@@ -373,6 +368,7 @@ class Header {
 
 std::string subject_line(const Report& report, const TextWriter& writer) {
   std::string name = report.program.empty() ? "unknown program" : printable(report.program);
+  if (!report.told_apart.empty() && report.pid != 0) name += " " + printable(report.told_apart);
   if (report.pid != 0) name += fmt::format(" (pid {})", report.pid);
   std::string when;
   if (report.time_unix_ns != 0) {

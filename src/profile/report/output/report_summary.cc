@@ -104,6 +104,13 @@ class Summary {
     if (count != 0) missing_.push_back(number(count) + " " + (count == 1 ? one : many));
   }
 
+  // Slots of import tables, which nobody need know.
+  void calls_of_libraries(uint64_t count, const char* where) {
+    if (count == 0) return;
+    missing_.push_back(
+        fmt::format("calls of libraries {} in {} place{}", where, number(count), count == 1 ? "" : "s"));
+  }
+
   void missing() {
     if (report_.dropped_samples != 0)
       missing_.push_back(bytes(report_.dropped_weight_bytes) + " (full tables)");
@@ -112,8 +119,8 @@ class Summary {
     note(report_.unseen_processes, "process that ran without memprof", "processes that ran without memprof");
     note(report_.uncollected_processes, "process that could not be read", "processes that could not be read");
     note(report_.unsampled_processes, "process without a sample", "processes without a sample");
-    note(report_.import_refused + report_.import_unbound, "import without a hook", "imports without a hook");
-    note(report_.import_foreign, "import of another allocator", "imports of another allocator");
+    calls_of_libraries(report_.import_refused + report_.import_unbound, "to malloc");
+    calls_of_libraries(report_.import_foreign, "to another allocator");
     if (report_.import_taken != 0) missing_.push_back(past_memprof(report_));
     note(report_.replaced_samples, "free that was not seen", "frees that were not seen");
     runtimes();

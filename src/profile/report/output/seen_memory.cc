@@ -109,9 +109,30 @@ std::vector<std::string> seen_memory_lines(const Report& report) {
   return lines;
 }
 
+std::vector<std::string> unhooked_calls(const Report& report) {
+  const auto places = [](uint64_t count) {
+    return fmt::format("In {} place{}", format_count(static_cast<double>(count)), count == 1 ? "" : "s");
+  };
+  std::vector<std::string> lines;
+  if (const uint64_t closed = report.import_refused + report.import_unbound; closed != 0) {
+    lines.push_back(
+        places(closed) +
+        " calls of malloc, free and their like could not be led to memprof: what libraries allocate "
+        "there is missing below.");
+  }
+  if (report.import_foreign != 0) {
+    lines.push_back(
+        places(report.import_foreign) +
+        " libraries call another allocator than the program's malloc, for example one of their own: "
+        "what they allocate there is missing below.");
+  }
+  return lines;
+}
+
 std::string past_memprof(const Report& report) {
-  return fmt::format("what was allocated in {} at most, when another tool had written over memprof's imports",
-                     format_duration_ns(static_cast<double>(report.import_unseen_ns)));
+  return fmt::format(
+      "what was allocated in {} at most, while another tool had put its own functions in place of memprof's",
+      format_duration_ns(static_cast<double>(report.import_unseen_ns)));
 }
 
 }  // namespace memprof::profile

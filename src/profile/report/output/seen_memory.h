@@ -29,6 +29,9 @@ std::string counted_mappings_text(const Report& report);
 // Was something of the program's own mappings found in memory, whatever stacks are selected?
 bool has_mapped_in_memory(const Report& report);
 
+// Sentences about calls that no hook is at, of a process that loaded memprof at run time.
+std::vector<std::string> unhooked_calls(const Report& report);
+
 // Where another tool in the process wrote over imports (import_taken is not 0): what is missing because of it.
 std::string past_memprof(const Report& report);
 

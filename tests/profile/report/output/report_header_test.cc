@@ -19,6 +19,39 @@ std::string header_of(Builder& b, const ReportOptions& options = {}) {
   return writer.take();
 }
 
+TEST(ReportHeader, SaysWhereCallsHaveNoHook) {
+  Builder b;
+  b.stack({b.at("f")}, 100, 1);
+  b.profile().import_foreign = 1;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("In 1 place libraries call another allocator than the program's malloc"));
+  EXPECT_THAT(header_of(b), Not(HasSubstr("could not be led")));
+  b.profile().import_refused = 1000;
+  b.profile().import_unbound = 234;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("In 1,234 places calls of malloc, free and their like could not be led"));
+}
+
+TEST(ReportHeader, WithoutASampleTheMostThatWasResidentIsThere) {
+  Builder b;
+  b.profile().max_resident_bytes = 3 << 20;
+  EXPECT_THAT(header_of(b), HasSubstr("Process:   most resident (VmHWM): 3.0 MiB\n"));
+  b.profile().max_resident_bytes = 0;
+  EXPECT_THAT(header_of(b), Not(HasSubstr("VmHWM")));
+}
+
+TEST(ReportHeader, SaysWhatTellsTheProcess) {
+  Builder b;
+  b.profile().program = "chromium";
+  b.profile().pid = 12;
+  b.profile().told_apart = "--type=renderer";
+  TextWriter writer(TextOptions{});
+  EXPECT_THAT(subject_line(build_report(b.profile(), {}), writer),
+              HasSubstr("chromium --type=renderer (pid 12)"));
+  b.profile().pid = 0;  // of several
+  EXPECT_THAT(subject_line(build_report(b.profile(), {}), writer), Not(HasSubstr("renderer")));
+}
+
 TEST(ReportHeader, SaysWhatIsMissingOfPython) {
   Builder b;
   b.stack({b.at("f")}, 100, 1);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,9 @@ TEST_F(ViewCommand, ErrorsAreOneLine) {
       {{"view", file_, "--source-root", folder_ / "missing"}, "is not a folder"},
       {{"view", file_, "--source-root", "/", "--listen", "127.0.0.1"},
        "--source-root: no source text is served"},
+      {{"view", file_, "--hide", "("}, "--hide: "},
+      {{"view", file_, "--hide", ""}, "--hide: an empty expression"},
+      {{"view", std::to_string(getpid()), "--sample-type", "space"}, "--sample-type: is for a pprof file"},
       {{"view", "999999999"}, "999999999"}};
   for (const auto& [arguments, text] : cases) {
     const auto result = memprof(arguments);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memprof/host/program/target_program.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -55,6 +56,10 @@ TEST(DoctorProcess, OneThatCannotBePreloaded) {
   const std::string text = of_process(process.pid()).text(0, false);
   EXPECT_THAT(text, HasSubstr("no    program       " + testing_tools::fixture("static_program") +
                               " is statically linked"));
+  // As memprof run says it, and doctor of the program.
+  EXPECT_THAT(
+      text,
+      HasSubstr(split_obstacle(inspect_target(testing_tools::fixture("static_program")).obstacle).to_do));
   kill(process.pid(), SIGKILL);
   process.end();
 }

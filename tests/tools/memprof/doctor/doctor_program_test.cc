@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "memprof/host/program/target_program.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -60,6 +61,12 @@ TEST(DoctorProgram, WhatStopsIsSaidWithWhatToDo) {
   testing_tools::write_file(folder / "musl", musl);
   chmod((folder / "musl").c_str(), 0755);
   EXPECT_THAT(named(of_command(folder / "musl"), "program").found, HasSubstr("uses musl"));
+  // Who runs it is told the same.
+  for (const char* const name : {"other", "musl"}) {
+    const Check check = named(of_command(folder / name), "program");
+    EXPECT_EQ(inspect_target(folder / name).obstacle, check.found + "; " + check.to_do);
+    EXPECT_THAT(check.to_do, HasSubstr("another build"));
+  }
 }
 
 TEST(DoctorProgram, AnAllocatorInTheProgram) {

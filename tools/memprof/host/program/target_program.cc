@@ -96,10 +96,18 @@ std::string gained_privileges(const std::string& path, const struct stat& status
   return {};
 }
 
+constexpr char kOtherBuild[] = "profile another build of it: 64 bits, for this processor, with glibc";
+
 bool is_sanitized(const std::string& path) {
   std::string unreadable;
   const auto file = profile::ElfFile::open(path, &unreadable);
   return file != nullptr && read_elf_facts(*file).sanitizer != nullptr;
+}
+
+bool is_go(const std::string& path) {
+  std::string unreadable;
+  const auto file = profile::ElfFile::open(path, &unreadable);
+  return file != nullptr && read_elf_facts(*file).is_go;
 }
 
 void inspect_elf(const File& file, const std::string& path, const struct stat& status,
@@ -112,23 +120,25 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
       header.e_ident[EI_DATA] != ours.e_ident[EI_DATA] || header.e_machine != ours.e_machine) {
     const bool is_32_bit = header.e_ident[EI_CLASS] == ELFCLASS32;
     target.obstacle = path + (is_32_bit ? " is a 32-bit program" : " is for another processor") +
-                      ", and libmemprof.so is not";
+                      ", and libmemprof.so is not; " + kOtherBuild;
     target.can_preload = false;
     return;
   }
   const std::string loader = interpreter_of(file, header);
   if (loader.empty()) {
-    target.obstacle =
-        path + " is statically linked, so that no library can be preloaded; link libmemprof.a into it";
+    target.obstacle = path + " is statically linked, so that no library can be preloaded; " +
+                      (is_go(path) ? std::string("it is Go: its own heap profile is runtime/pprof")
+                                   : "link libmemprof.a into it");
     return;
   }
   if (is_musl_loader(loader)) {
-    target.obstacle = path + " uses musl, and libmemprof.so was built for glibc";
+    target.obstacle = path + " uses musl, and libmemprof.so was built for glibc; " + kOtherBuild;
     target.can_preload = false;
     return;
   }
   if (!is_glibc_loader(loader.c_str())) {
-    target.obstacle = path + " is loaded by " + loader + ", and libmemprof.so was built for glibc";
+    target.obstacle =
+        path + " is loaded by " + loader + ", and libmemprof.so was built for glibc; " + kOtherBuild;
     target.can_preload = false;
     return;
   }
@@ -205,6 +215,11 @@ std::string preloaded_sanitizer() {
     begin = end + 1;
   }
   return {};
+}
+
+Obstacle split_obstacle(const std::string& obstacle) {
+  const size_t end = obstacle.find("; ");
+  return {obstacle.substr(0, end), end == std::string::npos ? "" : obstacle.substr(end + 2)};
 }
 
 std::string without_path(const std::string& obstacle, const std::string& path) {

@@ -25,6 +25,13 @@ TargetProgram inspect_target(const std::string& command);
 // Of a sanitizer, the library in our LD_PRELOAD, which programs that we start get, too; empty: there is none.
 std::string preloaded_sanitizer();
 
+// An obstacle is told in one line by who runs the program, and by its parts by who is asked what to do.
+struct Obstacle {
+  std::string found;
+  std::string to_do;
+};
+Obstacle split_obstacle(const std::string& obstacle);
+
 // What an obstacle says of the program at `path`, without the path: "is statically linked ...".
 std::string without_path(const std::string& obstacle, const std::string& path);
 

@@ -244,6 +244,7 @@ void ProcessCollector::add(profile::Profile profile, std::string_view pprof, Pro
                                    profile::IfExists::kReplace);
   }
   process.program = profile.program;
+  process.command_line = profile.command_line;
   process.pid = profile.pid;
   process.samples = profile.samples;
   process.has_mappings = profile::estimated_total(profile, profile::Metric::kMappedObjects) > 0;

@@ -33,6 +33,7 @@ namespace memprof::cli {
 struct ProcessProfile {
   std::string path;  // pprof without names, but for JIT code
   std::string program;
+  std::string command_line;  // profile::Profile::command_line
   uint64_t pid = 0;
   uint64_t process_start = 0;  // tells processes that had one id; 0: unknown
   uint64_t pid_namespace = 0;

@@ -54,6 +54,26 @@ TEST(TargetProgram, StaticProgramsCannotBePreloaded) {
   EXPECT_THAT(target.obstacle, HasSubstr("static_program is statically linked"));
 }
 
+TEST(TargetProgram, AnObstacleSaysWhatToDo) {
+  const Obstacle parts = split_obstacle(inspect_target(fixture("static_program")).obstacle);
+  EXPECT_EQ(parts.found,
+            fixture("static_program") + " is statically linked, so that no library can be preloaded");
+  EXPECT_EQ(parts.to_do, "link libmemprof.a into it");
+  EXPECT_EQ(split_obstacle("a is so").found, "a is so");
+  EXPECT_EQ(split_obstacle("a is so").to_do, "");
+}
+
+TEST(TargetProgram, GoIsNotToldToLinkALibraryOfC) {
+  const Folder folder;
+  write_file(folder / "id", "x");
+  const std::string command = "objcopy --add-section .note.go.buildid=" + (folder / "id") + " " +
+                              fixture("static_program") + " " + (folder / "go");
+  ASSERT_EQ(system(command.c_str()), 0);
+  const Obstacle parts = split_obstacle(inspect_target(folder / "go").obstacle);
+  EXPECT_THAT(parts.found, HasSubstr("is statically linked"));
+  EXPECT_EQ(parts.to_do, "it is Go: its own heap profile is runtime/pprof");
+}
+
 TEST(TargetProgram, TheLoaderOfAFile) {
   EXPECT_THAT(elf_interpreter(fixture("program")), HasSubstr("/ld-"));
   EXPECT_EQ(elf_interpreter(fixture("static_program")), "");
