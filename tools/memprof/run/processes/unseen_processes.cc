@@ -120,7 +120,8 @@ const ProcessStat* UnseenProcesses::stat_of(uint64_t pid) {
     ProcessStat stat;
     if (stat.read(pid)) entry->second = stat;
   }
-  return entry->second ? &*entry->second : nullptr;
+  std::optional<ProcessStat>& known = entry->second;
+  return known.has_value() ? &*known : nullptr;
 }
 
 void UnseenProcesses::visit_new(uint64_t id, bool is_last_try) {
