@@ -17,7 +17,9 @@
 #include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
+#include "memprof/host/program/elf_facts.h"
 #include "memprof/host/program/target_program.h"
+#include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -52,6 +54,18 @@ bool has_variable(const std::string& environment, const std::string& name, const
     if (end == std::string::npos) break;
   }
   return false;
+}
+
+// What stands in the way in its file; "": nothing.  *has_memprof: it is linked into it.
+std::string obstacle_in_file(uint64_t pid, bool* has_memprof) {
+  const std::string path = proc_path(pid, "exe");
+  const TargetProgram target = inspect_target(path);
+  std::string unreadable;
+  const auto file = target.obstacle.empty() ? nullptr : profile::ElfFile::open(path, &unreadable);
+  *has_memprof = file != nullptr && read_elf_facts(*file).has_memprof;
+  const bool is_sanitized = target.obstacle.empty() && !target.can_preload;
+  return without_path(is_sanitized ? allocator_obstacle_of(path, HookedAllocators::kNone) : target.obstacle,
+                      path);
 }
 
 }  // namespace
@@ -225,7 +239,7 @@ void UnseenProcesses::judge_with_library(uint64_t pid, uint64_t looked_ns, Known
   if (!why.empty()) known->unseen = {pid, known->process_start, looked_ns, known->program, why, true};
 }
 
-void UnseenProcesses::judge(uint64_t pid, Known* known) {
+void UnseenProcesses::judge(uint64_t pid, Known* known) const {
   ++known->looks;
   const uint64_t looked_ns =
       monotonic_ns();  // before the maps are read: an arena that is made meanwhile is later
@@ -251,9 +265,7 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) {
   if (is_hidden) {
     if (has_begun) why = "has other rights than memprof, which cannot look at it";
   } else if (!has_arena) {
-    const ProgramObstacles::Found found = obstacles_.look_at(proc_path(pid, "exe"), proc_path(pid, "root"));
-    why = found.obstacle;
-    is_linked = found.has_memprof;
+    why = obstacle_in_file(pid, &is_linked);
     const std::string environment = read_whole(proc_path(pid, "environ"));
     if (!why.empty()) {
       // Said already.

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "memprof/run/processes/process_stat.h"
-#include "memprof/run/processes/program_obstacles.h"
 #include "memprof/run/processes/recent_processes.h"
 
 namespace memprof::cli {
@@ -90,7 +89,7 @@ class UnseenProcesses {
   void look_at(const ProcessStat& stat);
   const ProcessStat* stat_of(uint64_t pid);
   void keep(const Known& known);
-  void judge(uint64_t pid, Known* known);
+  void judge(uint64_t pid, Known* known) const;
   void judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const;
 
   const uint64_t root_;
@@ -102,7 +101,6 @@ class UnseenProcesses {
   uint64_t more_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> of_others_;  // process id and start
   RecentProcesses recent_;
-  ProgramObstacles obstacles_;
   std::vector<uint64_t> not_there_;  // ids that were given, and that no process had at the last look
   uint64_t turn_ = 0;                // the process that was visited last, of those that are visited in turn
   // Of one look.
