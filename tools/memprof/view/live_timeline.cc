@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "memprof/host/process/roomy_thread.h"
 #include "profile/model/estimate.h"
 #include "profile/page/page_html.h"
 #include "profile/pprof/pprof_reader.h"
@@ -44,9 +43,9 @@ void LiveTimeline::add(const profile::LiveLook& look, double seconds, uint64_t t
 }
 
 void LiveTimeline::keep(const profile::Profile& profile) {
-  const auto before = processor_time_of_thread();
+  const auto before = processor_time_();
   last_.pprof = profile::write_pprof(profile);
-  const std::chrono::duration<double> took = processor_time_of_thread() - before;
+  const std::chrono::duration<double> took = processor_time_() - before;
   next_look_s_ = last_.seconds + kShare * took.count();
   bytes_ += last_.pprof.size();
   looks_.push_back(std::move(last_));

@@ -10,11 +10,13 @@
 // Failure: between() throws profile::Error.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "memprof/host/process/roomy_thread.h"
 #include "memprof/live/look_source.h"
 
 namespace memprof::cli {
@@ -23,7 +25,10 @@ class LiveTimeline {
  public:
   static constexpr size_t kMaxPoints = 240;
 
-  explicit LiveTimeline(size_t max_bytes = size_t{64} << 20) : max_bytes_(max_bytes) {}
+  // `processor_time`: what the thread has used of the processor; what keeping a look costs is measured with it.
+  explicit LiveTimeline(size_t max_bytes = size_t{64} << 20,
+                        std::chrono::nanoseconds (*processor_time)() = processor_time_of_thread)
+      : max_bytes_(max_bytes), processor_time_(processor_time) {}
 
   // `seconds` from the first look on, `time_unix_ns` by the clock; both grow.
   void add(const profile::LiveLook& look, double seconds, uint64_t time_unix_ns);
@@ -44,6 +49,7 @@ class LiveTimeline {
   void keep(const profile::Profile& profile);
 
   const size_t max_bytes_;
+  std::chrono::nanoseconds (*const processor_time_)();
   std::vector<TimelinePoint> points_;
   size_t point_every_ = 1;  // so many looks
   size_t added_ = 0;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "profile/page/page_html.h"
 #include "profile/series/series.h"
 #include "tests/profile/series/series_fixture.h"
@@ -31,6 +33,20 @@ profile::LiveLook look_with(uint64_t blocks) {
 std::string time_at(uint64_t second) {
   return profile::time_text(kStart + second * kSecond);
 }
+
+// A processor of which each look that is kept takes 10 ms, and one of which none takes any: all looks are kept.
+std::chrono::nanoseconds ten_ms_each() {
+  static std::chrono::nanoseconds used{0};
+  return used += std::chrono::milliseconds(10);
+}
+
+std::chrono::nanoseconds free_of_cost() {
+  return {};
+}
+
+struct FreeTimeline : LiveTimeline {
+  explicit FreeTimeline(size_t max_bytes = size_t{64} << 20) : LiveTimeline(max_bytes, free_of_cost) {}
+};
 
 // Adds looks of second `from` to `to`, of so many blocks as seconds.
 profile::Profile add(LiveTimeline& timeline, uint64_t from, uint64_t to) {
@@ -66,7 +82,7 @@ TEST(LiveTimeline, KeepsAnEvenPartOfManyLooks) {
 }
 
 TEST(LiveTimeline, SaysWhatChangedBetweenTwoLooks) {
-  LiveTimeline timeline;
+  FreeTimeline timeline;
   const profile::Profile last = add(timeline, 1, 5);
   const std::string two = timeline.between(1.4, 2.6, last);
   EXPECT_THAT(two, AllOf(HasSubstr(time_at(1) + " to " + time_at(3)), Not(HasSubstr(time_at(5)))));
@@ -75,15 +91,25 @@ TEST(LiveTimeline, SaysWhatChangedBetweenTwoLooks) {
   EXPECT_THAT(to_the_end, HasSubstr(time_at(1) + " to " + time_at(5)));
 }
 
+TEST(LiveTimeline, KeepsLooksForHalfAPercentOfItsTime) {
+  LiveTimeline timeline(size_t{64} << 20, ten_ms_each);
+  add(timeline, 1, 100);
+  EXPECT_EQ(timeline.looks(), 50u);  // one in 2 s
+  EXPECT_EQ(timeline.points().size(), 100u);
+  FreeTimeline all;
+  add(all, 1, 100);
+  EXPECT_EQ(all.looks(), 100u);
+}
+
 TEST(LiveTimeline, OneMomentIsThatLookAlone) {
-  LiveTimeline timeline;
+  FreeTimeline timeline;
   const profile::Profile last = add(timeline, 1, 5);
   EXPECT_EQ(timeline.between(3, 3.2, last), profile::write_page_block(look_with(3).profile, time_at(3)));
   EXPECT_EQ(timeline.between(9, 9, last), profile::write_page_block(last, time_at(5)));
 }
 
 TEST(LiveTimeline, TheLastLookIsThereAlsoWhereItIsNotKept) {
-  LiveTimeline timeline;
+  FreeTimeline timeline;
   add(timeline, 1, 1000);
   profile::LiveLook look = look_with(77);
   timeline.add(look, 1000.001, kStart + 1001 * kSecond);
@@ -91,16 +117,16 @@ TEST(LiveTimeline, TheLastLookIsThereAlsoWhereItIsNotKept) {
 }
 
 TEST(LiveTimeline, StaysWithinItsMemory) {
-  LiveTimeline small(4000);
+  FreeTimeline small(4000);
   const profile::Profile last = add(small, 1, 100);
-  LiveTimeline large;
+  FreeTimeline large;
   add(large, 1, 100);
   EXPECT_LT(small.looks(), large.looks());
   EXPECT_GE(small.looks(), 1u);
   EXPECT_EQ(small.points().size(), 100u);
   EXPECT_THAT(small.between(1, 100, last), HasSubstr(time_at(1) + " to " + time_at(100)))
       << "the first stays";
-  LiveTimeline none(1);
+  FreeTimeline none(1);
   add(none, 1, 10);
   EXPECT_EQ(none.looks(), 1u);
 }

@@ -134,7 +134,8 @@ const ProcessStat* UnseenProcesses::stat_of(uint64_t pid) {
     ProcessStat stat;
     if (stat.read(pid)) entry->second = stat;
   }
-  return entry->second ? &*entry->second : nullptr;
+  std::optional<ProcessStat>& known = entry->second;
+  return known.has_value() ? &*known : nullptr;
 }
 
 void UnseenProcesses::visit_new(uint64_t id, bool is_last_try) {
@@ -234,6 +235,7 @@ void UnseenProcesses::judge_with_library(uint64_t pid, uint64_t looked_ns, Known
   const std::string path = proc_path(pid, "exe");
   const auto hooked = pid == root_ ? HookedAllocators::kNone : HookedAllocators::kAllThatCanBe;
   const std::string why = without_path(allocator_obstacle_of(path, hooked), path);
+  if (program_of(pid) != known->program) return;  // it ends, and its file could not be read
   known->verdict = why.empty() ? Verdict::kHasMemprof : Verdict::kUnseen;
   if (!why.empty()) known->unseen = {pid, known->process_start, looked_ns, known->program, why, true};
 }
@@ -274,6 +276,8 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
       why = has_other_root(pid) ? "has another root folder, where the loader did not find libmemprof.so"
                                 : "did not load libmemprof.so";
     }
+    // Of one whose memory went meanwhile, as it ends, neither file nor environment could be read.
+    if (program_of(pid) != known->program) return;
   }
   if (has_arena || is_linked) {
     known->verdict = Verdict::kHasMemprof;
